@@ -1,0 +1,43 @@
+"""Simulated conversations that are safe to block a merge with.
+
+The names below are loaded when they are first used: importing the package costs next to
+nothing, so that a test suite without scenarios pays nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import ConvoprobeError, TargetUnavailable
+    from .result import Outcome, ScenarioResult
+    from .transcript import Reply, ToolCall, Usage
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ConvoprobeError": "errors",
+    "TargetUnavailable": "errors",
+    "Outcome": "result",
+    "ScenarioResult": "result",
+    "Reply": "transcript",
+    "ToolCall": "transcript",
+    "Usage": "transcript",
+}
+
+__all__ = [
+    "ConvoprobeError",
+    "Outcome",
+    "Reply",
+    "ScenarioResult",
+    "TargetUnavailable",
+    "ToolCall",
+    "Usage",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,0 +1,202 @@
+"""Every exception that this package raises on purpose.
+
+::
+
+    ConvoprobeError
+    ├── ScenarioFileError          a scenario file that cannot be used; lists every problem
+    ├── SettingsError              settings that cannot be used; lists every problem
+    ├── LLMError                   a model could not be had
+    │   ├── LLMUnavailable         the network, a 5xx, a 429: worth another attempt
+    │   ├── LLMTimeout             an attempt took longer than it may: worth another attempt
+    │   └── LLMRejected            the provider said no: a bad key, a bad request, a full context
+    ├── StructuredReplyError       a model never gave a reply of the shape it was asked for
+    ├── BudgetExceeded             the run has spent what it may
+    ├── ReplayMiss                 a call that no recording answers
+    ├── SimulatorError             the synthetic user went off its rails
+    ├── JudgeError                 the judge gave no usable verdict
+    └── TargetError                the target gave no reply
+        ├── TargetStartError       it could not be loaded, built or reached at the start
+        ├── TargetCrashed          the agent's own code raised while it answered
+        └── TargetUnavailable      what the agent stands on was away
+
+Each carries the `Blame` that a result built from it gets, so that nobody has to
+guess it from a type. Messages are for people and hold no secrets: whoever raises
+one has masked it first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Blame(str, Enum):
+    """Who is responsible for an outcome that is not a pass."""
+
+    AGENT = "agent"
+    SIMULATOR = "simulator"
+    JUDGE = "judge"
+    INFRASTRUCTURE = "infrastructure"
+    SCENARIO = "scenario"
+    BUDGET = "budget"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a file, with the place where it is.
+
+    `line` and `column` count from 1; 0 means that the place is not known.
+    `path` is the key's path (`synthetic_user.traits.patience`), empty at the top.
+    """
+
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    path: str = ""
+    source_line: str = ""
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+        head = ": ".join(part for part in (place, self.path, self.message) if part)
+        return f"{head}\n{self._excerpt()}" if self.source_line.strip() else head
+
+    def _excerpt(self) -> str:
+        """The offending line with a caret below it, indented by four spaces."""
+        line = self.source_line.expandtabs(1).rstrip("\n")
+        start = max(0, self.column - 1 - 60)
+        shown = line[start : start + 100]
+        caret = " " * max(0, self.column - 1 - start) + "^"
+        return f"    {shown}\n    {caret}"
+
+
+class ConvoprobeError(Exception):
+    """The root: catch this to catch everything that this package raises on purpose."""
+
+    blame: Blame = Blame.INFRASTRUCTURE
+
+
+class _ProblemsError(ConvoprobeError):
+    """An input file with one problem or several."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+class ScenarioFileError(_ProblemsError):
+    """A scenario file that cannot be used; `problems` has all that is wrong with it."""
+
+    blame = Blame.SCENARIO
+
+
+class SettingsError(_ProblemsError):
+    """Settings that cannot be used; `problems` has all that is wrong with them."""
+
+    blame = Blame.SCENARIO
+
+    @classmethod
+    def of(cls, message: str, *, file: str = "", path: str = "") -> SettingsError:
+        """One problem without a known line."""
+        return cls((Problem(message, file=file, path=path),))
+
+
+class LLMError(ConvoprobeError):
+    """A call to a model failed for good.
+
+    `status` is the HTTP status where there was one, `retry_after` the number of
+    seconds that the provider asked to wait, `attempts` how many calls were made.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        model: str = "",
+        status: int | None = None,
+        retry_after: float | None = None,
+        attempts: int = 1,
+    ) -> None:
+        self.message = message
+        self.model = model
+        self.status = status
+        self.retry_after = retry_after
+        self.attempts = attempts
+        super().__init__(message)
+
+
+class LLMUnavailable(LLMError):
+    """A passing fault: no connection, 408, 409, 429, 5xx, 529. Another attempt may work."""
+
+
+class LLMTimeout(LLMUnavailable):
+    """An attempt was given up after its time limit."""
+
+
+class LLMRejected(LLMError):
+    """A final no: missing or wrong key, unknown model, bad request, context overflow."""
+
+
+class StructuredReplyError(ConvoprobeError):
+    """A model was asked for JSON of a shape and never gave it.
+
+    `reply` is the whole last text (masked), `truncated` whether it was cut by a limit on tokens.
+    """
+
+    def __init__(self, message: str, *, reply: str = "", truncated: bool = False) -> None:
+        self.reply = reply
+        self.truncated = truncated
+        super().__init__(message)
+
+
+class BudgetExceeded(ConvoprobeError):
+    """The run may not spend more; raised before a call, never after one."""
+
+    blame = Blame.BUDGET
+
+
+class ReplayMiss(ConvoprobeError):
+    """`only` replays, and the recording has no answer to this call."""
+
+
+class SimulatorError(ConvoprobeError):
+    """The synthetic user said what no user would, twice."""
+
+    blame = Blame.SIMULATOR
+
+
+class JudgeError(ConvoprobeError):
+    """The judge gave no verdict that can be used."""
+
+    blame = Blame.JUDGE
+
+
+class TargetError(ConvoprobeError):
+    """The target gave no reply. `trace` is a short traceback of the user's own code, if any."""
+
+    def __init__(self, message: str, *, trace: str = "") -> None:
+        self.trace = trace
+        super().__init__(message)
+
+
+class TargetStartError(TargetError):
+    """The target could not be loaded, built or reached before the first message."""
+
+
+class TargetCrashed(TargetError):
+    """The agent's own code raised while it answered: the agent is to blame."""
+
+    blame = Blame.AGENT
+
+
+class TargetUnavailable(TargetError):
+    """Something that the agent stands on was away: a provider, a server, the network.
+
+    Agents in Python may raise it themselves to say so.
+    """
+
+
+class ScenarioError(ConvoprobeError):
+    """A scenario asks for what cannot be known with this target (tokens that it never tells)."""
+
+    blame = Blame.SCENARIO

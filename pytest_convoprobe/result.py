@@ -1,0 +1,62 @@
+"""The result of one trial of one scenario: all that a report needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from .errors import Blame
+from .judging.types import CheckResult, CriterionResult
+from .llm.ledger import Spending
+from .llm.port import Role
+from .transcript import Transcript
+
+
+class Outcome(str, Enum):
+    """What pytest is to report."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class ScenarioResult:
+    """One finished trial.
+
+    `reason` is one line that says why it isn't a pass (empty for one). `trace` is a short
+    traceback of the user's own code where that crashed. `score` is None without a verdict.
+    `started` is seconds since the epoch, `duration` seconds, the wait in the queue not counted.
+    `scenario_id` is the scenario's id within the run; `file` and `line` are where it stands.
+    """
+
+    name: str
+    scenario_id: str
+    file: str
+    line: int
+    outcome: Outcome
+    reason: str = ""
+    blame: Blame | None = None
+    trace: str = ""
+    score: float | None = None
+    transcript: Transcript = field(default_factory=Transcript)
+    criteria: tuple[CriterionResult, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    spending: Mapping[Role, Spending] = field(default_factory=dict)
+    trial: int = 1
+    started: float = 0.0
+    duration: float = 0.0
+    target: str = ""
+    models: Mapping[Role, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome is Outcome.PASSED
+
+    @property
+    def total(self) -> Spending:
+        """The spending of all roles together."""
+        return sum(self.spending.values(), Spending())

@@ -1,0 +1,48 @@
+"""The port to what is tested: a target starts conversations, a conversation takes messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..llm.port import LLM
+from ..transcript import Reply
+
+
+@dataclass(frozen=True)
+class ConversationContext:
+    """What a target is told about the conversation that begins.
+
+    `id` is unique within the run. `llm` is the way to models for targets that are models
+    themselves: it is metered, recorded and bounded for this conversation. `scenario` and
+    `trial` go into the `CallContext` of such calls.
+    """
+
+    id: str
+    llm: LLM
+    scenario: str = ""
+    trial: int = 1
+
+
+class TargetConversation(Protocol):
+    """One conversation with the target; messages come one at a time, in order."""
+
+    async def send(self, message: str) -> Reply: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Target(Protocol):
+    """What is tested. Shared by many conversations at once, on one event loop.
+
+    `start` gives a conversation that knows nothing of any other. It raises
+    `TargetStartError`; `send` raises `TargetCrashed` or `TargetUnavailable` (or what the
+    `llm` port raises); anything else that escapes is a defect of the implementation.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    async def start(self, context: ConversationContext) -> TargetConversation: ...
+
+    async def aclose(self) -> None: ...

@@ -1,0 +1,121 @@
+"""What was said and done in a conversation: the data that every other part talks about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one call or of many."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call of a tool by the target.
+
+    `arguments` are the parsed arguments; `result` is what the tool gave back (any JSON
+    value or text), `error` what it raised instead; `latency` is in seconds, None if unknown.
+    """
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    result: Any = None
+    error: str | None = None
+    latency: float | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a target answers to one message.
+
+    `tool_calls` are in the order in which they were made; `None` says that this target
+    does not tell its tool calls, `()` that it made none. `usage` is None if it tells no tokens.
+    """
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] | None = ()
+    usage: Usage | None = None
+
+    def __post_init__(self) -> None:
+        if self.tool_calls is not None and not isinstance(self.tool_calls, tuple):
+            object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
+
+
+class Origin(str, Enum):
+    """Where a user message comes from."""
+
+    INITIAL = "initial"
+    SCRIPT = "script"
+    SIMULATED = "simulated"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One user message and the target's reply to it; `number` counts from 1, `latency` in seconds."""
+
+    number: int
+    user: str
+    reply: Reply
+    origin: Origin = Origin.SIMULATED
+    latency: float = 0.0
+
+
+class Termination(str, Enum):
+    """Why a conversation ended."""
+
+    USER_DONE = "user_done"
+    USER_GAVE_UP = "user_gave_up"
+    MAX_TURNS = "max_turns"
+    LOOP = "loop"
+    TARGET_ERROR = "target_error"
+    TIMEOUT = "timeout"
+    BUDGET = "budget"
+    SIMULATOR_ERROR = "simulator_error"
+    INFRASTRUCTURE_ERROR = "infrastructure_error"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """A conversation: its turns, why it ended, and a message that got no reply, if there is one.
+
+    `pending` is the user message that was being answered when the conversation broke off.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    termination: Termination | None = None
+    pending: str | None = None
+
+    @property
+    def tool_calls(self) -> tuple[tuple[int, ToolCall], ...]:
+        """Every tool call with the number of its turn, in order."""
+        return tuple((turn.number, call) for turn in self.turns for call in turn.reply.tool_calls or ())
+
+    @property
+    def tells_tools(self) -> bool:
+        """Whether the target says which tools it called, in at least one reply."""
+        return any(turn.reply.tool_calls is not None for turn in self.turns)
+
+    @property
+    def usage(self) -> Usage | None:
+        """The target's tokens, or None unless it told them in every turn."""
+        told = [turn.reply.usage for turn in self.turns]
+        known = [usage for usage in told if usage is not None]
+        return sum(known, Usage()) if told and len(known) == len(told) else None
