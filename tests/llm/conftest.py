@@ -1,0 +1,3 @@
+from tests.support.fixtures import chat_server
+
+__all__ = ["chat_server"]
