@@ -1,0 +1,125 @@
+"""Text from models, targets and tools made fit for a terminal, a CI log and a judge.
+
+Whatever a target says may hold escape sequences, right-to-left overrides, invisible
+characters or the commands of a CI system. `visible` writes such characters as escapes,
+`harmless` also breaks the commands, `fold` wraps by columns and `shorten` cuts with a
+mark that counts what is missing. Nothing here knows where the text came from.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+_TAB = "    "
+
+# Letters and marks by category, yet nothing to see: fillers, joiners and variation selectors.
+# The two selectors that choose between a text and an emoji glyph (FE0E, FE0F) stay.
+_INVISIBLE = frozenset(
+    map(chr, [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0])
+) | frozenset(map(chr, [*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0)]))
+
+_LINE_COMMAND = re.compile(r"^(\s*)(?=::)", re.MULTILINE)
+_INLINE_COMMAND = re.compile(r"##(?=\w*\[)")
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that can't be seen written as an escape (`\x1b`, `\u202e`).
+
+    Line breaks stay (CR LF becomes LF), tabs become four spaces, odd spaces plain ones. A
+    carriage return alone, other line separators, control and format characters, lone
+    surrogates and unassigned characters are escaped, so that the result is printable
+    and can be encoded as UTF-8.
+    """
+    return "".join(map(_visible_character, text.replace("\r\n", "\n")))
+
+
+def harmless(text: str) -> str:
+    r"""`visible`, and no line is a command to a CI system.
+
+    GitHub, Azure and TeamCity read their logs for `::error::` at the start of a line and for
+    `##[group]`, `##vso[…]` or `##teamcity[…]` anywhere; a backslash breaks them.
+    """
+    return without_commands(visible(text))
+
+
+def without_commands(text: str) -> str:
+    """The text with the commands of CI systems broken by a backslash; the same if applied again."""
+    return _INLINE_COMMAND.sub(r"#\\#", _LINE_COMMAND.sub(r"\1\\", text))
+
+
+def to_ascii(text: str) -> str:
+    r"""The text with everything outside ASCII escaped (`\xe9`, `\u2713`)."""
+    return text.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def cell_width(text: str) -> int:
+    """How many columns a terminal uses for the text: two for wide characters, none for marks."""
+    return sum(map(_character_width, text))
+
+
+def fold(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
+    """The text as lines of at most `width` columns, broken at spaces where there are any.
+
+    `first` stands before the first line and `rest` (the same width in spaces by default)
+    before every other one. A word that is too long is cut. At least eight columns are left
+    for the text, however narrow the rest is. An empty text is one line.
+    """
+    indent = " " * cell_width(first) if rest is None else rest
+    room = max(8, width - max(cell_width(first), cell_width(indent)))
+    pieces = [piece for line in text.split("\n") for piece in _broken(line, room)]
+    lines = [(first if number == 0 else indent) + piece for number, piece in enumerate(pieces)]
+    return [without_commands(line.rstrip()) for line in lines]
+
+
+def shorten(text: str, limit: int) -> str:
+    """The text, or its start and a mark with the number of characters left out.
+
+    The start is at most `limit` characters long; the mark comes on top of that.
+    """
+    if len(text) <= limit:
+        return text
+    left_out = len(text) - limit
+    return f"{text[:limit].rstrip()} … ({left_out:,} more character{'' if left_out == 1 else 's'})"
+
+
+def one_line(text: str) -> str:
+    """The text on one line: every run of white space is one space."""
+    return " ".join(text.split())
+
+
+def _visible_character(character: str) -> str:
+    if character == "\t":
+        return _TAB
+    if character == "\n" or (character.isprintable() and character not in _INVISIBLE):
+        return character
+    if unicodedata.category(character) == "Zs":
+        return " "
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def _broken(line: str, room: int) -> Iterator[str]:
+    """One line cut into pieces of at most `room` columns; the spaces at a break are dropped."""
+    while (end := _fitting(line, room)) < len(line):
+        space = line.rfind(" ", 1, end + 1)
+        cut = space if space > 0 and line[:space].strip() else end
+        yield line[:cut].rstrip()
+        line = line[cut:].lstrip(" ")
+    yield line
+
+
+def _fitting(line: str, room: int) -> int:
+    """How many characters of the line fit into `room` columns; at least one."""
+    used = 0
+    for index, character in enumerate(line):
+        used += _character_width(character)
+        if used > room:
+            return max(1, index)
+    return len(line)
