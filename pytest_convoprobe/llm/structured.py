@@ -1,0 +1,136 @@
+"""Replies of a given shape: ask, read, check, and ask again with what was wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from .. import prompts
+from ..errors import StructuredReplyError
+from .json_text import json_objects
+from .masking import NoSecrets, TextRedactor
+from .port import LLM, LLMReply, LLMRequest, Message
+from .schema import strict_schema
+
+T = TypeVar("T", bound=BaseModel)
+
+_ROOMY = 4096
+_MOST_PROBLEMS = 8
+
+
+async def ask(
+    llm: LLM,
+    request: LLMRequest,
+    reply_type: type[T],
+    *,
+    repairs: int = 2,
+    redactor: TextRedactor | None = None,
+) -> T:
+    """The model's reply to `request` as a `reply_type`.
+
+    A reply that is no such object is asked for again with the error, up to `repairs` times; one
+    that was cut by a limit on tokens is asked for again with more room. Raises
+    `StructuredReplyError` after the last, and whatever `llm` raises.
+
+    `reply_type` should tolerate unknown keys (pydantic's default): a reply is not a file.
+    """
+    request = replace(request, schema=strict_schema(reply_type))
+    current, attempts = request, repairs + 1
+    for attempt in range(attempts):
+        reply = await llm.complete(current)
+        outcome = _read(reply, reply_type)
+        if outcome.value is not None:
+            return outcome.value
+        if attempt + 1 < attempts:
+            current = _next_request(request, current, reply, outcome)
+    raise _given_up(current, reply, outcome, attempts, redactor or NoSecrets())
+
+
+@dataclass(frozen=True)
+class _Outcome(Generic[T]):
+    """Either a value, or what was wrong."""
+
+    value: T | None = None
+    problem: str = ""
+    truncated: bool = False
+
+
+def _read(reply: LLMReply, reply_type: type[T]) -> _Outcome[T]:
+    problem = ""
+    for candidate in json_objects(reply.text):
+        try:
+            return _Outcome(reply_type.model_validate(candidate))
+        except ValidationError as error:
+            problem = problem or describe(error)
+    # Only now: a limit that is hit by blanks behind a whole object does no harm.
+    if reply.finish_reason == "length":
+        return _Outcome(problem="it was cut off by the limit on tokens", truncated=True)
+    return _Outcome(problem=problem or _no_object(reply.text))
+
+
+def _no_object(text: str) -> str:
+    return "it holds no complete JSON object" if text.strip() else "it is empty"
+
+
+def describe(error: ValidationError) -> str:
+    """One line: each wrong field with its path and what was expected there."""
+    details = error.errors(include_url=False, include_context=False)
+    lines = [
+        f"{_path(detail['loc'])}: {detail['msg']}{_found(detail)}" for detail in details[:_MOST_PROBLEMS]
+    ]
+    if len(details) > _MOST_PROBLEMS:
+        lines.append(f"and {len(details) - _MOST_PROBLEMS} more")
+    return "; ".join(lines)
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location) or "the object"
+
+
+def _found(detail: object) -> str:
+    assert isinstance(detail, dict)  # noqa: S101 - pydantic's ErrorDetails is a TypedDict
+    if detail["type"] == "missing":
+        return ""
+    found = repr(detail["input"])
+    return f" (found {found if len(found) <= 60 else found[:57] + '...'})"
+
+
+def _next_request(
+    first: LLMRequest, current: LLMRequest, reply: LLMReply, outcome: _Outcome[T]
+) -> LLMRequest:
+    if outcome.truncated:
+        # What was cut is no use to the model; the same question with more room is.
+        return replace(current, max_tokens=_more_room(current, reply))
+    repair = prompts.render(
+        "repair_reply", problem=outcome.problem, schema=json.dumps(first.schema, indent=2)
+    )
+    said = Message("assistant", reply.text or "(an empty message)")
+    return replace(current, messages=(*first.messages, said, Message("user", repair)))
+
+
+def _more_room(request: LLMRequest, reply: LLMReply) -> int:
+    limit = request.max_tokens or request.model.max_tokens or reply.usage.completion_tokens
+    return max(2 * limit, _ROOMY)
+
+
+def _given_up(
+    request: LLMRequest, reply: LLMReply, outcome: _Outcome[T], attempts: int, redactor: TextRedactor
+) -> StructuredReplyError:
+    whose = request.context.role.value.replace("_", " ")
+    counted = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+    text = redactor.text(reply.text)
+    message = f"The {whose}'s model {request.model.model} gave no usable reply in {counted}: "
+    message += redactor.text(outcome.problem)
+    if outcome.truncated:
+        message += f" ({_limit(request)}); set a larger max_tokens for it"
+    elif text.strip():
+        message += f". Its last reply ends: {text.strip()[-200:]!r}"
+    return StructuredReplyError(message, reply=text, truncated=outcome.truncated)
+
+
+def _limit(request: LLMRequest) -> str:
+    limit = request.max_tokens or request.model.max_tokens
+    return f"max_tokens {limit}" if limit else "the provider's own limit"
