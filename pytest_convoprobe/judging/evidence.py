@@ -1,0 +1,164 @@
+"""Whether a quote stands where the judge says it does. Pure.
+
+Models copy loosely: other quote marks and dashes, other spacing, an ellipsis in the middle.
+Such differences are forgiven; different words are not. A quote also has to say something: a
+lone "the" or "assistant:" stands in every conversation and proves nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..text import visible
+
+Texts = Mapping[int, tuple[str, ...]]
+"""What can be quoted, by the number of the turn."""
+
+
+@dataclass(frozen=True)
+class Located:
+    """A quote that was found, in the turn where it really stands."""
+
+    quote: str
+    turn: int
+
+
+@dataclass(frozen=True)
+class NotFound:
+    """Why a quote is no evidence, in words that the judge can act on."""
+
+    why: str
+
+
+def locate(quote: str | None, turn: int | None, texts: Texts) -> Located | NotFound:
+    """Find the quote in the turn named, or in the only other turn where it stands."""
+    quote = (quote or "").strip()
+    parts = _parts(quote)
+    if not any(map(_tells, parts)):
+        return NotFound("the quote is empty or says nothing" if quote else "there is no quote")
+    found = [number for number, pieces in texts.items() if _stands_in(quote, pieces)]
+    if turn in found:
+        return Located(quote, turn)
+    if len(found) == 1:
+        return Located(quote, found[0])
+    return NotFound(_why_not(quote, turn, found))
+
+
+def is_trivial(quote: str | None) -> bool:
+    """Whether the quote is missing, or is so little that it would prove nothing."""
+    return not any(map(_tells, _parts(quote or "")))
+
+
+def _why_not(quote: str, turn: int | None, found: list[int]) -> str:
+    if found:
+        turns = " and ".join(map(str, found))
+        return f"the quote {quote!r} stands in turns {turns}: name the one that you mean"
+    where = "in any turn" if turn is None else f"in turn {turn} or in any other turn"
+    return f"the quote {quote!r} does not stand {where}: copy it word for word"
+
+
+def _stands_in(quote: str, pieces: Iterable[str]) -> bool:
+    """Whether all parts of the quote stand in one of the texts, in order.
+
+    The judge saw control characters as escapes and multi-line text behind `| `, and may have
+    copied these or not.
+    """
+    quotes = {tuple(_parts(quote)), tuple(_parts(_without_labels(quote)))}
+    haystacks = {_normal(text) for piece in pieces for text in (piece, visible(piece))}
+    return any(_in_order(parts, haystack) for parts in quotes for haystack in haystacks)
+
+
+def _in_order(parts: tuple[str, ...], haystack: str) -> bool:
+    start = 0
+    for part in parts:
+        match = _pattern(part).search(haystack, start)
+        if match is None:
+            return False
+        start = match.end()
+    return any(map(_tells, parts))
+
+
+# Characters of scripts that put no spaces between words: there a quote may begin anywhere.
+_SPACELESS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_WORD = rf"[^\W{_SPACELESS}]"
+
+
+def _pattern(part: str) -> re.Pattern[str]:
+    """The part between the edges of words and numbers: neither "able" in "unable" nor "5" in "1.5"."""
+    before = rf"(?<!{_WORD})" if re.match(_WORD, part[0]) else ""
+    after = rf"(?!{_WORD})" if re.match(_WORD, part[-1]) else ""
+    before += r"(?<!\d[.,])" if part[0].isdigit() else ""
+    after += r"(?![.,]\d)" if part[-1].isdigit() else ""
+    return re.compile(before + re.escape(part) + after)
+
+
+_ELLIPSIS = re.compile(r"[\[(]\s*\.{3,}\s*[\])]|\.{3,}")
+
+
+def _parts(quote: str) -> list[str]:
+    """The normalised pieces between ellipses, without punctuation around them."""
+    pieces = (_trimmed(_normal(piece)) for piece in _ELLIPSIS.split(quote.replace("…", "...")))
+    return [piece for piece in pieces if piece]
+
+
+def _trimmed(text: str) -> str:
+    """Without the punctuation and spaces around it; signs such as € and ° belong to the text."""
+    start, end = 0, len(text)
+    while start < end and _is_punctuation(text[start]):
+        start += 1
+    while end > start and _is_punctuation(text[end - 1]):
+        end -= 1
+    return text[start:end]
+
+
+def _is_punctuation(character: str) -> bool:
+    return character.isspace() or unicodedata.category(character).startswith("P") or character in "|<>"
+
+
+_DROPPED = re.compile("[\"'`\u00b4\\\\*\u2018-\u201f\u2039\u203a\u00ab\u00bb\u300c-\u300f]")
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
+_DASHES = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
+
+
+def _normal(text: str) -> str:
+    """One spelling for all: NFKC, no case, plain dashes, no quote marks or emphasis, single spaces."""
+    text = _DASHES.sub("-", _DROPPED.sub("", _COLOUR.sub("", text)))
+    text = unicodedata.normalize("NFKC", text).casefold()
+    shown = "".join(character for character in text if unicodedata.category(character) != "Cf")
+    return " ".join(_DASHES.sub("-", _DROPPED.sub("", shown)).split())
+
+
+_LABEL = re.compile(
+    r"^\s*(turn \d+\W*)?(\|\s|(user|agent|assistant|agent calls a tool|the tool (returns|fails)):)?\s*", re.I
+)
+
+
+def _without_labels(quote: str) -> str:
+    """The quote's lines without the marks that the view put before them."""
+    return "\n".join(_LABEL.sub("", line) for line in quote.split("\n"))
+
+
+# Single words that stand in any conversation. "Yes" and "no" are answers and not among them.
+_EMPTY_WORDS = frozenset(
+    "a an and are as at be but by for from i in is it of on or so that the then this to was we with you your "
+    "user agent assistant system tool turn none null n/a".split()
+)
+
+
+def _tells(part: str) -> bool:
+    """Whether the part says something: more than a lone stop-word, a role's label or a single letter."""
+    words = re.findall(r"\w+", part)
+    if len(words) == 2 and words[0] == "turn" and words[1].isdigit():
+        return False
+    if len(words) > 1:
+        return True
+    return bool(words) and words[0] not in _EMPTY_WORDS and (len(words[0]) > 1 or _stands_alone(words[0]))
+
+
+def _stands_alone(character: str) -> bool:
+    return character.isdigit() or re.match(f"[{_SPACELESS}]", character) is not None

@@ -1,0 +1,155 @@
+"""The judge: one call answers every criterion, and what it claims is looked up in the conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import prompts
+from ..errors import JudgeError, StructuredReplyError
+from ..llm.masking import TextRedactor
+from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
+from ..llm.structured import ask
+from ..scenario.models import Scenario
+from ..settings.models import ModelSettings
+from ..transcript import Transcript
+from .criteria import criteria_of
+from .evidence import Located, NotFound, Texts, is_trivial, locate
+from .reply import WORDS, Answer, Answers, answers_to
+from .types import Criterion, CriterionResult
+from .view import texts_by_turn, view_of
+
+
+async def judge(
+    llm: LLM,
+    settings: ModelSettings,
+    scenario: Scenario,
+    transcript: Transcript,
+    *,
+    scenario_id: str,
+    trial: int,
+    redactor: TextRedactor | None = None,
+) -> tuple[CriterionResult, ...]:
+    """The answers to all criteria of the scenario, in their order.
+
+    Costs one call; one more where a claim has no evidence; and up to two more for each of
+    these whose reply has not the right shape. Raises `JudgeError` when the first never has,
+    and what `llm` raises.
+    """
+    criteria = criteria_of(scenario.evaluation)
+    request = LLMRequest(
+        model=settings,
+        messages=_question(settings, scenario, criteria, transcript),
+        context=CallContext(Role.JUDGE, scenario_id, trial),
+        schema_name="answers",
+    )
+    session = _Session(llm, request, texts_by_turn(transcript), redactor)
+    try:
+        return await session.results(criteria)
+    except StructuredReplyError as error:
+        raise JudgeError(str(error)) from error
+
+
+def _question(
+    settings: ModelSettings, scenario: Scenario, criteria: Sequence[Criterion], transcript: Transcript
+) -> tuple[Message, ...]:
+    extra = settings.extra_instructions or ""
+    system = prompts.render("judge_system", extra_instructions=extra)
+    values = {"description": scenario.description, "criteria": criteria, "view": view_of(transcript)}
+    return Message("system", system), Message("user", prompts.render("judge", **values))
+
+
+@dataclass(frozen=True)
+class _Session:
+    """The calls of one judging, and the conversation that they are about."""
+
+    llm: LLM
+    request: LLMRequest
+    texts: Texts
+    redactor: TextRedactor | None
+
+    async def results(self, criteria: Sequence[Criterion]) -> tuple[CriterionResult, ...]:
+        first = await self._ask(self.request, criteria)
+        judged = self._judged(criteria, first)
+        unproven = {key: value for key, value in judged.items() if isinstance(value, _Unproven)}
+        if unproven:
+            judged |= await self._second_round(first, unproven)
+        return tuple(_settled(judged[criterion.id]) for criterion in criteria)
+
+    async def _second_round(self, first: Answers, unproven: dict[str, _Unproven]) -> dict[str, _Judged]:
+        """Ask once more, only about what had no evidence. The other answers stand."""
+        said = Message("assistant", json.dumps(first.model_dump(), ensure_ascii=False))
+        again = Message("user", prompts.render("judge_evidence", unproven=tuple(unproven.values())))
+        request = LLMRequest(
+            model=self.request.model,
+            messages=(*self.request.messages, said, again),
+            context=self.request.context,
+            schema_name=self.request.schema_name,
+        )
+        criteria = [claim.criterion for claim in unproven.values()]
+        try:
+            return self._judged(criteria, await self._ask(request, criteria))
+        except StructuredReplyError:
+            # What the first reply settled is worth keeping; the rest stays without evidence.
+            return {}
+
+    async def _ask(self, request: LLMRequest, criteria: Sequence[Criterion]) -> Answers:
+        return await ask(self.llm, request, answers_to(criteria), redactor=self.redactor)
+
+    def _judged(self, criteria: Sequence[Criterion], answers: Answers) -> dict[str, _Judged]:
+        by_id = {answer.id: answer for answer in answers.answers}
+        return {criterion.id: _weigh(criterion, by_id[criterion.id], self.texts) for criterion in criteria}
+
+
+@dataclass(frozen=True)
+class _Unproven:
+    """An answer whose evidence does not stand, and why."""
+
+    criterion: Criterion
+    answer: Answer
+    why: str
+
+
+_Judged = CriterionResult | _Unproven
+
+
+def _weigh(criterion: Criterion, answer: Answer, texts: Texts) -> _Judged:
+    """The answer with its quote located, or why it cannot count."""
+    place = locate(answer.quote, answer.turn, texts)
+    if isinstance(place, NotFound) and _owes_quote(answer):
+        return _Unproven(criterion, answer, place.why)
+    return _result(criterion, answer, place if isinstance(place, Located) else None)
+
+
+def _owes_quote(answer: Answer) -> bool:
+    """Whether the answer falls with its quote.
+
+    `met` and `triggered` say that something happened and have to show it, unless they rest on
+    something that never happens. `not_met` need not, but a quote that is made up discredits it.
+    """
+    if answer.absence or answer.verdict in {"not_triggered", "cannot_tell"}:
+        return False
+    return answer.verdict != "not_met" or not is_trivial(answer.quote)
+
+
+def _result(criterion: Criterion, answer: Answer, place: Located | None) -> CriterionResult:
+    return CriterionResult(
+        criterion=criterion,
+        answer=answer.verdict,
+        holds=WORDS[criterion.kind][answer.verdict],
+        finding=answer.finding.strip(),
+        quote=place.quote if place else None,
+        turn=place.turn if place else None,
+    )
+
+
+def _settled(judged: _Judged) -> CriterionResult:
+    """A claim that is still without evidence after the second round cannot be told."""
+    if isinstance(judged, CriterionResult):
+        return judged
+    finding = (
+        f"No evidence for {judged.answer.verdict}: {judged.why}. "
+        f"The judge's finding was: {judged.answer.finding.strip()}"
+    )
+    return CriterionResult(judged.criterion, "cannot_tell", None, finding)

@@ -1,0 +1,93 @@
+"""The shape of the judge's reply, made for the criteria of one call."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, create_model
+
+from .types import Criterion, CriterionKind
+
+Word = Literal["met", "not_met", "triggered", "not_triggered", "cannot_tell"]
+
+WORDS: dict[CriterionKind, dict[str, bool | None]] = {
+    CriterionKind.CORRECTNESS: {"met": True, "not_met": False, "cannot_tell": None},
+    CriterionKind.TOOL: {"met": True, "not_met": False, "cannot_tell": None},
+    CriterionKind.FAILURE: {"triggered": False, "not_triggered": True, "cannot_tell": None},
+}
+"""The judge's words for each kind of criterion, with what they say of the agent."""
+
+
+def _as_word(value: object) -> object:
+    """`Not met` and `cannot-tell` are `not_met` and `cannot_tell`: models write them so."""
+    return "_".join(value.strip().lower().replace("-", " ").split()) if isinstance(value, str) else value
+
+
+def _as_id(value: object) -> object:
+    return value.strip().strip("[]").lower() if isinstance(value, str) else value
+
+
+class Answer(BaseModel):
+    """The judge's answer to one criterion; the fields stand in the order in which it is to think."""
+
+    id: Annotated[str, BeforeValidator(_as_id)]
+    finding: Annotated[str, Field(min_length=1)]
+    quote: str | None = None
+    turn: int | None = None
+    absence: bool = False
+    verdict: Annotated[Word, BeforeValidator(_as_word)]
+
+
+class Answers(BaseModel):
+    """One answer to each criterion that was asked."""
+
+    answers: tuple[Answer, ...]
+
+
+def answers_to(criteria: Sequence[Criterion]) -> type[Answers]:
+    """A reply that is valid only if it answers each of these criteria once, in the words of its kind."""
+    listed = Field(json_schema_extra={"enum": [criterion.id for criterion in criteria]})
+    answer = create_model(
+        "Answer",
+        __base__=Answer,
+        id=(Annotated[str, BeforeValidator(_as_id), listed], ...),
+        verdict=(Annotated[Word, BeforeValidator(_as_word), _listed_words(criteria)], ...),
+    )
+    check: Callable[[tuple[Answer, ...]], tuple[Answer, ...]] = partial(_checked, criteria)
+    # mypy cannot know a type that is made here.
+    answers = Annotated[tuple[answer, ...], AfterValidator(check)]  # type: ignore[valid-type]
+    return create_model("Answers", __base__=Answers, answers=(answers, ...))
+
+
+def _listed_words(criteria: Sequence[Criterion]) -> object:
+    allowed = {word for criterion in criteria for word in WORDS[criterion.kind]}
+    return Field(json_schema_extra={"enum": [word for word in get_args(Word) if word in allowed]})
+
+
+def _checked(criteria: Sequence[Criterion], answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+    problems = [*_problems_of_ids(criteria, answers), *_problems_of_words(criteria, answers)]
+    if problems:
+        raise ValueError("; ".join(problems))
+    return answers
+
+
+def _problems_of_ids(criteria: Sequence[Criterion], answers: tuple[Answer, ...]) -> list[str]:
+    asked = [criterion.id for criterion in criteria]
+    given = Counter(answer.id for answer in answers)
+    return [
+        *(f"{identifier} has no answer" for identifier in asked if identifier not in given),
+        *(f"{identifier} is answered {count} times" for identifier, count in given.items() if count > 1),
+        *(f"{identifier} was not asked" for identifier in given if identifier not in asked),
+    ]
+
+
+def _problems_of_words(criteria: Sequence[Criterion], answers: tuple[Answer, ...]) -> list[str]:
+    words = {criterion.id: WORDS[criterion.kind] for criterion in criteria}
+    return [
+        f"the verdict on {answer.id} must be one of {', '.join(words[answer.id])}, not {answer.verdict}"
+        for answer in answers
+        if answer.id in words and answer.verdict not in words[answer.id]
+    ]

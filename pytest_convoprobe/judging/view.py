@@ -1,0 +1,137 @@
+"""The conversation as the judge sees it: numbered turns whose text cannot pose as anything else.
+
+Everything that the user, the target or a tool wrote stands on lines that begin with `| `; what
+does not is ours. Around it all is a fence with a number that depends on the whole
+conversation, so that a target cannot write it into its own reply, and a replay gives the same text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..text import visible
+from ..transcript import Termination, ToolCall, Transcript, Turn
+
+RESULT_LIMIT = 20_000
+"""Characters of one tool result that the judge sees; a longer one is cut, and the cut is marked."""
+
+ENDINGS = {
+    Termination.USER_DONE: "the user had what they wanted and ended the conversation",
+    Termination.USER_GAVE_UP: "the user gave up",
+    Termination.MAX_TURNS: "the limit of turns was reached",
+    Termination.LOOP: "the same exchange repeated itself again and again",
+    Termination.TARGET_ERROR: "the agent raised an error instead of answering",
+    Termination.TIMEOUT: "the time limit was reached",
+    Termination.BUDGET: "the budget of the run was spent",
+    Termination.SIMULATOR_ERROR: "the synthetic user went off its rails",
+    Termination.INFRASTRUCTURE_ERROR: "a service that the conversation needs was not available",
+    Termination.CANCELLED: "the run was stopped",
+}
+"""Why a conversation ended, as the end of the sentence "The conversation ended: …"."""
+
+
+@dataclass(frozen=True)
+class View:
+    """The fenced conversation; `open` and `close` are the lines of its fence, `last` is the last turn."""
+
+    text: str
+    open: str
+    close: str
+    last: int
+
+
+def view_of(transcript: Transcript) -> View:
+    """The whole conversation between two fence lines."""
+    body = "\n".join(_body(transcript))
+    nonce = _nonce(body)
+    opening, closing = f"<<<conversation {nonce}>>>", f"<<<end of conversation {nonce}>>>"
+    return View(f"{opening}\n{body}\n{closing}", opening, closing, last_turn(transcript))
+
+
+def last_turn(transcript: Transcript) -> int:
+    """The number of the last turn, the one that got no reply included; 0 if there is none."""
+    last = transcript.turns[-1].number if transcript.turns else 0
+    return last + (transcript.pending is not None)
+
+
+def texts_by_turn(transcript: Transcript) -> dict[int, tuple[str, ...]]:
+    """What can be quoted from each turn: the user's text, each tool call, the reply."""
+    texts = {
+        turn.number: (turn.user, *map(_call_text, turn.reply.tool_calls or ()), turn.reply.text)
+        for turn in transcript.turns
+    }
+    if transcript.pending is not None:
+        texts[last_turn(transcript)] = (transcript.pending,)
+    return texts
+
+
+def call_line(call: ToolCall) -> str:
+    """A call as one line: `get_weather({"city": "Oslo"})`."""
+    return f"{call.name}({as_text(dict(call.arguments))})"
+
+
+def as_text(value: Any) -> str:
+    """A tool's arguments or result as text: text as it is, other values as JSON, or else their repr."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
+
+
+def _body(transcript: Transcript) -> Iterator[str]:
+    if transcript.turns and not transcript.tells_tools:
+        yield "(This agent does not tell which tools it calls.)"
+    for turn in transcript.turns:
+        yield from _turn(turn)
+    if transcript.pending is not None:
+        yield f"Turn {last_turn(transcript)}"
+        yield from _said("user", transcript.pending)
+        yield "  (no reply came)"
+    ending = ENDINGS[transcript.termination] if transcript.termination else "for a reason that is not known"
+    yield f"The conversation ended: {ending}. The last turn is turn {last_turn(transcript)}."
+
+
+def _turn(turn: Turn) -> Iterator[str]:
+    yield f"Turn {turn.number}"
+    yield from _said("user", turn.user)
+    for call in turn.reply.tool_calls or ():
+        yield from _said("agent calls a tool", call_line(call))
+        yield from _outcome(call)
+    yield from _said("agent", turn.reply.text)
+
+
+def _outcome(call: ToolCall) -> Iterator[str]:
+    if call.error is not None:
+        yield from _said("the tool fails", call.error)
+        return
+    text = as_text(call.result)
+    yield from _said("the tool returns", text[:RESULT_LIMIT])
+    if len(text) > RESULT_LIMIT:
+        yield f"  (cut here: {len(text) - RESULT_LIMIT:,} of {len(text):,} characters are left out)"
+
+
+def _said(who: str, text: str) -> Iterator[str]:
+    if not text.strip():
+        yield f"  {who}: (nothing)"
+        return
+    yield f"  {who}:"
+    yield from (f"  | {line}" for line in visible(text).split("\n"))
+
+
+def _call_text(call: ToolCall) -> str:
+    outcome = call.error if call.error is not None else as_text(call.result)[:RESULT_LIMIT]
+    return f"{call_line(call)}\n{outcome}"
+
+
+def _nonce(body: str) -> str:
+    """Sixteen hex digits that do not occur in the body; the same body has the same ones."""
+    nonce = hashlib.sha256(body.encode("utf-8")).hexdigest()[:16]
+    while nonce in body:
+        nonce = hashlib.sha256(f"{nonce}\n{body}".encode()).hexdigest()[:16]
+    return nonce
