@@ -1,0 +1,241 @@
+"""Takes secrets out of whatever is about to be shown, logged or written.
+
+What counts as a secret:
+
+* the values that the settings name (`api_key`, headers, anything called token, secret or
+  password) when they have six characters or more. They are found as they stand, JSON-escaped (once or
+  twice), URL-encoded, HTML-escaped, as Python's `repr` shows them, and within base64 (Basic auth);
+* environment variables whose name ends in KEY, TOKEN, SECRET, PASSWORD and the like, when
+  the value has eight characters or more and doesn't look like a plain word or an existing path;
+* text of a known shape: `sk-…`, `Bearer …`, `Basic …`, `AKIA…`, `ghp_…`, `AIza…`, JSON web tokens,
+  private keys, the password in a URL;
+* any value in a key position: `{"api_key": "test"}` as data, `api_key=test` or
+  `"password": "test"` as text. This is the only place where a shorter secret, or a usual
+  placeholder such as `ollama` or `not-needed`, is masked: elsewhere it may be an ordinary word.
+
+A secret made of asterisks is not looked for, since it can't be told from the mask.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Set
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+MASK = "****"
+
+_MIN_SECRET = 6
+_MIN_ENVIRONMENT = 8
+_MIN_LINE = 16
+_MAX_DEPTH = 64
+
+_PLACEHOLDERS = frozenset(
+    "anything api-key apikey changeme default disabled dummy-key enabled fake-key foobar letmein "
+    "lm-studio local-key localhost no-key no-key-needed not-needed not-set not-used notneeded "
+    "notused ollama openai password placeholder required secret unused your-api-key".split()
+)
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:api_?key|access_?key|secret_?key|private_?key|signing_?key|authorization|auth|"
+    r"password|passwd|passphrase|secret|token|jwt|cookie|credentials?)$"
+)
+_ENVIRONMENT_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|_PAT|_DSN)$")
+_ALWAYS_SECRET_NAME = re.compile(r"(?:SECRET|PASSWORD|PASSWD|PASSPHRASE)$")
+_PLAIN_WORDS = re.compile(r"[a-z]+(?:[ ._-][a-z]+)*|[A-Z]+(?:[ ._-][A-Z]+)*")
+
+# Names that no prose uses: what follows them after a colon or an equals sign is a secret. The others
+# are words of everyday language and need quotes (JSON) or an equals sign without spaces.
+_TECHNICAL = r"(?:api[_-]?key|access[_-](?:key|token)|auth[_-]token|client[_-]secret|secret[_-]key)"
+_EVERYDAY = r"(?:authorization|password|passwd|passphrase|secret|token|cookie)"
+_ASSIGNED = rf"(?=[aAcCpPsStT])(?i:{_TECHNICAL}\s?[:=]\s?|{_EVERYDAY}=)"
+_UNTIL_QUOTE = r"(?:(?!(?<!\\)(?P={0})).)+"
+
+# Shapes of secrets by what a text must contain, in small letters, before the expression is worth a
+# try: looking for these words first is some fifty times faster, and most text has none of them.
+# The group `keep` stays, the rest of a match is masked.
+_SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (
+        ("key", "token", "secret", "passw", "passphrase", "authorization", "cookie"),
+        re.compile(
+            rf"(?P<keep>(?=[aAcCpPsStT])(?i:{_TECHNICAL}|{_EVERYDAY})(?P<q>\\*[\"'])\s*:\s*(?P=q))"
+            rf"{_UNTIL_QUOTE.format('q')}"
+            rf"|(?P<keep_quoted>{_ASSIGNED}(?P<r>[\"'])){_UNTIL_QUOTE.format('r')}"
+            rf"|(?P<keep_bare>{_ASSIGNED})(?!(?:str|string|None|null)\b)[^\s\"'&,;)}}\]\\]+"
+            r"|(?P<keep_query>[?&]key=)[^\s\"'&#]+",
+            re.DOTALL,
+        ),
+    ),
+    (("bearer ",), re.compile(r"(?P<keep>\b(?i:Bearer)\s+)(?=\S*\d|\S{20})[\w.~+/=-]{6,}")),
+    (("basic ",), re.compile(r"(?P<keep>\b(?i:Basic)\s+)(?=\S*[\d=])[A-Za-z0-9+/]{6,}={0,2}")),
+    (("://",), re.compile(r"(?P<keep>://[^\s/:@\"']*:)[^\s/@\"']+(?=@)")),
+    (("signature=", "sig="), re.compile(r"(?P<keep>[?&](?i:X-Amz-Signature|signature|sig)=)[^\s\"'&#]+")),
+    (("sk-",), re.compile(r"(?<![A-Za-z0-9])sk-(?=[\w-]{0,200}[\dA-Z])[\w-]{12,}")),
+    (("akia", "asia"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    (("aiza",), re.compile(r"(?<![\w-])AIza[\w-]{30,}")),
+    (("eyj",), re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),
+    (("xox",), re.compile(r"(?<![\w-])xox[abeoprs]-[\w-]{10,}")),
+    (
+        ("gh", "glpat-", "hf_", "gsk_", "xai-", "pplx-", "npm_", "pypi-"),
+        re.compile(r"(?<![\w-])(?:gh[pousr]_|github_pat_|glpat-|hf_|gsk_|xai-|pplx-|npm_|pypi-)[\w-]{20,}"),
+    ),
+    (
+        ("-----begin",),
+        re.compile(
+            r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?!-----END).)*(?:-----END [A-Z ]*PRIVATE KEY-----)?",
+            re.DOTALL,
+        ),
+    ),
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a value under this key is a secret: `api_key`, `X-Auth-Token`, `clientSecret`…
+
+    `max_tokens` and `input_cost_per_token` are not.
+    """
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()).lower()
+    words = re.sub(r"[^a-z0-9]+", "_", words)
+    return bool(_SECRET_NAME.search(words)) and not words.endswith("per_token")
+
+
+class Redactor:
+    """Masks secrets in text and data; made once for a run and used on everything that leaves it.
+
+    `environ` is where values that look like keys are taken from, `os.environ` by default.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), *, environ: Mapping[str, str] | None = None) -> None:
+        found = {secret for secret in secrets if is_worth_masking(secret)}
+        found.update(_environment_secrets(os.environ if environ is None else environ))
+        forms = {form for secret in found for form in _forms(secret)}
+        # The longest first, so that a secret which begins like another is masked as a whole.
+        ordered = sorted(forms, key=lambda form: (-len(form), form))
+        self._known = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def text(self, text: str) -> str:
+        """The text with every secret replaced by `****`."""
+        if self._known is not None:
+            text = self._known.sub(MASK, text)
+        lowered = text.lower()
+        for hints, shape in _SHAPES:
+            if any(hint in lowered for hint in hints):
+                text = shape.sub(_keep_and_mask, text)
+        return text
+
+    def data(self, value: Any) -> Any:
+        """A copy of JSON-like data (mappings, lists, tuples, sets, text) without secrets.
+
+        Values under a key such as `authorization` or `password` are masked whatever they are;
+        objects of other types are handed back as they came.
+        """
+        return self._data(value, 0)
+
+    def _data(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, bytes):
+            return self.text(value.decode("utf-8", "backslashreplace"))
+        if not isinstance(value, (Mapping, list, tuple, Set)):
+            return MASK if hasattr(value, "get_secret_value") else value
+        if depth >= _MAX_DEPTH:
+            return self.text(repr(value))
+        if isinstance(value, Mapping):
+            return {self._key(key): self._entry(key, item, depth) for key, item in value.items()}
+        items = [self._data(item, depth + 1) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+
+    def _key(self, key: Any) -> Any:
+        return self.text(key) if isinstance(key, str) else key
+
+    def _entry(self, key: Any, item: Any, depth: int) -> Any:
+        if isinstance(key, str) and is_secret_name(key):
+            return _mask_leaves(item, depth)
+        return self._data(item, depth + 1)
+
+
+def is_worth_masking(secret: str) -> bool:
+    """Whether the secret can be looked for everywhere without hitting ordinary words."""
+    bare = secret.strip()
+    return len(bare) >= _MIN_SECRET and bare.lower() not in _PLACEHOLDERS and bool(bare.strip("*"))
+
+
+def _mask_leaves(value: Any, depth: int) -> Any:
+    """What stands under a secret key: the shape stays, every value goes."""
+    if value is None or isinstance(value, bool) or value == "":
+        return value
+    if depth < _MAX_DEPTH and isinstance(value, Mapping):
+        return {key: _mask_leaves(item, depth + 1) for key, item in value.items()}
+    if depth < _MAX_DEPTH and isinstance(value, (list, tuple)):
+        return type(value)([_mask_leaves(item, depth + 1) for item in value])
+    return MASK
+
+
+def _keep_and_mask(match: re.Match[str]) -> str:
+    kept = (text for name, text in match.groupdict().items() if name.startswith("keep") and text)
+    return next(kept, "") + MASK
+
+
+def _environment_secrets(environ: Mapping[str, str]) -> Iterator[str]:
+    for name, value in environ.items():
+        upper = name.upper()
+        if len(value) < _MIN_ENVIRONMENT or not _ENVIRONMENT_NAME.search(upper):
+            continue
+        if is_worth_masking(value) and not _looks_harmless(upper, value):
+            yield value
+
+
+def _looks_harmless(name: str, value: str) -> bool:
+    """`SORT_KEY=created_at` and `TLS_KEY=/etc/tls/key.pem` hold no secret; `DB_PASSWORD` always does."""
+    if _ALWAYS_SECRET_NAME.search(name):
+        return False
+    if value[0] in "/~." and len(value) < 500 and _exists(value):
+        return True
+    return len(value) < 24 and bool(_PLAIN_WORDS.fullmatch(value))
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _forms(secret: str) -> set[str]:
+    """The ways in which a secret may be written; all that are long enough to be told from words."""
+    bare = secret.strip()
+    lines = [line.strip() for line in bare.splitlines()]
+    wholes = {bare, *(line for line in lines if len(line) >= _MIN_LINE)}
+    return {form for whole in wholes for form in (*_escaped(whole), *_base64(whole))}
+
+
+def _escaped(secret: str) -> Iterator[str]:
+    yield secret
+    yield repr(secret)[1:-1]
+    yield html.escape(secret)
+    for ascii_only in (True, False):
+        once = json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
+        yield once
+        yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
+    for encoded in (quote(secret, safe="", errors="surrogatepass"), quote(secret, errors="surrogatepass")):
+        yield encoded
+        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
+    yield quote_plus(secret, errors="surrogatepass")
+
+
+def _base64(secret: str) -> Iterator[str]:
+    """The characters of base64 that depend on the secret alone, wherever in the text it begins."""
+    raw = secret.encode("utf-8", "surrogatepass")
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + raw)
+        first = (shift * 8 + 5) // 6
+        last = (shift + len(raw)) * 8 // 6
+        core = encoded[first:last].decode("ascii")
+        if len(core) >= _MIN_SECRET + 1:
+            yield core
+            yield core.replace("+", "-").replace("/", "_")

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import base64
+import html
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from pytest_convoprobe.redaction import MASK, Redactor, is_secret_name, is_worth_masking
+
+SECRETS = st.text(min_size=6, max_size=40).filter(lambda text: is_worth_masking(text) and "*" not in text)
+SURROUNDINGS = st.text(max_size=20)
+
+
+def redactor(*secrets: str, **environ: str) -> Redactor:
+    return Redactor(secrets, environ=environ)
+
+
+@given(SECRETS, SURROUNDINGS, SURROUNDINGS)
+def test_a_secret_never_survives(secret: str, before: str, after: str) -> None:
+    assume(secret.strip() not in before + MASK + after)
+    assert secret.strip() not in redactor(secret).text(before + secret + after)
+
+
+@given(SECRETS, st.sampled_from([True, False]))
+def test_a_secret_never_survives_json(secret: str, ascii_only: bool) -> None:
+    written = json.dumps({"said": f"it is {secret}!"}, ensure_ascii=ascii_only)
+    escaped = json.dumps(secret.strip(), ensure_ascii=ascii_only)[1:-1]
+    assert escaped not in redactor(secret).text(written)
+
+
+@given(SECRETS)
+def test_a_secret_never_survives_json_within_json(secret: str) -> None:
+    written = json.dumps({"arguments": json.dumps({"said": secret})})
+    cleaned = redactor(secret).text(written)
+    assert secret.strip() not in json.loads(json.loads(cleaned)["arguments"])["said"]
+
+
+@given(SECRETS)
+def test_a_secret_never_survives_other_escapes(secret: str) -> None:
+    bare = secret.strip()
+    clean = redactor(secret).text
+    for written in (quote(bare, safe=""), quote(bare), quote_plus(bare), html.escape(bare), repr(bare)[1:-1]):
+        assert written not in clean(f"<{written}>")
+
+
+@given(SECRETS, st.text(alphabet="abcXYZ", max_size=5))
+def test_a_secret_never_survives_basic_auth(secret: str, user: str) -> None:
+    written = base64.b64encode(f"{user}:{secret.strip()}".encode()).decode()
+    assert written not in redactor(secret).text(f"header {written} end")
+
+
+@given(st.lists(st.sampled_from("the bearer of a basic key keeps it secret. Password? Token! sk- 7".split())))
+def test_prose_about_secrets_stays(words: list[str]) -> None:
+    text = " ".join(words)
+    assert redactor("a-secret-of-ours").text(text) == text
+
+
+@given(st.text(max_size=60), SECRETS)
+def test_cleaning_twice_changes_nothing_more(text: str, secret: str) -> None:
+    clean = redactor(secret).text
+    once = clean(f"{text} api_key={secret} Bearer {secret}1")
+    assert clean(once) == once
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The test is the best test.",
+        "Bearer instruments are paid to whoever holds them.",
+        "Basic training is free.",
+        "I forgot my password: what now?",
+        "Use scikit's sk-learn-pipeline-example, please.",
+        "It used 120 tokens; max_tokens=500 and total_tokens: 3.",
+        "def call(api_key: str = None): ...",
+        "See https://example.org:8080/a/b?page=2 for more.",
+        "The key to it is patience.",
+    ],
+)
+def test_harmless_text_stays(text: str) -> None:
+    assert redactor("test", "sk-1", "ollama", "not-needed").text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("key sk-proj-abcDEF1234567890 refused", "key **** refused"),
+        ("Authorization: Bearer abcd1234efgh", "Authorization: Bearer ****"),
+        ("Authorization: Basic dXNlcjpwYXNzd29yZA==", "Authorization: Basic ****"),
+        ("id AKIAIOSFODNN7EXAMPLE.", "id ****."),
+        ("ghp_" + "a1" * 18, "****"),
+        ("AIza" + "Sy0" * 12, "****"),
+        ("eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSM", "****"),
+        ("postgres://me:hunter2@db/x", "postgres://me:****@db/x"),
+        ("https://x.example/y?key=abc&page=2", "https://x.example/y?key=****&page=2"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----", "****"),
+        ("api_key=test&page=2", "api_key=****&page=2"),
+        ("OPENAI_API_KEY: test", "OPENAI_API_KEY: ****"),
+        ("client_secret='two words'", "client_secret='****'"),
+        ('{"password": "te\\"st", "a": 1}', '{"password": "****", "a": 1}'),
+        ('{"a": "{\\"token\\": \\"test\\"}"}', '{"a": "{\\"token\\": \\"****\\"}"}'),
+    ],
+)
+def test_shapes_and_key_positions_are_masked(text: str, expected: str) -> None:
+    assert redactor().text(text) == expected
+
+
+def test_a_short_secret_is_masked_in_key_positions_only() -> None:
+    cleaned = redactor("test").data({"api_key": "test", "said": "this is a test"})
+    assert cleaned == {"api_key": MASK, "said": "this is a test"}
+
+
+def test_a_longer_secret_that_begins_like_another_goes_as_a_whole() -> None:
+    assert redactor("abcdef-1", "abcdef-1-and-more").text("<abcdef-1-and-more>") == "<****>"
+
+
+def test_each_long_line_of_a_secret_is_masked_alone() -> None:
+    assert redactor("first-line-01234567\nsecond-line-0123456").text("x second-line-0123456") == "x ****"
+
+
+def test_data_keeps_its_shape() -> None:
+    data = {"a": ["x tops3cret", ("tops3cret",)], "n": 1, "flag": True, "none": None, "max_tokens": 5}
+    expected = {"a": ["x ****", ("****",)], "n": 1, "flag": True, "none": None, "max_tokens": 5}
+    assert redactor("tops3cret").data(data) == expected
+
+
+def test_data_masks_whatever_stands_under_a_secret_key() -> None:
+    data = {
+        "Authorization": "plain",
+        "password": {"old": "a", "new": ["b", 7]},
+        "apiKey": 12345,
+        "token": None,
+    }
+    masked = {
+        "Authorization": MASK,
+        "password": {"old": MASK, "new": [MASK, MASK]},
+        "apiKey": MASK,
+        "token": None,
+    }
+    assert redactor().data(data) == masked
+
+
+def test_data_masks_keys_and_wrapped_secrets() -> None:
+    assert redactor("tops3cret").data({"tops3cret": SecretStr("other")}) == {MASK: MASK}
+
+
+def test_data_without_end_is_survived() -> None:
+    endless: list[object] = ["tops3cret"]
+    endless.append(endless)
+    assert "tops3cret" not in repr(redactor("tops3cret").data(endless))
+
+
+def test_values_of_the_environment_that_look_like_keys_are_masked() -> None:
+    clean = redactor(OPENAI_API_KEY="Zx81-spectrum", DB_PASSWORD="sesamestreet", SORT_KEY="created_at").text
+    assert clean("Zx81-spectrum sesamestreet created_at") == "**** **** created_at"
+
+
+def test_short_and_trivial_values_of_the_environment_are_not_secrets() -> None:
+    clean = redactor(API_KEY="abc1234", APP_SECRET="changeme", EDITOR="vim-for-ever-9").text
+    assert clean("abc1234 changeme vim-for-ever-9") == "abc1234 changeme vim-for-ever-9"
+
+
+def test_a_path_in_the_environment_is_not_a_secret(tmp_path) -> None:
+    key = tmp_path / "Key1.pem"
+    key.write_text("x")
+    assert redactor(TLS_KEY=str(key)).text(f"reading {key}") == f"reading {key}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "api_key",
+        "apikey",
+        "X-API-Key",
+        "Authorization",
+        "clientSecret",
+        "auth_token",
+        "Cookie",
+        "DB_PASSWORD",
+    ],
+)
+def test_secret_names(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "input_cost_per_token", "key", "keyboard", "secretary"])
+def test_names_that_are_not_secret(name: str) -> None:
+    assert not is_secret_name(name)
