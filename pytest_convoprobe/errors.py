@@ -12,6 +12,7 @@
     ├── StructuredReplyError       a model never gave a reply of the shape it was asked for
     ├── BudgetExceeded             the run has spent what it may
     ├── ReplayMiss                 a call that no recording answers
+    ├── TurnTimeout                one side of a conversation took too long over a turn
     ├── SimulatorError             the synthetic user went off its rails
     ├── JudgeError                 the judge gave no usable verdict
     └── TargetError                the target gave no reply
@@ -157,6 +158,22 @@ class BudgetExceeded(ConvoprobeError):
 
 class ReplayMiss(ConvoprobeError):
     """`only` replays, and the recording has no answer to this call."""
+
+
+class TurnTimeout(ConvoprobeError):
+    """One side of a conversation took longer over its part of a turn than it may.
+
+    `waited_for` is "synthetic user" or "target", `seconds` how long it was waited for.
+    """
+
+    def __init__(self, waited_for: str, *, turn: int, seconds: float) -> None:
+        self.waited_for = waited_for
+        self.turn = turn
+        self.seconds = seconds
+        super().__init__(
+            f"turn {turn}: waited {seconds:g} s for the {waited_for}, which is all that a turn may take; "
+            "raise run.turn_timeout if it needs longer"
+        )
 
 
 class SimulatorError(ConvoprobeError):

@@ -1,0 +1,116 @@
+"""The guard: finds in a simulated message what no user would write, before the target sees it.
+
+A message that is wrongly refused costs a conversation as much as a bad one that is let
+through. So every rule is narrow: it looks at the places where models slip, leaves
+alone what stands in quotes or code, and lets pass what a person might have written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ..text import shorten
+from ..transcript import Turn
+from .phrases import (
+    ASSISTANT_LABEL,
+    ASSISTANT_LINE,
+    END_SIGN,
+    FAREWELL_WORDS,
+    LABEL_IN_FRONT,
+    LEAVING,
+    OWN_JSON,
+    OWN_TAG,
+    SIMULATION_LINE,
+    THOUGHTS,
+)
+from .port import Status, UserMessage
+from .repetition import normalised
+
+_EXCERPT = 60
+
+# Words of a message that nobody gives twice running; "I don't know that" is given twice.
+_LONG = 8
+
+_QUOTED = re.compile(
+    r"```.*?```|`[^`]*`|\"[^\"\n]*\"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]"
+    r"|\u00ab[^\u00bb]*\u00bb|(?<!\w)'[^\n]*?'(?!\w)",
+    re.DOTALL,
+)
+_ONE_QUOTATION = re.compile(r"\"([^\"]*)\"|\u201c([^\u201c\u201d]*)\u201d|'((?:[^']|(?<=\w)'(?=\w))*)'")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+
+_LEAKS = (
+    (THOUGHTS, "it shows thoughts that nobody would send"),
+    (OWN_TAG, "it has the tags that mark the assistant's replies"),
+    (LABEL_IN_FRONT, "it starts with a label for who is speaking"),
+    (ASSISTANT_LABEL, "it speaks for the assistant, too"),
+    (END_SIGN, 'it has a sign for the end in its text, where only "status" is the place for that'),
+)
+
+
+def fault(message: UserMessage, turns: Sequence[Turn]) -> str | None:
+    """What is wrong with a simulated message, as a clause about "it"; None if a user may have written it.
+
+    `turns` are the turns before it.
+    """
+    if not message.text.strip():
+        return "it is empty"
+    if not turns and message.status is not Status.CONTINUE:
+        return "it ends the conversation before it has begun"
+    return _leaked(message.text) or _out_of_role(message.text) or _repeated(message.text, turns)
+
+
+def says_goodbye(text: str) -> bool:
+    """Whether a text is a farewell and nothing else."""
+    return LEAVING.search(text) is not None and set(normalised(text).split()) <= FAREWELL_WORDS
+
+
+def _leaked(text: str) -> str | None:
+    """Parts of the machinery that show: its JSON, its tags, its thoughts, its signs."""
+    if OWN_JSON.search(text):
+        return "it has the JSON of the answer inside the message"
+    bare = _without_quotes(text)
+    for pattern, what in _LEAKS:
+        found = pattern.search(bare)
+        if found is not None:
+            return f"{what} ({_excerpt(found.group())})"
+    return None
+
+
+def _out_of_role(text: str) -> str | None:
+    for sentence in _sentences(_without_quotes(text)):
+        if ASSISTANT_LINE.match(sentence):
+            return f"it talks as the assistant ({_excerpt(sentence)})"
+        if SIMULATION_LINE.match(sentence):
+            return f"it steps out of the person's role ({_excerpt(sentence)})"
+    return None
+
+
+def _repeated(text: str, turns: Sequence[Turn]) -> str | None:
+    words = normalised(text)
+    if turns and words == normalised(turns[0].user):
+        return "it repeats the first message word for word"
+    if len(turns) > 1 and len(words.split()) >= _LONG and words == normalised(turns[-1].user):
+        # A question that comes again word for word may well be answered word for word.
+        asked_again = normalised(turns[-2].reply.text) == normalised(turns[-1].reply.text)
+        return None if asked_again else "it repeats the message before it word for word"
+    return None
+
+
+def _without_quotes(text: str) -> str:
+    """The text without what stands in quotes or code; a text that is one quotation is what it quotes."""
+    text = text.strip().replace("\u2019", "'")
+    whole = _ONE_QUOTATION.fullmatch(text)
+    if whole is not None:
+        text = "".join(part or "" for part in whole.groups()).strip()
+    return _QUOTED.sub("quoted", text)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for sentence in _SENTENCE_END.split(text):
+        yield " ".join(sentence.split()).lstrip("*_- ")
+
+
+def _excerpt(text: str) -> str:
+    return repr(shorten(text.strip(), _EXCERPT))

@@ -1,0 +1,50 @@
+"""The conversation as the simulating model sees it: with the roles swapped.
+
+For that model the target's replies come from the `user`, and what the synthetic user said are
+its own `assistant` messages. It starts with a cue of ours, because some providers want a chat
+to begin with the `user` role: so the opening stays, as the model's own first message, and
+the roles alternate up to the last reply.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from .. import prompts
+from ..llm.port import Message
+from ..text import shorten
+from ..transcript import Turn
+from .port import Status, UserMessage
+
+REPLY_LIMIT = 20_000
+"""Characters of one reply that the synthetic user reads; a longer one is cut, and the cut is marked."""
+
+_FENCE = re.compile(r"<(?=\s*/?\s*reply\b)", re.IGNORECASE)
+
+
+def swapped(turns: Sequence[Turn]) -> tuple[Message, ...]:
+    """The messages after the system prompt: `user`, `assistant`, `user` … and a `user` at the end.
+
+    Tool calls are left out: a user doesn't see them. What the user said has the shape that
+    the model is to answer in, which keeps small models to it.
+    """
+    return (Message("user", prompts.render("synthetic_user_start")), *_spoken(turns))
+
+
+def said(message: UserMessage) -> Message:
+    """What the model wrote itself, in the shape that it is to write."""
+    reply = {"message": message.text, "status": message.status.value}
+    return Message("assistant", json.dumps(reply, ensure_ascii=False))
+
+
+def _spoken(turns: Sequence[Turn]) -> Iterator[Message]:
+    for turn in turns:
+        yield said(UserMessage(turn.user, Status.CONTINUE))
+        yield Message("user", prompts.render("synthetic_user_heard", reply=_fenced(turn.reply.text)))
+
+
+def _fenced(text: str) -> str:
+    """The reply, unable to close the tags that the prompt puts around it."""
+    return _FENCE.sub("&lt;", shorten(text.strip(), REPLY_LIMIT))

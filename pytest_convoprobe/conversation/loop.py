@@ -1,0 +1,126 @@
+"""The loop: the user says something, the target replies, until there is a reason to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..errors import BudgetExceeded, ConvoprobeError, SimulatorError, TargetCrashed, TurnTimeout
+from ..targets.port import TargetConversation
+from ..transcript import Termination, Transcript, Turn
+from .deadline import Deadline
+from .port import Status, UserMessage, UserSimulator
+from .repetition import goes_in_circles
+
+_ENDED_BY_USER = {Status.DONE: Termination.USER_DONE, Status.GAVE_UP: Termination.USER_GAVE_UP}
+
+_ENDED_BY_ERROR: tuple[tuple[type[ConvoprobeError], Termination], ...] = (
+    (BudgetExceeded, Termination.BUDGET),
+    (TurnTimeout, Termination.TIMEOUT),
+    (SimulatorError, Termination.SIMULATOR_ERROR),
+    (TargetCrashed, Termination.TARGET_ERROR),
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a conversation may go on.
+
+    `turn_timeout` bounds, in seconds, the wait for either side in each turn: a slow user
+    takes nothing from the target's time.
+    """
+
+    max_turns: int
+    turn_timeout: float = 120.0
+
+
+class Conversation:
+    """One conversation between a user and a target.
+
+    T turns cost T messages to the target and, apart from repairs, at most T - 1 calls of the
+    simulator: the opening is known, and the user ends the talk in the same breath as it says its
+    last words. Nobody judges here.
+    """
+
+    def __init__(
+        self,
+        user: UserSimulator,
+        target: TargetConversation,
+        limits: Limits,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._user = user
+        self._target = target
+        self._limits = limits
+        self._clock = clock
+        self._turns: list[Turn] = []
+        self._pending: str | None = None
+        self._termination: Termination | None = None
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was said until now; complete once `run` has returned or raised."""
+        return Transcript(tuple(self._turns), self._termination, self._pending)
+
+    async def run(self) -> None:
+        """Talk to the end.
+
+        Raises what broke the conversation off: a `ConvoprobeError`, or `asyncio.CancelledError`.
+        The transcript is kept, with the termination that belongs to the error.
+        """
+        try:
+            await self._talk()
+        except asyncio.CancelledError:
+            self._termination = Termination.CANCELLED
+            raise
+        except ConvoprobeError as error:
+            self._termination = _termination_of(error)
+            raise
+        finally:
+            # A defect in a simulator or a target leaves a transcript that says how it ended, too.
+            self._termination = self._termination or Termination.INFRASTRUCTURE_ERROR
+
+    async def _talk(self) -> None:
+        while self._termination is None:
+            message = await self._next_message()
+            await self._exchange(message)
+            self._termination = self._reason_to_end(message)
+
+    async def _next_message(self) -> UserMessage:
+        async with self._deadline("synthetic user"):
+            return await self._user.next_message(tuple(self._turns))
+
+    async def _exchange(self, message: UserMessage) -> None:
+        self._pending = message.text
+        started = self._clock()
+        async with self._deadline("target"):
+            reply = await self._target.send(message.text)
+        latency = self._clock() - started
+        self._turns.append(Turn(self._number, message.text, reply, message.origin, latency))
+        self._pending = None
+
+    def _reason_to_end(self, message: UserMessage) -> Termination | None:
+        if message.status in _ENDED_BY_USER:
+            return _ENDED_BY_USER[message.status]
+        if goes_in_circles(self._turns):
+            return Termination.LOOP
+        return Termination.MAX_TURNS if len(self._turns) >= self._limits.max_turns else None
+
+    @property
+    def _number(self) -> int:
+        """The number of the turn being prepared."""
+        return len(self._turns) + 1
+
+    def _deadline(self, waited_for: str) -> Deadline:
+        seconds = self._limits.turn_timeout
+        return Deadline(seconds, TurnTimeout(waited_for, turn=self._number, seconds=seconds))
+
+
+def _termination_of(error: ConvoprobeError) -> Termination:
+    for kind, termination in _ENDED_BY_ERROR:
+        if isinstance(error, kind):
+            return termination
+    return Termination.INFRASTRUCTURE_ERROR

@@ -1,0 +1,41 @@
+"""The port to whoever speaks as the user: takes the conversation so far, gives the next message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from ..transcript import Origin, Turn
+
+
+class Status(str, Enum):
+    """What a user means to do after a message: go on, stop satisfied, or stop unsatisfied."""
+
+    CONTINUE = "continue"
+    DONE = "done"
+    GAVE_UP = "gave_up"
+
+
+@dataclass(frozen=True)
+class UserMessage:
+    """What the user says next.
+
+    A message whose `status` is not CONTINUE is the user's last one. It is still sent to the
+    target and answered: people end a talk with words.
+    """
+
+    text: str
+    status: Status = Status.CONTINUE
+    origin: Origin = Origin.SIMULATED
+
+
+class UserSimulator(Protocol):
+    """Speaks as the user of one conversation.
+
+    `turns` has the finished turns, oldest first; none at the start. Raises `SimulatorError`
+    when it has nothing to say that a user would, or what the `llm` port raises.
+    """
+
+    async def next_message(self, turns: Sequence[Turn]) -> UserMessage: ...
