@@ -1,0 +1,146 @@
+"""Measure the bars of the project and print each figure beside its bar.
+
+`python -m tests.perf [throughput] [cpu] [collection] [idle]` measures all of them, or the ones named.
+It exits with 1 when a bar is missed. Quote medians: machines are noisy.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import projects
+from .measure import Measured, pytest_command, run
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+LATENCY = 0.2
+CONCURRENCY = 50
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the report; lower is better."""
+
+    what: str
+    value: float
+    bar: float
+    unit: str
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.bar
+
+    def __str__(self) -> str:
+        mark = "ok  " if self.holds else "MISS"
+        return f"{mark}  {self.what:<58} {self.value:>9.2f} {self.unit:<4} bar {self.bar:.2f}"
+
+
+@contextmanager
+def chat_server(latency: float) -> Iterator[str]:
+    """The loopback server in a process of its own; yields its address."""
+    command = [sys.executable, "-m", "tests.support.chat_server", "--port", "0", "--latency", str(latency)]
+    server = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        yield server.stdout.readline().split()[1]
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def calls_so_far(url: str) -> int:
+    """How many calls the server has had."""
+    with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as answer:
+        return int(json.load(answer)["requests"])
+
+
+def gate(url: str, count: int, folder: Path) -> tuple[Measured, int]:
+    """Run `pytest` on `count` scenarios of three turns; what it took, and its calls."""
+    before = calls_so_far(url)
+    project = projects.scenarios(folder, count, url)
+    took = run(pytest_command("-q", f"--convoprobe-concurrency={CONCURRENCY}"), cwd=project)
+    if took.code != 0:
+        raise SystemExit(f"the measured run failed:\n{took.output[-3000:]}")
+    return took, calls_so_far(url) - before
+
+
+def throughput(folder: Path) -> list[Figure]:
+    """100 scenarios of 3 turns at 200 ms a call, 50 at once: the whole command."""
+    with chat_server(LATENCY) as url:
+        runs = [gate(url, 100, folder / f"throughput{n}") for n in range(3)]
+    took = sorted(runs, key=lambda one: one[0].wall)[1]
+    bar = 2.2 * (took[1] * LATENCY / CONCURRENCY) + 5
+    return [
+        Figure(f"100 scenarios, {took[1]} calls: wall time", took[0].wall, bar, "s"),
+        Figure("100 scenarios: peak memory", max(one.peak_mb for one, _ in runs), 400, "MB"),
+    ]
+
+
+def cpu(folder: Path) -> list[Figure]:
+    """What a call costs beside LiteLLM's own CPU: the slope between two sizes, ours less LiteLLM's."""
+    with chat_server(0.0) as url:
+        small, large = (gate(url, count, folder / f"cpu{count}") for count in (50, 350))
+        bare = [
+            run(_bare(url, calls), cwd=folder, env={"PYTHONPATH": str(REPOSITORY)}) for calls in (300, 2100)
+        ]
+    ours = (large[0].cpu - small[0].cpu) / (large[1] - small[1]) * 1000
+    theirs = (bare[1].cpu - bare[0].cpu) / 1800 * 1000
+    return [Figure(f"CPU a call beside LiteLLM's {theirs:.2f} ms", ours - theirs, 1.5, "ms")]
+
+
+def _bare(url: str, calls: int) -> list[str]:
+    return [sys.executable, "-m", "tests.perf.bare_calls", url, str(calls), str(CONCURRENCY)]
+
+
+def collection(folder: Path) -> list[Figure]:
+    """1,000 scenario files are collected, nothing is run."""
+    project = projects.scenarios(folder / "collection", 1000)
+    runs = [run(pytest_command("--collect-only", "-q"), cwd=project) for _ in range(3)]
+    if "1000 tests collected" not in runs[0].output:
+        raise SystemExit(runs[0].output[-3000:])
+    return [
+        Figure("1,000 scenario files collected: wall time", statistics.median(r.wall for r in runs), 3, "s"),
+        Figure("1,000 scenario files collected: peak memory", max(r.peak_mb for r in runs), 150, "MB"),
+    ]
+
+
+def idle(folder: Path) -> list[Figure]:
+    """200 plain tests: what the plug-in adds, pair by pair."""
+    project = projects.plain_tests(folder / "idle", 200)
+    without = pytest_command("-q", "-p", "no:convoprobe")
+    with_it = pytest_command("-q")
+    run(with_it, cwd=project)
+    ratios = [run(with_it, cwd=project).wall / run(without, cwd=project).wall for _ in range(15)]
+    return [Figure("200 plain tests: the plug-in adds", (statistics.median(ratios) - 1) * 100, 3, "%")]
+
+
+BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
+    "throughput": throughput,
+    "cpu": cpu,
+    "collection": collection,
+    "idle": idle,
+}
+
+
+def main(names: list[str]) -> int:
+    """Measure what is named (all by default) and print it; 1 when a bar is missed."""
+    figures: list[Figure] = []
+    for name in names or list(BENCHMARKS):
+        with tempfile.TemporaryDirectory() as folder:
+            for figure in BENCHMARKS[name](Path(folder)):
+                sys.stdout.write(f"{figure}\n")
+                sys.stdout.flush()
+                figures.append(figure)
+    return 0 if all(figure.holds for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,76 @@
+"""The projects that are measured: folders with generated scenarios or tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SCENARIO = """\
+name: Conversation number {number}
+description: Three turns about the weather in a city that has to be asked for.
+
+synthetic_user:
+  persona: |
+    A busy professional who needs quick weather information but tends to
+    give incomplete details at first. Moderately patient.
+  initial_query: What is the weather like, number {number}?
+  max_turns: 3
+  clarification_behavior:
+    known_facts:
+      - I am asking about San Francisco
+      - I need the forecast for tomorrow
+      - I prefer Fahrenheit
+    unknown_facts:
+      - The exact postal code
+    traits:
+      patience: medium
+      verbosity: concise
+      expertise: novice
+
+evaluation:
+  correctness_criteria:
+    - The assistant answers the question
+    - The assistant is polite
+  failure_criteria:
+    - The assistant assumes a location without asking
+  tool_usage:
+    optional_tools:
+      - geocode_location
+  efficiency:
+    max_conversation_turns: 6
+
+tags:
+  - weather
+  - load
+"""
+
+SETTINGS = """\
+llm:
+  model: openai/fake
+  api_base: {url}
+  api_key: not-a-secret-at-all
+target:
+  type: model
+  system_prompt: You are a friendly assistant.
+"""
+
+
+def scenarios(folder: Path, count: int, url: str = "http://127.0.0.1:9/v1") -> Path:
+    """A project with `count` scenario files of three turns and a `model` target at `url`."""
+    (folder / "scenarios").mkdir(parents=True)
+    for number in range(count):
+        (folder / "scenarios" / f"s{number:05}.yaml").write_text(SCENARIO.format(number=number))
+    (folder / "convoprobe.yaml").write_text(SETTINGS.format(url=url))
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    return folder
+
+
+def plain_tests(folder: Path, count: int) -> Path:
+    """A project without scenarios: `count` small tests in ten modules."""
+    folder.mkdir(parents=True)
+    for module in range(10):
+        tests = "\n\n".join(
+            f"def test_{n}(tmp_path):\n    assert tmp_path.exists()" for n in range(count // 10)
+        )
+        (folder / f"test_m{module}.py").write_text(tests + "\n")
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    return folder
