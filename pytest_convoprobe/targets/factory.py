@@ -1,0 +1,78 @@
+"""From settings, or from whatever a `convoprobe_target` fixture returns, to a target."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from pathlib import Path
+
+from ..errors import SettingsError, TargetStartError
+from ..settings.models import HttpTarget, ModelTarget, PythonTarget, TargetSettings
+from .calling import answering
+from .loading import parse_reference
+from .model import ModelAgent
+from .port import Target
+from .python import PythonAgent, as_port, is_target
+
+
+def build_target(settings: TargetSettings, *, rootdir: Path) -> Target:
+    """The target that the settings describe; relative files start from `rootdir`.
+
+    Nothing of the user's is imported and nothing is connected to yet. Raises `SettingsError` for what
+    can be seen without that: a reference, a template or a JMESPath that makes no sense, no model.
+    """
+    if isinstance(settings, ModelTarget):
+        return ModelAgent(settings, rootdir=rootdir)
+    if isinstance(settings, PythonTarget):
+        return _python_agent(settings.object, rootdir)
+    return _http_agent(settings)
+
+
+def as_target(value: object, *, rootdir: Path | None = None) -> Target:
+    """A target from a target, its settings, a function, a class, an object or a `module:object` text.
+
+    `rootdir` is where relative files start from, by default the working directory. Raises
+    `TargetStartError` for what can't be one.
+    """
+    root = rootdir or Path.cwd()
+    if isinstance(value, (ModelTarget, PythonTarget, HttpTarget)):
+        return build_target(value, rootdir=root)
+    if isinstance(value, str):
+        return PythonAgent(parse_reference(value), rootdir=root, name=value)
+    if not isinstance(value, type) and is_target(value):
+        return as_port(value)
+    if value is None:
+        raise TargetStartError(
+            "there is no target: `convoprobe_target` gave None; did it forget to `return`?"
+        )
+    if not isinstance(value, type) and answering(value) is None:
+        raise TargetStartError(f"{_named(value)} can't be a target: {_WANTED}")
+    if inspect.iscoroutine(value) or inspect.isgenerator(value):
+        raise TargetStartError(f"{_named(value)} can't be a target: return the function, don't call it")
+    return PythonAgent(value, rootdir=root, name=_named(value))
+
+
+_WANTED = "return a function, a class, an object with a method for messages, or `module:object` as text"
+
+
+def _python_agent(reference: str, rootdir: Path) -> Target:
+    try:
+        return PythonAgent(parse_reference(reference), rootdir=rootdir, name=reference)
+    except TargetStartError as error:
+        raise SettingsError.of(str(error), path="target.object") from None
+
+
+def _http_agent(settings: HttpTarget) -> Target:
+    # Here, because httpx takes a tenth of a second that other targets needn't wait for.
+    from .http import HttpAgent
+
+    return HttpAgent(settings)
+
+
+def _named(value: object) -> str:
+    """`agents.answer`, or `agents.Agent` for an instance."""
+    plain = value
+    while isinstance(plain, partial):
+        plain = plain.func
+    named = plain if hasattr(plain, "__qualname__") else type(plain)
+    return f"{getattr(named, '__module__', None) or 'builtins'}.{getattr(named, '__qualname__', '?')}"

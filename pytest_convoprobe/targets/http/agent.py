@@ -1,0 +1,129 @@
+"""A service behind HTTP as the target: one request a message, the answer picked out by JMESPath."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+
+import httpx
+
+from ...errors import TargetUnavailable
+from ...redaction import Redactor
+from ...settings.models import HttpTarget
+from ...transcript import Reply
+from ..port import ConversationContext
+from ..traces import clean, describe
+from .answer import Answer, AnswerReader
+from .recipe import TEMPLATE_ERRORS, Recipe
+
+_MAX_BYTES = 10_000_000
+
+
+class HttpAgent:
+    """Talks with an HTTP service; raises `SettingsError` for templates and paths that make no sense.
+
+    All conversations share one pool of connections; each has its own cookies.
+    """
+
+    def __init__(self, settings: HttpTarget) -> None:
+        self._recipe = Recipe(settings)
+        self._reader = AnswerReader(settings)
+        self._timeout = settings.timeout
+        self._secrets = [value.get_secret_value() for value in settings.headers.values()]
+        self._client: httpx.AsyncClient | None = None
+        self.name = f"{settings.method.upper()} {self._recipe.shown_url}"
+
+    async def start(self, context: ConversationContext) -> _Conversation:
+        return _Conversation(self, context.id)
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def exchange(self, variables: Mapping[str, Any], cookies: httpx.Cookies) -> Reply:
+        """One request and the reply in its answer; raises `TargetUnavailable` for all that goes wrong."""
+        try:
+            answer = await asyncio.wait_for(self._fetch(variables, cookies), self._timeout)
+        except (TimeoutError, asyncio.TimeoutError):
+            raise self._failure(f"no answer within {self._timeout:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL, *TEMPLATE_ERRORS) as error:
+            raise self._failure(f"the request failed: {describe(error)}") from None
+        try:
+            return self._reader.read(answer)
+        except ValueError as error:
+            raise self._failure(f"status {answer.status}: {error}", answer) from None
+
+    def _failure(self, reason: str, answer: Answer | None = None) -> TargetUnavailable:
+        redactor = Redactor(_with_words(self._secrets))
+        lines = [f"{self.name}: {clean(reason, redactor)}"]
+        if answer is not None:
+            lines.append(answer.excerpt(redactor))
+        return TargetUnavailable("\n".join(lines))
+
+    async def _fetch(self, variables: Mapping[str, Any], cookies: httpx.Cookies) -> Answer:
+        client = self._open()
+        parts = self._recipe.fill(variables)
+        request = client.build_request(parts.method, parts.url, headers=parts.headers, content=parts.content)
+        cookies.set_cookie_header(request)
+        response = await client.send(request, stream=True)
+        try:
+            cookies.extract_cookies(response)
+            return Answer(response.status_code, dict(response.headers), await _body_of(response))
+        finally:
+            await response.aclose()
+
+    def _open(self) -> httpx.AsyncClient:
+        """Made on the loop that it is used on. It keeps no cookies, and conversations are limited elsewhere.
+
+        A redirect is not followed: it would take secret headers along to wherever it leads.
+        """
+        if self._client is None:
+            self._client = httpx.AsyncClient(
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                timeout=self._timeout,
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+            )
+        return self._client
+
+
+class _Conversation:
+    """What was said, and the cookies that were set meanwhile."""
+
+    def __init__(self, agent: HttpAgent, identity: str) -> None:
+        self._agent = agent
+        self._id = identity
+        self._history: list[dict[str, str]] = []
+        self._cookies = httpx.Cookies()
+
+    async def send(self, message: str) -> Reply:
+        said = {"role": "user", "content": message}
+        variables = {
+            "message": message,
+            "history": list(self._history),
+            "messages": [*self._history, said],
+            "conversation_id": self._id,
+        }
+        reply = await self._agent.exchange(variables, self._cookies)
+        self._history += [said, {"role": "assistant", "content": reply.text}]
+        return reply
+
+    async def aclose(self) -> None:
+        """Connections belong to the target."""
+
+
+async def _body_of(response: httpx.Response) -> bytes:
+    """The decoded body; a small answer may unpack to a huge one, so it is counted as it comes."""
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > _MAX_BYTES:
+            raise httpx.DecodingError(f"the answer is larger than {_MAX_BYTES // 1_000_000} MB")
+    return bytes(body)
+
+
+def _with_words(secrets: list[str]) -> list[str]:
+    """`Bearer abc` and also `abc` alone, as servers like to quote it."""
+    return [*secrets, *(word for secret in secrets for word in secret.split()[1:])]

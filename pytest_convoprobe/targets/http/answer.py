@@ -1,0 +1,143 @@
+"""From the answer of a service to a `Reply`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+from ...errors import SettingsError
+from ...redaction import Redactor
+from ...settings.models import HttpTarget
+from ...transcript import Reply, ToolCall, Usage
+from ..replies import as_tool_call, as_usage, clean_text, joined_text
+from ..traces import clean
+
+_SHOWN = 300
+# Cut before it is searched for secrets: the search would take long in megabytes.
+_SEARCHED = 4_000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back; header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def text(self) -> str:
+        """The body as text; what can't be decoded is replaced."""
+        _, _, charset = self.headers.get("content-type", "").lower().partition("charset=")
+        try:
+            return self.body.decode(charset.partition(";")[0].strip("\"' ") or "utf-8", "replace")
+        except LookupError:
+            return self.body.decode("utf-8", "replace")
+
+    def excerpt(self, redactor: Redactor) -> str:
+        """The first of the body for a message: secrets masked, control characters harmless."""
+        text = self.text.strip()
+        if not text:
+            return "    (the body is empty)"
+        shown = clean(text[:_SEARCHED], redactor, limit=_SHOWN)
+        return "\n".join(f"    {line}" for line in shown.splitlines())
+
+
+class AnswerReader:
+    """Picks text, tool calls and usage out; raises `SettingsError` for a JMESPath that can't be read."""
+
+    def __init__(self, settings: HttpTarget) -> None:
+        self._text_path = settings.text
+        self._text = _compiled(settings.text, "target.text")
+        # Only who says where the text is can be told that it isn't there.
+        self._plain_allowed = "text" not in settings.model_fields_set
+        self._tool_calls = _compiled(settings.tool_calls, "target.tool_calls")
+        self._usage = _compiled(settings.usage, "target.usage")
+
+    def read(self, answer: Answer) -> Reply:
+        """Raises `ValueError` saying what is wrong with the answer."""
+        if not 200 <= answer.status <= 299:
+            raise ValueError(_refusal(answer))
+        if self._plain_allowed and answer.content_type == "text/plain":
+            return Reply(clean_text(answer.text), tool_calls=None)
+        data = _parsed(answer)
+        return Reply(self._text_in(data), self._calls_in(data), self._usage_in(data))
+
+    def _text_in(self, data: Any) -> str:
+        if self._plain_allowed and isinstance(data, str):
+            return clean_text(data)
+        found = _search(self._text, data)
+        if found is None:
+            raise ValueError(f"`text: {self._text_path}` finds nothing in the answer")
+        text = joined_text(found)
+        if text is None:
+            raise ValueError(f"`text: {self._text_path}` finds {_kind(found)} in the answer, not a text")
+        return clean_text(text)
+
+    def _calls_in(self, data: Any) -> tuple[ToolCall, ...] | None:
+        if self._tool_calls is None:
+            return None
+        found = _search(self._tool_calls, data)
+        if found is None:
+            return ()
+        if not isinstance(found, (list, dict)):
+            raise ValueError(f"`tool_calls` finds {_kind(found)} in the answer, not a list")
+        return tuple(as_tool_call(item) for item in (found if isinstance(found, list) else [found]))
+
+    def _usage_in(self, data: Any) -> Usage | None:
+        found = None if self._usage is None else _search(self._usage, data)
+        if found is not None and not isinstance(found, dict):
+            raise ValueError(f"`usage` finds {_kind(found)} in the answer, not counts of tokens by name")
+        return as_usage(found)
+
+
+def _compiled(path: str | None, key: str) -> Any:
+    if path is None:
+        return None
+    try:
+        return jmespath.compile(path)
+    except JMESPathError as error:
+        reason = " ".join(str(error).split())
+        raise SettingsError.of(f"`{path}` is not a JMESPath expression: {reason}", path=key) from None
+
+
+def _search(expression: Any, data: Any) -> Any:
+    try:
+        return expression.search(data)
+    except JMESPathError as error:
+        raise ValueError(f"a JMESPath doesn't fit the answer: {error}") from None
+
+
+def _parsed(answer: Answer) -> Any:
+    try:
+        return json.loads(answer.text)
+    except ValueError as error:
+        kind = answer.content_type or "no content type"
+        raise ValueError(f"the answer is not JSON ({kind}): {error}") from None
+    except RecursionError:
+        raise ValueError("the answer is JSON that is nested too deeply") from None
+
+
+def _refusal(answer: Answer) -> str:
+    try:
+        phrase = HTTPStatus(answer.status).phrase
+    except ValueError:
+        phrase = "not a success"
+    location = answer.headers.get("location")
+    redirect = f"; redirects are not followed: if {location} is right, put it in `url`" if location else ""
+    return f"{phrase}{redirect if 300 <= answer.status <= 399 else ''}"
+
+
+def _kind(value: Any) -> str:
+    kinds = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number"}
+    return kinds.get(type(value), "a text")

@@ -1,0 +1,79 @@
+"""The sandboxed templates that an HTTP request is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from jinja2 import StrictUndefined, TemplateError, nodes
+from jinja2.meta import find_undeclared_variables
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from ...errors import SettingsError
+
+VARIABLES = ("message", "history", "messages", "conversation_id")
+"""What templates know: the message, the earlier turns, both together, and the conversation's id."""
+
+Filling = Callable[[Mapping[str, Any]], Any]
+"""A template that was checked; called with the variables."""
+
+# Plain text and JSON, not HTML: nothing is escaped unless a filter says so.
+_ENVIRONMENT = ImmutableSandboxedEnvironment(
+    undefined=StrictUndefined,
+    autoescape=False,
+    keep_trailing_newline=True,
+)
+
+
+def compile_text(source: str, path: str) -> Filling:
+    """A template of a text; raises `SettingsError` naming `path` for one that can't be used."""
+    tree = _parsed(source, path)
+    unknown = find_undeclared_variables(tree) - set(VARIABLES)
+    if unknown:
+        raise SettingsError.of(_unknown(sorted(unknown)[0]), path=path)
+    template = _ENVIRONMENT.from_string(source)
+    return lambda variables: template.render(variables)
+
+
+def compile_tree(source: Any, path: str) -> Filling:
+    """A mapping or list whose texts are templates, at any depth; keys and other values stay.
+
+    A text that is nothing but one `{{ … }}` becomes the value itself: `{{ history }}` a list.
+    """
+    if isinstance(source, str):
+        return _compile_leaf(source, path)
+    if isinstance(source, Mapping):
+        fields = {str(key): compile_tree(item, f"{path}.{key}") for key, item in source.items()}
+        return lambda variables: {key: fill(variables) for key, fill in fields.items()}
+    if isinstance(source, Sequence):
+        items = [compile_tree(item, f"{path}[{index}]") for index, item in enumerate(source)]
+        return lambda variables: [fill(variables) for fill in items]
+    return lambda variables: source
+
+
+def _compile_leaf(source: str, path: str) -> Filling:
+    as_text = compile_text(source, path)
+    body = _parsed(source, path).body
+    single = len(body) == 1 and isinstance(body[0], nodes.Output) and len(body[0].nodes) == 1
+    if not single or isinstance(body[0].nodes[0], nodes.TemplateData):  # type: ignore[attr-defined]
+        return as_text
+    inner = source.strip().removeprefix("{{").removesuffix("}}").strip("-+").strip()
+    expression = _ENVIRONMENT.compile_expression(inner, undefined_to_none=False)
+    return lambda variables: expression(**variables)
+
+
+def _parsed(source: str, path: str) -> nodes.Template:
+    try:
+        return _ENVIRONMENT.parse(source)
+    except TemplateError as error:
+        line = getattr(error, "lineno", None)
+        place = f" in line {line}" if line and "\n" in source else ""
+        raise SettingsError.of(f"the template can't be read{place}: {error.message}", path=path) from None
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, VARIABLES, n=1)
+    hint = f" Did you mean `{near[0]}`?" if near else ""
+    known = ", ".join(f"`{variable}`" for variable in VARIABLES)
+    return f"the template uses `{name}`; templates know {known}.{hint}"

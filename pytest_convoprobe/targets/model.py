@@ -1,0 +1,118 @@
+"""A language model as the target: a system prompt, tools in Python, and the loop between the two."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from ..errors import SettingsError, TargetCrashed, TargetStartError
+from ..llm.port import CallContext, LLMReply, LLMRequest, Message, Role, ToolRequest
+from ..settings.models import ModelSettings, ModelTarget
+from ..transcript import Reply, ToolCall, Usage
+from .loading import Once, Reference, load_object, parse_reference
+from .port import ConversationContext
+from .tools import Toolbox
+
+
+class ModelAgent:
+    """Talks with a model, through the `llm` of each conversation.
+
+    `tools` are functions beside those that the settings name. Raises `SettingsError` without a model
+    or for a tool that is no reference; the tools are imported when the first conversation starts.
+    """
+
+    def __init__(
+        self, settings: ModelTarget, *, rootdir: Path, tools: Iterable[Callable[..., Any]] = ()
+    ) -> None:
+        if not settings.model:
+            raise SettingsError.of("no model is set: write `model: openai/gpt-4o-mini`", path="target.model")
+        self.name = settings.model
+        self._settings = settings
+        sources = [*(_reference(text, index) for index, text in enumerate(settings.tools)), *tools]
+        self._toolbox = Once(lambda: Toolbox(_function(source, rootdir) for source in sources))
+
+    async def start(self, context: ConversationContext) -> _Conversation:
+        return _Conversation(self._settings, await self._toolbox.get(), context)
+
+    async def aclose(self) -> None:
+        """Nothing is open: the `llm` belongs to whoever starts the conversations."""
+
+
+def _reference(text: str, index: int) -> Reference:
+    try:
+        return parse_reference(text)
+    except TargetStartError as error:
+        raise SettingsError.of(str(error), path=f"target.tools[{index}]") from None
+
+
+def _function(source: object, rootdir: Path) -> Callable[..., Any]:
+    found = load_object(source, rootdir) if isinstance(source, Reference) else source
+    if not callable(found) or isinstance(found, type):
+        raise TargetStartError(f"the tool `{source}` is a {type(found).__qualname__}, not a function")
+    return found
+
+
+class _Conversation:
+    """One conversation; the model is told all of it again with each call."""
+
+    def __init__(self, settings: ModelTarget, toolbox: Toolbox, context: ConversationContext) -> None:
+        own = settings.model_dump(include=set(ModelSettings.model_fields), exclude_unset=True)
+        self._model = ModelSettings(**own)
+        self._max_rounds = settings.max_tool_rounds
+        self._toolbox = toolbox
+        self._context = context
+        system = "\n\n".join(filter(None, (settings.system_prompt, settings.extra_instructions)))
+        self._messages = [Message("system", system)] if system else []
+        self._turn = 0
+
+    async def send(self, message: str) -> Reply:
+        self._turn += 1
+        self._messages.append(Message("user", message))
+        texts: list[str] = []
+        calls: list[ToolCall] = []
+        usage = Usage()
+        for rounds_left in range(self._max_rounds, -1, -1):
+            reply = await self._ask()
+            usage += reply.usage
+            texts.append(reply.text)
+            self._messages.append(Message("assistant", reply.text, reply.tool_requests))
+            if not reply.tool_requests:
+                break
+            if not rounds_left:
+                raise TargetCrashed(self._endless(reply.tool_requests))
+            calls += await self._call_tools(reply.tool_requests)
+        # What it said beside its tool calls was said to the user as well.
+        return Reply("\n\n".join(filter(str.strip, texts)), tuple(calls), usage)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+    async def _ask(self) -> LLMReply:
+        context = self._context
+        call = CallContext(Role.TARGET, context.scenario, context.trial, self._turn)
+        request = LLMRequest(self._model, tuple(self._messages), call, self._toolbox.specs)
+        return await context.llm.complete(request)
+
+    async def _call_tools(self, requests: tuple[ToolRequest, ...]) -> list[ToolCall]:
+        """All at once; results are handed back in the order in which they were asked for."""
+        calls = await asyncio.gather(*(self._toolbox.call(request) for request in requests))
+        for request, call in zip(requests, calls, strict=True):
+            self._messages.append(Message("tool", _told(call), tool_call_id=request.id))
+        return list(calls)
+
+    def _endless(self, wanted: tuple[ToolRequest, ...]) -> str:
+        names = ", ".join(f"`{request.name}`" for request in wanted[:3])
+        return (
+            f"the model never answered: after {self._max_rounds} rounds of tool calls "
+            f"(`target.max_tool_rounds`) it asked for {names} once more"
+        )
+
+
+def _told(call: ToolCall) -> str:
+    """A tool's result or error as the model reads it."""
+    if call.error is not None:
+        return f"Error: {call.error}"
+    return call.result if isinstance(call.result, str) else json.dumps(call.result, ensure_ascii=False)

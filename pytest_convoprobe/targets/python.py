@@ -1,0 +1,269 @@
+"""A target in Python: a function, a class, a zero-argument factory, or an object that can be copied."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import inspect
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..errors import TargetCrashed, TargetError, TargetStartError
+from ..threads import Worker
+from ..transcript import Reply
+from .calling import (
+    METHODS,
+    Calling,
+    History,
+    answering,
+    calling,
+    is_answered_on_loop,
+    is_async,
+    needs_nothing,
+    takes_nothing,
+)
+from .failures import failure, start_failure
+from .loading import Once, Reference, load_object
+from .port import ConversationContext, Target, TargetConversation
+from .replies import as_reply
+from .traces import describe
+
+_LOG = logging.getLogger(__name__)
+
+_CLOSE_TIMEOUT = 10.0  # seconds
+
+_PER_CONVERSATION = "give a class, or a function without parameters that makes one for each conversation"
+Step = tuple[Callable[[], Any], bool]
+"""Something to call, and whether that has to be done on the loop."""
+
+_METHODS = ", ".join(f"`{name}`" for name in METHODS)
+
+
+class PythonAgent:
+    """Talks with an object in Python.
+
+    `source` is the object, or where to import it from: that is done once, in a thread, when the first
+    conversation starts. An object that is itself a `Target` is used as it is.
+    """
+
+    def __init__(self, source: object, *, rootdir: Path, name: str) -> None:
+        self.name = name
+        self._agent: Once[object] = Once(functools.partial(_load, source, rootdir, name))
+
+    async def start(self, context: ConversationContext) -> TargetConversation:
+        agent = await self._agent.get()
+        if is_target(agent):
+            return await as_port(agent).start(context)
+        conversation = _Conversation(self.name)
+        try:
+            await conversation.open(agent)
+        except BaseException:
+            await conversation.aclose()
+            raise
+        return conversation
+
+    async def aclose(self) -> None:
+        if is_target(self._agent.value):
+            await as_port(self._agent.value).aclose()
+
+
+def is_target(value: object) -> bool:
+    """Whether it has what the port `Target` asks for."""
+    has_methods = all(callable(getattr(value, name, None)) for name in ("start", "aclose"))
+    return has_methods and hasattr(value, "name") and is_async(getattr(value, "start", None))
+
+
+def as_port(value: object) -> Target:
+    """The same object, for what `is_target` was asked about."""
+    target: Target = value  # type: ignore[assignment]
+    return target
+
+
+def _load(source: object, rootdir: Path, name: str) -> object:
+    """The object, looked at: what can't take messages is told before the first conversation."""
+    agent = load_object(source, rootdir) if isinstance(source, Reference) else source
+    if isinstance(agent, type) and is_target(agent):
+        agent = _make(agent, name)
+    if not is_target(agent):
+        try:
+            _inspect(agent)
+        except ValueError as error:
+            raise TargetStartError(f"`{name}` can't be used as a target: {error}") from None
+    return agent
+
+
+def _make(kind: type, name: str) -> object:
+    try:
+        return kind()
+    except BaseException as error:  # noqa: BLE001 - the user's code, whatever it raises
+        raise start_failure(f"can't make `{name}`", error) from None
+
+
+def _inspect(agent: object) -> None:
+    """Raises `ValueError` for what can't be a target."""
+    if isinstance(agent, type):
+        if not needs_nothing(agent):
+            raise ValueError(
+                f"{agent.__qualname__}{inspect.signature(agent)} needs arguments: "
+                "give a function without parameters that makes one"
+            )
+    elif not (_is_function(agent) and takes_nothing(agent)):
+        _calling_of(agent)
+
+
+def _is_function(agent: object) -> bool:
+    return inspect.isroutine(agent) or isinstance(agent, functools.partial)
+
+
+def _calling_of(agent: object) -> Calling:
+    function = None if isinstance(agent, type) else answering(agent)
+    if function is None:
+        kind = "a class" if isinstance(agent, type) else f"a {type(agent).__qualname__}"
+        raise ValueError(f"{kind} takes no messages: it can't be called and has none of {_METHODS}")
+    return calling(function)
+
+
+class _Conversation:
+    """One conversation: an agent of its own, what was said, and a thread if the agent needs one."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._worker = Worker()
+        self._history: History = []
+        self._calling: Calling | None = None
+        self._close: Step | None = None
+        self._closed = False
+
+    async def open(self, source: object) -> None:
+        """Get an agent that no other conversation has, from the object that the settings name."""
+        doing = f"`{self._name}` could not be started"
+        agent = await self._guarded(*_maker(source), lambda error: start_failure(doing, error))
+        if not _is_function(source) or takes_nothing(source):
+            enter, close, on_loop = _entering(agent)
+            agent = await self._guarded(enter, on_loop, lambda error: start_failure(doing, error))
+            self._close = close
+        try:
+            self._calling = _calling_of(agent)
+        except ValueError as error:
+            raise TargetStartError(f"{doing}: {error}") from None
+
+    async def send(self, message: str) -> Reply:
+        if self._calling is None:
+            raise TargetStartError(f"`{self._name}` was not started")
+        earlier = [dict(entry) for entry in self._history]
+        call = functools.partial(self._calling, message, earlier)
+        value = await self._guarded(call, self._calling.on_loop, failure)
+        reply = _reply(value)
+        self._history.append({"role": "user", "content": message})
+        self._history.append({"role": "assistant", "content": reply.text})
+        return reply
+
+    async def aclose(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        abandoned = self._worker.busy
+        try:
+            if self._close is not None and not abandoned:
+                await asyncio.wait_for(self._guarded(*self._close, failure), _CLOSE_TIMEOUT)
+        except (TargetError, asyncio.TimeoutError) as error:
+            # All has been said: a failing goodbye changes nothing in the transcript.
+            trace = getattr(error, "trace", "")
+            _LOG.warning("%s could not be closed: %s", self._name, trace or describe(error))
+        finally:
+            self._worker.stop()
+
+    async def _guarded(
+        self, call: Callable[[], Any], on_loop: bool, wrap: Callable[[BaseException], TargetError]
+    ) -> Any:
+        """What the user's code gives; whatever it raises, a `SystemExit` included, is its own fault."""
+        try:
+            result = call() if on_loop else await self._worker.run(lambda: _drained(call()))
+            if inspect.isawaitable(result):
+                result = await result
+            return _joined([chunk async for chunk in result]) if inspect.isasyncgen(result) else result
+        except BaseException as error:
+            if _is_for_us(error, on_loop):
+                raise
+            raise wrap(error) from None
+
+
+def _maker(source: object) -> Step:
+    """How a conversation gets its agent, and whether that has to be done on the loop."""
+    if isinstance(source, type):
+        return source, is_answered_on_loop(source)
+    if _is_function(source) and takes_nothing(source):
+        return source, is_async(source)  # type: ignore[return-value]
+    return functools.partial(_copied, source), inspect.isfunction(source)
+
+
+def _copied(agent: object) -> object:
+    """A copy that shares no state; a function stays itself."""
+    try:
+        return copy.deepcopy(agent)
+    except Exception as error:  # noqa: BLE001 - anything may stand in the way of a copy
+        raise TargetStartError(
+            f"one {type(agent).__qualname__} would be shared by all conversations, and it can't be copied "
+            f"({describe(error)}): {_PER_CONVERSATION}"
+        ) from None
+
+
+def _entering(agent: object) -> tuple[Callable[[], Any], Step | None, bool]:
+    """How a context manager is entered and left, how anything else is closed; and whether on the loop."""
+    kind: Any = type(agent)
+    for enter, leave, on_loop in (("__aenter__", "__aexit__", True), ("__enter__", "__exit__", False)):
+        if hasattr(kind, enter) and hasattr(kind, leave):
+            close = functools.partial(getattr(kind, leave), agent, None, None, None)
+            return functools.partial(_enter, getattr(kind, enter), agent), (close, on_loop), on_loop
+    closers = (getattr(agent, name, None) for name in ("aclose", "close"))
+    closer = next((close for close in closers if callable(close) and needs_nothing(close)), None)
+    return lambda: agent, None if closer is None else (closer, is_async(closer)), True
+
+
+async def _entered(entering: Any, agent: object) -> object:
+    entered = await entering
+    return agent if entered is None else entered
+
+
+def _enter(method: Callable[[Any], Any], agent: object) -> Any:
+    """What `__enter__` gives, or the agent itself if that is nothing."""
+    entered = method(agent)
+    if inspect.isawaitable(entered):
+        return _entered(entered, agent)
+    return agent if entered is None else entered
+
+
+def _drained(result: Any) -> Any:
+    """A generator is run in the thread that it was made in."""
+    return _joined(list(result)) if inspect.isgenerator(result) else result
+
+
+def _joined(chunks: list[Any]) -> str:
+    strange = next((chunk for chunk in chunks if not isinstance(chunk, str)), None)
+    if strange is not None:
+        raise TypeError(f"a stream of text has to yield texts, not {type(strange).__qualname__}")
+    return "".join(chunks)
+
+
+def _is_for_us(error: BaseException, on_loop: bool) -> bool:
+    """Whether it was not raised by the agent: we are cancelled, or somebody pressed Ctrl-C."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        cancelling = getattr(task, "cancelling", None)  # from Python 3.11 on; before, it can't be told
+        return cancelling is None or cancelling() > 0
+    if isinstance(error, KeyboardInterrupt):
+        return on_loop and threading.current_thread() is threading.main_thread()
+    return isinstance(error, GeneratorExit)
+
+
+def _reply(value: object) -> Reply:
+    try:
+        return as_reply(value)
+    except ValueError as error:
+        raise TargetCrashed(f"the target's answer can't be used: {error}") from None
+    except Exception as error:  # noqa: BLE001 - the properties of the user's object may raise anything
+        raise failure(error) from None

@@ -1,0 +1,175 @@
+"""What agents answer, in the shapes that they answer in, as a `Reply`.
+
+Accepted are a text; a `Reply`; a mapping with `text`, `content` or `output` (and perhaps `tool_calls`
+and `usage`); an object with one of these, or `final_output`, as an attribute. The text may be a list of
+content blocks (`{"type": "text", "text": …}`). Everything else is a `ValueError` that names the type.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from ..transcript import Reply, ToolCall, Usage
+
+RAW_ARGUMENTS = "_raw"
+"""The key that arguments stand under when they are not a JSON object."""
+
+_TEXT_KEYS = ("text", "content", "output", "final_output")
+_WANTED = "return a text or `Reply(text, tool_calls, usage)`"
+
+
+def as_reply(value: object) -> Reply:
+    """A `Reply`, with plain JSON in its tool calls; raises `ValueError` for what can't be one."""
+    if isinstance(value, str):
+        return Reply(clean_text(value), tool_calls=None)
+    if value is None:
+        raise ValueError(f"it returned None: {_WANTED} (an empty text is fine)")
+    text = _text_in(value)
+    if text is None:
+        raise ValueError(f"it returned {_described(value)}: {_WANTED}")
+    return Reply(clean_text(text), _tool_calls(_get(value, "tool_calls")), as_usage(_get(value, "usage")))
+
+
+def clean_text(text: str) -> str:
+    """The text without lone surrogates: they can be written to no file."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def joined_text(value: object) -> str | None:
+    """A text, or the texts of a list of texts and content blocks together; None for all else."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, (list, tuple)):
+        return None
+    parts = [part if isinstance(part, str) else _get(part, "text") for part in value]
+    texts = [part for part in parts if isinstance(part, str)]
+    return "".join(texts) if texts or not value else None
+
+
+def as_tool_call(value: object) -> ToolCall:
+    """From a `ToolCall`, a mapping or object (OpenAI's shape too), `(name, arguments, result)` or a name."""
+    if isinstance(value, str):
+        return ToolCall(value)
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return _from_tuple(value)
+    inner = _get(value, "function") or value
+    name = _first(inner, "name", "tool", "tool_name", "function_name")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a tool call has no name: {_described(value)}")
+    return ToolCall(
+        name=name,
+        arguments=as_arguments(_first(inner, "arguments", "args", "input", "parameters")),
+        result=plain(_first(value, "result", "output", "response")),
+        error=_as_error(_get(value, "error")),
+        latency=_as_seconds(_get(value, "latency")),
+    )
+
+
+def as_arguments(value: object) -> dict[str, Any]:
+    """Parsed arguments; what is not a JSON object stands under the key `RAW_ARGUMENTS`."""
+    if value is None or value == "":
+        return {}
+    parsed = value
+    if isinstance(value, str):
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            return {RAW_ARGUMENTS: value}
+    parsed = plain(parsed)
+    return parsed if isinstance(parsed, dict) else {RAW_ARGUMENTS: parsed}
+
+
+def as_usage(value: object) -> Usage | None:
+    """From a `Usage`, or what has `prompt_tokens`/`input_tokens` and `completion_tokens`/`output_tokens`."""
+    if value is None or isinstance(value, Usage):
+        return value
+    if isinstance(value, tuple) and len(value) == 2:
+        counts: list[object] = list(value)
+    else:
+        prompt = _first(value, "prompt_tokens", "input_tokens", "request_tokens")
+        completion = _first(value, "completion_tokens", "output_tokens", "response_tokens")
+        counts = [prompt or 0, completion or 0]
+        if prompt is None and completion is None:
+            return None
+    if not all(isinstance(count, int) and count >= 0 for count in counts):
+        raise ValueError(f"the usage has to be two counts of tokens, not {counts}")
+    return Usage(*counts)  # type: ignore[arg-type]  # just checked
+
+
+def plain(value: object) -> Any:
+    """The value as JSON knows it; what JSON doesn't know becomes text."""
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    try:
+        return _clean(to_jsonable_python(value, fallback=str, inf_nan_mode="strings", bytes_mode="base64"))
+    except Exception:  # noqa: BLE001 - objects of the user's: any of their methods may raise anything
+        return clean_text(str(value))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {clean_text(key): _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list) else value
+
+
+def _text_in(value: object) -> str | None:
+    for key in _TEXT_KEYS:
+        text = joined_text(_get(value, key))
+        if text is not None:
+            return text
+    # A message that only calls tools says nothing.
+    return "" if _get(value, "tool_calls") and _has(value, "content") else None
+
+
+def _tool_calls(value: object) -> tuple[ToolCall, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise ValueError(f"`tool_calls` has to be a list, not {_described(value)}")
+    return tuple(as_tool_call(item) for item in value)
+
+
+def _from_tuple(value: Sequence[object]) -> ToolCall:
+    if not 1 <= len(value) <= 3 or not isinstance(value[0], str):
+        raise ValueError(f"a tool call as a tuple is (name, arguments, result), not {_described(value)}")
+    name, arguments, result = (*value, None, None)[:3]
+    return ToolCall(str(name), as_arguments(arguments), plain(result))
+
+
+def _as_error(value: object) -> str | None:
+    return None if value is None or value is False else clean_text(str(value))
+
+
+def _as_seconds(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _has(value: object, key: str) -> bool:
+    return key in value if isinstance(value, Mapping) else hasattr(value, key)
+
+
+def _get(value: object, key: str) -> Any:
+    """An item of a mapping or an attribute that is data; None without it."""
+    if isinstance(value, Mapping):
+        return value.get(key)
+    found = getattr(value, key, None)
+    # `usage()` and `text()` are methods in some libraries: not data.
+    return None if callable(found) else found
+
+
+def _first(value: object, *keys: str) -> Any:
+    return next((found for key in keys if (found := _get(value, key)) is not None), None)
+
+
+def _described(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"a mapping with the keys {', '.join(map(repr, list(value)[:8])) or '(none)'}"
+    kind = type(value)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

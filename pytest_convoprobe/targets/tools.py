@@ -1,0 +1,237 @@
+"""Python functions as tools of a model: what the model is told of them, and how a call of it is made."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+import time
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from inspect import Parameter
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
+
+from ..errors import TargetStartError, TargetUnavailable
+from ..llm.port import ToolRequest, ToolSpec
+from ..threads import in_thread
+from ..transcript import ToolCall
+from .calling import is_async
+from .docstrings import Documented, read_docstring
+from .replies import as_arguments, clean_text, plain
+from .traces import describe
+
+_MAX_NAME = 64
+_PLAIN_TYPES = (bool, int, float, str)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function with what the model is told of it.
+
+    `arguments` is a model with one field `p0`, `p1`, … a parameter (a parameter may be called what a
+    field of pydantic's may not), `parameters` are those of the function in the same order.
+    """
+
+    spec: ToolSpec
+    function: Callable[..., Any]
+    arguments: type[BaseModel]
+    parameters: tuple[Parameter, ...]
+
+    def bind(self, given: Mapping[str, Any]) -> Callable[[], Any]:
+        """The call with checked and converted arguments; raises `ValidationError`."""
+        checked = self.arguments.model_validate(given)
+        positional: list[Any] = []
+        named: dict[str, Any] = dict(checked.model_extra or {})
+        for index, parameter in enumerate(self.parameters):
+            if f"p{index}" not in checked.model_fields_set:
+                continue
+            value = getattr(checked, f"p{index}")
+            if parameter.kind is Parameter.POSITIONAL_ONLY:
+                positional.append(value)
+            else:
+                named[parameter.name] = value
+        return partial(self.function, *positional, **named)
+
+
+class Toolbox:
+    """The tools of a target, by name."""
+
+    def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
+        self._tools: dict[str, Tool] = {}
+        for function in functions:
+            tool = make_tool(function)
+            if tool.spec.name in self._tools:
+                raise TargetStartError(f"two tools are called `{tool.spec.name}`: rename one of them")
+            self._tools[tool.spec.name] = tool
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self._tools.values())
+
+    async def call(self, request: ToolRequest) -> ToolCall:
+        """Make the call that a model asks for. What goes wrong is the call's `error`, for the model to read.
+
+        Only `TargetUnavailable` is raised: with it a tool says that what it stands on is away.
+        """
+        arguments = as_arguments(request.arguments)
+        started = time.perf_counter()
+        try:
+            result = await self._run(request, arguments)
+        except _ToolError as error:
+            return ToolCall(request.name, arguments, error=str(error), latency=_since(started))
+        return ToolCall(request.name, arguments, result=result, latency=_since(started))
+
+    async def _run(self, request: ToolRequest, arguments: Mapping[str, Any]) -> Any:
+        tool = self._tools.get(request.name)
+        if tool is None:
+            known = ", ".join(f"`{name}`" for name in self._tools) or "none"
+            raise _ToolError(f"there is no tool `{request.name}`; the tools are: {known}")
+        _check_json(request.arguments)
+        try:
+            call = tool.bind(arguments)
+        except ValidationError as error:
+            raise _ToolError(_complaint(error, tool)) from None
+        return await _result(call, is_async(tool.function))
+
+
+class _ToolError(Exception):
+    """What the model is told instead of a result."""
+
+
+def make_tool(function: Callable[..., Any]) -> Tool:
+    """Describe a function as a tool; raises `TargetStartError` if it can't be done."""
+    name = _name_of(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise TargetStartError(f"the tool `{name}` can't be described: it has no signature") from None
+    documented = read_docstring(inspect.getdoc(function))
+    variable = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    kept = tuple(item for item in signature.parameters.values() if item.kind not in variable)
+    is_open = any(item.kind is Parameter.VAR_KEYWORD for item in signature.parameters.values())
+    try:
+        arguments = _arguments_model(name, kept, _hints_of(function), documented, is_open)
+        schema = arguments.model_json_schema(schema_generator=_Schema)
+    except PydanticUserError as error:
+        reason = str(error).splitlines()[0]
+        raise TargetStartError(f"the tool `{name}` can't be described to a model: {reason}") from None
+    for key in ("title", "description"):
+        schema.pop(key, None)
+    spec = ToolSpec(name, documented.description or name, {"type": "object", "properties": {}, **schema})
+    return Tool(spec, function, arguments, kept)
+
+
+class _Schema(GenerateJsonSchema):
+    """Without titles, which only repeat names; a default that JSON doesn't know is simply not told."""
+
+    ignored_warning_kinds: typing.ClassVar[set[Any]] = {"skipped-choice", "non-serializable-default"}
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _arguments_model(
+    name: str,
+    parameters: tuple[Parameter, ...],
+    hints: Mapping[str, Any],
+    documented: Documented,
+    is_open: bool,
+) -> type[BaseModel]:
+    fields: dict[str, Any] = {
+        f"p{index}": _field(parameter, hints, documented.parameters.get(parameter.name))
+        for index, parameter in enumerate(parameters)
+    }
+    config = ConfigDict(extra="allow" if is_open else "forbid", arbitrary_types_allowed=True)
+    model: type[BaseModel] = create_model(f"{name}_arguments", __config__=config, **fields)
+    return model
+
+
+def _field(parameter: Parameter, hints: Mapping[str, Any], description: str | None) -> tuple[Any, Any]:
+    hint = hints.get(parameter.name, _guessed(parameter.default))
+    default = ... if parameter.default is Parameter.empty else parameter.default
+    named = Field(default, alias=parameter.name)
+    if description and not _is_described(hint):
+        hint = Annotated[hint, Field(description=description)]
+    return hint, named
+
+
+def _is_described(hint: Any) -> bool:
+    """`Annotated[str, Field(description=…)]` or `Annotated[str, "…"]` (made a Field in `_hints_of`)."""
+    return any(getattr(extra, "description", None) for extra in getattr(hint, "__metadata__", ()))
+
+
+def _guessed(default: object) -> Any:
+    """The type of a parameter without a hint: that of its default, if it is a plain one."""
+    return type(default) if type(default) in _PLAIN_TYPES else Any
+
+
+def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    plain_function: Any = function
+    while isinstance(plain_function, partial):
+        plain_function = plain_function.func
+    if not inspect.isroutine(plain_function):
+        plain_function = type(plain_function).__call__
+    try:
+        hints = typing.get_type_hints(plain_function, include_extras=True)
+    except Exception:  # noqa: BLE001 - hints that only a type checker understands: do without them
+        return {}
+    return {name: _with_description(hint) for name, hint in hints.items()}
+
+
+def _with_description(hint: Any) -> Any:
+    """A text in `Annotated[str, "the city"]` is a description, as other tools take it."""
+    texts = [extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, str)]
+    if not texts or _is_described(hint):
+        return hint
+    return Annotated[hint, Field(description=texts[0])]
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    plain_function: Any = function
+    while isinstance(plain_function, partial):
+        plain_function = plain_function.func
+    name = getattr(plain_function, "__name__", type(plain_function).__name__)
+    if name == "<lambda>":
+        raise TargetStartError("a lambda can't be a tool: it has no name that a model could call it by")
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_MAX_NAME]
+
+
+def _check_json(arguments: str) -> None:
+    try:
+        parsed = json.loads(arguments) if arguments.strip() else {}
+    except ValueError as error:
+        raise _ToolError(f"the arguments are not valid JSON: {error}") from None
+    if not isinstance(parsed, dict):
+        raise _ToolError("the arguments have to be a JSON object with a key for each parameter")
+
+
+def _complaint(error: ValidationError, tool: Tool) -> str:
+    """Each wrong argument with what is wrong, in the words that the model used."""
+    parts = [
+        f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}"
+        for item in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+    return f"wrong arguments for `{tool.spec.name}`: {'; '.join(parts)}"
+
+
+async def _result(call: Callable[[], Any], on_loop: bool) -> Any:
+    try:
+        value = call() if on_loop else await in_thread(call)
+        if inspect.isawaitable(value):
+            value = await value
+    except (asyncio.CancelledError, GeneratorExit, TargetUnavailable):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a tool that calls sys.exit() must not end pytest
+        raise _ToolError(describe(error)) from None
+    return clean_text(value) if isinstance(value, str) else plain(value)
+
+
+def _since(started: float) -> float:
+    return time.perf_counter() - started

@@ -1,0 +1,85 @@
+"""An exception of somebody else's code in a few lines: where it happened and what it said."""
+
+from __future__ import annotations
+
+import os
+import site
+import sysconfig
+import traceback
+from pathlib import Path
+
+from ..redaction import Redactor
+from ..text import shorten, visible
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+_LIBRARIES = tuple(
+    {sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | set(site.getsitepackages())
+    | {site.getusersitepackages()}
+)
+_MAX_FRAMES = 3
+_MAX_TEXT = 500
+
+
+def clean(text: str, redactor: Redactor | None = None, *, limit: int = _MAX_TEXT) -> str:
+    """Text of unknown origin for a message: no secrets, nothing invisible, not too long."""
+    return shorten(visible((redactor or Redactor()).text(text)), limit)
+
+
+def describe(error: BaseException) -> str:
+    """`KeyError: 'gizmo'`: type and text on one line."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - a broken __str__ is no reason to lose the error
+        text = "(its text can't be had)"
+    name = type(error).__qualname__
+    return clean(" ".join(f"{name}: {text}".split()) if text.strip() else name)
+
+
+def short_trace(error: BaseException) -> str:
+    """At most eight lines: the last frames of the user's own code, each with its line, then the error.
+
+    Frames of this package, the standard library and installed packages are left out; if nothing
+    else is there, the innermost one stays. A cause (`raise … from …`) has a line of its own.
+    """
+    lines = [line for frame in _own_frames(error) for line in _frame_lines(frame)]
+    lines.extend(_syntax_lines(error))
+    lines.append(describe(error))
+    if error.__cause__ is not None:
+        lines.append(f"caused by {describe(error.__cause__)}")
+    return "\n".join(lines)
+
+
+def _own_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame)]
+    own = [frame for frame in frames if not _is_library(frame.filename)]
+    return (own or frames[-1:])[-_MAX_FRAMES:]
+
+
+def _is_ours(frame: traceback.FrameSummary) -> bool:
+    return frame.filename.startswith(_PACKAGE + os.sep)
+
+
+def _is_library(filename: str) -> bool:
+    return filename.startswith("<frozen ") or filename.startswith(_LIBRARIES)
+
+
+def _frame_lines(frame: traceback.FrameSummary) -> list[str]:
+    head = f"{_shown_path(frame.filename)}:{frame.lineno}: in {frame.name}"
+    return [head, f"    {clean(frame.line)}"] if frame.line else [head]
+
+
+def _syntax_lines(error: BaseException) -> list[str]:
+    """Where the code can't be read: that is no frame."""
+    if not isinstance(error, SyntaxError) or error.filename is None:
+        return []
+    head = f"{_shown_path(error.filename)}:{error.lineno}"
+    return [head, f"    {clean(error.text.strip())}"] if error.text else [head]
+
+
+def _shown_path(filename: str) -> str:
+    """Relative to the working directory where it lies below it, as pytest shows paths."""
+    try:
+        return str(Path(filename).resolve().relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return filename
