@@ -1,0 +1,73 @@
+"""Assertions on tool calls that code decides; their meaning is part of the format."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
+
+from ..yaml_source.explain import complain
+from .fields import Count, ScenarioPart, Text, as_condition, check_pattern
+from .rules import assertion_complaints
+
+
+class ArgumentCondition(ScenarioPart):
+    """What one argument of a call must be; all keys that are given must hold.
+
+    - `equals`: the argument is this JSON value: mappings whatever the order of their keys, numbers
+      by value (`5` is `5.0`), but never a boolean for a number. `None` is a value too: ask
+      `model_fields_set` whether `equals` was given.
+    - `contains`: a text has this part, a list has an equal item, a mapping has this key.
+    - `matches`: the regular expression is found somewhere in the argument (`re.search`); what isn't
+      a text is looked at as JSON.
+
+    An argument that the call doesn't have satisfies nothing, not even `equals: null`.
+    """
+
+    equals: JsonValue = Field(None, description="The argument is this value.")
+    contains: JsonValue = Field(
+        None, description="A text with this part, a list with this item, or a mapping with this key."
+    )
+    matches: Annotated[str, AfterValidator(check_pattern)] | None = Field(
+        None, description="A regular expression that is found in the argument.", examples=["^A-\\d{4}$"]
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> ArgumentCondition:
+        if not self.model_fields_set:
+            complain([((), "this says nothing; give it `equals`, `contains` or `matches`")])
+        return self
+
+
+class ToolAssertion(ScenarioPart):
+    """Facts about the calls of one tool in the whole conversation; all that are given must hold.
+
+    - `times`, `at_least`, `at_most` count all calls of the tool, whatever their arguments.
+    - `args`: there is a call whose arguments satisfy all of these conditions together; with
+      `every: true` each call does (and no call at all is fine: add `at_least: 1` to ask for one).
+      Names with dots reach into mappings and lists (`address.city`, `items.0.id`), unless the call
+      has an argument of exactly that name.
+    - `before: other`: the first call of this tool comes before the first call of the other. It holds
+      if the other is never called; it fails if the other is called and this one isn't.
+    - `after: other`: the first call of this tool comes after the first call of the other. It holds if
+      this tool is never called; it fails if this one is called and the other isn't.
+
+    A call that ended in an error counts like any other.
+    """
+
+    times: Count | None = Field(None, description="The tool is called exactly so often.")
+    at_least: Count | None = Field(None, description="The tool is called so often or more.")
+    at_most: Count | None = Field(None, description="The tool is called so often or less.")
+    args: dict[Text, Annotated[ArgumentCondition, BeforeValidator(as_condition)]] = Field(
+        default_factory=dict,
+        description="Conditions on arguments by name; a plain value means `equals`.",
+        examples=[{"order_id": "A-1001", "address.city": {"contains": "Oslo"}}],
+    )
+    every: bool = Field(False, strict=True, description="Every call must satisfy `args`, not just one.")
+    before: Text | None = Field(None, description="This tool is called before that one.")
+    after: Text | None = Field(None, description="This tool is called after that one.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ToolAssertion:
+        complain(assertion_complaints(self))
+        return self

@@ -1,0 +1,69 @@
+"""The kinds of values that scenario fields are made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from ..yaml_source.explain import UNION_TAG, describe, refusal
+from .rules import BOOLEAN_WORDS, UNTIL_DONE, pattern_complaint, skip_complaint
+
+
+class ScenarioPart(BaseModel):
+    """A mapping of the format: nothing changes it, and unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+NOT_BLANK: dict[str, Any] = {"pattern": r"\S"}
+NOT_BOOLEAN_WORD: dict[str, Any] = {
+    "pattern": r"\S",
+    "not": {"enum": sorted(form for word in BOOLEAN_WORDS for form in {word, word.title(), word.upper()})},
+}
+
+Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1), Field(json_schema_extra=NOT_BLANK)
+]
+"""A text that isn't empty; whitespace around it is cut."""
+
+Turn = Annotated[int, Field(strict=True, ge=1, le=100)]
+"""A number of turns, or the number of a turn."""
+
+Count = Annotated[int, Field(strict=True, ge=0)]
+Limit = Annotated[int, Field(strict=True, ge=1)]
+Temperature = Annotated[float, Field(strict=True, ge=0, le=2, allow_inf_nan=False)]
+
+
+def check_skip(value: Any) -> Any:
+    """`skip` as it may stand: a boolean or a reason."""
+    problem = skip_complaint(value)
+    if problem:
+        raise refusal(f"{problem}{'' if isinstance(value, str) else f', got {describe(value)}'}")
+    return value
+
+
+def check_simulate(value: Any) -> Any:
+    """A number of turns, or `until_done`."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if value != UNTIL_DONE and not (whole and 1 <= value <= 99):
+        raise refusal(f"must be a number of turns (from 1 to 99) or `until_done`, got {describe(value)}")
+    return value
+
+
+def check_pattern(value: str) -> str:
+    """A regular expression that compiles."""
+    problem = pattern_complaint(value)
+    if problem:
+        raise refusal(problem)
+    return value
+
+
+def as_condition(value: Any) -> Any:
+    """A plain value stands for `equals`; a mapping is always a condition."""
+    return value if isinstance(value, (dict, BaseModel)) else {"equals": value}
+
+
+def text_or_mapping(value: Any) -> str:
+    """Which member of a union of a text and a mapping a value is, for its errors."""
+    return f"{UNION_TAG}mapping" if isinstance(value, (dict, BaseModel)) else f"{UNION_TAG}text"

@@ -1,0 +1,153 @@
+"""From a file to its scenarios, or to everything that is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from ..errors import Problem, ScenarioFileError
+from ..yaml_source import Document, Parsed, parse, read
+from ..yaml_source.explain import describe, explain
+from ..yaml_source.suggest import nearest
+from .models import Scenario
+from .rules import skip_complaint
+
+DEFAULT_SKIP_REASON = "the scenario file says `skip: true`"
+MAX_ID_LENGTH = 200
+_UNFINISHED = frozenset(("missing", "too_short", "string_too_short"))
+
+
+@dataclass(frozen=True)
+class LoadedScenario:
+    """A scenario with its place. `scenario` is None only for a skipped one that isn't finished.
+
+    `id` is unique within the file and safe in a pytest node id: no control characters, no `::`,
+    single spaces. `skip` is the reason, None if the scenario is to be run. `file` is the name
+    under which the file was loaded, `line` (from 1) where the scenario begins.
+    """
+
+    id: str
+    name: str
+    description: str
+    skip: str | None
+    tags: tuple[str, ...]
+    scenario: Scenario | None
+    file: str
+    line: int
+
+
+def load_scenarios(path: Path | str, *, file: str | None = None) -> tuple[LoadedScenario, ...]:
+    """The scenarios of a file, in its order; `file` is the file's name in messages.
+
+    Raises `ScenarioFileError` with every problem of the file.
+    """
+    return _load(read(Path(path), file), str(path) if file is None else file)
+
+
+def parse_scenarios(text: str | bytes, file: str = "<text>") -> tuple[LoadedScenario, ...]:
+    """The scenarios of a YAML text; raises `ScenarioFileError` with every problem of it."""
+    return _load(parse(text, file), file)
+
+
+def _load(parsed: Parsed, file: str) -> tuple[LoadedScenario, ...]:
+    problems = list(parsed.problems)
+    found: list[LoadedScenario] = []
+    for document in parsed.documents:
+        try:
+            found.append(_scenario(document, file))
+        except ScenarioFileError as error:
+            problems += error.problems
+    if not parsed.documents and not problems:
+        problems.append(Problem("the file is empty; a scenario is expected", file, 1, 1))
+    if problems:
+        raise ScenarioFileError(tuple(sorted(problems, key=lambda problem: (problem.line, problem.column))))
+    return _with_distinct_ids(found)
+
+
+def _scenario(document: Document, file: str) -> LoadedScenario:
+    _expect_scenario(document)
+    data: dict[str, Any] = document.value
+    scenario: Scenario | None = None
+    try:
+        scenario = Scenario.model_validate(data)
+    except ValidationError as error:
+        forgive = _is_unfinished if _skipped(data) else lambda _: False
+        problems = explain(error, document, Scenario, forgive)
+        if problems:
+            raise ScenarioFileError(tuple(problems)) from None
+    return _loaded(scenario, data, file, document.first_line)
+
+
+def _loaded(scenario: Scenario | None, data: Mapping[str, Any], file: str, line: int) -> LoadedScenario:
+    name = _text(data.get("name")) or Path(file).stem
+    tags = scenario.tags if scenario else tuple(_text(tag) for tag in data.get("tags") or ())
+    skip = data.get("skip", False)
+    return LoadedScenario(
+        id=node_name(name),
+        name=name,
+        description=_text(data.get("description")),
+        skip=DEFAULT_SKIP_REASON if skip is True else _text(skip) or None,
+        tags=tags,
+        scenario=scenario,
+        file=file,
+        line=line,
+    )
+
+
+def _expect_scenario(document: Document) -> None:
+    """A document of another kind gets one clear problem instead of one a key."""
+    known, value = tuple(Scenario.model_fields), document.value
+    if isinstance(value, dict) and (not value or any(nearest(key, known) for key in value)):
+        return
+    if isinstance(value, dict):
+        keys = ", ".join(list(value)[:5])
+        what = f"none of its keys ({keys}) is one of a scenario"
+    else:
+        what = f"it is {describe(value)}, and a scenario is a mapping"
+    message = (
+        f"this isn't a scenario: {what}. A scenario has name, description, synthetic_user and evaluation; "
+        "a file that isn't meant to be one is left out if its name begins with `_`"
+    )
+    raise ScenarioFileError((document.problem((), message),))
+
+
+def _skipped(data: Mapping[str, Any]) -> bool:
+    skip = data.get("skip", False)
+    return skip is not False and skip_complaint(skip) is None
+
+
+def _is_unfinished(detail: ErrorDetails) -> bool:
+    """Whether something isn't there yet, as opposed to being wrong."""
+    return detail["type"] in _UNFINISHED or detail["input"] is None
+
+
+def _text(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def node_name(name: str) -> str:
+    """A name as part of a node id: printable, on one line, without the `::` that separates its parts."""
+    line = re.sub(":{2,}", ":", " ".join(name.split()))
+    shown = "".join(character if character.isprintable() else "_" for character in line)
+    return shown if len(shown) <= MAX_ID_LENGTH else f"{shown[: MAX_ID_LENGTH - 1]}…"
+
+
+def _with_distinct_ids(scenarios: list[LoadedScenario]) -> tuple[LoadedScenario, ...]:
+    """The second scenario of a name gets `name[2]`, and so on."""
+    taken: set[str] = set()
+    counts: dict[str, int] = {}
+    named: list[LoadedScenario] = []
+    for loaded in scenarios:
+        unique = loaded.id
+        while unique in taken:
+            counts[loaded.id] = counts.get(loaded.id, 1) + 1
+            unique = f"{loaded.id}[{counts[loaded.id]}]"
+        taken.add(unique)
+        named.append(loaded if unique == loaded.id else replace(loaded, id=unique))
+    return tuple(named)

@@ -1,0 +1,126 @@
+"""Rules that tie several fields of a scenario together, as pure functions.
+
+Each yields (path below the field, message), for every place that breaks the rule.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from ..yaml_source import Loc
+
+if TYPE_CHECKING:
+    from .models import Landmark, SimulatedTurns, ToolAssertion
+
+Complaints = Iterator[tuple[Loc, str]]
+UNTIL_DONE = "until_done"
+BOOLEAN_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~"))
+
+
+def turns_of(item: str | SimulatedTurns) -> int:
+    """How many turns a script's item takes; `until_done` takes one at least."""
+    if isinstance(item, str) or item.simulate == UNTIL_DONE:
+        return 1
+    return int(item.simulate)
+
+
+def script_length(script: Sequence[str | SimulatedTurns]) -> int:
+    """The turns that a script needs, the initial query included."""
+    return 1 + sum(turns_of(item) for item in script)
+
+
+def script_complaints(script: Sequence[str | SimulatedTurns], max_turns: int | None) -> Complaints:
+    """A script fits into `max_turns` (None: not known), and ends with `until_done` if it has one."""
+    for index, item in enumerate(script[:-1]):
+        if not isinstance(item, str) and item.simulate == UNTIL_DONE:
+            yield (index + 1,), "nothing can follow `simulate: until_done`: the user ends the talk there"
+            return
+    needed = script_length(script)
+    if max_turns is not None and needed > max_turns:
+        yield (
+            (),
+            f"the script needs {needed} turns (the initial query is the first), but `max_turns` is "
+            f"{max_turns}; set `max_turns` to {needed} or more",
+        )
+
+
+def landmark_complaints(
+    landmarks: Sequence[Landmark], max_turns: int | None, script: Sequence[str | SimulatedTurns]
+) -> Complaints:
+    """One landmark a turn, and none on a turn that never comes or that the script fills with a message."""
+    literal, last = _literal_turns(script), _last_turn(script)
+    seen: set[int] = set()
+    for index, turn in enumerate(landmark.turn for landmark in landmarks):
+        place = (index, "turn")
+        if turn in seen:
+            yield place, f"turn {turn} has a landmark already; put both instructions into one"
+        elif max_turns is not None and turn > max_turns:
+            yield place, f"turn {turn} never comes: `max_turns` is {max_turns}"
+        elif turn in literal:
+            yield (
+                place,
+                f"turn {turn} is a literal message of the script: nobody could follow a landmark there",
+            )
+        elif last is not None and turn > last:
+            yield place, f"turn {turn} never comes: the script ends with turn {last}"
+        seen.add(turn)
+
+
+def _literal_turns(script: Sequence[str | SimulatedTurns]) -> set[int]:
+    """The turns that a script fills with literal messages."""
+    ends = accumulate((turns_of(item) for item in script), initial=1)
+    return {before + 1 for before, item in zip(ends, script, strict=False) if isinstance(item, str)}
+
+
+def _last_turn(script: Sequence[str | SimulatedTurns]) -> int | None:
+    """The turn that a script ends with, None if the user decides."""
+    if not script or (not isinstance(script[-1], str) and script[-1].simulate == UNTIL_DONE):
+        return None
+    return script_length(script)
+
+
+def assertion_complaints(assertion: ToolAssertion) -> Complaints:
+    """At least one fact, and none that rules out another."""
+    facts = ("times", "at_least", "at_most", "args", "before", "after")
+    given = {name for name in facts if getattr(assertion, name) not in (None, {})}
+    if not given:
+        yield (), f"this asserts nothing; give it at least one of {', '.join(facts)}"
+    if assertion.times is not None and given & {"at_least", "at_most"}:
+        yield ("times",), "`times` is the exact number; give it alone, or `at_least` and `at_most`"
+    if (assertion.at_least or 0) > (assertion.at_most if assertion.at_most is not None else 10**9):
+        yield ("at_least",), "`at_least` is more than `at_most`"
+    if 0 in (assertion.times, assertion.at_most) and assertion.args:
+        yield ("args",), "a tool that must not be called has no arguments to look at"
+    if assertion.every and not assertion.args:
+        yield ("every",), "`every` goes with `args`: it says that every call must have them"
+
+
+def pattern_complaint(pattern: str) -> str | None:
+    """What is wrong with a regular expression, if anything."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # a doubtful set is still a pattern
+            re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        place = getattr(error, "pos", None)
+        where = f" at character {place + 1}" if place is not None else ""
+        return f"not a regular expression{where}: {getattr(error, 'msg', error)}; got `{pattern[:60]}`"
+    return None
+
+
+def skip_complaint(skip: Any) -> str | None:
+    """`skip` is a boolean or a reason."""
+    if isinstance(skip, bool):
+        return None
+    if not isinstance(skip, str):
+        return "must be true, false or a reason in words"
+    word = skip.strip()
+    if not word:
+        return "must be true, false or a reason; an empty reason is none"
+    if word.lower() in BOOLEAN_WORDS:
+        return f'"{word}" in quotes is a text and not a boolean; write `skip: true` or `skip: false`'
+    return None

@@ -1,0 +1,14 @@
+"""Reading YAML that people wrote: plain data, every problem at once, and the place of each value.
+
+Shared by every part that reads such files. `parse` never raises for what a file holds: what is
+wrong is among the `problems`, and what could be read is there all the same, so that one run names
+everything that is to be put right.
+"""
+
+from __future__ import annotations
+
+from .document import Document, Loc, dotted
+from .parse import Parsed, parse, read
+from .text import MAX_BYTES
+
+__all__ = ["MAX_BYTES", "Document", "Loc", "Parsed", "dotted", "parse", "read"]

@@ -1,0 +1,96 @@
+"""What a model of the format knows: its keys, where they belong, and what a misspelt one means."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from .document import Loc, dotted
+
+_ITEM = "[]"
+_ANY_KEY = "*"
+
+
+def known_keys(model: type[BaseModel], loc: Loc) -> tuple[str, ...]:
+    """The keys of the mapping at `loc`; empty where any key may stand."""
+    found = _model_at(model, loc)
+    return tuple(found.model_fields) if found else ()
+
+
+def owners(model: type[BaseModel], key: str) -> tuple[str, ...]:
+    """Where a key belongs that stands in the wrong place: ``("in `evaluation`",)``."""
+    plain = _plain(key)
+    return tuple(
+        f"in `{dotted(pattern).replace('.[]', '[]')}`" if pattern else "at the top"
+        for pattern, owner in _models(model).items()
+        if plain in owner.model_fields
+    )
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known key that `word` most likely stands for."""
+    plain = {_plain(key): key for key in known}
+    found = difflib.get_close_matches(_plain(word), plain, n=1, cutoff=0.65)
+    return plain[found[0]] if found else None
+
+
+def limits(model: type[BaseModel], loc: Loc) -> str:
+    """The range that the number at `loc` must keep to: `from 1 to 100`."""
+    owner = _model_at(model, loc[:-1])
+    schema: Mapping[str, Any] = owner.model_json_schema() if owner else {}
+    field = schema.get("properties", {}).get(str(loc[-1]), {})
+    parts = [field, *field.get("anyOf", ())]
+    low = next((part["minimum"] for part in parts if "minimum" in part), None)
+    high = next((part["maximum"] for part in parts if "maximum" in part), None)
+    if low is not None and high is not None:
+        return f"from {low} to {high}"
+    above = next((part["exclusiveMinimum"] for part in parts if "exclusiveMinimum" in part), None)
+    if above is not None:
+        return f"more than {above}"
+    return f"at least {low}" if low is not None else f"at most {high}"
+
+
+def _plain(key: str) -> str:
+    """`initialQuery`, `Initial-Query` and `initial query` are `initial_query`."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key.strip())
+    return re.sub(r"[\s\-_]+", "_", snake).lower()
+
+
+def _model_at(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
+    models = _models(model)
+    pattern: Loc = ()
+    for part in loc:
+        step = _ITEM if isinstance(part, int) else part
+        any_key = (*pattern, _ANY_KEY)
+        under_any_key = any(known[: len(any_key)] == any_key for known in models)
+        pattern = any_key if under_any_key and isinstance(part, str) else (*pattern, step)
+    return models.get(pattern)
+
+
+@lru_cache(maxsize=16)
+def _models(model: type[BaseModel]) -> dict[Loc, type[BaseModel]]:
+    """Every model of the format with the pattern of its path."""
+    return dict(_walk(model, ()))
+
+
+def _walk(model: type[BaseModel], pattern: Loc) -> Iterator[tuple[Loc, type[BaseModel]]]:
+    yield pattern, model
+    for name, field in model.model_fields.items():
+        for below, inner in _inner(field.annotation, (*pattern, name)):
+            yield from _walk(inner, below)
+
+
+def _inner(annotation: Any, pattern: Loc) -> Iterator[tuple[Loc, type[BaseModel]]]:
+    """The models within a type: behind unions, `Annotated`, lists and mappings."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield pattern, annotation
+        return
+    origin = getattr(annotation, "__origin__", None)
+    step: Loc = (_ITEM,) if origin in (tuple, list) else (_ANY_KEY,) if origin is dict else ()
+    for argument in get_args(annotation):
+        yield from _inner(argument, (*pattern, *step))
