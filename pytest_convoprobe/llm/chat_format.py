@@ -1,0 +1,134 @@
+"""Calls and replies in the form of the chat-completions protocol, which every adapter understands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ..errors import LLMUnavailable
+from ..settings.models import ModelSettings
+from ..transcript import Usage
+from .port import LLMReply, LLMRequest, Message, ToolRequest, ToolSpec
+
+_WORDS = {
+    "temperature": ("temperature",),
+    "response_format": ("response_format", "response format", "json_schema", "structured output"),
+    "max_tokens": ("max_completion_tokens",),
+}
+
+
+def call_parameters(request: LLMRequest, *, schema: bool, refused: Collection[str] = ()) -> dict[str, Any]:
+    """The call as keywords: what the settings set, then `extra_params`, which take precedence.
+
+    `schema` says whether to send `request.schema`; `refused` names parameters that this model is
+    known to refuse: they are left out, `max_tokens` goes by its newer name.
+    """
+    settings = request.model
+    wanted = {
+        "temperature": settings.temperature,
+        "max_tokens": request.max_tokens or settings.max_tokens,
+        "reasoning_effort": settings.reasoning,
+        "tools": [_tool(spec) for spec in request.tools] or None,
+        "response_format": _response_format(request) if schema else None,
+        **settings.extra_params,
+    }
+    if "max_tokens" in refused:
+        wanted["max_completion_tokens"] = wanted["max_tokens"]
+    return {name: value for name, value in wanted.items() if value is not None and name not in refused}
+
+
+def refused_parameter(sent: Collection[str], message: str) -> str | None:
+    """Which of the sent parameters that a call can do without a provider's refusal is about."""
+    lowered = message.lower()
+    for parameter, words in _WORDS.items():
+        if parameter in sent and any(word in lowered for word in words):
+            return parameter
+    return None
+
+
+def chat_messages(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+    """The messages as the protocol wants them."""
+    return [_message(message) for message in messages]
+
+
+def _message(message: Message) -> dict[str, Any]:
+    sent: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_call_id is not None:
+        sent["tool_call_id"] = message.tool_call_id
+    if message.tool_requests:
+        # Some providers refuse an empty text beside tool calls.
+        sent["content"] = message.content or None
+        sent["tool_calls"] = [_tool_call(asked) for asked in message.tool_requests]
+    return sent
+
+
+def _tool_call(asked: ToolRequest) -> dict[str, Any]:
+    return {
+        "id": asked.id,
+        "type": "function",
+        "function": {"name": asked.name, "arguments": asked.arguments},
+    }
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
+    return {"type": "function", "function": function}
+
+
+def _response_format(request: LLMRequest) -> dict[str, Any] | None:
+    if request.schema is None:
+        return None
+    schema = {"name": request.schema_name, "strict": True, "schema": dict(request.schema)}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def read_reply(response: Any, settings: ModelSettings, listed_cost: float | None) -> LLMReply:
+    """The reply in a response object; `listed_cost` is what it costs by the adapter's price list.
+
+    What a model thought (`reasoning_content`) is left where it is: it is not what it said.
+    Raises `LLMUnavailable` for a response that holds no reply.
+    """
+    if not getattr(response, "choices", None):
+        message = f"{settings.model} sent a response without a reply in it (no choices)"
+        raise LLMUnavailable(message, model=settings.model or "")
+    choice = response.choices[0]
+    usage = _usage(getattr(response, "usage", None))
+    return LLMReply(
+        text=choice.message.content or "",
+        tool_requests=tuple(_tool_request(call) for call in choice.message.tool_calls or ()),
+        usage=usage,
+        cost=_cost(settings, usage, listed_cost),
+        finish_reason=choice.finish_reason or "stop",
+    )
+
+
+def _tool_request(call: Any) -> ToolRequest:
+    return ToolRequest(call.id or "", call.function.name or "", call.function.arguments or "{}")
+
+
+def _usage(told: Any) -> Usage:
+    return Usage(getattr(told, "prompt_tokens", 0) or 0, getattr(told, "completion_tokens", 0) or 0)
+
+
+def own_prices(settings: ModelSettings) -> tuple[float, float] | None:
+    """The prices of a prompt and a completion token, if the settings give both."""
+    prices = settings.input_cost_per_token, settings.output_cost_per_token
+    return None if prices[0] is None or prices[1] is None else (prices[0], prices[1])
+
+
+def _cost(settings: ModelSettings, usage: Usage, listed_cost: float | None) -> float | None:
+    prices = own_prices(settings)
+    if prices is None:
+        return listed_cost
+    return usage.prompt_tokens * prices[0] + usage.completion_tokens * prices[1]
+
+
+def secrets_of(settings: ModelSettings) -> tuple[str, ...]:
+    """The secrets that a call with these settings carries."""
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    return tuple(secret for secret in (key, *plain_headers(settings).values()) if secret)
+
+
+def plain_headers(settings: ModelSettings) -> Mapping[str, str]:
+    """The extra headers with their values in plain text."""
+    return {name: value.get_secret_value() for name, value in settings.extra_headers.items()}

@@ -1,0 +1,287 @@
+"""The port on LiteLLM: the only module that imports it, and only once a call is made.
+
+LiteLLM takes seconds and some 200 MB to import and leaves things behind in the process (environment
+variables, log handlers, warning filters); all that is put back or kept silent here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import importlib
+import logging
+import os
+import re
+import sys
+import threading
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import LLMError, LLMUnavailable, SettingsError
+from ..settings.models import ModelSettings
+from .chat_format import (
+    call_parameters,
+    chat_messages,
+    own_prices,
+    plain_headers,
+    read_reply,
+    refused_parameter,
+    secrets_of,
+)
+from .masking import NoSecrets, TextRedactor
+from .port import LLMReply, LLMRequest
+from .provider_errors import failure_of, timeout_of
+
+# Providers that speak the protocol for any model: they are sent a schema, and text is what is
+# left for those that refuse it. For others LiteLLM's own list says who takes one.
+_TAKES_ANY_SCHEMA = frozenset({"openai", "hosted_vllm", "lm_studio", "llamafile"})
+
+_IMPORT_ENVIRONMENT = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
+_importing = threading.Lock()
+
+
+class LiteLLM:
+    """Calls models through LiteLLM; a single attempt each, no longer than `ModelSettings.timeout`.
+
+    One event loop only, the first that calls. A parameter that a model refuses (`temperature`,
+    `response_format`) is left out from then on; such a repeated call counts as an attempt.
+    """
+
+    def __init__(self, redactor: TextRedactor | None = None) -> None:
+        self._redactor = redactor or NoSecrets()
+        self._module: Future[Any] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._refused: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
+        self._takes_schema: dict[str, bool] = {}
+
+    def preload(self) -> None:
+        """Starts the import in the background; a call waits for it. Doing so again does nothing."""
+        if self._module is None:
+            self._module = Future()
+            threading.Thread(
+                target=_load, args=(self._module,), name="convoprobe-litellm", daemon=True
+            ).start()
+
+    async def complete(self, request: LLMRequest) -> LLMReply:
+        litellm = await self._litellm(request.model)
+        refused = self._refused[request.model.model, request.model.api_base]
+        attempts = 0
+        while True:
+            attempts += 1
+            outcome = await self._attempt(litellm, request, frozenset(refused))
+            if isinstance(outcome, LLMReply):
+                return replace(outcome, attempts=attempts)
+            if outcome.refused is None:
+                outcome.error.attempts = attempts
+                # Outside of any handler, so that no exception of LiteLLM's hangs on to it.
+                raise outcome.error
+            refused.add(outcome.refused)
+
+    async def knows_price(self, settings: ModelSettings) -> bool:
+        """Whether calls of this model will have a cost."""
+        if own_prices(settings) is not None:
+            return True
+        litellm = await self._litellm(settings)
+        try:
+            litellm.cost_per_token(model=settings.model, prompt_tokens=1, completion_tokens=1)
+        except Exception:  # noqa: BLE001 - it raises bare Exceptions for models that it doesn't know
+            return False
+        return True
+
+    async def aclose(self) -> None:
+        """Ends LiteLLM's background work and its connections; nothing if it was never used."""
+        if self._loop is not None and self._module is not None and self._module.done():
+            await _shut_down(self._module.result())
+            self._loop = None
+
+    async def _litellm(self, settings: ModelSettings) -> Any:
+        if not settings.model:
+            raise SettingsError.of("no model is configured", path="llm.model")
+        loop = asyncio.get_running_loop()
+        if self._loop not in (None, loop):
+            raise RuntimeError(
+                "LiteLLM is used from two event loops; it belongs to the one that called it first"
+            )
+        self._loop = loop
+        self.preload()
+        assert self._module is not None  # noqa: S101 - `preload` has set it
+        if self._module.done():
+            return self._module.result()
+        # Shielded, because a cancelled call must not cancel what the other calls wait for.
+        return await asyncio.shield(asyncio.wrap_future(self._module))
+
+    async def _attempt(
+        self, litellm: Any, request: LLMRequest, refused: frozenset[str]
+    ) -> LLMReply | _Failed:
+        # Parameters hold the key in plain text. They live in this frame, and an error is returned and
+        # not raised from it, so that no traceback with locals shows them.
+        settings = request.model
+        parameters = call_parameters(request, schema=self._sends_schema(litellm, request), refused=refused)
+        _arm_warning_filter()
+        try:
+            call = litellm.acompletion(**parameters, **_fixed(request))
+            response = await asyncio.wait_for(call, settings.timeout)
+            return read_reply(response, settings, response._hidden_params.get("response_cost"))
+        except asyncio.TimeoutError:
+            return _Failed(timeout_of(settings))
+        except LLMUnavailable as error:
+            return _Failed(error)
+        except Exception as error:  # noqa: BLE001 - besides its own, LiteLLM lets out whatever its parsers raise
+            failure = failure_of(error, settings, self._masked(str(error), settings))
+            wrong = refused_parameter(parameters, failure.message) if failure.status in (400, 422) else None
+            if wrong == "response_format" and settings.structured_output == "schema":
+                wrong = None
+            return _Failed(failure, wrong)
+
+    def _masked(self, text: str, settings: ModelSettings) -> str:
+        for secret in secrets_of(settings):
+            text = text.replace(secret, "****")
+        return self._redactor.text(text)
+
+    def _sends_schema(self, litellm: Any, request: LLMRequest) -> bool:
+        wanted = request.model.structured_output
+        if wanted != "auto":
+            return wanted == "schema"
+        model = request.model.model or ""
+        if model not in self._takes_schema:
+            self._takes_schema[model] = _takes_schema(litellm, model)
+        return self._takes_schema[model]
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """A failed attempt, and the parameter without which it may work."""
+
+    error: LLMError
+    refused: str | None = None
+
+
+def _fixed(request: LLMRequest) -> dict[str, Any]:
+    """What no setting changes. Retries are our own; a time limit of LiteLLM's stays behind ours."""
+    settings = request.model
+    headers = dict(plain_headers(settings))
+    return {
+        "model": settings.model,
+        "messages": chat_messages(request.messages),
+        "api_base": settings.api_base,
+        "api_key": settings.api_key.get_secret_value() if settings.api_key else None,
+        "timeout": settings.timeout + 5,
+        "max_retries": 0,
+        "num_retries": 0,
+        "drop_params": True,
+        "stream": False,
+        **({"extra_headers": headers} if headers else {}),
+    }
+
+
+def _takes_schema(litellm: Any, model: str) -> bool:
+    try:
+        provider = litellm.get_llm_provider(model)[1]
+        return provider in _TAKES_ANY_SCHEMA or bool(litellm.supports_response_schema(model))
+    except Exception:  # noqa: BLE001 - an unknown provider; the call itself says so in better words
+        return False
+
+
+def _load(future: Future[Any]) -> None:
+    try:
+        with _importing:
+            future.set_result(_imported())
+    except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the module
+        future.set_exception(error)
+
+
+def _imported() -> Any:
+    """The module; where the host's own code uses it or has set its logging, that stays as it is."""
+    hosts = "litellm" in sys.modules or "LITELLM_LOG" in os.environ
+    with _environment(_IMPORT_ENVIRONMENT), _no_collection(), _filters_kept():
+        litellm: Any = importlib.import_module("litellm")
+    if not hosts:
+        _silence_loggers()
+    # It prints advice on stdout at each error otherwise.
+    litellm.suppress_debug_info = True
+    return litellm
+
+
+@contextlib.contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update({name: value for name, value in values.items() if before[name] is None})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """An import makes nothing that could be collected; looking for it costs a quarter of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+_ITS_FILTERS = ("`ReadOnly` qualifier", "Accessing the", "conflict with protected namespace")
+_READ_ONLY = ("ignore", re.compile(r".*`ReadOnly` qualifier", re.IGNORECASE), Warning, None, 0)
+
+
+@contextlib.contextmanager
+def _filters_kept() -> Iterator[None]:
+    """Takes out the filters that the import puts in for the whole process, known by their texts.
+
+    `warnings.catch_warnings` is no help: it would put back a list that the main thread may have
+    changed in the meantime.
+    """
+    _arm_warning_filter()
+    before = list(warnings.filters)
+    yield
+    for entry in list(warnings.filters):
+        pattern = getattr(entry[1], "pattern", None) or ""
+        if entry not in before and any(text in pattern for text in _ITS_FILTERS):
+            _remove_filter(entry)
+
+
+def _arm_warning_filter() -> None:
+    """LiteLLM imports the modules of a provider at its first call, and pydantic warns about them.
+
+    pytest takes filters away after each test, so every call looks whether it is still there.
+    """
+    if _READ_ONLY not in warnings.filters:
+        warnings.filterwarnings("ignore", message=_READ_ONLY[1].pattern)
+
+
+def _remove_filter(entry: Any) -> None:
+    with contextlib.suppress(ValueError):
+        warnings.filters.remove(entry)  # type: ignore[attr-defined]
+
+
+def _silence_loggers() -> None:
+    """Its loggers write to stderr, and at level DEBUG they write messages and headers."""
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers = [logging.NullHandler()]
+        logger.setLevel(logging.CRITICAL + 1)
+
+
+async def _shut_down(litellm: Any) -> None:
+    worker = importlib.import_module("litellm.litellm_core_utils.logging_worker").GLOBAL_LOGGING_WORKER
+    await worker.flush()
+    await worker.stop()
+    await importlib.import_module(
+        "litellm.llms.custom_httpx.async_client_cleanup"
+    ).close_litellm_async_clients()
+    litellm.in_memory_llm_clients_cache.flush_cache()
+    _remove_filter(_READ_ONLY)
+    # Sockets close in callbacks of the loop; give them their turn before it stops.
+    await asyncio.sleep(0.05)

@@ -1,0 +1,114 @@
+"""What a provider's failure means: worth another attempt, or a final no; with a message for people.
+
+Failures are told apart by their HTTP status, because the classes of LiteLLM's exceptions don't tell
+(a 500 may be a BadRequestError, a missing key an InternalServerError).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from ..errors import LLMError, LLMRejected, LLMTimeout, LLMUnavailable
+from ..settings.models import ModelSettings
+
+RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+
+_LONGEST = 400
+_PREFIX = re.compile(r"\A(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\w*\s*(?::|-)\s*)+")
+_NO_KEY = re.compile(r"missing credentials|missing \S+ api key|api[_ ]key .{0,40}must be set", re.IGNORECASE)
+_NO_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota", re.IGNORECASE)
+_NO_CONNECTION = re.compile(
+    r"connection error|connect call failed|cannot connect|connection refused", re.IGNORECASE
+)
+_FULL = re.compile(r"context_length_exceeded|maximum context length|context window", re.IGNORECASE)
+
+
+def failure_of(error: Exception, settings: ModelSettings, text: str) -> LLMError:
+    """Our own error for what an adapter's client raised; `text` is its message, already masked."""
+    status = _status(error)
+    details = _shortened(_PREFIX.sub("", text) or type(error).__name__)
+    facts: dict[str, Any] = {"model": settings.model or "", "status": status}
+    if "Timeout" in type(error).__name__:
+        return timeout_of(settings, status)
+    no = _final_no(error, settings, status, details)
+    if no is not None:
+        return LLMRejected(no, **facts)
+    retry_after = retry_after_seconds(_headers(error))
+    return LLMUnavailable(_passing(settings, status, details), retry_after=retry_after, **facts)
+
+
+def timeout_of(settings: ModelSettings, status: int | None = None) -> LLMTimeout:
+    """An attempt that took too long, here or (408) at the provider."""
+    message = f"{settings.model} did not answer within {settings.timeout:g} s"
+    if status == 408:
+        message = f"{settings.model} gave no answer in time"
+    return LLMTimeout(message, model=settings.model or "", status=status)
+
+
+def _final_no(error: Exception, settings: ModelSettings, status: int | None, details: str) -> str | None:
+    """The message of a failure that no further attempt mends, or None."""
+    model = settings.model
+    if type(error).__name__ == "ContextWindowExceededError" or (status == 400 and _FULL.search(details)):
+        return f"the conversation is too long for {model}: {details}"
+    if _NO_KEY.search(details):
+        return f"no API key for {model}: set api_key in the settings or the provider's variable ({details})"
+    if status in (401, 403):
+        return f"{model} refuses the API key (status {status}): {details}"
+    if status == 429 and _NO_QUOTA.search(details):
+        return f"the account for {model} has no quota left (status 429): {details}"
+    if status is not None and 400 <= status < 500 and status not in RETRIED_STATUSES:
+        return f"{model} rejects the call (status {status}): {details}"
+    return None
+
+
+def _passing(settings: ModelSettings, status: int | None, details: str) -> str:
+    where = settings.api_base or "its provider"
+    if _NO_CONNECTION.search(details):
+        return f"no connection to {settings.model} at {where}; is the server running? ({details})"
+    if status == 429:
+        return f"{settings.model} has too many requests (status 429): {details}"
+    # A client that cannot read a reply makes up a status; only what a server sends is worth telling.
+    shown = f" (status {status})" if status is not None and status >= 400 else ""
+    return f"{settings.model} is not available{shown}: {details}"
+
+
+def _status(error: Exception) -> int | None:
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    headers = getattr(error, "litellm_response_headers", None)
+    if headers is None:
+        headers = getattr(getattr(error, "response", None), "headers", None)
+    return {str(name).lower(): str(value) for name, value in (headers or {}).items()}
+
+
+def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """What the provider asks to wait, in seconds; `Retry-After` holds seconds or a date."""
+    value = headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        return _until(value, now or datetime.now(timezone.utc))
+
+
+def _until(date: str, now: datetime) -> float | None:
+    try:
+        when = parsedate_to_datetime(date)
+    except (TypeError, ValueError):
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=timezone.utc)
+    return max(0.0, (when - now).total_seconds())
