@@ -1,0 +1,145 @@
+"""A recording: the replies that models gave in one scenario, in a file beside the scenario's own."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+
+from ..errors import ReplayMiss
+from ..files import locked, write_atomically
+from .fingerprint import Fingerprint
+from .port import Role
+from .recording_format import FormatError, LaterVersion, RecordedCall, dumps, loads
+
+_MAX_SLUG = 60
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_UNPORTABLE = re.compile(r'[\x00-\x1f<>:"|?*\\]|[ .]$')
+
+
+class RecordingUnusable(ReplayMiss):
+    """A recording that cannot be read or written; the message names the file and what to do."""
+
+
+class _Broken(RecordingUnusable):
+    """A file that is torn or was edited into something else."""
+
+
+def recording_path(scenario_file: Path, scenario_id: str, folder: str) -> Path:
+    """Where the recording of a scenario is kept, all trials in one file.
+
+    `scenario_id` is the scenario's id within its file (a node id would tie the name to the
+    folder that pytest was started in); `folder` is the setting `run.recordings`.
+    """
+    name = scenario_file.stem if scenario_file.suffix.lower() == ".yaml" else scenario_file.name
+    return scenario_file.parent / folder / _portable(name) / f"{_slug(scenario_id)}.json"
+
+
+def _portable(name: str) -> str:
+    return _slug(name) if _UNPORTABLE.search(name) or _RESERVED.fullmatch(name) else name
+
+
+def _slug(name: str) -> str:
+    """A file name that every system takes; told apart by a hash wherever the words alone might not."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    words = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_MAX_SLUG].strip("-")
+    if words == name and not _RESERVED.fullmatch(words):
+        return words
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{words or 'scenario'}-{digest}"
+
+
+class Recording:
+    """The file of one scenario. It is read at first use, so that a run without replay never looks at it."""
+
+    def __init__(self, path: Path, *, today: Callable[[], date] = date.today) -> None:
+        self.path = path
+        self._today = today
+        self._calls: tuple[RecordedCall, ...] | None = None
+        self._added: list[RecordedCall] = []
+
+    @classmethod
+    def open(cls, path: Path) -> Recording:
+        """The recording at `path`, which need not exist."""
+        return cls(path)
+
+    @property
+    def calls(self) -> tuple[RecordedCall, ...]:
+        """What was recorded before this run, sorted. Raises `RecordingUnusable`."""
+        if self._calls is None:
+            self._calls = tuple(sorted(self._read(), key=lambda call: call.place))
+        return self._calls
+
+    def lookup(
+        self, trial: int, role: Role, turn: int, request: Fingerprint, repeat: int = 1
+    ) -> RecordedCall | None:
+        """The recorded call that is the same; `repeat` counts equal calls in one turn, from 1."""
+        same = [call for call in self.at(trial, role, turn) if call.request.digest == request.digest]
+        return same[repeat - 1] if repeat <= len(same) else None
+
+    def at(self, trial: int, role: Role, turn: int) -> tuple[RecordedCall, ...]:
+        """What was recorded for a role in a turn, in order."""
+        place = (trial, role, turn)
+        return tuple(call for call in self.calls if (call.trial, call.role, call.turn) == place)
+
+    def add(self, call: RecordedCall) -> None:
+        """Take a new call in; `save` writes it."""
+        self._added.append(call)
+
+    def save(self, *, instead_of: int | None = None, keep: Sequence[RecordedCall] = ()) -> None:
+        """Write what was added to what the file holds by now.
+
+        With `instead_of`, a trial's number, its old calls are dropped except those in `keep`.
+        Other trials' calls stay, also those that another process has written meanwhile.
+        Raises `RecordingUnusable`.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with locked(self.path.parent):
+                old = [call for call in self._present(instead_of) if call.trial != instead_of]
+                calls = {call.place: call for call in [*old, *keep, *self._added]}
+                text = dumps(calls.values(), recorded=self._today().isoformat())
+                write_atomically(self.path, text.encode("utf-8"))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise RecordingUnusable(f"{self.path}: the recording cannot be written: {reason}") from error
+        self._calls, self._added = None, []
+
+    def _present(self, instead_of: int | None) -> tuple[RecordedCall, ...]:
+        """What the file holds now. A broken one is no loss where it is being recorded anew."""
+        try:
+            return self._read()
+        except _Broken:
+            if instead_of is None:
+                raise
+            return ()
+
+    def check(self) -> None:
+        """Raise `RecordingUnusable` if the file must not be overwritten: a later release wrote it."""
+        try:
+            self._read()
+        except _Broken:
+            return
+
+    def _read(self) -> tuple[RecordedCall, ...]:
+        try:
+            return loads(self.path.read_bytes())
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise RecordingUnusable(f"{self.path}: the recording cannot be read: {reason}") from error
+        except FormatError as error:
+            raise _unusable(self.path, error) from None
+
+
+def _unusable(path: Path, error: FormatError) -> RecordingUnusable:
+    if isinstance(error, LaterVersion):
+        return RecordingUnusable(f"{path}: the recording cannot be read: {error}. Update pytest-convoprobe.")
+    return _Broken(
+        f"{path}: the recording cannot be read: {error}. Restore the file from version control, "
+        "or record it again with --convoprobe-replay=record."
+    )

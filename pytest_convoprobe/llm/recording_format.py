@@ -1,0 +1,225 @@
+"""The text of a recording: JSON that a reviewer can read and a version control system can compare."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..transcript import Usage
+from .fingerprint import Fingerprint
+from .port import LLMReply, Role, ToolRequest
+
+VERSION = 1
+
+_LAYOUTS: dict[str, dict[str, Any]] = {
+    "spaced": {},
+    "compact": {"separators": (",", ":")},
+    "indented": {"indent": 2},
+}
+
+# Characters that an editor or a review page doesn't show, or obeys: C1 controls, zero-width and
+# direction marks, line separators, and halves of surrogate pairs (which UTF-8 can't hold).
+_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+# Beyond that, JSON may be nested deeper than can be written again; it is kept as text.
+_MOST_BRACKETS = 400
+
+
+class FormatError(ValueError):
+    """A text that is no recording; the message says why."""
+
+
+class LaterVersion(FormatError):
+    """A recording that a later release wrote."""
+
+
+@dataclass(frozen=True)
+class RecordedCall:
+    """A call and its reply. `ordinal` is its place among the calls of the role in the turn, from 1."""
+
+    trial: int
+    role: Role
+    turn: int
+    ordinal: int
+    request: Fingerprint
+    reply: LLMReply
+
+    @property
+    def place(self) -> tuple[int, str, int, int, str]:
+        """What recordings are sorted by."""
+        return self.trial, self.role.value, self.turn, self.ordinal, self.request.digest
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Request(_Part):
+    model: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    tools: str = ""
+    schema_: str = Field(default="", alias="schema")
+    messages: tuple[str, ...] = ()
+
+
+class _ToolRequest(_Part):
+    name: str
+    arguments: str
+
+
+class _Json(_Part):
+    """A reply that is JSON is kept as such, with the layout that gives back its exact text."""
+
+    layout: Literal["spaced", "compact", "indented"]
+    value: dict[str, Any] | list[Any]
+
+
+class _Usage(_Part):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class _Call(_Part):
+    trial: int = Field(ge=1)
+    role: Role
+    turn: int = Field(ge=0)
+    ordinal: int = Field(ge=1)
+    text: str | tuple[str, ...] | None = None
+    json_: _Json | None = Field(default=None, alias="json")
+    tool_requests: tuple[_ToolRequest, ...] = ()
+    finish_reason: str = "stop"
+    usage: _Usage = _Usage()
+    cost: float | None = None
+    request: _Request
+
+
+class _File(_Part):
+    version: int
+    recorded: str
+    models: dict[str, str]
+    calls: tuple[_Call, ...]
+
+
+def dumps(calls: Iterable[RecordedCall], *, recorded: str) -> str:
+    """The text of a recording; `recorded` is the date of its last change (`2026-11-27`)."""
+    ordered = sorted(calls, key=lambda call: call.place)
+    data = {
+        "version": VERSION,
+        "recorded": recorded,
+        "models": _models(ordered),
+        "calls": [_call(call) for call in ordered],
+    }
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+
+
+def loads(text: str | bytes) -> tuple[RecordedCall, ...]:
+    """The calls of a recording. Raises `FormatError`."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"it is not whole JSON ({error})") from None
+    version = data.get("version") if isinstance(data, dict) else None
+    if isinstance(version, int) and version > VERSION:
+        raise LaterVersion(f"it has version {version} of the format, this release reads up to {VERSION}")
+    try:
+        return tuple(_loaded(call) for call in _File.model_validate(data).calls)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise FormatError(f"{place or 'the top'}: {first['msg']}") from None
+
+
+def _models(calls: Iterable[RecordedCall]) -> dict[str, str]:
+    """Which model (or models) answered for each role."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for call in calls:
+        found[call.role.value].add(call.request.model)
+    return {role: ", ".join(sorted(models)) for role, models in sorted(found.items())}
+
+
+def _call(call: RecordedCall) -> dict[str, Any]:
+    reply, request = call.reply, call.request
+    whole = {
+        "trial": call.trial,
+        "role": call.role.value,
+        "turn": call.turn,
+        "ordinal": call.ordinal,
+        **_text(reply.text),
+        "tool_requests": [
+            {"name": asked.name, "arguments": asked.arguments} for asked in reply.tool_requests
+        ],
+        "finish_reason": reply.finish_reason,
+        "usage": asdict(reply.usage),
+        "cost": reply.cost,
+        "request": {
+            "model": request.model,
+            "parameters": dict(request.parameters),
+            "tools": request.tools,
+            "schema": request.schema,
+            "messages": list(request.messages),
+        },
+    }
+    whole["request"] = {key: value for key, value in whole["request"].items() if value or key == "model"}
+    return {key: value for key, value in whole.items() if value is not None and value != []}
+
+
+def _text(text: str) -> dict[str, Any]:
+    """Whatever shows best in a comparison and still gives the exact text back."""
+    parsed = _json(text)
+    if parsed is not None:
+        for layout, options in _LAYOUTS.items():
+            if json.dumps(parsed, ensure_ascii=False, **options) == text:
+                return {"json": {"layout": layout, "value": parsed}}
+    return {"text": text.split("\n") if "\n" in text else text}
+
+
+def _json(text: str) -> dict[str, Any] | list[Any] | None:
+    if not text.startswith(("{", "[")) or text.count("{") + text.count("[") > _MOST_BRACKETS:
+        return None
+    try:
+        parsed = json.loads(text, parse_constant=_refuse)
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, (dict, list)) and parsed else None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _loaded(call: _Call) -> RecordedCall:
+    request = call.request
+    fingerprint = Fingerprint(
+        request.model, request.parameters, request.messages, request.tools, request.schema_
+    )
+    return RecordedCall(call.trial, call.role, call.turn, call.ordinal, fingerprint, _reply(call))
+
+
+def _reply(call: _Call) -> LLMReply:
+    """The reply as it is given back: nothing was attempted for it, and its ids are made up again."""
+    return LLMReply(
+        text=_exact_text(call),
+        tool_requests=tuple(
+            ToolRequest(f"call_{call.turn}_{call.ordinal}_{number}", asked.name, asked.arguments)
+            for number, asked in enumerate(call.tool_requests, start=1)
+        ),
+        usage=Usage(call.usage.prompt_tokens, call.usage.completion_tokens),
+        cost=call.cost,
+        finish_reason=call.finish_reason,
+        attempts=0,
+        replayed=True,
+    )
+
+
+def _exact_text(call: _Call) -> str:
+    if call.json_ is not None:
+        return json.dumps(call.json_.value, ensure_ascii=False, **_LAYOUTS[call.json_.layout])
+    return call.text if isinstance(call.text, str) else "\n".join(call.text or ())

@@ -1,0 +1,172 @@
+"""Answers calls from a recording, and records what it doesn't answer."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from ..errors import ReplayMiss
+from ..redaction import Redactor
+from .fingerprint import Fingerprint, Fingerprints, differences
+from .port import LLM, CallContext, LLMReply, LLMRequest, Role
+from .recording import Recording
+from .recording_format import RecordedCall
+
+Mode = Literal["off", "auto", "only", "record"]
+
+
+class Replaying:
+    """The models of one trial of one scenario, by way of its recording.
+
+    `off` passes every call on; `auto` replays what is recorded and records the rest; `only`
+    raises `ReplayMiss` for what isn't recorded and never touches `inner`; `record` passes every
+    call on and records it anew. A replayed reply has `replayed` set and no attempts, as nothing
+    is spent for it now; its usage and cost are those of the recording.
+
+    `finish` is to be awaited at the end of the trial: only that writes the recording.
+    """
+
+    def __init__(
+        self, inner: LLM, recording: Recording, mode: Mode, redactor: Redactor | None = None
+    ) -> None:
+        self._inner = inner
+        self._recording = recording
+        self._mode = mode
+        self._redactor = redactor or Redactor()
+        self._fingerprints = Fingerprints(self._redactor)
+        self._made: Counter[tuple[Role, int]] = Counter()
+        self._equal: Counter[tuple[Role, int, str]] = Counter()
+        self._replayed: list[RecordedCall] = []
+        self._trial = 1
+        self._added = False
+
+    async def complete(self, request: LLMRequest) -> LLMReply:
+        """The reply to one call, recorded or live."""
+        if self._mode == "off":
+            return await self._inner.complete(request)
+        # Counted before anything is awaited: which call gets which reply must not hang on timing.
+        fingerprint, ordinal, repeat = self._place(request)
+        context = request.context
+        if self._mode != "record":
+            call = self._recording.lookup(context.trial, context.role, context.turn, fingerprint, repeat)
+            if call is not None:
+                self._replayed.append(replace(call, ordinal=ordinal))
+                return call.reply
+        if self._mode == "only":
+            raise ReplayMiss(_miss(self._recording, context, fingerprint, ordinal, repeat))
+        return await self._live(request, fingerprint, ordinal)
+
+    async def aclose(self) -> None:
+        """Close the live models."""
+        await self._inner.aclose()
+
+    async def finish(self, *, complete: bool) -> None:
+        """Write what was recorded. `complete` says that the trial came to its end.
+
+        After a complete trial the recording holds exactly its calls, so that it doesn't rot. One
+        that was broken off (cancelled, a provider away) adds to the recording under `auto`, and
+        leaves it as it was under `record`. Raises `RecordingUnusable`.
+        """
+        if not self._added or (self._mode == "record" and not complete):
+            return
+        # Writing waits for the disk and perhaps for another process; the loop must not.
+        await asyncio.to_thread(self._save, complete)
+
+    def _save(self, complete: bool) -> None:
+        if complete:
+            self._recording.save(instead_of=self._trial, keep=self._replayed)
+        else:
+            self._recording.save()
+
+    def _place(self, request: LLMRequest) -> tuple[Fingerprint, int, int]:
+        """The call's fingerprint, its number in the turn, and its number among equal ones."""
+        fingerprint, context = self._fingerprints.of(request), request.context
+        turn = (context.role, context.turn)
+        same = (*turn, fingerprint.digest)
+        self._made[turn] += 1
+        self._equal[same] += 1
+        return fingerprint, self._made[turn], self._equal[same]
+
+    async def _live(self, request: LLMRequest, fingerprint: Fingerprint, ordinal: int) -> LLMReply:
+        if self._mode == "record" and not self._added:
+            self._recording.check()
+        reply = await self._inner.complete(request)
+        context = request.context
+        self._recording.add(
+            RecordedCall(
+                context.trial, context.role, context.turn, ordinal, fingerprint, self._harmless(reply)
+            )
+        )
+        self._trial, self._added = context.trial, True
+        return reply
+
+    def _harmless(self, reply: LLMReply) -> LLMReply:
+        """The reply without secrets, as it is written."""
+        asked = (replace(tool, arguments=self._redactor.text(tool.arguments)) for tool in reply.tool_requests)
+        return replace(reply, text=self._redactor.text(reply.text), tool_requests=tuple(asked))
+
+
+def _miss(recording: Recording, context: CallContext, request: Fingerprint, ordinal: int, repeat: int) -> str:
+    """What the call was, what changed since it was recorded, and how to record it again."""
+    reasons = _reasons(recording, context, request, ordinal, repeat)
+    return "\n".join(
+        (
+            f"{context.scenario or recording.path.stem}: the recording has no reply for {_whose(context)}:",
+            *(f"  - {reason}" for reason in reasons),
+            f"The recording is {_shown(recording.path)}. {_command(context)}",
+        )
+    )
+
+
+def _reasons(
+    recording: Recording, context: CallContext, request: Fingerprint, ordinal: int, repeat: int
+) -> tuple[str, ...]:
+    here = recording.at(context.trial, context.role, context.turn)
+    if not here:
+        return (_never(recording, context),)
+    nearest = min(
+        here, key=lambda call: (len(differences(request, call.request)), abs(call.ordinal - ordinal))
+    )
+    equal = sum(call.request.digest == request.digest for call in here)
+    return differences(request, nearest.request) or (
+        f"the same call is made {repeat} times now, recorded {equal} times",
+    )
+
+
+def _never(recording: Recording, context: CallContext) -> str:
+    """Why there is nothing at all for this role in this turn."""
+    if not recording.calls:
+        return "this scenario was never recorded"
+    trial = [call for call in recording.calls if call.trial == context.trial]
+    if not trial:
+        return f"trial {context.trial} was never recorded"
+    turns = sorted({call.turn for call in trial if call.role is context.role})
+    role = context.role.value.replace("_", " ")
+    if not turns:
+        return f"the {role} was never recorded"
+    return f"this turn was never recorded (recorded for the {role}: turns {', '.join(map(str, turns))})"
+
+
+def _whose(context: CallContext) -> str:
+    role = context.role.value.replace("_", " ")
+    turn = f" in turn {context.turn}" if context.turn else ""
+    trial = f" (trial {context.trial})" if context.trial > 1 else ""
+    return f"the call of the {role}{turn}{trial}"
+
+
+def _shown(path: Path) -> str:
+    """Relative to the present folder where it stands below it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _command(context: CallContext) -> str:
+    if "::" not in context.scenario:
+        return "To record it again, run it once with --convoprobe-replay=record."
+    return f"To record it again:\n    pytest {shlex.quote(context.scenario)} --convoprobe-replay=record"
