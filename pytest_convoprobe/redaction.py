@@ -64,9 +64,9 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
         ("key", "token", "secret", "passw", "passphrase", "authorization", "cookie"),
         re.compile(
             rf"(?P<keep>(?=[aAcCpPsStT])(?i:{_TECHNICAL}|{_EVERYDAY})(?P<q>\\*[\"'])\s*:\s*(?P=q))"
-            rf"{_UNTIL_QUOTE.format('q')}"
-            rf"|(?P<keep_quoted>{_ASSIGNED}(?P<r>[\"'])){_UNTIL_QUOTE.format('r')}"
-            rf"|(?P<keep_bare>{_ASSIGNED})(?!(?:str|string|None|null)\b)[^\s\"'&,;)}}\]\\]+"
+            rf"(?!\$\{{){_UNTIL_QUOTE.format('q')}"
+            rf"|(?P<keep_quoted>{_ASSIGNED}(?P<r>[\"']))(?!\$\{{){_UNTIL_QUOTE.format('r')}"
+            rf"|(?P<keep_bare>{_ASSIGNED})(?!(?:str|string|None|null)\b|\$\{{)[^\s\"'&,;)}}\]\\]+"
             r"|(?P<keep_query>[?&]key=)[^\s\"'&#]+",
             re.DOTALL,
         ),

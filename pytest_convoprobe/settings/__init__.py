@@ -1,0 +1,1 @@
+"""Settings: their models, the reading of files, the merging of levels, and how they are shown."""

@@ -1,0 +1,114 @@
+"""Other systems' spellings turned into ours: keys of a model's section, and a whole mcprobe.yaml."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import Problem
+from .document import Document, Path, dotted
+from .models import ModelSettings, ResultsSettings, RunSettings, Settings
+
+MODEL_SECTIONS = ("llm", "judge", "synthetic_user")
+MODEL_ALIASES = {
+    "source": "provider",
+    "base_url": "api_base",
+    "apikey": "api_key",
+    "reasoning_effort": "reasoning",
+}
+
+
+def known_fields(model: type[Any]) -> tuple[str, ...]:
+    """The keys that a section takes, in the order of its fields."""
+    return tuple(name for name in model.model_fields if name != "unresolved")
+
+
+def rename_aliases(document: Document, sections: tuple[str, ...]) -> list[Problem]:
+    """Give the fields of model sections our names, in place; two spellings of one field are a problem."""
+    problems = []
+    for section in sections:
+        values = document.data.get(section)
+        if isinstance(values, dict):
+            problems += _rename_in(document, section, values)
+    return problems
+
+
+def _rename_in(document: Document, section: str, values: dict[str, Any]) -> list[Problem]:
+    problems = []
+    for alias in [key for key in values if key in MODEL_ALIASES]:
+        name = MODEL_ALIASES[alias]
+        if name in values:
+            message = f"`{alias}` and `{name}` say the same; keep one of them"
+            problems.append(document.problem(message, (section, alias), at_key=True))
+        else:
+            values[name] = values[alias]
+            document.rename((section, alias), (section, name))
+        del values[alias]
+    return problems
+
+
+def join_provider(provider: str | None, model: str | None) -> str | None:
+    """`ollama` and `llama3` as `ollama/llama3`; a model that already begins so stays as it is."""
+    if not provider or not model or model.startswith(f"{provider}/"):
+        return model
+    return f"{provider}/{model}"
+
+
+def translate_old(document: Document) -> list[str]:
+    """Turn an mcprobe.yaml into our sections, in place; says what was set aside.
+
+    Without a word on the agent, or with the type `simple`, the target is a model on `llm`.
+    """
+    notices = _translate_agent(document)
+    for section in [key for key in document.data if key not in Settings.model_fields]:
+        notices.append(_set_aside(document, (section,)))
+        del document.data[section]
+    for section, fields in _old_fields().items():
+        values = document.data.get(section)
+        if isinstance(values, dict):
+            for key in [key for key in values if key not in fields]:
+                notices.append(_set_aside(document, (section, key)))
+                del values[key]
+    return notices
+
+
+def _old_fields() -> dict[str, frozenset[str]]:
+    """The keys of each section that an old file may bring along; `target` is ours and checked as such."""
+    model = frozenset((*known_fields(ModelSettings), *MODEL_ALIASES))
+    return {
+        **dict.fromkeys(MODEL_SECTIONS, model),
+        "run": frozenset(known_fields(RunSettings)),
+        "results": frozenset(known_fields(ResultsSettings)),
+    }
+
+
+def _translate_agent(document: Document) -> list[str]:
+    agent = document.data.pop("agent", None)
+    if "target" in document.data:
+        return [] if agent is None else [_set_aside(document, ("agent",))]
+    settings = agent if isinstance(agent, dict) else {}
+    kind = settings.get("type", agent if isinstance(agent, str) else "simple")
+    if kind != "simple" or "factory" in settings:
+        return [_how_to_name_the_agent(document, kind, settings)]
+    taken = ("system_prompt",)
+    document.data["target"] = {"type": "model", **{key: settings[key] for key in taken if key in settings}}
+    document.rename(("agent",), ("target",))
+    return [_set_aside(document, ("agent", key)) for key in settings if key not in ("type", *taken)]
+
+
+def _how_to_name_the_agent(document: Document, kind: object, settings: dict[str, Any]) -> str:
+    factory = settings.get("factory") or "agent.py"
+    return (
+        f"{_where(document, ('agent',))}: an agent of type {kind!r} is not built from this file; name it as\n"
+        f"    target:\n"
+        f"      type: python\n"
+        f"      object: {factory}:create_agent\n"
+        f"or override the fixture `convoprobe_target` in conftest.py"
+    )
+
+
+def _set_aside(document: Document, path: Path) -> str:
+    return f"{_where(document, path)}: `{dotted(path)}` has no meaning here and was set aside"
+
+
+def _where(document: Document, path: Path) -> str:
+    return f"{document.file}:{document.place(path, at_key=True).line}"

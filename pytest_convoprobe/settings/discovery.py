@@ -1,0 +1,116 @@
+"""Which file the settings come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import SettingsError
+from .document import Document, decode, parse_toml, parse_yaml
+
+YAML_NAMES = ("convoprobe.yaml", "convoprobe.yml", ".convoprobe.yaml", ".convoprobe.yml")
+OLD_NAMES = ("mcprobe.yaml", "mcprobe.yml")
+PYPROJECT = "pyproject.toml"
+TABLE = ("tool", "convoprobe")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file and what was read from it; `old` says that it is an mcprobe.yaml."""
+
+    path: Path
+    document: Document
+    old: bool = False
+    notices: tuple[str, ...] = ()
+
+
+def find_source(rootdir: Path, config_file: Path | None) -> Source | None:
+    """The given file, or the first one upwards from `rootdir`, or None.
+
+    The search ends at the top of a version-controlled tree. One folder may hold one of our files only;
+    an mcprobe.yaml counts when there is none of ours anywhere upwards.
+    """
+    if config_file is not None:
+        return _read_given(config_file)
+    folders = tuple(_upwards(rootdir))
+    ours = next((source for source in map(_ours_in, folders) if source), None)
+    old = next((path for folder in folders for path in _existing(folder, OLD_NAMES)), None)
+    if ours is None:
+        return _read_yaml(old, old=True) if old else None
+    if old is None:
+        return ours
+    notice = f"{shown(old)} is not read, since there is {shown(ours.path)}"
+    return Source(ours.path, ours.document, notices=(notice,))
+
+
+def shown(path: Path) -> str:
+    """A path for messages: relative to the working directory when it is below it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _upwards(rootdir: Path) -> Iterator[Path]:
+    start = rootdir.resolve()
+    for folder in (start, *start.parents):
+        yield folder
+        if (folder / ".git").exists():
+            return
+
+
+def _ours_in(folder: Path) -> Source | None:
+    found = [_read_yaml(path) for path in _existing(folder, YAML_NAMES)]
+    pyproject = _read_pyproject(folder / PYPROJECT)
+    sources = [*found, pyproject] if pyproject else found
+    if len(sources) > 1:
+        names = " and ".join(_name(source) for source in sources)
+        raise SettingsError.of(f"{names} both hold settings; keep one of them", file=shown(folder))
+    return sources[0] if sources else None
+
+
+def _name(source: Source) -> str:
+    name = source.path.name
+    return f"{name} ([tool.convoprobe])" if name == PYPROJECT else name
+
+
+def _existing(folder: Path, names: tuple[str, ...]) -> list[Path]:
+    return [folder / name for name in names if (folder / name).is_file()]
+
+
+def _read_given(path: Path) -> Source:
+    if not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+        raise SettingsError.of(f"the settings file {what}", file=shown(path))
+    if path.suffix == ".toml":
+        return _read_pyproject(path) or Source(path, _read_toml_top(path))
+    return _read_yaml(path, old=path.name in OLD_NAMES)
+
+
+def _read_toml_top(path: Path) -> Document:
+    """A TOML file without our table: pyproject.toml has no settings, another file is all settings."""
+    if path.name == PYPROJECT:
+        raise SettingsError.of("there is no [tool.convoprobe] in it", file=shown(path))
+    return parse_toml(_text(path), shown(path), path.name, ()) or Document()
+
+
+def _read_pyproject(path: Path) -> Source | None:
+    if not path.is_file():
+        return None
+    text = _text(path)
+    if "convoprobe" not in text:
+        return None
+    document = parse_toml(text, shown(path), path.name, TABLE)
+    return Source(path, document) if document else None
+
+
+def _read_yaml(path: Path, *, old: bool = False) -> Source:
+    return Source(path, parse_yaml(_text(path), shown(path), path.name), old)
+
+
+def _text(path: Path) -> str:
+    try:
+        return decode(path.read_bytes(), shown(path))
+    except OSError as error:
+        raise SettingsError.of(f"cannot be read: {error.strerror}", file=shown(path)) from None

@@ -1,0 +1,139 @@
+"""`${VAR}` and `${VAR:-default}` in the texts of a settings file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..errors import Problem
+from ..redaction import is_secret_name
+from .document import Document, Path, dotted
+
+_REFERENCE = re.compile(
+    r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))"
+)
+_HEADERS = frozenset(("extra_headers", "headers"))
+_SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)\s+(\S+)", re.IGNORECASE)
+
+
+@dataclass
+class Expansion:
+    """What came of filling in the variables.
+
+    `missing` says, by the path of a text, which variable it lacks: the text itself is left out of the
+    data. `variables` are the names that a text was made from. `secrets` are for the redactor.
+    """
+
+    missing: dict[Path, str] = field(default_factory=dict)
+    variables: dict[Path, tuple[str, ...]] = field(default_factory=dict)
+    secrets: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+_LEFT_OUT = object()
+
+
+def expand(document: Document, environ: Mapping[str, str]) -> Expansion:
+    """Fill in the variables of a document's texts, in place; keys are left as they are.
+
+    An empty result counts as not set: that is how CI systems hand over a secret that isn't there.
+    """
+    walker = _Walker(document, environ)
+    filled = walker.value(document.data, ())
+    document.data = filled if isinstance(filled, dict) else {}
+    return walker.expansion
+
+
+def secrets_in(data: Any, path: Path = ()) -> list[str]:
+    """The texts in secret positions, with the token of `Bearer …` and the password of a URL apart."""
+    if isinstance(data, Mapping):
+        return [secret for key, item in data.items() for secret in secrets_in(item, (*path, str(key)))]
+    if isinstance(data, (list, tuple)):
+        return [secret for index, item in enumerate(data) for secret in secrets_in(item, (*path, index))]
+    if not isinstance(data, str):
+        return [str(data)] if _named_secret(path) and type(data) in (int, float) else []
+    if _named_secret(path):
+        return [data, *_SCHEME.findall(data)]
+    return [password] if (password := _url_password(data)) else []
+
+
+def is_secret(path: Path) -> bool:
+    """Whether a value at this path is shown to nobody: keys, tokens, passwords, all headers."""
+    return _named_secret(path) or any(part in _HEADERS for part in path[:-1])
+
+
+def _named_secret(path: Path) -> bool:
+    return any(
+        isinstance(part, str) and is_secret_name(part) for part in (*path, "".join(map(str, path[-1:])))
+    )
+
+
+def _url_password(text: str) -> str | None:
+    try:
+        return urlsplit(text).password if "://" in text and "@" in text else None
+    except ValueError:
+        return None
+
+
+class _Walker:
+    def __init__(self, document: Document, environ: Mapping[str, str]) -> None:
+        self._document = document
+        self._environ = environ
+        self.expansion = Expansion()
+
+    def value(self, value: Any, path: Path) -> Any:
+        if isinstance(value, dict):
+            return self._present({key: self.value(item, (*path, key)) for key, item in value.items()})
+        if isinstance(value, list):
+            items = [self.value(item, (*path, index)) for index, item in enumerate(value)]
+            return [item for item in items if item is not _LEFT_OUT]
+        return self._text(value, path) if isinstance(value, str) and "$" in value else value
+
+    @staticmethod
+    def _present(filled: dict[Any, Any]) -> dict[Any, Any]:
+        return {key: item for key, item in filled.items() if item is not _LEFT_OUT}
+
+    def _text(self, text: str, path: Path) -> Any:
+        names: list[str] = []
+        result = _REFERENCE.sub(lambda match: self._reference(match, path, names), text)
+        if names:
+            self.expansion.variables[path] = tuple(names)
+        if path in self.expansion.missing or (names and not result):
+            return _LEFT_OUT
+        if names and is_secret(path):
+            self.expansion.secrets += [result, *_SCHEME.findall(result)]
+        return result
+
+    def _reference(self, match: re.Match[str], path: Path, names: list[str]) -> str:
+        if match["dollar"]:
+            return "$"
+        if match["bad"]:
+            message = "`${` begins no variable; write ${NAME}, ${NAME:-default}, or $${ for the characters"
+            self.expansion.problems.append(self._document.problem(message, path))
+            return match[0]
+        names.append(match["name"])
+        return self._lookup(match["name"], match["default"], path)
+
+    def _lookup(self, name: str, default: str | None, path: Path) -> str:
+        value = self._environ.get(name)
+        if default is not None:
+            return value or default
+        if value is None:
+            self.expansion.missing.setdefault(
+                path,
+                f"the environment variable {name} is not set; set it, or write ${{{name}:-a default}}",
+            )
+            return ""
+        if value and is_secret(path):
+            self.expansion.secrets.append(value)
+        return value
+
+
+def describe_missing(document: Document, path: Path, message: str) -> str:
+    """The same words in one line, with the place, for a problem that is told later."""
+    place = document.place(path)
+    where = ":".join(str(part) for part in (document.file, place.line, place.column) if part)
+    return f"{where}: {dotted(path)}: {message}"

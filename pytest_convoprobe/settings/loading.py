@@ -1,0 +1,252 @@
+"""Reads the settings: finds the file, fills in variables, checks, and merges the levels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from ..errors import Problem, SettingsError
+from ..redaction import Redactor
+from .checking import check, check_target, unknown_section
+from .dialects import MODEL_ALIASES, MODEL_SECTIONS, known_fields, rename_aliases, translate_old
+from .discovery import Source, find_source
+from .document import Document, dotted
+from .document import Path as KeyPath
+from .environment import Expansion, describe_missing, expand, secrets_in
+from .loaded import Layer, LoadedSettings
+from .merge import CONNECTION, layer_of, merge, target_layer, to_model
+from .models import ModelSettings, ModelTarget, ResultsSettings, RunSettings, Settings
+
+__all__ = ["LoadedSettings", "load_settings"]
+
+ROLES = ("judge", "synthetic_user")
+_PLAIN: dict[str, type[BaseModel]] = {"run": RunSettings, "results": ResultsSettings}
+_COMMAND_LINE = "command line"
+
+
+def load_settings(
+    rootdir: Path,
+    *,
+    config_file: Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> LoadedSettings:
+    """The settings for a run. Raises `SettingsError` with everything that is wrong.
+
+    `config_file` is used instead of a search upwards from `rootdir`. `overrides` are values from the
+    command line by dotted path (`{"run.concurrency": 4}`); None means that an option wasn't given.
+    `environ` is where variables are looked up, `os.environ` by default.
+    """
+    source = find_source(rootdir, config_file)
+    reading = _Reading(source, os.environ if environ is None else environ, overrides or {})
+    return reading.load()
+
+
+@dataclass
+class _CommandLine:
+    """Values by section, and the words for problems with them."""
+
+    sections: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, overrides: Mapping[str, Any]) -> _CommandLine:
+        result = cls()
+        for path, value in overrides.items():
+            section, _, name = path.partition(".")
+            if value is not None:
+                result.sections.setdefault(section, {})[name] = value
+        return result
+
+    def problem(self, message: str, path: KeyPath, *, at_key: bool = False) -> Problem:
+        return Problem(message, file=_COMMAND_LINE, path=dotted(path))
+
+
+class _Reading:
+    """One reading of the settings; problems are collected and told together."""
+
+    def __init__(
+        self, source: Source | None, environ: Mapping[str, str], overrides: Mapping[str, Any]
+    ) -> None:
+        self._source = source
+        self._document = source.document if source else Document()
+        self._command_line = _CommandLine.of(overrides)
+        self._environ = environ
+        self._problems: list[Problem] = []
+        self._expansion = Expansion()
+
+    def load(self) -> LoadedSettings:
+        secrets = self._expand()
+        notices = list(self._source.notices) if self._source else []
+        if self._source and self._source.old:
+            notices += translate_old(self._document)
+        self._problems += rename_aliases(self._document, (*MODEL_SECTIONS, *self._model_target()))
+        self._refuse_unknown_sections()
+        plain = {name: self._plain(name) for name in _PLAIN}
+        deferred = self._defer_missing(getattr(plain["run"][0], "replay", "off"))
+        layers = self._layers(deferred)
+        target = self._target()
+        if self._problems:
+            raise SettingsError(
+                tuple(sorted(self._problems, key=lambda problem: (problem.line, problem.column)))
+            )
+        if isinstance(target, ModelTarget):
+            layers["target"] = (self._layer("target", target, deferred),)
+        return self._assemble(plain, layers, target, secrets, notices)
+
+    def _expand(self) -> tuple[str, ...]:
+        """Fill in the variables; the secrets are known from here on, so messages can leave them out."""
+        self._expansion = expand(self._document, self._environ)
+        self._problems += self._expansion.problems
+        given = secrets_in(self._document.data) + secrets_in(self._command_line.sections)
+        secrets = tuple(dict.fromkeys(self._expansion.secrets + given))
+        self._document.redactor = Redactor(secrets, environ={})
+        return secrets
+
+    def _model_target(self) -> tuple[str, ...]:
+        target = self._document.data.get("target")
+        return ("target",) if isinstance(target, dict) and target.get("type") == "model" else ()
+
+    def _refuse_unknown_sections(self) -> None:
+        known = known_fields(Settings)
+        for reporter, sections in (
+            (self._document, self._document.data),
+            (self._command_line, self._command_line.sections),
+        ):
+            unknown = [name for name in sections if name not in known]
+            self._problems += [unknown_section(name, known, reporter) for name in unknown]
+
+    def _plain(self, name: str) -> tuple[BaseModel | None, BaseModel | None]:
+        """A section that nothing inherits from: as the file has it, and as the command line does."""
+        return self._checked(_PLAIN[name], name), self._from_command_line(_PLAIN[name], name)
+
+    def _checked(self, model: type[BaseModel], name: str) -> BaseModel | None:
+        section, problems = check(model, self._document.data.get(name), (name,), self._document)
+        self._problems += problems
+        return section
+
+    def _from_command_line(self, model: type[BaseModel], name: str) -> BaseModel | None:
+        values = self._command_line.sections.get(name)
+        section, problems = check(model, values, (name,), self._command_line)
+        self._problems += problems
+        return section
+
+    def _defer_missing(self, replay: str) -> dict[KeyPath, str]:
+        """A missing variable is a problem, but on a replay what only a live call needs can wait."""
+        command = self._command_line.sections.get("run", {}).get("replay")
+        deferred: dict[KeyPath, str] = {}
+        sections = (*MODEL_SECTIONS, *self._model_target())
+        for path, message in self._expansion.missing.items():
+            waits = (command or replay) in ("only", "auto") and path[0] in sections
+            name = _canonical(path)
+            if waits and len(path) > 1 and name in CONNECTION:
+                deferred[(path[0], name)] = describe_missing(self._document, path, message)
+            else:
+                self._problems.append(self._document.problem(message, path))
+        return deferred
+
+    def _layers(self, deferred: dict[KeyPath, str]) -> dict[str, tuple[Layer, ...]]:
+        """The levels of every role: in the file, and on the command line."""
+        below = {
+            name: self._layer(name, self._checked(ModelSettings, name), deferred) for name in MODEL_SECTIONS
+        }
+        above = {
+            name: self._command_layer(self._from_command_line(ModelSettings, name)) for name in MODEL_SECTIONS
+        }
+        layers: dict[str, tuple[Layer, ...]] = {"llm": (below["llm"], above["llm"])}
+        for role in ROLES:
+            layers[role] = (below["llm"], below[role])
+            layers[f"{role} command line"] = (above["llm"], above[role])
+        return layers
+
+    def _layer(self, name: str, section: BaseModel | None, deferred: dict[KeyPath, str]) -> Layer:
+        layer = layer_of(section)
+        origins = {key: self._origin((name, key)) for key in layer.values}
+        unresolved = {path[1]: text for path, text in deferred.items() if path[0] == name}
+        values = {key: value for key, value in layer.values.items() if key not in unresolved}
+        return Layer(values, origins, {str(key): text for key, text in unresolved.items()})
+
+    @staticmethod
+    def _command_layer(section: BaseModel | None) -> Layer:
+        return layer_of(section, _COMMAND_LINE)
+
+    def _target(self) -> BaseModel | None:
+        given = self._document.data.get("target")
+        on_top = self._command_line.sections.get("target", {})
+        if given is None and not on_top:
+            return None
+        values = {**given, **on_top} if isinstance(given, dict) else (given or on_top)
+        lacking = {str(path[1]) for path in self._expansion.missing if path[0] == "target" and len(path) > 1}
+        target, problems = check_target(values, ("target",), self._document, lacking)
+        self._problems += problems
+        return target
+
+    def _origin(self, path: KeyPath) -> str:
+        """`convoprobe.yaml:12 (judge)`, with the variables that the value was made from."""
+        if path[1] in self._command_line.sections.get(str(path[0]), {}) and path[0] in ("target", *_PLAIN):
+            return _COMMAND_LINE
+        line = self._document.place(path).line
+        where = f"{self._document.name}:{line}" if line else self._document.name
+        section = f"llm section, {where}" if path[0] == "llm" else f"{where} ({path[0]})"
+        names = [
+            name for key, used in self._expansion.variables.items() for name in used if _is_for(key, path)
+        ]
+        return ", from ".join((section, *dict.fromkeys(f"${name}" for name in names)))
+
+    def _assemble(
+        self,
+        plain: dict[str, tuple[BaseModel | None, BaseModel | None]],
+        layers: dict[str, tuple[Layer, ...]],
+        target: BaseModel | None,
+        secrets: tuple[str, ...],
+        notices: list[str],
+    ) -> LoadedSettings:
+        merged = {"llm": merge(layers["llm"])}
+        merged |= {role: merge(layers[role] + layers[f"{role} command line"]) for role in ROLES}
+        for name, (in_file, on_top) in plain.items():
+            layer = layer_of(in_file)
+            origins = {key: self._origin((name, key)) for key in layer.values}
+            merged[name] = merge((Layer(layer.values, origins), layer_of(on_top, _COMMAND_LINE)))
+        settings = Settings(
+            **{name: to_model(ModelSettings, merged[name]) for name in MODEL_SECTIONS},
+            target=target,
+            run=RunSettings(**merged["run"].values),
+            results=ResultsSettings(**merged["results"].values),
+        )
+        file = self._source.path if self._source else None
+        loaded = LoadedSettings(settings, file, {}, secrets, tuple(notices), layers)
+        return LoadedSettings(settings, file, self._origins(loaded, merged), secrets, tuple(notices), layers)
+
+    def _origins(self, loaded: LoadedSettings, merged: dict[str, Layer]) -> dict[str, str]:
+        target = loaded.settings.target
+        if isinstance(target, ModelTarget):
+            merged = {**merged, "target": target_layer(loaded)}
+        elif target is not None:
+            layer = layer_of(target)
+            merged = {
+                **merged,
+                "target": Layer({}, {key: self._origin(("target", key)) for key in layer.values}),
+            }
+        return {
+            f"{name}.{key}": merged[name].origins.get(key) or "default"
+            for name, section in _sections(loaded.settings)
+            for key in known_fields(type(section))
+        }
+
+
+def _sections(settings: Settings) -> list[tuple[str, BaseModel]]:
+    sections = ((name, getattr(settings, name)) for name in known_fields(Settings))
+    return [(name, section) for name, section in sections if section is not None]
+
+
+def _canonical(path: KeyPath) -> str:
+    name = str(path[1]) if len(path) > 1 else ""
+    return MODEL_ALIASES.get(name, name)
+
+
+def _is_for(used: KeyPath, path: KeyPath) -> bool:
+    return len(used) > 1 and used[0] == path[0] and _canonical(used) == path[1]

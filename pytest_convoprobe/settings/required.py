@@ -1,0 +1,35 @@
+"""What a live call cannot do without."""
+
+from __future__ import annotations
+
+from ..errors import Problem, SettingsError
+from .models import ModelSettings
+
+_ADVICE = """no model is set for the {role}, and a live call needs one. Set one for all roles in convoprobe.yaml:
+    llm:
+      model: openai/gpt-4o-mini      # any LiteLLM model string
+      api_key: ${{OPENAI_API_KEY}}
+or for this run with --convoprobe-model. With --convoprobe-replay=only nothing is called and none is needed."""
+
+_OPTIONS = {
+    "judge": "--convoprobe-model or --convoprobe-judge-model",
+    "synthetic_user": "--convoprobe-model or --convoprobe-user-model",
+}
+
+
+def require_model(settings: ModelSettings, role: str) -> str:
+    """The model's name. Raises `SettingsError` when a live call cannot be made for what the settings lack.
+
+    `role` is `judge`, `synthetic_user` or `target`; an enum of such values will do.
+    """
+    name = str(getattr(role, "value", role))
+    if settings.model is None:
+        raise SettingsError.of(_advice(name))
+    if settings.unresolved:
+        raise SettingsError(tuple(Problem(message) for message in settings.unresolved.values()))
+    return settings.model
+
+
+def _advice(role: str) -> str:
+    advice = _ADVICE.format(role=role.replace("_", " "))
+    return advice.replace("--convoprobe-model.", f"{_OPTIONS.get(role, '--convoprobe-model')}.")

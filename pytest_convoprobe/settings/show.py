@@ -1,0 +1,74 @@
+"""The settings as `--convoprobe-show-config` prints them: every value, masked where secret, and its source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+
+from ..redaction import MASK, Redactor
+from .dialects import known_fields
+from .loaded import LoadedSettings
+from .merge import target_settings
+from .models import Settings
+
+_WIDEST_VALUE = 60
+_NOT_SET = "-"
+
+Row = tuple[str, str, str]
+
+
+def show(loaded: LoadedSettings) -> str:
+    """All sections, a line a value: name, value, source. Secrets are masked whatever their length."""
+    redactor = Redactor(loaded.secrets)
+    sections = [(name, _rows(loaded, name, section, redactor)) for name, section in _effective(loaded)]
+    name_width = max(len(row[0]) for _, rows in sections for row in rows)
+    value_width = max(len(row[1]) for _, rows in sections for row in rows)
+    lines = [f"convoprobe settings from {loaded.file or 'defaults: no settings file was found'}"]
+    for name, rows in sections:
+        lines += ["", name]
+        lines += [f"  {key:<{name_width}}  {value:<{value_width}}  {origin}" for key, value, origin in rows]
+        lines += [] if rows else ["  not set"]
+    lines += _notices(loaded.notices, redactor)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _effective(loaded: LoadedSettings) -> Iterable[tuple[str, BaseModel | None]]:
+    for name in known_fields(Settings):
+        yield name, target_settings(loaded) if name == "target" else getattr(loaded.settings, name)
+
+
+def _rows(loaded: LoadedSettings, name: str, section: BaseModel | None, redactor: Redactor) -> list[Row]:
+    return [
+        (field, _shown(getattr(section, field), redactor), loaded.origins.get(f"{name}.{field}", "default"))
+        for field in (known_fields(type(section)) if section is not None else ())
+    ]
+
+
+def _shown(value: Any, redactor: Redactor) -> str:
+    """One line; control characters and odd characters come out as escapes."""
+    if value is None or value == {} or value == ():
+        return _NOT_SET
+    plain = redactor.data(_unwrapped(value))
+    text = plain if isinstance(plain, str) and plain.isprintable() else json.dumps(plain, default=str)
+    return text if len(text) <= _WIDEST_VALUE else f"{text[: _WIDEST_VALUE - 1]}…"
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, SecretStr):
+        return MASK
+    if isinstance(value, dict):
+        return {key: _unwrapped(item) for key, item in value.items()}
+    return [_unwrapped(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _notices(notices: tuple[str, ...], redactor: Redactor) -> list[str]:
+    if not notices:
+        return []
+    return [
+        "",
+        "notices",
+        *(f"  {redactor.text(line)}" for notice in notices for line in notice.splitlines()),
+    ]
