@@ -1,0 +1,165 @@
+"""Why a scenario did not pass, for someone who reads nothing but the CI log."""
+
+from __future__ import annotations
+
+from ..errors import Blame
+from ..judging.types import CheckResult, CriterionKind, CriterionResult
+from ..judging.view import ENDINGS
+from ..llm.port import Role
+from ..result import Outcome, ScenarioResult
+from ..text import harmless, one_line, shorten
+from .money import ROLE_NAMES, counted, spending_in_words
+from .page import Page
+from .talk import Detail, add_conversation, findings
+
+_BLAME = {
+    Blame.AGENT: "agent",
+    Blame.SIMULATOR: "simulator (the synthetic user, not the agent)",
+    Blame.JUDGE: "judge (no verdict on the agent)",
+    Blame.INFRASTRUCTURE: "infrastructure (not the agent)",
+    Blame.SCENARIO: "scenario (its file or the settings, not the agent)",
+    Blame.BUDGET: "budget (the run may not spend more)",
+}
+
+_MUST = {CriterionKind.CORRECTNESS: "must", CriterionKind.FAILURE: "must not", CriterionKind.TOOL: "tool"}
+_HEADLINE = 200
+_TRACE_LINES = 30
+
+
+def headline(result: ScenarioResult) -> str:
+    """One line for pytest's short summary: who is to blame, the first reason, how many more there are."""
+    wrong = [item for item in findings(result) if item.holds is False]
+    if result.outcome is Outcome.FAILED and wrong:
+        more = f" (+{len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        reason = shorten(_in_short(wrong[0]), _HEADLINE) + more
+    else:
+        reason = shorten(one_line(result.reason or result.outcome.value), _HEADLINE)
+    return harmless(f"{result.blame.value}: {reason}" if result.blame else reason)
+
+
+def render_failure(
+    result: ScenarioResult,
+    *,
+    verbosity: int,
+    width: int,
+    rerun_command: str,
+    ascii_only: bool,
+    color: bool = False,
+) -> str:
+    """The whole report on one result, as lines of at most `width` columns (60 to 120).
+
+    `verbosity` is pytest's: 0 folds turns far from the evidence, 1 (`-v`) shows all of them,
+    2 (`-vv`) shortens nothing. `ascii_only` is for terminals that know nothing else.
+    `rerun_command` is printed as it is, on a line of its own.
+    """
+    page = Page(width, ascii_only=ascii_only, color=color)
+    _add_head(page, result)
+    _add_criteria(page, result, verbosity)
+    _add_checks(page, result)
+    add_conversation(page, result, Detail.of(verbosity))
+    _add_trace(page, result, verbosity)
+    _add_spending(page, result)
+    page.blank()
+    page.command("run again: ", rerun_command)
+    return page.text()
+
+
+def _add_head(page: Page, result: ScenarioResult) -> None:
+    trial = f" (trial {result.trial})" if result.trial > 1 else ""
+    page.add(f"{result.outcome.value.upper()}  {one_line(result.name)}{trial}", color="bold")
+    page.pair("where", f"{result.file}:{result.line}" if result.line else result.file)
+    if result.blame is not None:
+        page.pair("blame", _BLAME[result.blame])
+    if result.reason:
+        page.pair("why", result.reason)
+    page.pair("ended", _ending(result))
+    if result.score is not None:
+        page.pair("score", _score(result))
+    if result.target:
+        page.pair("target", one_line(result.target))
+
+
+def _ending(result: ScenarioResult) -> str:
+    transcript = result.transcript
+    turns = counted(len(transcript.turns), "turn")
+    if transcript.termination is None:
+        return f"after {turns}" if transcript.turns else "before the first turn"
+    return f"{ENDINGS[transcript.termination]}, after {turns}"
+
+
+def _score(result: ScenarioResult) -> str:
+    items = findings(result)
+    held = sum(item.holds is True for item in items)
+    return f"{result.score:.2f} ({held} of {len(items)} hold)"
+
+
+def _add_criteria(page: Page, result: ScenarioResult, verbosity: int) -> None:
+    if not result.criteria:
+        if result.transcript.turns:
+            page.title("Criteria: not judged")
+        return
+    page.title("Criteria")
+    for answer in result.criteria:
+        page.marked(answer.holds, _criterion(answer))
+        if answer.holds is not True or verbosity > 0:
+            _add_answer(page, answer, verbosity)
+
+
+def _criterion(answer: CriterionResult) -> str:
+    criterion = answer.criterion
+    kind = f"{_MUST[criterion.kind]} {criterion.tool}" if criterion.tool else _MUST[criterion.kind]
+    return f"{criterion.id} {kind}: {one_line(criterion.text)}"
+
+
+def _add_answer(page: Page, answer: CriterionResult, verbosity: int) -> None:
+    """The judge's word and reason, and its quote with the turn."""
+    finding = answer.finding if verbosity > 1 else shorten(one_line(answer.finding), 600)
+    page.add(f"{_word(answer.answer)}: {finding}", "       ")
+    if answer.quote is not None:
+        quote = answer.quote if verbosity > 1 else shorten(one_line(answer.quote), 300)
+        page.add(f'"{quote}"', f"       turn {answer.turn}: ")
+
+
+def _word(answer: str) -> str:
+    return answer.replace("_", " ")
+
+
+def _add_checks(page: Page, result: ScenarioResult) -> None:
+    if result.checks:
+        page.title("Checks")
+    for check in result.checks:
+        page.marked(check.holds, _check(check))
+
+
+def _check(check: CheckResult) -> str:
+    place = f" (turn {check.turn})" if check.turn is not None and not check.holds else ""
+    return f"{check.name}: expected {check.expected}; found {check.found}{place}"
+
+
+def _in_short(item: CriterionResult | CheckResult) -> str:
+    if isinstance(item, CheckResult):
+        return one_line(f"{item.name}: expected {item.expected}, found {item.found}")
+    return one_line(f"{item.criterion.id} {_word(item.answer)}: {item.criterion.text}")
+
+
+def _add_trace(page: Page, result: ScenarioResult, verbosity: int) -> None:
+    """The end of the trace, where the exception stands; all of it at `-vv`."""
+    if not result.trace:
+        return
+    page.title("Trace")
+    lines = result.trace.rstrip("\n").split("\n")
+    hidden = len(lines) - _TRACE_LINES if verbosity < 2 else 0
+    if hidden > 0:
+        page.add(f"… {counted(hidden, 'more line')} (-vv shows them) …", "  ", color="faint")
+    page.add("\n".join(lines[max(0, hidden) :]), "  ", "  ")
+
+
+def _add_spending(page: Page, result: ScenarioResult) -> None:
+    if not result.spending:
+        return
+    page.title("Cost")
+    for role in (role for role in Role if role in result.spending):
+        model = f"  [{one_line(result.models[role])}]" if role in result.models else ""
+        page.add(spending_in_words(result.spending[role]) + model, f"  {ROLE_NAMES[role]:<16}")
+    if len(result.spending) > 1:
+        page.add(spending_in_words(result.total), f"  {'total':<16}")

@@ -1,0 +1,53 @@
+"""Calls, tokens and money in words. A price that is not known is said to be unknown, never 0."""
+
+from __future__ import annotations
+
+from ..llm.ledger import Spending
+from ..llm.port import Role
+
+ROLE_NAMES = {Role.TARGET: "target", Role.SYNTHETIC_USER: "synthetic user", Role.JUDGE: "judge"}
+
+
+def dollars(cost: float | None) -> str:
+    """`$0.0123`, `$1.50`, `<$0.0001`, `$0` or `price unknown`."""
+    if cost is None:
+        return "price unknown"
+    if cost == 0:
+        return "$0"
+    if cost < 0.0001:
+        return "<$0.0001"
+    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 call`, `1,200 calls`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def spending_in_words(spending: Spending) -> str:
+    """`3 calls (4 attempts), 1,200 + 80 tokens, $0.0012`; replayed calls are marked."""
+    usage = spending.usage
+    parts = [
+        counted(spending.calls, "call") + _remarks(spending),
+        f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens",
+        dollars(spending.cost),
+    ]
+    if is_replayed(spending):
+        return ", ".join(parts) + " when recorded, nothing now"
+    return ", ".join(parts)
+
+
+def is_replayed(spending: Spending) -> bool:
+    """Whether a recording answered every call, so that nothing was spent."""
+    return spending.calls > 0 and spending.replayed == spending.calls
+
+
+def _remarks(spending: Spending) -> str:
+    remarks = []
+    if is_replayed(spending):
+        remarks.append("replayed")
+    elif spending.replayed:
+        remarks.append(f"{spending.replayed:,} of them replayed")
+    if spending.attempts > spending.calls:
+        remarks.append(counted(spending.attempts, "attempt"))
+    return f" ({', '.join(remarks)})" if remarks else ""

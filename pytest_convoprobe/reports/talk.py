@@ -1,0 +1,124 @@
+"""The conversation in a report: the turns that matter, the others folded to a count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ..judging.types import CheckResult, CriterionResult
+from ..judging.view import as_text, call_line, last_turn
+from ..result import ScenarioResult
+from ..text import shorten
+from ..transcript import ToolCall, Transcript, Turn
+from .page import Page
+
+_FEW_TURNS = 3
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much of each text is shown; None is all of it. `all_turns` folds none of them."""
+
+    characters: int | None
+    lines: int | None
+    all_turns: bool
+
+    @classmethod
+    def of(cls, verbosity: int) -> Detail:
+        """Less below `-v`, all turns at `-v`, everything at `-vv`."""
+        if verbosity >= 2:
+            return cls(None, None, True)
+        return cls(2000, 40, True) if verbosity == 1 else cls(500, 10, False)
+
+    def cut(self, text: str) -> str:
+        """The text, shortened to what this detail allows, with a mark that counts the rest."""
+        text = text.strip("\n")
+        if self.lines is not None:
+            text = re.sub(r"\n\s*\n(\s*\n)+", "\n\n", text)
+            text = _first_lines(text, self.lines)
+        return text if self.characters is None else shorten(text, self.characters)
+
+
+def _first_lines(text: str, limit: int) -> str:
+    lines = text.split("\n")
+    if len(lines) <= limit:
+        return text
+    return "\n".join([*lines[:limit], f"… ({len(lines) - limit:,} more lines)"])
+
+
+def findings(result: ScenarioResult) -> list[CriterionResult | CheckResult]:
+    """All that judging found: the criteria, then the checks."""
+    return [*result.criteria, *result.checks]
+
+
+def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None:
+    """The turns of the conversation, and a message that got no reply."""
+    transcript = result.transcript
+    if not transcript.turns and transcript.pending is None:
+        return
+    page.title("Conversation")
+    shown = _all(transcript) if detail.all_turns else _turns_to_show(result)
+    for piece in _folded(transcript.turns, shown):
+        if isinstance(piece, int):
+            page.add(
+                f"… {piece} more {'turn' if piece == 1 else 'turns'} (-v shows them) …", "  ", color="faint"
+            )
+        else:
+            _add_turn(page, piece, detail)
+    if transcript.pending is not None:
+        page.add(f"turn {last_turn(transcript)}", "  ", color="faint")
+        _add_said(page, "user", detail.cut(transcript.pending))
+        page.add("(no reply came)", "    agent   ")
+
+
+def _all(transcript: Transcript) -> set[int]:
+    return {turn.number for turn in transcript.turns}
+
+
+def _turns_to_show(result: ScenarioResult) -> set[int]:
+    """The turns with evidence against a pass and their neighbours; without any, how the talk ended."""
+    turns = result.transcript.turns
+    if len(turns) <= _FEW_TURNS:
+        return _all(result.transcript)
+    judged = [item for item in findings(result) if item.holds is not True]
+    evidence = {item.turn for item in judged if item.turn is not None}
+    near = {number + step for number in evidence for step in (-1, 0, 1)}
+    broke_off = result.transcript.pending is not None
+    return near | {turn.number for turn in turns[-2:]} if broke_off or not evidence else near
+
+
+def _folded(turns: Iterable[Turn], shown: set[int]) -> Iterator[Turn | int]:
+    """The turns to show, and between them how many are left out."""
+    hidden = 0
+    for turn in turns:
+        if turn.number not in shown:
+            hidden += 1
+            continue
+        if hidden:
+            yield hidden
+        hidden = 0
+        yield turn
+    if hidden:
+        yield hidden
+
+
+def _add_turn(page: Page, turn: Turn, detail: Detail) -> None:
+    page.add(f"turn {turn.number}", "  ", color="faint")
+    _add_said(page, "user", detail.cut(turn.user))
+    for call in turn.reply.tool_calls or ():
+        _add_call(page, call, detail)
+    if turn.reply.text.strip():
+        _add_said(page, "agent", detail.cut(turn.reply.text))
+    else:
+        page.add("(an empty reply)", "    agent   ")
+
+
+def _add_call(page: Page, call: ToolCall, detail: Detail) -> None:
+    _add_said(page, "tool", detail.cut(call_line(call)))
+    outcome = f"error: {call.error}" if call.error is not None else as_text(call.result)
+    page.add(detail.cut(outcome), "          │ → ", "          │   ")
+
+
+def _add_said(page: Page, who: str, text: str) -> None:
+    page.add(text, f"    {who:<5} │ ", "          │ ")

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+
+from pytest_convoprobe.errors import Blame
+from pytest_convoprobe.llm.ledger import Spending
+from pytest_convoprobe.llm.port import Role
+from pytest_convoprobe.reports.summary import Digest, summary_lines
+from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.transcript import Usage
+
+from .results import result
+
+REPLAYED = {Role.JUDGE: Spending(1, 0, 1, Usage(100, 10), 0.002)}
+JUDGED = {Role.JUDGE: Spending(2, 3, 0, Usage(1000, 100), 0.5)}
+TALKED = {**JUDGED, Role.TARGET: Spending(4, 4, 0, Usage(2000, 300), 0.25)}
+
+
+def test_no_results_have_no_summary() -> None:
+    assert summary_lines([]) == []
+
+
+def test_counts_by_outcome_and_blame() -> None:
+    results = [
+        result(Outcome.PASSED, spending={}),
+        result(Outcome.PASSED, spending={}),
+        result(Outcome.FAILED, blame=Blame.AGENT, spending={}),
+        result(Outcome.ERROR, blame=Blame.INFRASTRUCTURE, spending={}),
+        result(Outcome.ERROR, blame=Blame.JUDGE, spending={}),
+        result(Outcome.ERROR, blame=Blame.JUDGE, spending={}),
+        result(Outcome.SKIPPED, spending={}),
+    ]
+    assert summary_lines(results) == [
+        "7 scenarios: 2 passed, 1 failed (agent), 3 errors (2 judge, 1 infrastructure), 1 skipped"
+    ]
+
+
+def test_spending_by_role_with_retries() -> None:
+    lines = summary_lines([result(Outcome.PASSED, spending=TALKED), result(Outcome.PASSED, spending=JUDGED)])
+    assert lines == [
+        "2 scenarios: 2 passed",
+        "spent: $1.25, 4,500 tokens in 8 calls, 2 tried again",
+        "  target: $0.2500, 2,300 tokens in 4 calls",
+        "  judge: $1.00, 2,200 tokens in 4 calls, 2 tried again",
+    ]
+
+
+def test_replayed_stands_apart_from_spent() -> None:
+    lines = summary_lines(
+        [result(Outcome.PASSED, spending=REPLAYED), result(Outcome.PASSED, spending=JUDGED)]
+    )
+    assert lines[1:] == [
+        "spent: $0.5000, 1,100 tokens in 2 calls, 1 tried again",
+        "replayed: $0.0020, 110 tokens in 1 call when recorded",
+    ]
+
+
+def test_a_full_replay_spends_nothing() -> None:
+    lines = summary_lines([result(Outcome.PASSED, spending=REPLAYED)])
+    assert lines[1:] == ["spent: nothing", "replayed: $0.0020, 110 tokens in 1 call when recorded"]
+
+
+def test_an_unknown_price_is_said() -> None:
+    unknown = {Role.JUDGE: Spending(1, 1, 0, Usage(10, 1), None)}
+    lines = summary_lines([result(Outcome.PASSED, spending=unknown), result(Outcome.PASSED, spending=JUDGED)])
+    assert lines[1] == "spent: price unknown, 1,111 tokens in 3 calls, 1 tried again"
+
+
+def test_the_slowest_come_with_v() -> None:
+    results = [
+        result(Outcome.PASSED, name=f"n{time}", duration=time, spending={}) for time in (1.0, 9.5, 3.0, 2.0)
+    ]
+    results.append(result(Outcome.SKIPPED, name="skipped", duration=99.0, spending={}))
+    assert "slowest:" not in summary_lines(results)
+    assert summary_lines(results, verbosity=1)[1:] == [
+        "slowest:",
+        "  9.5 s  n9.5",
+        "  3.0 s  n3.0",
+        "  2.0 s  n2.0",
+    ]
+
+
+def test_is_at_most_ten_lines() -> None:
+    everything = {role: Spending(2, 3, 0, Usage(1, 1), 0.1) for role in Role}
+    results = [result(Outcome.PASSED, spending=everything)] * 50 + [result(Outcome.PASSED, spending=REPLAYED)]
+    assert len(summary_lines(results, verbosity=2)) == 10
+
+
+def test_a_hostile_name_is_harmless() -> None:
+    lines = summary_lines([result(Outcome.PASSED, name="\x1b[2J\n::error::x", spending={})], verbosity=1)
+    assert all(line.isprintable() for line in lines)
+
+
+def test_a_digest_travels_as_json() -> None:
+    shown = result(Outcome.ERROR, blame=Blame.JUDGE, spending={**TALKED, **REPLAYED})
+    digest = Digest.of(shown)
+    assert Digest.from_json(json.loads(json.dumps(digest.to_json()))) == digest
+    assert summary_lines([digest], verbosity=1) == summary_lines([shown], verbosity=1)
+
+
+def test_a_digest_without_blame_travels_too() -> None:
+    digest = Digest.of(result(Outcome.PASSED, name="lone \ud800", spending={}))
+    data = json.loads(json.dumps(digest.to_json()))
+    data["name"].encode("utf-8")
+    assert Digest.from_json(data).blame is None
