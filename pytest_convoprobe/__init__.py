@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import ConvoprobeError, TargetUnavailable
-    from .result import Outcome, ScenarioResult
+    from .result import Outcome, ScenarioErrored, ScenarioFailed, ScenarioResult
     from .transcript import Reply, ToolCall, Usage
 
 __version__ = "0.1.0"
@@ -20,6 +20,8 @@ _HOMES = {
     "ConvoprobeError": "errors",
     "TargetUnavailable": "errors",
     "Outcome": "result",
+    "ScenarioErrored": "result",
+    "ScenarioFailed": "result",
     "ScenarioResult": "result",
     "Reply": "transcript",
     "ToolCall": "transcript",
@@ -30,6 +32,8 @@ __all__ = [
     "ConvoprobeError",
     "Outcome",
     "Reply",
+    "ScenarioErrored",
+    "ScenarioFailed",
     "ScenarioResult",
     "TargetUnavailable",
     "ToolCall",

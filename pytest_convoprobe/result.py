@@ -60,3 +60,24 @@ class ScenarioResult:
     def total(self) -> Spending:
         """The spending of all roles together."""
         return sum(self.spending.values(), Spending())
+
+    def assert_passed(self) -> None:
+        """Raise `ScenarioFailed` if the agent failed, `ScenarioErrored` if there is no verdict."""
+        if not self.passed:
+            raise (ScenarioFailed if self.outcome is Outcome.FAILED else ScenarioErrored)(self)
+
+
+class ScenarioNotPassed(Exception):
+    """A scenario didn't pass; `result` says all about it."""
+
+    def __init__(self, result: ScenarioResult) -> None:
+        self.result = result
+        super().__init__(f"{result.name}: {result.outcome.value}: {result.reason}")
+
+
+class ScenarioFailed(ScenarioNotPassed, AssertionError):
+    """The agent was judged and didn't do what it should."""
+
+
+class ScenarioErrored(ScenarioNotPassed):
+    """There is no verdict on the agent: something else went wrong, or the scenario was skipped."""

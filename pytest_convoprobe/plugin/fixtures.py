@@ -1,0 +1,57 @@
+"""The plug-in's fixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from ..result import ScenarioResult
+    from .inline import Convoprobe
+
+NO_TARGET = """\
+convoprobe does not know what to test. Name the target in convoprobe.yaml:
+
+    target:
+      type: python
+      object: my_package.agent:answer
+
+or write a fixture in conftest.py:
+
+    @pytest.fixture(scope="session")
+    def convoprobe_target():
+        return answer
+"""
+
+
+@pytest.fixture(scope="session")
+def convoprobe_target(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """What scenarios talk with: by default the target that convoprobe's settings name.
+
+    Override it in `conftest.py` to return anything that can be a target: a function that answers
+    a message, a class, an object with such a method, or a `Target`.
+    """
+    from .session import engine_of
+
+    with engine_of(request.config).configured_target() as target:
+        if target is None:
+            pytest.fail(NO_TARGET, pytrace=False)
+        yield target
+
+
+@pytest.fixture
+def _convoprobe_result(request: pytest.FixtureRequest, convoprobe_target: Any) -> ScenarioResult | None:
+    """The finished conversation of a scenario with its verdict. Trouble that is no verdict is raised here."""
+    from .items import result_of
+
+    return result_of(request.node, convoprobe_target)
+
+
+@pytest.fixture
+def convoprobe(request: pytest.FixtureRequest) -> Iterator[Convoprobe]:
+    """Runs scenarios inside an ordinary test: `convoprobe.run(...)`, `await convoprobe.run_async(...)`."""
+    from .inline import Convoprobe
+
+    yield Convoprobe(request)

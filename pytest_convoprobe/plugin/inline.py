@@ -1,0 +1,150 @@
+"""Scenarios inside ordinary tests: what the `convoprobe` fixture gives."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..scheduling import Handle
+from .bridge import OnLoop, pause
+from .items import forget, keep
+from .keys import RESULTS
+from .session import Order, engine_of
+
+if TYPE_CHECKING:
+    from ..result import ScenarioResult
+    from ..scenario.loading import LoadedScenario
+    from ..scenario.models import Scenario
+    from ..targets.port import Target
+
+
+class Convoprobe:
+    """Runs scenarios for one test. What it returns is for the test's own assertions.
+
+    A scenario may be the path of a file, relative to the test's folder or to the rootdir (with
+    `::name` behind it if the file has several), the YAML text itself, a mapping with the same keys, or a
+    `Scenario`. `target` is anything that can be one, by default what the fixture `convoprobe_target` gives.
+    `settings` overrides settings by dotted path for this run: `{"judge.model": "openai/gpt-4o"}`.
+    """
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._request = request
+        self._item: pytest.Item = request.node
+        self._engine = engine_of(request.config)
+        self._seen: dict[str, int] = {}
+        forget(self._item)
+
+    @property
+    def results(self) -> tuple[ScenarioResult, ...]:
+        """All results of this test so far, in the order in which they came in."""
+        return tuple(self._item.stash[RESULTS])
+
+    def run(
+        self,
+        scenario: str | Path | Mapping[str, Any] | Scenario | LoadedScenario,
+        *,
+        target: object = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> ScenarioResult:
+        """Run a scenario and wait for it. In an async test use `run_async`.
+
+        A scenario with `skip` skips the test. Raises `ScenarioFileError` and `SettingsError`.
+        """
+        if _asyncio_loop() is not None:
+            raise RuntimeError("convoprobe.run() would block the event loop: use `await convoprobe.run_async()`")
+        order = self._order(scenario, settings)
+        with self._engine.own_target(self._target(target)) as made:
+            return self._kept(self._engine.wait(self._engine.submit(order, made), self._item))
+
+    async def run_async(
+        self,
+        scenario: str | Path | Mapping[str, Any] | Scenario | LoadedScenario,
+        *,
+        target: object = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> ScenarioResult:
+        """The same for async tests: the target's coroutines run on the test's own event loop.
+
+        Under trio they run on convoprobe's loop, as everything that isn't asyncio's does.
+        """
+        order, value = self._order(scenario, settings), self._target(target)
+        made, loop = self._engine.as_target(value), _asyncio_loop()
+        if made is value or loop is None:
+            return await self._awaited(order, made)
+        try:
+            return await self._awaited(order, OnLoop(made, loop))
+        finally:
+            await made.aclose()
+
+    async def _awaited(self, order: Order, target: Target) -> ScenarioResult:
+        handle: Handle[ScenarioResult] = self._engine.submit(order, target)
+        self._engine.pool.promote(handle.key)
+        try:
+            while not handle.done:
+                await pause()
+        finally:
+            self._engine.pool.cancel(handle.key)
+        return self._kept(handle.result(0))
+
+    def _kept(self, result: ScenarioResult) -> ScenarioResult:
+        keep(self._item, result)
+        return result
+
+    def _target(self, given: object) -> object:
+        return self._request.getfixturevalue("convoprobe_target") if given is None else given
+
+    def _order(self, scenario: Any, settings: Mapping[str, Any] | None) -> Order:
+        loaded = self._loaded(scenario)
+        if loaded.skip is not None:
+            pytest.skip(loaded.skip)
+        count = self._seen[loaded.id] = self._seen.get(loaded.id, 0) + 1
+        suffix = f"[{count}]" if count > 1 else ""
+        return Order(self._item, loaded, f"{self._item.nodeid}::{loaded.id}{suffix}", 1, settings)
+
+    def _loaded(self, scenario: Any) -> LoadedScenario:
+        backend = self._engine.backend
+        if isinstance(scenario, Mapping):
+            # JSON is YAML: the same reader checks it, with the same messages.
+            return self._here(_only(backend.parse_scenarios(json.dumps(scenario, indent=2), "<mapping>"), ""))
+        if isinstance(scenario, str) and "\n" in scenario:
+            return self._here(_only(backend.parse_scenarios(scenario, "<text>"), ""))
+        if isinstance(scenario, str | Path):
+            path, _, name = str(scenario).partition("::")
+            return _only(backend.load_scenarios(self._path(path)), name)
+        return self._here(backend.as_loaded(scenario))
+
+    def _here(self, loaded: LoadedScenario) -> LoadedScenario:
+        """A scenario without a file of its own stands where the test stands."""
+        path, line, _ = self._item.reportinfo()
+        return replace(loaded, file=str(path), line=(line or 0) + 1)
+
+    def _path(self, text: str) -> Path:
+        beside = self._item.path.parent / text
+        path = beside if beside.exists() else self._item.config.rootpath / text
+        if not path.exists():
+            raise FileNotFoundError(f"no scenario file {text}: looked for {beside} and {path}")
+        return path
+
+
+def _only(found: tuple[LoadedScenario, ...], name: str) -> LoadedScenario:
+    """The scenario of that id or name, or the only one."""
+    fitting = [loaded for loaded in found if not name or name in (loaded.id, loaded.name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    ids = ", ".join(repr(loaded.id) for loaded in found)
+    raise ValueError(
+        f"name one scenario by `file.yaml::name`; there are: {ids}" if not name else f"{name!r} is none of {ids}"
+    )
+
+
+def _asyncio_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -1,0 +1,131 @@
+"""A scenario as pytest sees it: a function that asks for its own result and asserts that it passed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..errors import ConvoprobeError
+from ..result import Outcome
+from . import marks
+from .keys import REPORTED, RESULTS, WAITED
+from .lookahead import target_is_shared
+from .session import Engine, Order, engine_of
+
+if TYPE_CHECKING:
+    from ..result import ScenarioResult
+    from ..scenario.loading import LoadedScenario
+    from ..targets.port import Target
+
+PROPERTY_PREFIX = "convoprobe_"
+
+
+def scenario(_convoprobe_result: ScenarioResult) -> None:
+    """The test function of every scenario: whether the agent did what it should."""
+    _convoprobe_result.assert_passed()
+
+
+class ScenarioItem(pytest.Function):
+    """One trial of one scenario.
+
+    `loaded` is the scenario with its place, `trial` counts from 1; `convoprobe_result` is what
+    came out of the last run, None before.
+    """
+
+    loaded: LoadedScenario
+    trial: int
+    begun: bool
+
+    @classmethod
+    def of(cls, parent: pytest.File, loaded: LoadedScenario, trial: int) -> ScenarioItem:
+        """The item of a trial; the first one has the plain name, so that it can be pasted back."""
+        name = loaded.id if trial == 1 else f"{loaded.id}[trial-{trial}]"
+        item: ScenarioItem = cls.from_parent(parent, name=name, callobj=scenario)
+        item.loaded, item.trial, item.begun = loaded, trial, False
+        marks.add_tags(item, loaded.tags)
+        if loaded.skip is not None:
+            item.add_marker(pytest.mark.skip(reason=loaded.skip))
+        return item
+
+
+    @property
+    def convoprobe_result(self) -> ScenarioResult | None:
+        results = self.stash.get(RESULTS, [])
+        return results[-1] if results else None
+
+    @property
+    def order(self) -> Order:
+        """What the engine needs to run this item."""
+        assert self.parent is not None  # noqa: S101 - every item of a file has one
+        return Order(self, self.loaded, f"{self.parent.nodeid}::{self.loaded.id}", self.trial)
+
+    def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
+        """The place in the scenario file; pytest counts lines from 0."""
+        return self.path, max(0, self.loaded.line - 1), self.name
+
+    def talk(self, value: object) -> ScenarioResult:
+        """Hold the conversation with what the fixture of the target gave, and wait for the result."""
+        engine = engine_of(self.config)
+        self.begun = True
+        forget(self)
+        if target_is_shared(self):
+            result = self._talk_ahead(engine, engine.shared_target(value))
+        else:
+            result = self._talk_alone(engine, value)
+        keep(self, result)
+        return result
+
+    def _talk_ahead(self, engine: Engine, target: Target) -> ScenarioResult:
+        handle = engine.ahead.take(self) or engine.submit(self.order, target)
+        engine.ahead.start_others(self, target)
+        return engine.wait(handle, self)
+
+    def _talk_alone(self, engine: Engine, value: object) -> ScenarioResult:
+        """With a target that lives no longer than this item: ours is to be closed with it."""
+        with engine.own_target(value) as target:
+            return engine.wait(engine.submit(self.order, target), self)
+
+
+def result_of(item: ScenarioItem, value: object) -> ScenarioResult | None:
+    """The verdict on an item's conversation; an error or a skip is raised. None under `--setup-only`."""
+    if item.config.getoption("setuponly", False):
+        return None
+    try:
+        result = item.talk(value)
+    except ConvoprobeError as error:
+        pytest.fail(str(error), pytrace=False)
+    if result.outcome is Outcome.SKIPPED:
+        pytest.skip(result.reason)
+    if result.outcome is Outcome.ERROR:
+        result.assert_passed()
+    return result
+
+
+def forget(item: pytest.Item) -> None:
+    """Drop what an earlier run of the same item left (a rerun)."""
+    item.stash[RESULTS], item.stash[REPORTED], item.stash[WAITED] = [], 0, 0.0
+    item.user_properties[:] = [
+        pair for pair in item.user_properties if not pair[0].startswith(PROPERTY_PREFIX)
+    ]
+
+
+def keep(item: pytest.Item, result: ScenarioResult) -> None:
+    """Note a result at its item, for reports and for whoever looks at the item."""
+    item.stash.setdefault(RESULTS, []).append(result)
+    item.user_properties.extend(properties(result))
+    item.ihook.pytest_convoprobe_result(item=item, result=result)
+
+
+def properties(result: ScenarioResult) -> list[tuple[str, Any]]:
+    """The JUnit properties of a result; what isn't known is left out."""
+    total = result.total
+    known = {
+        "outcome": result.outcome.value,
+        "score": None if result.score is None else round(result.score, 4),
+        "blame": result.blame.value if result.blame else None,
+        "cost": None if total.cost is None else round(total.cost, 6),
+        "tokens": total.usage.total,
+    }
+    return [(PROPERTY_PREFIX + name, value) for name, value in known.items() if value is not None]

@@ -1,0 +1,142 @@
+"""Which scenarios may start to talk before it is their turn.
+
+A conversation that runs ahead must meet the same world as one that runs in its turn. So only
+those do that are certain to run, talk with the same session-scoped target, and stand on no fixture of
+the project that isn't set up yet or would be set up for them alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .keys import NEXT_ITEM
+
+if TYPE_CHECKING:
+    from ..result import ScenarioResult
+    from ..scheduling import Handle
+    from ..targets.port import Target
+    from .items import ScenarioItem
+    from .session import Engine
+
+TARGET_FIXTURE = "convoprobe_target"
+
+
+def fixture_definitions(item: pytest.Item) -> dict[str, Any]:
+    """The fixture definitions that an item will use, by name.
+
+    pytest tells them only in this attribute, which its plug-ins have long relied on; if it
+    goes away, scenarios run one after another instead of going wrong.
+    """
+    info = getattr(item, "_fixtureinfo", None)
+    found = getattr(info, "name2fixturedefs", {})
+    return {name: definitions[-1] for name, definitions in found.items() if definitions}
+
+
+def target_is_shared(item: pytest.Item) -> bool:
+    """Whether the item's target lives as long as the session."""
+    definition = fixture_definitions(item).get(TARGET_FIXTURE)
+    return definition is not None and definition.scope == "session" and not definition.params
+
+
+def target_is_ours(item: pytest.Item) -> bool:
+    """Whether nobody has overridden the fixture of the target."""
+    definition = fixture_definitions(item).get(TARGET_FIXTURE)
+    return definition is not None and _module(definition).startswith("pytest_convoprobe.")
+
+
+def may_run_early(item: ScenarioItem, started: pytest.Item) -> bool:
+    """Whether `item` can talk now that `started` is set up."""
+    if not _is_certain(item) or not target_is_shared(item):
+        return False
+    mine, ready = _own_fixtures(item), _own_fixtures(started)
+    same_target = fixture_definitions(item)[TARGET_FIXTURE] is fixture_definitions(started)[TARGET_FIXTURE]
+    return same_target and all(scope == "session" and key in ready for key, scope in mine.items())
+
+
+def candidates(started: ScenarioItem) -> Iterator[ScenarioItem]:
+    """The scenarios after `started` that are known to run in this process, in order."""
+    from .items import ScenarioItem
+
+    for item in _following(started):
+        if isinstance(item, ScenarioItem) and item is not started:
+            yield item
+
+
+def _following(item: pytest.Item) -> Sequence[pytest.Item]:
+    """The items after this one. An xdist worker collects all items but is given only some."""
+    if hasattr(item.config, "workerinput"):
+        upcoming = item.stash.get(NEXT_ITEM, None)
+        return [upcoming] if upcoming is not None else []
+    return item.session.items
+
+
+def _is_certain(item: pytest.Item) -> bool:
+    """Whether no mark might keep it from running. Conditions are left to pytest, at the item's turn."""
+    if any(item.iter_markers("skip")) or any(item.iter_markers("skipif")):
+        return False
+    return all(mark.kwargs.get("run", True) for mark in item.iter_markers("xfail"))
+
+
+def _own_fixtures(item: pytest.Item) -> dict[int, str]:
+    """The project's own fixtures that an item stands on: identity to scope."""
+    return {
+        id(definition): definition.scope
+        for definition in fixture_definitions(item).values()
+        if _belongs_to_project(definition, item.config.rootpath)
+    }
+
+
+def _belongs_to_project(definition: Any, root: Path) -> bool:
+    """Whether a fixture stands in the project's own files rather than in an installed plug-in."""
+    if _module(definition).startswith("pytest_convoprobe."):
+        return False
+    code = getattr(inspect.unwrap(definition.func), "__code__", None)
+    file = Path(code.co_filename) if code is not None else None
+    if file is None or {"site-packages", "dist-packages"} & set(file.parts):
+        return False
+    return file.name == "conftest.py" or root in file.parents
+
+
+def _module(definition: Any) -> str:
+    return getattr(inspect.unwrap(definition.func), "__module__", None) or ""
+
+
+class LookAhead:
+    """The conversations that were started before their turn."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._handles: dict[str, Handle[ScenarioResult]] = {}
+        self._worlds: set[frozenset[int]] = set()
+
+    def take(self, item: ScenarioItem) -> Handle[ScenarioResult] | None:
+        """The conversation that was started for an item, once: a rerun talks afresh."""
+        return self._handles.pop(item.nodeid, None)
+
+    def start_others(self, started: ScenarioItem, target: Target) -> None:
+        """Start what can run, now that `started` has all its fixtures."""
+        if not target_is_shared(started) or not self._is_new_world(started):
+            return
+        for item in candidates(started):
+            if item.nodeid not in self._handles and not item.begun and may_run_early(item, started):
+                self._start(item, target)
+
+    def _is_new_world(self, started: ScenarioItem) -> bool:
+        """Whether looking again may find more: other fixtures are set up, or xdist has given more."""
+        world = frozenset(_own_fixtures(started))
+        known = world in self._worlds and not hasattr(started.config, "workerinput")
+        self._worlds.add(world)
+        return not known
+
+    def _start(self, item: ScenarioItem, target: Target) -> None:
+        try:
+            self._handles[item.nodeid] = self._engine.submit(item.order, target)
+        except Exception:  # noqa: BLE001
+            # Its settings, or a hook of the project, are at fault. It is not this item's turn:
+            # when it comes, the same happens again, and pytest reports it where it belongs.
+            return

@@ -1,0 +1,215 @@
+"""The plug-in's options, in one table.
+
+An option that isn't given on the command line is looked for in pytest's ini file, where it
+may stand, and is left to convoprobe's own settings after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+
+def at_least_one(text: str) -> int:
+    """A whole number from 1."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(f"{text} is less than 1")
+    return number
+
+
+def not_negative(text: str) -> float:
+    """A number from 0; `nan` is none."""
+    number = float(text)
+    if not number >= 0:
+        raise ValueError(f"{text} is not a number from 0")
+    return number
+
+
+def whole(text: str) -> int:
+    """A whole number from 0."""
+    number = int(text)
+    if number < 0:
+        raise ValueError(f"{text} is less than 0")
+    return number
+
+
+def positive(text: str) -> float:
+    """A number above 0."""
+    number = not_negative(text)
+    if number == 0:
+        raise ValueError("0 is too little")
+    return number
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: `settings` are the dotted settings that it overrides, `ini` whether an ini file may hold it."""
+
+    name: str
+    help: str
+    settings: tuple[str, ...] = ()
+    parse: Callable[[str], Any] = str
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    ini: bool = False
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.key.replace("_", "-")
+
+    @property
+    def key(self) -> str:
+        """The name in the ini file and on `config.option`."""
+        return "convoprobe_" + self.name
+
+
+OPTIONS = (
+    Option(
+        "config",
+        "Read convoprobe's settings from this file (default: convoprobe.yaml, .convoprobe.yaml or "
+        "[tool.convoprobe] in pyproject.toml, found upwards from the rootdir).",
+        metavar="FILE",
+        ini=True,
+    ),
+    Option(
+        "concurrency",
+        "Hold up to N conversations at once (default: 16).",
+        ("run.concurrency",),
+        at_least_one,
+        metavar="N",
+        ini=True,
+    ),
+    Option(
+        "trials",
+        "Run each scenario N times, each trial an item of its own (default: 1).",
+        (),
+        at_least_one,
+        metavar="N",
+        ini=True,
+    ),
+    Option(
+        "replay",
+        "Answer model calls from recordings: off, auto (record what is missing), only (never call "
+        "a model), record (record everything anew). Default: off.",
+        ("run.replay",),
+        choices=("off", "auto", "only", "record"),
+        ini=True,
+    ),
+    Option(
+        "inconclusive",
+        "What a scenario is that the judge cannot decide (default: error).",
+        ("run.inconclusive",),
+        choices=("error", "fail", "skip"),
+        ini=True,
+    ),
+    Option(
+        "max_cost",
+        "Stop calling models once the run has spent so many US dollars.",
+        ("run.max_cost",),
+        not_negative,
+        metavar="USD",
+        ini=True,
+    ),
+    Option(
+        "max_tokens",
+        "Stop calling models once the run has used so many tokens.",
+        ("run.max_tokens",),
+        whole,
+        metavar="N",
+        ini=True,
+    ),
+    Option(
+        "scenario_timeout",
+        "Give up a scenario after so many seconds (default: 900).",
+        ("run.scenario_timeout",),
+        positive,
+        metavar="SECONDS",
+        ini=True,
+    ),
+    Option(
+        "turn_timeout",
+        "Give up a scenario when one turn takes more than so many seconds (default: 120).",
+        ("run.turn_timeout",),
+        positive,
+        metavar="SECONDS",
+        ini=True,
+    ),
+    Option(
+        "model",
+        "The model of both the synthetic user and the judge; what is tested stays as it is.",
+        ("synthetic_user.model", "judge.model"),
+        metavar="MODEL",
+    ),
+    Option("judge_model", "The judge's model.", ("judge.model",), metavar="MODEL"),
+    Option("user_model", "The synthetic user's model.", ("synthetic_user.model",), metavar="MODEL"),
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare everything to pytest, in a group of its own."""
+    group = parser.getgroup("convoprobe", "simulated conversations (convoprobe)")
+    for option in OPTIONS:
+        _add(parser, group, option)
+    group.addoption(
+        "--convoprobe-show-config",
+        action="store_true",
+        default=False,
+        help="Print the settings that a run would have and where each comes from, then exit.",
+    )
+    parser.addini(
+        "convoprobe_files",
+        "Globs of scenario files, relative to the rootdir (default: *.yaml and *.yml below a folder "
+        "named scenarios, and *.scenario.yaml anywhere).",
+        type="args",
+        default=[],
+    )
+
+
+def _add(parser: pytest.Parser, group: pytest.OptionGroup, option: Option) -> None:
+    words: dict[str, Any] = {"choices": option.choices} if option.choices else {"metavar": option.metavar}
+    if option.parse is not str:
+        words["type"] = option.parse
+    group.addoption(option.flag, dest=option.key, default=None, help=option.help, **words)
+    if option.ini:
+        parser.addini(option.key, f"Default of {option.flag}.", default=None)
+
+
+def value_of(config: pytest.Config, name: str) -> Any:
+    """An option's value from the command line, else from the ini file, else None.
+
+    Raises `pytest.UsageError` for one in the ini file that makes no sense.
+    """
+    option = next(option for option in OPTIONS if option.name == name)
+    given = config.getoption(option.key, None)
+    if given is not None or not option.ini:
+        return given
+    text = config.getini(option.key)
+    return None if text in (None, "") else _parsed(option, str(text))
+
+
+def _parsed(option: Option, text: str) -> Any:
+    try:
+        value = option.parse(text)
+    except ValueError as error:
+        raise pytest.UsageError(f"{option.key} in pytest's ini file: {error}") from None
+    if option.choices and value not in option.choices:
+        raise pytest.UsageError(
+            f"{option.key} in pytest's ini file: {text!r} is none of {', '.join(option.choices)}"
+        )
+    return value
+
+
+def overrides(config: pytest.Config) -> dict[str, Any]:
+    """What the options change in the settings, by dotted path; the later in the table wins."""
+    found = {option.settings: value_of(config, option.name) for option in OPTIONS if option.settings}
+    return {path: value for paths, value in found.items() if value is not None for path in paths}
+
+
+def trials(config: pytest.Config) -> int:
+    """How many trials each scenario has; pytest-repeat's `--count` multiplies them."""
+    counts = config.getoption("count", 1) if config.pluginmanager.hasplugin("pytest_repeat") else 1
+    return int(value_of(config, "trials") or 1) * int(counts or 1)

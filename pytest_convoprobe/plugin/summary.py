@@ -1,0 +1,50 @@
+"""The section at the end of a run, from all reports: this process's and those of xdist's workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..llm.ledger import Spending
+from .keys import GATHERED
+from .session import backend_of
+
+if TYPE_CHECKING:
+    from ..llm.port import Role
+    from ..reports.summary import Digest
+
+
+def gather(config: pytest.Config, report: pytest.TestReport, packed: Iterable[dict[str, Any]]) -> None:
+    """Take over the digests that a report carries: one phase of one run of one item."""
+    digests = [backend_of(config).unpack(data) for data in packed]
+    config.stash.setdefault(GATHERED, {}).setdefault((report.nodeid, report.when), []).append(digests)
+
+
+def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write the section, unless the user has asked for quiet."""
+    verbosity = config.get_verbosity()
+    if verbosity < 0:
+        return
+    digests = [digest for runs in config.stash[GATHERED].values() for digest in _last_run(runs)]
+    reporter.section("convoprobe")
+    for line in backend_of(config).summary_lines(digests, verbosity):
+        reporter.line(line)
+
+
+def _last_run(runs: list[list[Digest]]) -> list[Digest]:
+    """The last run of an item decides (a rerun); what the earlier ones spent is spent nevertheless."""
+    *earlier, last = runs
+    wasted: dict[Role, Spending] = {}
+    for digest in (digest for run in earlier for digest in run):
+        _add(wasted, digest.spending)
+    total = dict(last[0].spending)
+    _add(total, wasted)
+    return [replace(last[0], spending=total), *last[1:]]
+
+
+def _add(total: dict[Role, Spending], more: Mapping[Role, Spending]) -> None:
+    for role, spent in more.items():
+        total[role] = total.get(role, Spending()) + spent

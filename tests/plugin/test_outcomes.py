@@ -1,0 +1,132 @@
+"""Outcomes in pytest's own words."""
+
+from __future__ import annotations
+
+from .suite import Suite
+
+
+def test_a_scenario_that_passes_is_passed(suite: Suite) -> None:
+    suite.scenario("good")
+    result = suite.run("-v")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["scenarios/good.yaml::good PASSED*"])
+
+
+def test_an_agent_that_fails_is_failed_without_a_traceback(suite: Suite) -> None:
+    suite.scenario("bad", outcome="failed", reason="it promised a refund")
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*it promised a refund*", "FAILED scenarios/bad.yaml::bad - agent: it promised a refund"]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*assert_passed*")
+
+
+def test_trouble_that_is_no_verdict_is_an_error(suite: Suite) -> None:
+    suite.scenario("away", outcome="error", reason="the provider is down")
+    result = suite.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["*ERROR at setup of away*", "ERROR scenarios/away.yaml::away - infrastructure: the provider is down"]
+    )
+    result.stdout.no_fnmatch_line("*assert_passed*")
+
+
+def test_skip_in_the_file_is_skipped_with_its_reason(suite: Suite) -> None:
+    suite.scenario("later", skip="not ready yet")
+    result = suite.run("-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED [[]1[]] scenarios/later.yaml: not ready yet"])
+    assert suite.log == []
+
+
+def test_an_inconclusive_scenario_may_be_skipped_at_its_own_place(suite: Suite) -> None:
+    suite.scenario("first", file="scenarios/a.yaml")
+    suite.scenario("unclear", file="scenarios/a.yaml", outcome="skipped", reason="cannot tell")
+    result = suite.run("-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED [[]1[]] scenarios/a.yaml:4: cannot tell"])
+
+
+def test_tb_line_names_the_scenarios_line_and_the_reason(suite: Suite) -> None:
+    suite.scenario("first", file="scenarios/a.yaml")
+    suite.scenario("bad", file="scenarios/a.yaml", outcome="failed", reason="it was rude")
+    result = suite.run("--tb=line")
+    result.stdout.fnmatch_lines(["*scenarios/a.yaml:4: agent: it was rude"])
+
+
+def test_tb_no_shows_the_short_summary_only(suite: Suite) -> None:
+    suite.scenario("bad", outcome="failed", reason="it was rude")
+    result = suite.run("--tb=no")
+    result.stdout.fnmatch_lines(["FAILED scenarios/bad.yaml::bad - agent: it was rude"])
+    result.stdout.no_fnmatch_line("*run again*")
+
+
+def test_the_failure_names_the_command_that_runs_it_again(suite: Suite) -> None:
+    suite.scenario("bad one", file="scenarios/a.yaml", outcome="failed")
+    result = suite.run()
+    result.stdout.fnmatch_lines(["*pytest 'scenarios/a.yaml::bad one'*"])
+
+
+def test_expected_failures_are_xfailed(suite: Suite) -> None:
+    suite.conftest("""
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.xfail(reason="known"))
+        """)
+    suite.scenario("bad", outcome="failed")
+    suite.scenario("good")
+    suite.run().assert_outcomes(xfailed=1, xpassed=1)
+
+
+def test_xfail_may_be_for_verdicts_only(suite: Suite) -> None:
+    suite.conftest("""
+        from pytest_convoprobe import ScenarioFailed
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.xfail(raises=ScenarioFailed))
+        """)
+    suite.scenario("away", outcome="error")
+    suite.scenario("bad", outcome="failed")
+    suite.run().assert_outcomes(xfailed=1, errors=1)
+
+
+def test_no_target_is_one_usage_error_that_says_what_to_write(suite: Suite) -> None:
+    suite.conftest("", target="")
+    suite.scenario("good")
+    suite.scenario("better")
+    result = suite.run()
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*does not know what to test*", "*def convoprobe_target*"])
+
+
+def test_a_target_of_none_is_an_error_that_says_so(suite: Suite) -> None:
+    suite.conftest("", target="@pytest.fixture\ndef convoprobe_target(): pass\n")
+    suite.scenario("good")
+    result = suite.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*`convoprobe_target` gave None*"])
+
+
+def test_setup_only_and_setup_plan_hold_no_conversation(suite: Suite) -> None:
+    suite.scenario("good")
+    assert suite.run("--setup-only").ret == 0
+    assert suite.run("--setup-plan").ret == 0
+    assert suite.log == []
+
+
+def test_setup_show_shows_the_fixtures(suite: Suite) -> None:
+    suite.scenario("good")
+    result = suite.run("--setup-show")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*SETUP    S convoprobe_target*"])
+
+
+def test_pdb_stops_in_the_scenarios_function(suite: Suite) -> None:
+    suite.scenario("bad", outcome="failed", reason="it was rude")
+    child = suite.pytester.spawn_pytest("-p no:randomly -p no:sugar --pdb")
+    child.expect("Pdb")
+    child.sendline("q")
+    child.expect("1 failed")
+    child.wait()
