@@ -49,7 +49,9 @@ class Deadline:
 
 def _cancel_requests(task: asyncio.Task[object]) -> int:
     """How often the task was asked to stop and has not taken it back; Python 3.10 doesn't count."""
-    return task.cancelling() if sys.version_info >= (3, 11) else 0
+    if sys.version_info >= (3, 11):
+        return task.cancelling()
+    return 0
 
 
 def _take_back(task: asyncio.Task[object]) -> None:

@@ -109,7 +109,7 @@ def _without_quotes(text: str) -> str:
 
 def _sentences(text: str) -> Iterator[str]:
     for sentence in _SENTENCE_END.split(text):
-        yield " ".join(sentence.split()).lstrip("*_- ")
+        yield " ".join(sentence.split()).strip("*_- ")
 
 
 def _excerpt(text: str) -> str:

@@ -13,7 +13,7 @@ _GREETING = (
     "(?:(?:hi|hello|hey|welcome|good (?:morning|afternoon|evening)|sure|of course|certainly|absolutely"
     r"|great|okay|ok|thanks|thank you)\b(?: there| again| back)?[,!]? +)*"
 )
-_WITH_YOURS = r"(?: with (?:that|this|your [\w' -]+))?"
+_WITH_YOURS = r"(?: with (?:that|your [\w' -]+))?"
 _TODAY = "(?:,? (?:today|now|further|right now|at this time))?"
 _CLOSE = rf"{_TODAY} *[.!?…]*$"
 _MORE_HELP = "(?:any )?(?:further|more|other|additional) (?:help|assistance)"

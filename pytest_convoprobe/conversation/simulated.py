@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 from .. import prompts
@@ -22,20 +21,15 @@ from .reply import UserReply
 _SHOWN = 300
 
 
-class Ending(str, Enum):
-    """What the user may bring to an end: the talk, only a part of it, or nothing yet."""
-
-    TALK = "talk"
-    PART = "part"
-    NOT_YET = "not_yet"
-
-
 @dataclass(frozen=True)
 class Direction:
-    """What the user is told for its next message alone, as an actor is by a director."""
+    """What the user is told for its next message alone, as an actor is by a director.
+
+    `may_end` says whether the user may be done with that message. It may always give up.
+    """
 
     instructions: tuple[str, ...] = ()
-    ending: Ending = Ending.TALK
+    may_end: bool = True
 
 
 _FREE = Direction()
@@ -45,7 +39,7 @@ class SimulatedUser:
     """Asks a model for each message of the user; a guard looks at it before the target does.
 
     `prompt` is the name of the system prompt and `values` what it is filled in with; on top of
-    them it gets `instructions`, `ending` (of the `Direction`) and `extra_instructions` (of the
+    them it gets `instructions` and `may_end` (of the `Direction`) and `extra_instructions` (of the
     model's settings). It may also open the conversation: without turns it is asked for the
     first message.
     """
@@ -78,14 +72,14 @@ class SimulatedUser:
         if found is not None:
             message = await self._ask(_repair(request, message, found))
             _refuse(fault(message, turns), message, request.context.turn)
-        return replace(message, status=_settled(message, turns, direction.ending))
+        return replace(message, status=_settled(message, turns, direction.may_end))
 
     def _request(self, turns: Sequence[Turn], direction: Direction) -> LLMRequest:
         system = prompts.render(
             self._prompt,
             **self._values,
             instructions=direction.instructions,
-            ending=direction.ending.value,
+            may_end=direction.may_end,
             extra_instructions=self._model.extra_instructions or "",
         )
         return LLMRequest(
@@ -116,11 +110,11 @@ def _refuse(found: str | None, message: UserMessage, turn: int) -> None:
         )
 
 
-def _settled(message: UserMessage, turns: Sequence[Turn], ending: Ending) -> Status:
+def _settled(message: UserMessage, turns: Sequence[Turn], may_end: bool) -> Status:
     """The status that counts: nobody leaves before their time, and nobody says goodbye for ever."""
-    if ending is Ending.NOT_YET and message.status is Status.DONE:
+    if message.status is Status.DONE and not may_end:
         return Status.CONTINUE
     takes_leave_again = turns and says_goodbye(message.text) and says_goodbye(turns[-1].user)
-    if takes_leave_again and ending is Ending.TALK and message.status is Status.CONTINUE:
+    if message.status is Status.CONTINUE and may_end and takes_leave_again:
         return Status.DONE
     return message.status

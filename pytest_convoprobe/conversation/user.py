@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..scenario.models import SimulatedTurns, SyntheticUser
+from ..scenario.rules import turns_of
 from ..transcript import Origin, Turn
 from .port import Status, UserMessage
-from .simulated import Direction, Ending, SimulatedUser
+from .simulated import Direction, SimulatedUser
 
 PATIENCE: Mapping[str, int] = {"low": 1, "medium": 3, "high": 6}
 """How many clarifying questions a user answers before it shows that it is tired of them."""
 
-_TO_THE_END = SimulatedTurns(simulate="until_done")
+_UNTIL_DONE = "until_done"
 
 
 def persona_values(user: SyntheticUser) -> dict[str, Any]:
     """What the `synthetic_user` prompt needs to know of a scenario's user."""
     behaviour = user.clarification_behavior
     return {
-        "persona": user.persona.strip(),
+        "persona": user.persona,
+        "background": [landmark.instruction for landmark in user.landmarks if landmark.turn == 1],
         "known_facts": behaviour.known_facts,
         "unknown_facts": behaviour.unknown_facts,
         "patience": PATIENCE[behaviour.traits.patience],
@@ -34,52 +36,50 @@ def persona_values(user: SyntheticUser) -> dict[str, Any]:
 class ScenarioUser:
     """Says the opening, then what the script says; `simulated` speaks where the script leaves it to a model.
 
-    Without a script all messages after the opening are simulated. A simulated part of a script
-    ends when its messages are used up or the user is done with it; a user that gives up ends
-    the talk at any point. The last message of the script is the user's last one. The talk doesn't
-    end while a landmark is still ahead.
+    Without a script every message after the opening is simulated. With one, the message of its
+    last turn is the user's last. The user is not done before that, nor while a landmark is
+    still ahead, but it may give up in any simulated turn.
     """
 
     def __init__(self, user: SyntheticUser, simulated: SimulatedUser) -> None:
-        self._user = user
+        self._opening = user.initial_query
         self._simulated = simulated
-        self._script: tuple[str | SimulatedTurns, ...] = tuple(user.script) or (_TO_THE_END,)
-        self._position = 0
-        self._said_in_part = 0
+        self._landmarks = {landmark.turn: landmark.instruction for landmark in user.landmarks}
+        self._plan = tuple(_turn_by_turn(user.script)) or (SimulatedTurns(simulate=_UNTIL_DONE),)
 
     async def next_message(self, turns: Sequence[Turn]) -> UserMessage:
         """The next message of the scenario; see `UserSimulator`."""
         if not turns:
-            return UserMessage(self._user.initial_query, origin=Origin.INITIAL)
-        part = self._script[self._position]
+            return UserMessage(self._opening, origin=Origin.INITIAL)
+        number = len(turns) + 1
+        part = self._part(number)
         if isinstance(part, str):
-            return self._part_ends_with(UserMessage(part, origin=Origin.SCRIPT))
-        message = await self._simulated.next_message(turns, self._direction(part, len(turns) + 1))
-        self._said_in_part += 1
-        if message.status is Status.DONE or self._said_in_part == part.simulate:
-            return self._part_ends_with(message)
-        return message
+            message = UserMessage(part, origin=Origin.SCRIPT)
+        else:
+            message = await self._simulated.next_message(turns, self._direction(part, number))
+        ends_here = self._is_last(number) and message.status is Status.CONTINUE
+        return replace(message, status=Status.DONE) if ends_here else message
 
-    def _part_ends_with(self, message: UserMessage) -> UserMessage:
-        if message.status is Status.GAVE_UP:
-            return message
-        status = Status.DONE if self._is_last_part else Status.CONTINUE
-        self._position += 1
-        self._said_in_part = 0
-        return replace(message, status=status)
+    def _part(self, number: int) -> str | SimulatedTurns:
+        """What the plan has for a turn; turn 1 is the opening, and the last part may go on for ever."""
+        return self._plan[min(number - 2, len(self._plan) - 1)]
 
-    @property
-    def _is_last_part(self) -> bool:
-        return self._position == len(self._script) - 1
+    def _is_last(self, number: int) -> bool:
+        return number - 1 == len(self._plan) and not _is_open(self._plan[-1])
 
-    def _direction(self, part: SimulatedTurns, turn: int) -> Direction:
-        now = [landmark.instruction for landmark in self._user.landmarks if landmark.turn == turn]
-        if part.instruction is not None:
-            now.insert(0, part.instruction)
-        return Direction(tuple(now), self._ending(turn))
+    def _direction(self, part: SimulatedTurns, number: int) -> Direction:
+        instructions = [part.instruction, self._landmarks.get(number)]
+        landmark_ahead = any(turn > number for turn in self._landmarks)
+        may_end = (_is_open(part) or self._is_last(number)) and not landmark_ahead
+        return Direction(tuple(text for text in instructions if text), may_end)
 
-    def _ending(self, turn: int) -> Ending:
-        if not self._is_last_part:
-            return Ending.PART
-        ahead = any(turn < landmark.turn <= self._user.max_turns for landmark in self._user.landmarks)
-        return Ending.NOT_YET if ahead else Ending.TALK
+
+def _turn_by_turn(script: Sequence[str | SimulatedTurns]) -> Iterator[str | SimulatedTurns]:
+    """A script's part for each of its turns; a part without a number of turns comes once, at the end."""
+    for part in script:
+        yield from [part] * turns_of(part)
+
+
+def _is_open(part: str | SimulatedTurns) -> bool:
+    """Whether the user decides when this part ends."""
+    return isinstance(part, SimulatedTurns) and part.simulate == _UNTIL_DONE
