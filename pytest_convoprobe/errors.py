@@ -27,6 +27,7 @@ one has masked it first.
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from enum import Enum
 
@@ -59,16 +60,28 @@ class Problem:
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
-        head = ": ".join(part for part in (place, self.path, self.message) if part)
+        head = _printable(": ".join(part for part in (place, self.path, self.message) if part))
         return f"{head}\n{self._excerpt()}" if self.source_line.strip() else head
 
     def _excerpt(self) -> str:
-        """The offending line with a caret below it, indented by four spaces."""
-        line = self.source_line.expandtabs(1).rstrip("\n")
+        """The offending line, or the part of it around the column, with a caret below it."""
+        line = _printable(self.source_line.expandtabs(1).rstrip("\n"))
         start = max(0, self.column - 1 - 60)
         shown = line[start : start + 100]
-        caret = " " * max(0, self.column - 1 - start) + "^"
-        return f"    {shown}\n    {caret}"
+        before = shown[: max(0, self.column - 1 - start)]
+        return f"    {shown}\n    {' ' * sum(map(_width, before))}^"
+
+
+def _printable(text: str) -> str:
+    """One character for one: what could move a terminal's cursor or turn text around becomes `?`."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _width(character: str) -> int:
+    """How many columns of a terminal a character takes."""
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 class ConvoprobeError(Exception):

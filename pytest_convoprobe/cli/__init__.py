@@ -1,0 +1,7 @@
+"""The command `convoprobe`."""
+
+from __future__ import annotations
+
+from .app import main
+
+__all__ = ["main"]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from ..yaml_source.explain import complain
-from .fields import Count, ScenarioPart, Text, as_condition, check_pattern
-from .rules import assertion_complaints
+from .fields import Count, OrPlainValue, ScenarioPart, Text, as_condition, check_pattern
+from .rules import FACTS, assertion_complaints
 
 
 class ArgumentCondition(ScenarioPart):
     """What one argument of a call must be; all keys that are given must hold.
 
     - `equals`: the argument is this JSON value: mappings whatever the order of their keys, numbers
-      by value (`5` is `5.0`), but never a boolean for a number. `None` is a value too: ask
-      `model_fields_set` whether `equals` was given.
+      by value (`5` is `5.0`), but never a boolean for a number; null is a value too.
     - `contains`: a text has this part, a list has an equal item, a mapping has this key.
     - `matches`: the regular expression is found somewhere in the argument (`re.search`); what isn't
       a text is looked at as JSON.
@@ -24,6 +23,9 @@ class ArgumentCondition(ScenarioPart):
     An argument that the call doesn't have satisfies nothing, not even `equals: null`.
     """
 
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    # None may be meant: `model_fields_set` says which of the three were given.
     equals: JsonValue = Field(None, description="The argument is this value.")
     contains: JsonValue = Field(
         None, description="A text with this part, a list with this item, or a mapping with this key."
@@ -55,10 +57,17 @@ class ToolAssertion(ScenarioPart):
     A call that ended in an error counts like any other.
     """
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": [fact]} for fact in FACTS],
+            "dependentRequired": {"every": ["args"]},
+        }
+    )
+
     times: Count | None = Field(None, description="The tool is called exactly so often.")
     at_least: Count | None = Field(None, description="The tool is called so often or more.")
     at_most: Count | None = Field(None, description="The tool is called so often or less.")
-    args: dict[Text, Annotated[ArgumentCondition, BeforeValidator(as_condition)]] = Field(
+    args: dict[Text, Annotated[ArgumentCondition, BeforeValidator(as_condition), OrPlainValue()]] = Field(
         default_factory=dict,
         description="Conditions on arguments by name; a plain value means `equals`.",
         examples=[{"order_id": "A-1001", "address.city": {"contains": "Oslo"}}],

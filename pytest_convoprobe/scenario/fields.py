@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, StringConstraints
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from ..yaml_source.explain import UNION_TAG, describe, refusal
 from .rules import BOOLEAN_WORDS, UNTIL_DONE, pattern_complaint, skip_complaint
@@ -40,7 +42,7 @@ def check_skip(value: Any) -> Any:
     problem = skip_complaint(value)
     if problem:
         raise refusal(f"{problem}{'' if isinstance(value, str) else f', got {describe(value)}'}")
-    return value
+    return value.strip() if isinstance(value, str) else value
 
 
 def check_simulate(value: Any) -> Any:
@@ -62,6 +64,16 @@ def check_pattern(value: str) -> str:
 def as_condition(value: Any) -> Any:
     """A plain value stands for `equals`; a mapping is always a condition."""
     return value if isinstance(value, (dict, BaseModel)) else {"equals": value}
+
+
+class OrPlainValue:
+    """For the JSON Schema of what `as_condition` accepts."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        plain = {"type": ["string", "number", "boolean", "array", "null"]}
+        return {"anyOf": [handler(schema), plain]}
 
 
 def text_or_mapping(value: Any) -> str:

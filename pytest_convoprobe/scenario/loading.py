@@ -124,7 +124,8 @@ def _skipped(data: Mapping[str, Any]) -> bool:
 
 def _is_unfinished(detail: ErrorDetails) -> bool:
     """Whether something isn't there yet, as opposed to being wrong."""
-    return detail["type"] in _UNFINISHED or detail["input"] is None
+    kind = detail["type"]
+    return kind in _UNFINISHED or (detail["input"] is None and kind != "extra_forbidden")
 
 
 def _text(value: Any) -> str:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Complaints = Iterator[tuple[Loc, str]]
 UNTIL_DONE = "until_done"
+FACTS = ("times", "at_least", "at_most", "args", "before", "after")
+"""The keys of a tool assertion that say something by themselves."""
+
 BOOLEAN_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~"))
 
 
@@ -63,7 +66,7 @@ def landmark_complaints(
         elif turn in literal:
             yield (
                 place,
-                f"turn {turn} is a literal message of the script: nobody could follow a landmark there",
+                f"turn {turn} is a literal message of the script, which follows no landmark",
             )
         elif last is not None and turn > last:
             yield place, f"turn {turn} never comes: the script ends with turn {last}"
@@ -85,10 +88,9 @@ def _last_turn(script: Sequence[str | SimulatedTurns]) -> int | None:
 
 def assertion_complaints(assertion: ToolAssertion) -> Complaints:
     """At least one fact, and none that rules out another."""
-    facts = ("times", "at_least", "at_most", "args", "before", "after")
-    given = {name for name in facts if getattr(assertion, name) not in (None, {})}
+    given = {name for name in FACTS if getattr(assertion, name) not in (None, {})}
     if not given:
-        yield (), f"this asserts nothing; give it at least one of {', '.join(facts)}"
+        yield (), f"this asserts nothing; give it at least one of {', '.join(FACTS)}"
     if assertion.times is not None and given & {"at_least", "at_most"}:
         yield ("times",), "`times` is the exact number; give it alone, or `at_least` and `at_most`"
     if (assertion.at_least or 0) > (assertion.at_most if assertion.at_most is not None else 10**9):

@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from ..errors import Problem
 from .document import Document, Loc
 from .parse import MAX_PROBLEMS
-from .suggest import known_keys, limits, nearest, owners
+from .suggest import is_required, known_keys, limits, nearest, owners
 
 UNION_TAG = "|"
 """Names of union members begin with it, so that they can be told from keys in an error's path."""
@@ -42,7 +42,9 @@ def explain(
     forgive: Callable[[ErrorDetails], bool] = lambda _: False,
 ) -> list[Problem]:
     """Every problem of a document that `model` refused, but what is forgiven, in the file's order."""
-    details = [detail for detail in error.errors(include_url=False) if not forgive(detail)]
+    details = [
+        detail for detail in error.errors(include_url=False) if not forgive(detail) and not _echo(detail)
+    ]
     meant = {loc for detail in details for loc in _meant(detail, model)}
     problems: list[Problem] = []
     for detail in details[:MAX_PROBLEMS]:
@@ -52,9 +54,14 @@ def explain(
     return sorted(problems, key=lambda problem: (problem.line, problem.column))
 
 
+def _echo(detail: ErrorDetails) -> bool:
+    """A list is called too short when its items are wrong: these are told already."""
+    return detail["type"] == "too_short" and bool(detail["input"])
+
+
 def key_path(loc: Loc) -> Loc:
     """An error's path without the names of union members."""
-    return tuple(part for part in loc if not (isinstance(part, str) and part.startswith(UNION_TAG)))
+    return tuple(part for part in loc if isinstance(part, int) or not part.startswith((UNION_TAG, "[key]")))
 
 
 def describe(value: Any, written: str = "") -> str:
@@ -121,9 +128,10 @@ def _wrong_value(detail: ErrorDetails, loc: Loc, document: Document, model: type
     written = document.written(loc) if document.has(loc) else ""
     got = describe(value, written)
     if kind == "string_type":
-        return f"must be text, got {got}{_how_to_text(value, written)}"
+        text = "text or a mapping" if detail["loc"][-1] == f"{UNION_TAG}text" else "text"
+        return f"must be {text}, got {got}{_how_to_text(value, written)}"
     if kind in _EXPECTED:
-        return f"must be {_EXPECTED[kind]}, got {got}{_how_to_list(kind, value)}"
+        return f"must be {_EXPECTED[kind]}, got {got}{_how_to_list(kind, value, loc, model)}"
     if kind in _MAPPINGS:
         keys = known_keys(model, loc)
         return f"must be a mapping{' with the keys ' if keys else ''}{', '.join(keys)}, but it is {got}"
@@ -165,11 +173,11 @@ def _how_to_text(value: Any, written: str) -> str:
     return "; give it a text, or leave the line out" if value is None else ""
 
 
-def _how_to_list(kind: str, value: Any) -> str:
+def _how_to_list(kind: str, value: Any, loc: Loc, model: type[BaseModel]) -> str:
     if kind not in ("tuple_type", "list_type"):
         return ""
     if value is None:
-        return "; give it items, or leave the key out"
+        return "; give it items" + ("" if is_required(model, loc) else ", or leave the key out")
     return "; begin each item with `- ` on a line of its own" if isinstance(value, str) else ""
 
 

@@ -22,6 +22,13 @@ def known_keys(model: type[BaseModel], loc: Loc) -> tuple[str, ...]:
     return tuple(found.model_fields) if found else ()
 
 
+def is_required(model: type[BaseModel], loc: Loc) -> bool:
+    """Whether the key at `loc` has to be given."""
+    owner = _model_at(model, loc[:-1])
+    field = owner.model_fields.get(str(loc[-1])) if owner else None
+    return field is not None and field.is_required()
+
+
 def owners(model: type[BaseModel], key: str) -> tuple[str, ...]:
     """Where a key belongs that stands in the wrong place: ``("in `evaluation`",)``."""
     plain = _plain(key)

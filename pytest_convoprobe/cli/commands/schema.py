@@ -1,0 +1,39 @@
+"""`convoprobe schema`: the JSON Schema of scenario files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Print the JSON Schema of scenario files.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write it to this file instead.",
+)
+def command(output: Path | None) -> None:
+    """Print the JSON Schema of scenario files, so that editors complete and check them.
+
+    \b
+    Example:
+        convoprobe schema --output scenarios/.schema.json
+
+    and in the first line of a scenario file:
+
+    \b
+        # yaml-language-server: $schema=.schema.json
+    """
+    from ...scenario.schema import scenario_schema
+
+    text = json.dumps(scenario_schema(), indent=2) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(str(output), error.strerror or str(error)) from None
