@@ -41,6 +41,10 @@ from .provider_errors import failure_of, timeout_of
 # left for those that refuse it. For others LiteLLM's own list says who takes one.
 _TAKES_ANY_SCHEMA = frozenset({"openai", "hosted_vllm", "lm_studio", "llamafile"})
 
+# LiteLLM prepares a call in a thread. Cancelled there, it drops a coroutine that was never awaited, and
+# Python warns; so a call that is given up may live until it has certainly been sent. In seconds.
+_START = 1.0
+
 _IMPORT_ENVIRONMENT = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 _importing = threading.Lock()
@@ -59,6 +63,7 @@ class LiteLLM:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._refused: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
         self._takes_schema: dict[str, bool] = {}
+        self._abandoned: set[asyncio.Task[Any]] = set()
 
     def preload(self) -> None:
         """Starts the import in the background; a call waits for it. Doing so again does nothing."""
@@ -97,6 +102,8 @@ class LiteLLM:
     async def aclose(self) -> None:
         """Ends LiteLLM's background work and its connections; nothing if it was never used."""
         if self._loop is not None and self._module is not None and self._module.done():
+            if self._abandoned:
+                await asyncio.wait(self._abandoned, timeout=2 * _START)
             await _shut_down(self._module.result())
             self._loop = None
 
@@ -126,7 +133,7 @@ class LiteLLM:
         _arm_warning_filter()
         try:
             call = litellm.acompletion(**parameters, **_fixed(request))
-            response = await asyncio.wait_for(call, settings.timeout)
+            response = await self._bounded(asyncio.ensure_future(call), settings.timeout)
             return read_reply(response, settings, response._hidden_params.get("response_cost"))
         except asyncio.TimeoutError:
             return _Failed(timeout_of(settings))
@@ -138,6 +145,27 @@ class LiteLLM:
             if wrong == "response_format" and settings.structured_output == "schema":
                 wrong = None
             return _Failed(failure, wrong)
+
+    async def _bounded(self, call: asyncio.Task[Any], seconds: float) -> Any:
+        """The result of the call; one that takes too long, or is cancelled, is given up."""
+        loop = asyncio.get_running_loop()
+        may_cancel = loop.time() + _START
+        try:
+            done, _ = await asyncio.wait({call}, timeout=seconds)
+            if not done:
+                raise asyncio.TimeoutError
+            return call.result()
+        finally:
+            if not call.done():
+                self._abandoned.add(call)
+                call.add_done_callback(self._forget)
+                loop.call_at(may_cancel, call.cancel)
+
+    def _forget(self, call: asyncio.Task[Any]) -> None:
+        self._abandoned.discard(call)
+        if not call.cancelled():
+            # Its outcome interests nobody, but an exception that is never looked at would be logged.
+            call.exception()
 
     def _masked(self, text: str, settings: ModelSettings) -> str:
         for secret in secrets_of(settings):
