@@ -93,6 +93,14 @@ def differences(now: Fingerprint, then: Fingerprint) -> tuple[str, ...]:
     return (*found, *_message_differences(now.messages, then.messages))
 
 
+def distance(now: Fingerprint, then: Fingerprint) -> int:
+    """How many parts differ, each message counted: for finding the recorded call that is nearest."""
+    whole = sum((now.model != then.model, now.tools != then.tools, now.schema != then.schema))
+    changed = sum(a != b for a, b in zip(now.messages, then.messages, strict=False))
+    longer = abs(len(now.messages) - len(then.messages))
+    return whole + len(_parameter_differences(now.parameters, then.parameters)) + changed + longer
+
+
 def _parameter_differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[str]:
     def shown(parameters: Mapping[str, Any], name: str) -> str:
         return json.dumps(parameters[name], ensure_ascii=False) if name in parameters else "not set"

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..errors import ReplayMiss
 from ..redaction import Redactor
-from .fingerprint import Fingerprint, Fingerprints, differences
+from .fingerprint import Fingerprint, Fingerprints, differences, distance
 from .port import LLM, CallContext, LLMReply, LLMRequest, Role
 from .recording import Recording
 from .recording_format import RecordedCall
@@ -115,7 +115,7 @@ def _miss(recording: Recording, context: CallContext, request: Fingerprint, ordi
     reasons = _reasons(recording, context, request, ordinal, repeat)
     return "\n".join(
         (
-            f"{context.scenario or recording.path.stem}: the recording has no reply for {_whose(context)}:",
+            f"{context.scenario or recording.path.stem}: no reply is recorded for {_whose(context)}:",
             *(f"  - {reason}" for reason in reasons),
             f"The recording is {_shown(recording.path)}. {_command(context)}",
         )
@@ -128,12 +128,10 @@ def _reasons(
     here = recording.at(context.trial, context.role, context.turn)
     if not here:
         return (_never(recording, context),)
-    nearest = min(
-        here, key=lambda call: (len(differences(request, call.request)), abs(call.ordinal - ordinal))
-    )
+    nearest = min(here, key=lambda call: (distance(request, call.request), abs(call.ordinal - ordinal)))
     equal = sum(call.request.digest == request.digest for call in here)
     return differences(request, nearest.request) or (
-        f"the same call is made {repeat} times now, recorded {equal} times",
+        f"the same call is made {_times(repeat)} now, recorded {_times(equal)}",
     )
 
 
@@ -148,14 +146,19 @@ def _never(recording: Recording, context: CallContext) -> str:
     role = context.role.value.replace("_", " ")
     if not turns:
         return f"the {role} was never recorded"
-    return f"this turn was never recorded (recorded for the {role}: turns {', '.join(map(str, turns))})"
+    listed = f"turn{'s' if len(turns) > 1 else ''} {', '.join(map(str, turns))}"
+    return f"this turn was never recorded (recorded for the {role}: {listed})"
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def _whose(context: CallContext) -> str:
     role = context.role.value.replace("_", " ")
     turn = f" in turn {context.turn}" if context.turn else ""
     trial = f" (trial {context.trial})" if context.trial > 1 else ""
-    return f"the call of the {role}{turn}{trial}"
+    return f"the {role}'s call{turn}{trial}"
 
 
 def _shown(path: Path) -> str:
