@@ -22,8 +22,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import LLMError, LLMUnavailable, SettingsError
+from ..errors import LLMError, LLMUnavailable
 from ..settings.models import ModelSettings
+from ..settings.required import require_model
 from .chat_format import (
     call_parameters,
     chat_messages,
@@ -63,6 +64,7 @@ class LiteLLM:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._refused: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
         self._takes_schema: dict[str, bool] = {}
+        self._priced: dict[str, bool] = {}
         self._abandoned: set[asyncio.Task[Any]] = set()
 
     def preload(self) -> None:
@@ -74,7 +76,8 @@ class LiteLLM:
             ).start()
 
     async def complete(self, request: LLMRequest) -> LLMReply:
-        litellm = await self._litellm(request.model)
+        require_model(request.model, request.context.role)
+        litellm = await self._litellm()
         refused = self._refused[request.model.model, request.model.api_base]
         attempts = 0
         while True:
@@ -92,12 +95,10 @@ class LiteLLM:
         """Whether calls of this model will have a cost."""
         if own_prices(settings) is not None:
             return True
-        litellm = await self._litellm(settings)
-        try:
-            litellm.cost_per_token(model=settings.model, prompt_tokens=1, completion_tokens=1)
-        except Exception:  # noqa: BLE001 - it raises bare Exceptions for models that it doesn't know
-            return False
-        return True
+        model = settings.model or ""
+        if model not in self._priced:
+            self._priced[model] = _has_price(await self._litellm(), model)
+        return self._priced[model]
 
     async def aclose(self) -> None:
         """Ends LiteLLM's background work and its connections; nothing if it was never used."""
@@ -107,9 +108,7 @@ class LiteLLM:
             await _shut_down(self._module.result())
             self._loop = None
 
-    async def _litellm(self, settings: ModelSettings) -> Any:
-        if not settings.model:
-            raise SettingsError.of("no model is configured", path="llm.model")
+    async def _litellm(self) -> Any:
         loop = asyncio.get_running_loop()
         if self._loop not in (None, loop):
             raise RuntimeError(
@@ -214,6 +213,14 @@ def _takes_schema(litellm: Any, model: str) -> bool:
         return provider in _TAKES_ANY_SCHEMA or bool(litellm.supports_response_schema(model))
     except Exception:  # noqa: BLE001 - an unknown provider; the call itself says so in better words
         return False
+
+
+def _has_price(litellm: Any, model: str) -> bool:
+    try:
+        litellm.cost_per_token(model=model, prompt_tokens=1, completion_tokens=1)
+    except Exception:  # noqa: BLE001 - it raises bare Exceptions for models that it doesn't know
+        return False
+    return True
 
 
 def _load(future: Future[Any]) -> None:

@@ -1,0 +1,99 @@
+"""What a run may spend, and the check before every attempt that it has not."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from ..errors import BudgetExceeded, SettingsError
+from ..settings.models import ModelSettings
+from .port import LLM, LLMReply, LLMRequest
+
+KnowsPrice = Callable[[ModelSettings], Awaitable[bool]]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a run has used so far: US dollars (None once a call's price was unknown) and tokens."""
+
+    cost: float | None = 0.0
+    tokens: int = 0
+
+
+class Budget:
+    """The limits of a run, in US dollars and in tokens (None: no limit), and what was spent.
+
+    Calls that are out are not counted until they are answered, so the last calls of a run may
+    go over a limit, each by at most its own cost.
+    """
+
+    def __init__(self, max_cost: float | None = None, max_tokens: int | None = None) -> None:
+        self.max_cost = max_cost
+        self.max_tokens = max_tokens
+        self._spent = Spent()
+
+    @property
+    def spent(self) -> Spent:
+        return self._spent
+
+    def check(self) -> None:
+        """Raises `BudgetExceeded` if nothing more may be spent."""
+        cost = self._spent.cost
+        if self.max_cost is not None and cost is not None and cost >= self.max_cost:
+            raise BudgetExceeded(
+                f"the run's budget is used up: ${cost:.4f} spent of "
+                f"--convoprobe-max-cost {self.max_cost:g} (run.max_cost)"
+            )
+        if self.max_tokens is not None and self._spent.tokens >= self.max_tokens:
+            raise BudgetExceeded(
+                f"the run's budget is used up: {self._spent.tokens} tokens spent of "
+                f"--convoprobe-max-tokens {self.max_tokens} (run.max_tokens)"
+            )
+
+    def add(self, reply: LLMReply) -> None:
+        """A reply came and has to be paid."""
+        cost = None if self._spent.cost is None or reply.cost is None else self._spent.cost + reply.cost
+        self._spent = Spent(cost, self._spent.tokens + reply.usage.total)
+
+
+class Budgeted:
+    """Wraps an `LLM`: no call once the budget is used up.
+
+    With a limit on money, a model whose price is not known (`knows_price` says so, or a reply
+    without a cost) raises `SettingsError`: such a limit could not be kept.
+    """
+
+    def __init__(self, inner: LLM, budget: Budget, knows_price: KnowsPrice | None = None) -> None:
+        self._inner = inner
+        self._budget = budget
+        self._knows_price = knows_price
+        self._unpriced: str | None = None
+
+    async def complete(self, request: LLMRequest) -> LLMReply:
+        self._budget.check()
+        await self._require_price(request.model)
+        reply = await self._inner.complete(request)
+        self._budget.add(reply)
+        if reply.cost is None:
+            self._unpriced = request.model.model
+        return reply
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def _require_price(self, settings: ModelSettings) -> None:
+        if self._budget.max_cost is None or not settings.model:
+            return
+        if self._unpriced is not None:
+            raise _unknown_price(self._unpriced)
+        if self._knows_price is not None and not await self._knows_price(settings):
+            raise _unknown_price(settings.model)
+
+
+def _unknown_price(model: str | None) -> SettingsError:
+    return SettingsError.of(
+        f"--convoprobe-max-cost cannot be kept, because the price of {model} is not known; set "
+        "input_cost_per_token and output_cost_per_token for it (0 for a free one), or limit the run "
+        "by --convoprobe-max-tokens instead",
+        path="run.max_cost",
+    )
