@@ -12,6 +12,7 @@
     ├── StructuredReplyError       a model never gave a reply of the shape it was asked for
     ├── BudgetExceeded             the run has spent what it may
     ├── ReplayMiss                 a call that no recording answers
+    │   └── RecordingUnusable      a recording that cannot be read or written
     ├── TurnTimeout                one side of a conversation took too long over a turn
     ├── SimulatorError             the synthetic user went off its rails
     ├── JudgeError                 the judge gave no usable verdict
@@ -48,7 +49,8 @@ class Problem:
     """One thing that is wrong with a file, with the place where it is.
 
     `line` and `column` count from 1; 0 means that the place is not known.
-    `path` is the key's path (`synthetic_user.traits.patience`), empty at the top.
+    `path` is the key's path (`synthetic_user.traits.patience`), empty at the top. `advice` says what to
+    do; it may have several lines and holds no text from a file.
     """
 
     message: str
@@ -57,11 +59,13 @@ class Problem:
     column: int = 0
     path: str = ""
     source_line: str = ""
+    advice: str = ""
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         head = _printable(": ".join(part for part in (place, self.path, self.message) if part))
-        return f"{head}\n{self._excerpt()}" if self.source_line.strip() else head
+        excerpt = self._excerpt() if self.source_line.strip() else ""
+        return "\n".join(part for part in (head, excerpt, self.advice) if part)
 
     def _excerpt(self) -> str:
         """The offending line, or the part of it around the column, with a caret below it."""
@@ -171,6 +175,10 @@ class BudgetExceeded(ConvoprobeError):
 
 class ReplayMiss(ConvoprobeError):
     """`only` replays, and the recording has no answer to this call."""
+
+
+class RecordingUnusable(ReplayMiss):
+    """A recording that cannot be read or written; the message names the file and what to do."""
 
 
 class TurnTimeout(ConvoprobeError):

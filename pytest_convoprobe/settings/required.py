@@ -5,11 +5,12 @@ from __future__ import annotations
 from ..errors import Problem, SettingsError
 from .models import ModelSettings
 
-_ADVICE = """no model is set for the {role}, and a live call needs one. Set one for all roles in convoprobe.yaml:
+_ADVICE = """\
     llm:
       model: openai/gpt-4o-mini      # any LiteLLM model string
       api_key: ${{OPENAI_API_KEY}}
-or for this run with --convoprobe-model. With --convoprobe-replay=only nothing is called and none is needed."""
+or for this run with {options}.
+With --convoprobe-replay=only nothing is called, and no model is needed."""
 
 _OPTIONS = {
     "judge": "--convoprobe-model or --convoprobe-judge-model",
@@ -24,12 +25,15 @@ def require_model(settings: ModelSettings, role: str) -> str:
     """
     name = str(getattr(role, "value", role))
     if settings.model is None:
-        raise SettingsError.of(_advice(name))
+        raise SettingsError((_no_model(name),))
     if settings.unresolved:
         raise SettingsError(tuple(Problem(message) for message in settings.unresolved.values()))
     return settings.model
 
 
-def _advice(role: str) -> str:
-    advice = _ADVICE.format(role=role.replace("_", " "))
-    return advice.replace("--convoprobe-model.", f"{_OPTIONS.get(role, '--convoprobe-model')}.")
+def _no_model(role: str) -> Problem:
+    return Problem(
+        f"no model is set for the {role.replace('_', ' ')}, and a live call needs one. "
+        "Set it in convoprobe.yaml:",
+        advice=_ADVICE.format(options=_OPTIONS.get(role, "--convoprobe-model")),
+    )

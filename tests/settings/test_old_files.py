@@ -1,0 +1,70 @@
+"""An mcprobe.yaml works as it is."""
+
+from __future__ import annotations
+
+from pytest_convoprobe.settings.merge import target_settings
+
+OLD = """
+agent:
+  type: simple
+llm:
+  provider: ollama
+  model: llama3.2
+  base_url: http://localhost:11434
+  context_size: 4096
+  reasoning: low
+judge:
+  temperature: 0.0
+synthetic_user:
+  model: mistral
+orchestrator:
+  max_turns: 10
+results:
+  dir: test-results
+  save_trends: true
+mcp_server:
+  command: npx some-server
+"""
+
+
+def test_it_becomes_our_sections(load) -> None:
+    settings = load(OLD, name="mcprobe.yaml").settings
+    assert (settings.judge.model, settings.judge.api_base) == ("ollama/llama3.2", "http://localhost:11434")
+    assert (settings.judge.context_size, settings.judge.reasoning) == (4096, "low")
+    assert settings.synthetic_user.model == "ollama/mistral"
+    assert settings.results.dir == "test-results"
+
+
+def test_what_has_no_meaning_here_is_set_aside_with_a_notice(load) -> None:
+    assert load(OLD, name="mcprobe.yaml").notices == (
+        "mcprobe.yaml:14: `orchestrator` has no meaning here and was set aside",
+        "mcprobe.yaml:19: `mcp_server` has no meaning here and was set aside",
+        "mcprobe.yaml:18: `results.save_trends` has no meaning here and was set aside",
+    )
+
+
+def test_a_simple_agent_is_a_model_on_llm(load) -> None:
+    target = target_settings(load(OLD, name="mcprobe.yaml"))
+    assert (target.type, target.model) == ("model", "ollama/llama3.2")
+
+
+def test_no_agent_is_a_model_on_llm(load) -> None:
+    target = target_settings(load("llm: {model: openai/x}", name="mcprobe.yaml"))
+    assert (target.type, target.model) == ("model", "openai/x")
+
+
+def test_an_agent_from_a_factory_is_told_how_to_be_named(load) -> None:
+    loaded = load("agent:\n  type: adk\n  factory: my/agent.py\n", name="mcprobe.yaml")
+    assert target_settings(loaded) is None
+    (notice,) = loaded.notices
+    assert notice.startswith("mcprobe.yaml:1: an agent of type 'adk' is not built from this file")
+    assert "type: python\n      object: my/agent.py:create_agent\n" in notice
+
+
+def test_our_target_works_in_it_too(load) -> None:
+    loaded = load("agent: {type: adk}\ntarget: {type: python, object: 'a:b'}", name="mcprobe.yaml")
+    assert target_settings(loaded).object == "a:b"
+
+
+def test_wrong_values_are_still_errors(refuse) -> None:
+    assert "mcprobe.yaml:1:20: llm.temperature" in refuse("llm: {temperature: hot}", name="mcprobe.yaml")

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import re
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pytest_convoprobe.settings.loaded import LoadedSettings
+from pytest_convoprobe.settings.models import HttpTarget, ModelSettings, Settings
+from pytest_convoprobe.settings.show import show
+
+
+def row(text: str, section: str, name: str) -> list[str]:
+    """The columns of one value."""
+    block = text.split(f"\n{section}\n")[1].split("\n\n")[0]
+    (line,) = [line for line in block.splitlines() if line.strip().startswith(f"{name} ")]
+    return re.split(r" {2,}", line.strip())
+
+
+def test_each_value_with_its_source(load, folder) -> None:
+    text = show(
+        load(
+            "llm:\n  model: openai/x\n  temperature: ${T}\njudge:\n  model: openai/y\nrun: {trials: 2}\n",
+            overrides={"run.concurrency": 4},
+            environ={"T": "0.5"},
+        )
+    )
+    assert text.startswith(f"convoprobe settings from {folder / 'convoprobe.yaml'}\n")
+    assert row(text, "judge", "model") == ["model", "openai/y", "convoprobe.yaml:5 (judge)"]
+    assert row(text, "judge", "temperature") == [
+        "temperature",
+        "0.5",
+        "llm section, convoprobe.yaml:3, from $T",
+    ]
+    assert row(text, "run", "concurrency") == ["concurrency", "4", "command line"]
+    assert row(text, "run", "trials") == ["trials", "2", "convoprobe.yaml:6 (run)"]
+    assert row(text, "synthetic_user", "max_tokens") == ["max_tokens", "-", "default"]
+
+
+def test_columns_are_aligned(load) -> None:
+    text = show(load("llm: {model: openai/a-rather-long-name}"))
+    starts = {line.index("default") for line in text.splitlines() if line.endswith(" default")}
+    assert len(starts) == 1
+
+
+def test_no_file_and_no_target_are_said(folder) -> None:
+    text = show(LoadedSettings())
+    assert text.startswith("convoprobe settings from defaults: no settings file was found")
+    assert "\ntarget\n  not set\n" in text
+
+
+def test_secrets_are_masked_even_short_ones(load) -> None:
+    text = show(load("llm: {api_key: abc, extra_headers: {X-A: defg}, extra_params: {my_token: hij}}"))
+    assert row(text, "llm", "api_key")[1] == "****"
+    assert row(text, "llm", "extra_headers")[1] == '{"X-A": "****"}'
+    assert row(text, "llm", "extra_params")[1] == '{"my_token": "****"}'
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text("abcxyz0123456789", min_size=12, max_size=20))
+def test_a_secret_is_shown_nowhere(secret: str) -> None:
+    made = Settings(
+        llm=ModelSettings(
+            api_key=secret, api_base=f"http://u:{secret}@h", extra_instructions=f"say {secret}"
+        ),
+        target=HttpTarget(url=f"http://h/?key={secret}", headers={"A": secret}),
+    )
+    assert secret not in show(LoadedSettings(made, secrets=(secret,)))
+
+
+def test_long_and_odd_texts_take_one_line(load) -> None:
+    text = show(load('llm: {extra_instructions: "a\\nb\\e[31m"}\njudge: {model: ' + "x" * 200 + "}"))
+    assert row(text, "llm", "extra_instructions")[1] == '"a\\nb\\u001b[31m"'
+    assert row(text, "judge", "model")[1] == "x" * 59 + "…"
+
+
+def test_notices_are_shown(load) -> None:
+    text = show(load("mcp_server: {}", name="mcprobe.yaml"))
+    assert "notices\n  mcprobe.yaml:1: `mcp_server` has no meaning here" in text
