@@ -57,8 +57,7 @@ def answers_to(criteria: Sequence[Criterion]) -> type[Answers]:
         verdict=(Annotated[Word, BeforeValidator(_as_word), _listed_words(criteria)], ...),
     )
     check: Callable[[tuple[Answer, ...]], tuple[Answer, ...]] = partial(_checked, criteria)
-    # mypy cannot know a type that is made here.
-    answers = Annotated[tuple[answer, ...], AfterValidator(check)]  # type: ignore[valid-type]
+    answers = Annotated[tuple[answer, ...], AfterValidator(check)]
     return create_model("Answers", __base__=Answers, answers=(answers, ...))
 
 

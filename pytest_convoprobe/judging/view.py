@@ -20,7 +20,7 @@ RESULT_LIMIT = 20_000
 """Characters of one tool result that the judge sees; a longer one is cut, and the cut is marked."""
 
 ENDINGS = {
-    Termination.USER_DONE: "the user had what they wanted and ended the conversation",
+    Termination.USER_DONE: "the user was done",
     Termination.USER_GAVE_UP: "the user gave up",
     Termination.MAX_TURNS: "the limit of turns was reached",
     Termination.LOOP: "the same exchange repeated itself again and again",
@@ -28,7 +28,7 @@ ENDINGS = {
     Termination.TIMEOUT: "the time limit was reached",
     Termination.BUDGET: "the budget of the run was spent",
     Termination.SIMULATOR_ERROR: "the synthetic user went off its rails",
-    Termination.INFRASTRUCTURE_ERROR: "a service that the conversation needs was not available",
+    Termination.INFRASTRUCTURE_ERROR: "something that the conversation needs failed",
     Termination.CANCELLED: "the run was stopped",
 }
 """Why a conversation ended, as the end of the sentence "The conversation ended: …"."""
@@ -71,13 +71,16 @@ def texts_by_turn(transcript: Transcript) -> dict[int, tuple[str, ...]]:
 
 def call_line(call: ToolCall) -> str:
     """A call as one line: `get_weather({"city": "Oslo"})`."""
-    return f"{call.name}({as_text(dict(call.arguments))})"
+    return f"{call.name}({as_json(dict(call.arguments))})"
 
 
 def as_text(value: Any) -> str:
-    """A tool's arguments or result as text: text as it is, other values as JSON, or else their repr."""
-    if isinstance(value, str):
-        return value
+    """A tool's result as text: text as it is, other values as JSON."""
+    return value if isinstance(value, str) else as_json(value)
+
+
+def as_json(value: Any) -> str:
+    """Any value as JSON; what JSON cannot say as its repr."""
     try:
         return json.dumps(value, ensure_ascii=False, default=repr)
     except (TypeError, ValueError, RecursionError):

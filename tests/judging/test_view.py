@@ -42,8 +42,7 @@ def test_shows_turns_tools_and_the_end() -> None:
         "  agent:",
         "  | It is -4 °C.",
         "  | Brr!",
-        "The conversation ended: the user had what they wanted and ended the conversation. "
-        "The last turn is turn 2.",
+        "The conversation ended: the user was done. The last turn is turn 2.",
     ]
 
 

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_convoprobe.errors import Blame, ScenarioError
+from pytest_convoprobe.judging.checks import run_checks
+from pytest_convoprobe.judging.types import CheckResult
+from pytest_convoprobe.transcript import Reply, ToolCall, Transcript, Usage
+
+from .support import call, calling, evaluation, talk
+
+OSLO = call("get_weather", city="Oslo", units="metric")
+BERGEN = call("get_weather", city="Bergen", units="metric")
+
+
+def assertion(tool: str, **assertions: Any) -> dict[str, Any]:
+    return {"tool_call_criteria": [{"tool": tool, "assertions": [assertions]}]}
+
+
+def check(transcript: Transcript, **tool_usage: Any) -> CheckResult:
+    """The only check of these."""
+    (result,) = run_checks(evaluation(tool_usage=tool_usage), transcript)
+    return result
+
+
+def limit(transcript: Transcript, **efficiency: Any) -> CheckResult:
+    (result,) = run_checks(evaluation(efficiency=efficiency), transcript)
+    return result
+
+
+def test_nothing_asked_is_nothing_checked() -> None:
+    assert run_checks(evaluation(), calling([OSLO])) == ()
+
+
+def test_a_required_tool_that_is_called_holds() -> None:
+    assert check(calling([], [OSLO], [OSLO]), required_tools=["get_weather"]) == CheckResult(
+        "required tool get_weather", True, "at least 1 call", "2 calls", 2
+    )
+
+
+def test_a_required_tool_that_is_never_called_fails() -> None:
+    assert check(calling([OSLO]), required_tools=["get_wind"]) == CheckResult(
+        "required tool get_wind", False, "at least 1 call", "no call", None
+    )
+
+
+def test_a_prohibited_tool_that_is_called_fails_with_the_call() -> None:
+    mail = call("send_email", to="me")
+    assert check(calling([], [mail]), prohibited_tools=["send_email"]) == CheckResult(
+        "prohibited tool send_email", False, "no call", '1 call: send_email({"to": "me"})', 2
+    )
+
+
+def test_a_prohibited_tool_that_fails_counts_as_called() -> None:
+    refused = ToolCall("send_email", error="not allowed")
+    assert not check(calling([refused]), prohibited_tools=["send_email"]).holds
+
+
+def test_a_prohibited_tool_that_is_not_called_holds() -> None:
+    assert check(calling([OSLO]), prohibited_tools=["send_email"]).holds
+
+
+def test_optional_tools_never_fail() -> None:
+    optional = evaluation(tool_usage={"optional_tools": ["get_wind"]})
+    assert run_checks(optional, calling([OSLO])) == ()
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected", "holds", "turn"),
+    [
+        ({"times": 2}, "exactly 2", True, None),
+        ({"times": 1}, "exactly 1", False, 3),
+        ({"times": 3}, "exactly 3", False, None),
+        ({"times": 0}, "exactly 0", False, 1),
+        ({"at_least": 2}, "at least 2", True, None),
+        ({"at_least": 3}, "at least 3", False, None),
+        ({"at_most": 2}, "at most 2", True, None),
+        ({"at_most": 1}, "at most 1", False, 3),
+        ({"at_least": 1, "at_most": 2}, "at least 1, at most 2", True, None),
+    ],
+)
+def test_the_number_of_calls(bounds: dict[str, int], expected: str, holds: bool, turn: int | None) -> None:
+    transcript = calling([OSLO], [call("other")], [BERGEN])
+    assert check(transcript, **assertion("get_weather", **bounds)) == CheckResult(
+        "get_weather: number of calls", holds, expected, "2 calls", turn
+    )
+
+
+def test_one_call_must_satisfy_all_arguments_together() -> None:
+    mixed = calling([call("f", a=1, b=2), call("f", a=3, b=4)])
+    assert check(mixed, **assertion("f", args={"a": 3, "b": 4})).holds
+    assert not check(mixed, **assertion("f", args={"a": 1, "b": 4})).holds
+
+
+def test_wrong_arguments_show_the_nearest_call() -> None:
+    transcript = calling([call("get_weather", city="Bergen")], [BERGEN])
+    result = check(transcript, **assertion("get_weather", args={"city": "Oslo", "units": "metric"}))
+    assert result == CheckResult(
+        "get_weather: arguments",
+        False,
+        'a call with city = "Oslo" and units = "metric"',
+        "0 of 2 calls like that; the nearest is "
+        'get_weather({"city": "Bergen", "units": "metric"}), where city is "Bergen"',
+        2,
+    )
+
+
+def test_arguments_of_a_tool_that_is_never_called_fail() -> None:
+    result = check(calling([]), **assertion("get_weather", args={"city": "Oslo"}))
+    assert (result.holds, result.found) == (False, "no call")
+
+
+def test_every_call_must_satisfy_the_arguments_when_asked() -> None:
+    result = check(calling([OSLO], [BERGEN]), **assertion("get_weather", every=True, args={"city": "Oslo"}))
+    assert not result.holds
+    assert result.expected == 'every call with city = "Oslo"'
+    assert result.found.startswith("1 of 2 calls like that; the nearest is ")
+    assert result.turn == 2
+
+
+def test_every_call_of_none_holds() -> None:
+    assert check(calling([]), **assertion("get_weather", every=True, args={"city": "Oslo"})).holds
+
+
+ARGUMENTS = {
+    "n": 5,
+    "yes": True,
+    "nothing": None,
+    "city": "Oslo, Norway",
+    "list": ["a", 2, {"k": 1}],
+    "place": {"city": "Oslo", "at": [59.9, 10.7]},
+    "dotted.name": "x",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "condition"),
+    [
+        ("n", 5),
+        ("n", 5.0),
+        ("yes", True),
+        ("nothing", {"equals": None}),
+        ("city", {"contains": "Norway"}),
+        ("city", {"matches": "^Oslo"}),
+        ("city", {"contains": "Oslo", "matches": "y$"}),
+        ("n", {"matches": "^5$"}),
+        ("list", {"contains": 2.0}),
+        ("list", {"contains": {"k": 1}}),
+        ("list", {"equals": ["a", 2, {"k": 1}]}),
+        ("list.0", "a"),
+        ("list.2.k", 1),
+        ("place", {"contains": "city"}),
+        ("place", {"equals": {"at": [59.9, 10.7], "city": "Oslo"}}),
+        ("place.city", "Oslo"),
+        ("place.at.1", 10.7),
+        ("dotted.name", "x"),
+    ],
+)
+def test_a_condition_that_holds(name: str, condition: Any) -> None:
+    transcript = calling([ToolCall("f", ARGUMENTS)])
+    assert check(transcript, **assertion("f", args={name: condition})).holds
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "problem"),
+    [
+        ("n", 6, "n is 5"),
+        ("n", True, "n is 5"),
+        ("n", "5", "n is 5"),
+        ("yes", 1, "yes is true"),
+        ("n", {"contains": 5}, "n is 5"),
+        ("missing", {"equals": None}, "missing is missing"),
+        ("city", {"contains": "Sweden"}, 'city is "Oslo, Norway"'),
+        ("city", {"matches": "^Norway"}, 'city is "Oslo, Norway"'),
+        ("city", {"contains": "Oslo", "matches": "^x"}, 'city is "Oslo, Norway"'),
+        ("list.9", "a", "list.9 is missing"),
+        ("list", {"contains": True}, 'list is ["a", 2, {"k": 1}]'),
+        ("place.country", "Norway", "place.country is missing"),
+        ("place", {"contains": "country"}, 'place is {"city": "Oslo", "at": [59.9, 10.7]}'),
+    ],
+)
+def test_a_condition_that_does_not_hold_says_what_was_found(name: str, condition: Any, problem: str) -> None:
+    result = check(calling([ToolCall("f", ARGUMENTS)]), **assertion("f", args={name: condition}))
+    assert not result.holds
+    assert result.found.endswith(f", where {problem}")
+
+
+def test_conditions_in_words() -> None:
+    args = {"city": {"contains": "Os", "matches": "o$"}, "n": 1}
+    result = check(calling([]), **assertion("f", args=args))
+    assert result.expected == 'a call with city contains "Os" and city matches /o$/ and n = 1'
+
+
+A, B = call("a"), call("b")
+
+
+@pytest.mark.parametrize(
+    ("turns", "before", "after"),
+    [
+        ([[A], [B]], True, False),
+        ([[A, B]], True, False),
+        ([[B, A]], False, True),
+        ([[B], [A], [B]], False, True),
+        ([[A]], True, False),
+        ([[B]], False, True),
+        ([[]], True, True),
+    ],
+)
+def test_the_order_of_first_calls(turns: list[list[ToolCall]], before: bool, after: bool) -> None:
+    transcript = calling(*turns)
+    assert check(transcript, **assertion("a", before="b")).holds == before
+    assert check(transcript, **assertion("a", after="b")).holds == after
+
+
+def test_a_wrong_order_is_told() -> None:
+    assert check(calling([B], [A]), **assertion("a", before="b")) == CheckResult(
+        "a: before b", False, "its first call before the first call of b", "b in turn 1, then a in turn 2", 1
+    )
+    assert check(calling([A]), **assertion("a", after="b")).found == "a in turn 1; no call of b"
+
+
+def test_each_part_of_an_assertion_is_a_check_of_its_own() -> None:
+    asked = evaluation(tool_usage=assertion("a", times=1, args={"x": 1}, before="b", after="c"))
+    names = [result.name for result in run_checks(asked, calling([A]))]
+    assert names == ["a: number of calls", "a: arguments", "a: before b", "a: after c"]
+
+
+def test_sentences_are_left_to_the_judge() -> None:
+    asked = evaluation(tool_usage={"tool_call_criteria": [{"tool": "a", "assertions": ["Called well"]}]})
+    assert run_checks(asked, calling([A])) == ()
+
+
+def test_too_many_tool_calls_show_where_it_was_crossed() -> None:
+    transcript = calling([A], [A, B], [B])
+    assert limit(transcript, max_tool_calls=2) == CheckResult("tool calls", False, "at most 2", "4", 2)
+    assert limit(transcript, max_tool_calls=4) == CheckResult("tool calls", True, "at most 4", "4", None)
+
+
+def test_too_many_turns_show_where_it_was_crossed() -> None:
+    assert limit(calling([], [], []), max_conversation_turns=2) == CheckResult(
+        "turns", False, "at most 2", "3", 3
+    )
+
+
+def test_too_many_tokens_show_where_it_was_crossed() -> None:
+    transcript = talk(*(("Hi", Reply("Hello", usage=Usage(400, 200))) for _ in range(3)))
+    assert limit(transcript, max_llm_tokens=1000) == CheckResult(
+        "tokens of the agent", False, "at most 1,000", "1,800", 2
+    )
+    assert limit(transcript, max_llm_tokens=1800).holds
+
+
+def test_a_target_that_tells_no_tokens_is_an_error_of_the_scenario() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        limit(talk(("Hi", "Hello")), max_llm_tokens=1000)
+    assert caught.value.blame is Blame.SCENARIO
+    assert "efficiency.max_llm_tokens cannot be checked" in str(caught.value)
+    assert "does not tell its tokens in any turn" in str(caught.value)
+    assert "Reply(text, usage=Usage(...))" in str(caught.value)
+
+
+def test_a_target_that_is_silent_about_one_turn_is_named_with_the_turn() -> None:
+    transcript = talk(("Hi", Reply("Hello", usage=Usage(1, 1))), ("Bye", Reply("Bye")))
+    with pytest.raises(ScenarioError, match="does not tell its tokens in turn 2"):
+        limit(transcript, max_llm_tokens=1000)
+
+
+@pytest.mark.parametrize(
+    ("sections", "key"),
+    [
+        ({"tool_usage": {"required_tools": ["a"]}}, "tool_usage.required_tools"),
+        ({"tool_usage": {"prohibited_tools": ["a"]}}, "tool_usage.prohibited_tools"),
+        ({"tool_usage": assertion("a", times=1)}, "tool_usage.tool_call_criteria"),
+        (
+            {"tool_usage": {"tool_call_criteria": [{"tool": "a", "assertions": ["Called well"]}]}},
+            "tool_usage.tool_call_criteria",
+        ),
+        ({"efficiency": {"max_tool_calls": 3}}, "efficiency.max_tool_calls"),
+    ],
+)
+def test_a_target_that_tells_no_tools_is_an_error_of_the_scenario(sections: dict[str, Any], key: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        run_checks(evaluation(**sections), talk(("Hi", Reply("Hello", tool_calls=None))))
+    assert str(caught.value).startswith(f"{key} cannot be checked: the target does not tell its tool calls")
+    assert "Reply(text, tool_calls=[...])" in str(caught.value)
+
+
+def test_a_target_that_tells_no_tools_may_have_optional_ones() -> None:
+    optional = evaluation(tool_usage={"optional_tools": ["a"]})
+    assert run_checks(optional, talk(("Hi", Reply("Hello", tool_calls=None)))) == ()
+
+
+def test_without_a_single_turn_the_limits_hold_and_required_tools_do_not() -> None:
+    asked = evaluation(
+        tool_usage={"required_tools": ["a"]},
+        efficiency={"max_tool_calls": 1, "max_llm_tokens": 1, "max_conversation_turns": 1},
+    )
+    assert [result.holds for result in run_checks(asked, Transcript())] == [False, True, True, True]
