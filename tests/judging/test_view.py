@@ -6,11 +6,7 @@ from hypothesis import strategies as st
 from pytest_convoprobe.judging.view import RESULT_LIMIT, texts_by_turn, view_of
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript, Turn
 
-
-def talk(*turns: tuple[str, Reply], ended: Termination | None = Termination.USER_DONE) -> Transcript:
-    numbered = tuple(Turn(number, user, reply) for number, (user, reply) in enumerate(turns, start=1))
-    return Transcript(numbered, ended)
-
+from .support import talk
 
 WEATHER = ToolCall("get_weather", {"city": "Oslo"}, result={"celsius": -4})
 
