@@ -119,7 +119,6 @@ class LoopThread:
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
     while True:
         try:
             loop.run_forever()

@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pytest_convoprobe.scheduling import Handle, LoopThread, Pool, Stats
 
@@ -581,6 +583,49 @@ class TestPool:
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
             handles = list(threads.map(lambda n: pool.submit(n, lambda: give(n)), range(500)))
         assert [handle.result(SOON) for handle in handles] == list(range(500))
+
+
+@given(
+    limit=st.integers(1, 4),
+    steps=st.lists(
+        st.tuples(st.sampled_from(["submit", "promote", "cancel"]), st.integers(0, 15)), max_size=40
+    ),
+    all_cancelled=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_whatever_is_done_every_job_ends_and_the_bound_holds(
+    limit: int, steps: list[tuple[str, int]], all_cancelled: bool
+) -> None:
+    running, peak = 0, 0
+
+    async def job(number: int) -> int:
+        nonlocal running, peak
+        running += 1
+        peak = max(peak, running)
+        try:
+            await asyncio.sleep(0)
+            return number
+        finally:
+            running -= 1
+
+    loop_thread = LoopThread()
+    pool = Pool(loop_thread, limit)
+    handles = []
+    for step, number in steps:
+        if step == "submit":
+            # Numbers come again; a key may only be used again after its end.
+            key = (number, len(handles))
+            handles.append(pool.submit(key, lambda number=number: job(number)))
+        elif handles:
+            key = handles[number % len(handles)].key
+            (pool.promote if step == "promote" else pool.cancel)(key)
+    if all_cancelled:
+        assert pool.cancel_all(SOON)
+    ended = [handle.wait(SOON) for handle in handles]
+    assert loop_thread.close(SOON)
+    assert all(ended)
+    assert all(handle.cancelled or handle.result() == handle.key[0] for handle in handles)
+    assert (peak, running) == (min(peak, limit), 0)
 
 
 def _until_running(pool: Pool, count: int) -> bool:

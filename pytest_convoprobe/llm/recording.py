@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
-from ..errors import ReplayMiss
+from ..errors import RecordingUnusable
 from ..files import locked, write_atomically
 from .fingerprint import Fingerprint
 from .port import Role
@@ -18,10 +18,6 @@ from .recording_format import FormatError, LaterVersion, RecordedCall, dumps, lo
 _MAX_SLUG = 60
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _UNPORTABLE = re.compile(r'[\x00-\x1f<>:"|?*\\]|[ .]$')
-
-
-class RecordingUnusable(ReplayMiss):
-    """A recording that cannot be read or written; the message names the file and what to do."""
 
 
 class _Broken(RecordingUnusable):

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convoprobe.errors import ReplayMiss
+from pytest_convoprobe.errors import RecordingUnusable, ReplayMiss
 from pytest_convoprobe.llm.fingerprint import Fingerprint
 from pytest_convoprobe.llm.port import LLMReply, Role, ToolRequest
-from pytest_convoprobe.llm.recording import Recording, RecordingUnusable, recording_path
+from pytest_convoprobe.llm.recording import Recording, recording_path
 from pytest_convoprobe.llm.recording_format import FormatError, RecordedCall, dumps, loads
 from pytest_convoprobe.transcript import Usage
 
@@ -418,7 +418,9 @@ class TestManyWriters:
         writers = [
             _writer(path, f"for _ in range(10): save('reply', trial={trial})") for trial in range(1, 5)
         ]
-        assert [writer.wait(60) for writer in writers] == [0] * 4
+        for writer in writers:
+            writer.communicate(timeout=60)
+        assert [writer.returncode for writer in writers] == [0] * 4
         assert [one.trial for one in Recording.open(path).calls] == [1, 2, 3, 4]
 
     @pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convoprobe.errors import LLMUnavailable, ReplayMiss
+from pytest_convoprobe.errors import LLMUnavailable, RecordingUnusable, ReplayMiss
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.fingerprint import Fingerprints, differences
 from pytest_convoprobe.llm.port import (
@@ -25,7 +25,7 @@ from pytest_convoprobe.llm.port import (
     ToolRequest,
     ToolSpec,
 )
-from pytest_convoprobe.llm.recording import Recording, RecordingUnusable
+from pytest_convoprobe.llm.recording import Recording
 from pytest_convoprobe.llm.replay import Mode, Replaying
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.settings.models import ModelSettings
