@@ -13,6 +13,7 @@ METHODS = ("send", "respond", "reply", "chat", "run")
 """What an object's method for a message may be called, if the object itself can't be called."""
 
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_PLACES = (*_POSITIONAL, Parameter.VAR_POSITIONAL)
 
 History = list[dict[str, str]]
 
@@ -117,10 +118,8 @@ def _checked(
     """`history`, if the required parameters are one for the message (and that one for the history)."""
     needed = [*message, *(second or ())]
     fits = len(message) <= 1 and all(parameter.kind in _POSITIONAL for parameter in needed)
-    has_place = message or any(
-        parameter.kind in (*_POSITIONAL, Parameter.VAR_POSITIONAL) and parameter.name != "history"
-        for parameter in signature.parameters.values()
-    )
+    places = [parameter for parameter in signature.parameters.values() if parameter.kind in _PLACES]
+    has_place = bool(places) and places[0].name != "history"
     if not fits or not has_place:
         raise ValueError(
             f"it takes {signature}, but is called with the message, or with message and history: "

@@ -23,10 +23,7 @@ class FakeTarget:
     """
 
     def __init__(
-        self,
-        answer: FakeAnswer | Sequence[FakeAnswer] | Answering = Callable[
-            [str, int], FakeAnswer | Awaitable[FakeAnswer]
-        ],
+        self, answer: FakeAnswer | Sequence[FakeAnswer] | Answering = "Understood.", *, name: str = "fake"
     ) -> None:
         self.name = name
         self.conversations: list[FakeConversation] = []

@@ -1,0 +1,221 @@
+"""What every target does, whatever it is made of.
+
+Each of them answers `<turn>:<message>`, where it counts the turns itself, says nothing to "hush", and
+what it stands on is away at "away".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_convoprobe.errors import LLMError, LLMUnavailable, TargetUnavailable
+from pytest_convoprobe.llm.fake import FakeLLM
+from pytest_convoprobe.llm.port import LLMRequest
+from pytest_convoprobe.settings.models import HttpTarget, ModelTarget
+from pytest_convoprobe.targets.factory import as_target, build_target
+from pytest_convoprobe.targets.fake import FakeTarget
+from pytest_convoprobe.targets.port import ConversationContext, Target
+from pytest_convoprobe.transcript import Reply
+from tests.support.agent_server import AgentServer, Answer, Request
+
+AWAY = (TargetUnavailable, LLMError)
+
+
+def answer(message: str, turn: int) -> str:
+    if message == "away":
+        raise ConnectionRefusedError("nobody listens")
+    return "" if message == "hush" else f"{turn}:{message}"
+
+
+def by_history(message: str, history: list[dict[str, str]]) -> str:
+    return answer(message, len(history) // 2 + 1)
+
+
+async def by_history_async(message: str, history: list[dict[str, str]]) -> str:
+    await asyncio.sleep(0)
+    return answer(message, len(history) // 2 + 1)
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.turns = 0
+
+    def __call__(self, message: str) -> str:
+        self.turns += 1
+        return answer(message, self.turns)
+
+
+class CountingAsync:
+    def __init__(self) -> None:
+        self.turns = 0
+
+    async def send(self, message: str) -> Reply:
+        self.turns += 1
+        return Reply(answer(message, self.turns))
+
+
+def make_counting() -> Callable[[str], str]:
+    return Counting()
+
+
+def by_messages(request: LLMRequest) -> str | Exception:
+    messages = [message for message in request.messages if message.role == "user"]
+    try:
+        return answer(messages[-1].content, len(messages))
+    except ConnectionError as error:
+        return LLMUnavailable(str(error))
+
+
+class Service:
+    """Counts the turns of each conversation by the cookie that it sets at the first one."""
+
+    def __init__(self) -> None:
+        self.turns: Counter[str] = Counter()
+
+    def __call__(self, request: Request) -> Any:
+        message = request.json["message"]
+        cookie = request.headers.get("cookie") or f"talk={request.json['conversation_id']}"
+        self.turns[cookie] += 1
+        try:
+            text = answer(message, self.turns[cookie])
+        except ConnectionError:
+            return Answer("try later", status=503, content_type="text/plain")
+        headers = () if "cookie" in request.headers else (("set-cookie", cookie),)
+        return Answer(json.dumps({"text": text}), headers=headers)
+
+
+@contextmanager
+def _http() -> Iterator[Target]:
+    with AgentServer(Service()) as server:
+        yield build_target(HttpTarget(url=f"{server.url}/chat"), rootdir=Path.cwd())
+
+
+MAKERS: dict[str, Callable[[], Target]] = {
+    "fake": lambda: FakeTarget(_fake_answer),
+    "function": lambda: as_target(by_history),
+    "async function": lambda: as_target(by_history_async),
+    "class": lambda: as_target(Counting),
+    "async class": lambda: as_target(CountingAsync),
+    "factory": lambda: as_target(make_counting),
+    "object": lambda: as_target(Counting()),
+    "reference": lambda: as_target(f"{__file__}:Counting"),
+    "model": lambda: build_target(ModelTarget(model="fake/model"), rootdir=Path.cwd()),
+}
+
+
+def _fake_answer(message: str, turn: int) -> str | Exception:
+    try:
+        return answer(message, turn)
+    except ConnectionError as error:
+        return TargetUnavailable(str(error))
+
+
+@asynccontextmanager
+async def _target(kind: str) -> AsyncIterator[Target]:
+    if kind == "http":
+        with _http() as target:
+            yield target
+            await target.aclose()
+    else:
+        target = MAKERS[kind]()
+        yield target
+        await target.aclose()
+
+
+@pytest.fixture(params=[*MAKERS, "http"])
+async def target(request: pytest.FixtureRequest) -> AsyncIterator[Target]:
+    async with _target(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def talk(target: Target, context: Callable[..., ConversationContext]) -> Callable[..., Any]:
+    """Starts a conversation, says these messages and gives the texts of the replies."""
+
+    async def talk(*messages: str) -> list[str]:
+        conversation = await target.start(context(FakeLLM(by_messages)))
+        try:
+            return [(await conversation.send(message)).text for message in messages]
+        finally:
+            await conversation.aclose()
+
+    return talk
+
+
+async def test_has_a_name(target: Target) -> None:
+    assert target.name
+
+
+async def test_answers_in_order(talk: Callable[..., Any]) -> None:
+    assert await talk("hello", "and then?", "bye") == ["1:hello", "2:and then?", "3:bye"]
+
+
+async def test_a_new_conversation_knows_nothing_of_the_last(talk: Callable[..., Any]) -> None:
+    await talk("one", "two")
+    assert await talk("again") == ["1:again"]
+
+
+async def test_conversations_at_the_same_time_stay_apart(talk: Callable[..., Any]) -> None:
+    talks = await asyncio.gather(*(talk(f"a{number}", f"b{number}") for number in range(20)))
+    assert talks == [[f"1:a{number}", f"2:b{number}"] for number in range(20)]
+
+
+async def test_turns_of_two_conversations_may_alternate(
+    target: Target, context: Callable[..., ConversationContext]
+) -> None:
+    llm = FakeLLM(by_messages)
+    first, second = await target.start(context(llm)), await target.start(context(llm))
+    said = [(await conversation.send("x")).text for conversation in (first, second, first, second)]
+    await first.aclose()
+    await second.aclose()
+    assert said == ["1:x", "1:x", "2:x", "2:x"]
+
+
+async def test_an_empty_answer_is_an_answer(talk: Callable[..., Any]) -> None:
+    assert await talk("hush", "hello") == ["", "2:hello"]
+
+
+async def test_what_is_away_is_not_blamed_on_the_agent(talk: Callable[..., Any]) -> None:
+    with pytest.raises(AWAY):
+        await talk("away")
+
+
+async def test_a_failed_conversation_leaves_others_alone(talk: Callable[..., Any]) -> None:
+    await asyncio.gather(talk("away"), return_exceptions=True)
+    assert await talk("hello") == ["1:hello"]
+
+
+@pytest.mark.parametrize(
+    "text", ["naïve 🌍 日本", "a\nb\t\x00\x1b[31m", '{"a": "b\'"} {{ message }} {% x %}']
+)
+async def test_text_passes_unchanged(talk: Callable[..., Any], text: str) -> None:
+    assert await talk(text) == [f"1:{text}"]
+
+
+async def test_long_messages_pass_unchanged(talk: Callable[..., Any]) -> None:
+    text = "0123456789" * 10_000
+    assert await talk(text) == [f"1:{text}"]
+
+
+async def test_closing_twice_is_fine(target: Target, context: Callable[..., ConversationContext]) -> None:
+    conversation = await target.start(context(FakeLLM(by_messages)))
+    await conversation.send("hello")
+    await conversation.aclose()
+    await conversation.aclose()
+    await target.aclose()
+    await target.aclose()
+
+
+async def test_a_conversation_may_be_closed_without_a_message(
+    target: Target, context: Callable[..., ConversationContext]
+) -> None:
+    conversation = await target.start(context(FakeLLM(by_messages)))
+    await conversation.aclose()
