@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -90,11 +90,11 @@ def _path(location: tuple[int | str, ...]) -> str:
     return ".".join(str(part) for part in location) or "the object"
 
 
-def _found(detail: object) -> str:
-    assert isinstance(detail, dict)  # noqa: S101 - pydantic's ErrorDetails is a TypedDict
-    if detail["type"] == "missing":
+def _found(detail: Any) -> str:
+    value = detail["input"]
+    if detail["type"] == "missing" or not isinstance(value, (str, int, float, type(None))):
         return ""
-    found = repr(detail["input"])
+    found = repr(value)
     return f" (found {found if len(found) <= 60 else found[:57] + '...'})"
 
 

@@ -1,7 +1,7 @@
 """What the loopback server says when a test does not tell it: good enough for whole pytest runs.
 
-- Where JSON is asked for (a schema in `response_format`), an instance of that schema: of an enum the word
-  that speaks for the agent, of a list whose items have an `id` one for each criterion that the prompt names.
+- Where JSON is asked for, by a schema in `response_format` or by an example in the system prompt, such an
+  object: a synthetic user that goes on, a judge whose answer to each criterion speaks for the agent.
 - Where tools are offered and the last message says ``call TOOL {"argument": 1}``, that call.
 - Otherwise a sentence that names the number of the turn and repeats the last message.
 """
@@ -11,9 +11,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-_GOOD_WORDS = ("met", "not_triggered", "stop", "done", "continue", "none")
+_GOOD_WORDS = ("continue", "met", "not_triggered", "stop", "none")
+_ASIDES = (
+    "Could you tell me a little more about that?",
+    "I see. What would be the next step?",
+    "And how long is that going to take?",
+    "Does it cost anything?",
+    "What do you need from me?",
+    "Is there another way to do it?",
+)
 
 
 def default_answer(body: Mapping[str, Any]) -> str | list[tuple[str, str]]:
@@ -23,9 +32,13 @@ def default_answer(body: Mapping[str, Any]) -> str | list[tuple[str, str]]:
     asked = re.search(r"call (\w+) (\{.*\})", last)
     if body.get("tools") and asked:
         return [(asked[1], asked[2])]
+    prompt = _Prompt(messages)
     schema = _schema(body)
     if schema is not None:
-        return json.dumps(instance(schema, _Context(messages)))
+        return json.dumps(_of_schema(schema, prompt, schema))
+    example = _example(messages)
+    if example is not None:
+        return json.dumps(_like(example, prompt))
     turn = sum(message.get("role") == "user" for message in messages)
     return f"Answer {turn} to: {last[:200]}"
 
@@ -36,31 +49,60 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return schema if isinstance(schema, Mapping) else None
 
 
-class _Context:
-    """What the prompt offers to fill a schema with."""
+def _example(messages: list[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The last line of the system prompt that is a JSON object."""
+    system = str(messages[0].get("content") or "") if messages and messages[0].get("role") == "system" else ""
+    for line in reversed(system.splitlines()):
+        if line.startswith("{") and line.endswith("}"):
+            try:
+                return dict(json.loads(line))
+            except ValueError:
+                continue
+    return None
 
-    def __init__(self, messages: list[Mapping[str, Any]]) -> None:
-        self.text = "\n".join(str(message.get("content") or "") for message in messages)
-        self.turn = len(messages)
+
+@dataclass
+class _Prompt:
+    """What the messages offer to fill an answer with; `criterion` is the one being answered."""
+
+    messages: list[Mapping[str, Any]]
+    criterion: str = ""
 
     @property
-    def criterion_ids(self) -> list[str]:
-        return list(dict.fromkeys(re.findall(r"\b[cft]\d+\b", self.text)))
+    def sentence(self) -> str:
+        """Another one for each length of the conversation, so that nobody seems to repeat himself."""
+        count = len(self.messages)
+        return f"{_ASIDES[count // 2 % len(_ASIDES)]} ({count})"
+
+    @property
+    def criteria(self) -> list[str]:
+        text = "\n".join(str(message.get("content") or "") for message in self.messages)
+        return list(dict.fromkeys(re.findall(r"\[([cft]\d+)\]", text)))
 
 
-def instance(schema: Mapping[str, Any], context: _Context, root: Mapping[str, Any] | None = None) -> Any:
+def _known(name: str, prompt: _Prompt) -> dict[str, Any]:
+    """The values of fields whose meaning is known here, or nothing."""
+    if not prompt.criterion:
+        return {}
+    verdict = "not_triggered" if prompt.criterion.startswith("f") else "met"
+    fields = {"id": prompt.criterion, "verdict": verdict, "absence": True, "quote": None, "turn": None}
+    return {name: fields[name]} if name in fields else {}
+
+
+def _of_schema(schema: Mapping[str, Any], prompt: _Prompt, root: Mapping[str, Any]) -> Any:
     """A value that is valid for `schema` (the subset that pydantic writes for replies)."""
-    root = root or schema
     if "$ref" in schema:
-        return instance(_resolve(schema["$ref"], root), context, root)
+        return _of_schema(_resolve(schema["$ref"], root), prompt, root)
     for combination in ("anyOf", "oneOf", "allOf"):
         if combination in schema:
-            return _of_several(schema[combination], context, root)
+            options = schema[combination]
+            null = any(option.get("type") == "null" for option in options)
+            return None if null else _of_schema(options[0], prompt, root)
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
         return next((word for word in _GOOD_WORDS if word in schema["enum"]), schema["enum"][0])
-    return _of_type(schema, context, root)
+    return _of_type(schema, prompt, root)
 
 
 def _resolve(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,33 +112,35 @@ def _resolve(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
     return node  # type: ignore[no-any-return]
 
 
-def _of_several(options: list[Mapping[str, Any]], context: _Context, root: Mapping[str, Any]) -> Any:
-    if any(option.get("type") == "null" for option in options):
-        return None
-    return instance(options[0], context, root)
-
-
-def _of_type(schema: Mapping[str, Any], context: _Context, root: Mapping[str, Any]) -> Any:
+def _of_type(schema: Mapping[str, Any], prompt: _Prompt, root: Mapping[str, Any]) -> Any:
     kind = schema.get("type", "object")
-    if isinstance(kind, list):
-        return None if "null" in kind else _of_type({**schema, "type": kind[0]}, context, root)
     if kind == "object":
         properties = schema.get("properties", {})
-        return {name: _property(name, part, context, root) for name, part in properties.items()}
+        return {
+            name: _known(name, prompt).get(name, _of_schema(part, prompt, root))
+            for name, part in properties.items()
+        }
     if kind == "array":
-        return _array(schema, context, root)
+        return _array(schema, prompt, root)
     simple: dict[str, Any] = {"integer": 1, "number": 1, "boolean": False, "null": None}
-    return simple.get(kind, f"This is simulated text {context.turn}.")
+    return simple.get(kind, prompt.sentence)
 
 
-def _property(name: str, schema: Mapping[str, Any], context: _Context, root: Mapping[str, Any]) -> Any:
-    return instance(schema, context, root)
+def _array(schema: Mapping[str, Any], prompt: _Prompt, root: Mapping[str, Any]) -> list[Any]:
+    """One item; where items have an `id`, one for each criterion: those of its enum, or of the prompt."""
+    items = schema.get("items") or schema.get("prefixItems", [{}])[0]
+    items = _resolve(items["$ref"], root) if "$ref" in items else items
+    identifier = items.get("properties", {}).get("id")
+    if identifier is not None:
+        criteria = identifier.get("enum") or prompt.criteria
+        return [_of_schema(items, _Prompt(prompt.messages, criterion), root) for criterion in criteria]
+    return [_of_schema(items, prompt, root)] * max(1, int(schema.get("minItems", 0)))
 
 
-def _array(schema: Mapping[str, Any], context: _Context, root: Mapping[str, Any]) -> list[Any]:
-    """One item; where items have an `id`, one for each criterion in the prompt."""
-    items = schema.get("items", {})
-    item = instance(items, context, root)
-    if isinstance(item, dict) and "id" in item and context.criterion_ids:
-        return [{**item, "id": criterion} for criterion in context.criterion_ids]
-    return [item] * max(1, int(schema.get("minItems", 0)))
+def _like(example: Any, prompt: _Prompt) -> Any:
+    """An answer in the shape of the example: words from a list stay, dots are filled in."""
+    if isinstance(example, list):
+        return [_like(example[0], _Prompt(prompt.messages, criterion)) for criterion in prompt.criteria]
+    if isinstance(example, dict):
+        return {name: _known(name, prompt).get(name, _like(part, prompt)) for name, part in example.items()}
+    return prompt.sentence if isinstance(example, str) and example not in _GOOD_WORDS else example

@@ -132,6 +132,6 @@ def test_a_schema_is_filled_in_for_each_criterion(chat_server: ChatServer) -> No
         "$defs": {"Item": item},
     }
     wanted = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema}}
-    message = {"role": "user", "content": "c1: is it kind? c2: is it short?"}
+    message = {"role": "user", "content": "[c1] is it kind? [c2] is it short?"}
     reply = json.loads(said(post(chat_server, {"messages": [message], "response_format": wanted})))
     assert reply == {"criteria": [{"id": "c1", "answer": "met"}, {"id": "c2", "answer": "met"}]}
