@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from pytest_convoprobe.files import locked, write_atomically
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_writes_a_new_file_and_replaces_an_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    for content in (b"old", b"new"):
+        write_atomically(path, content)
+        assert path.read_bytes() == content
+    assert names(tmp_path) == ["a.json"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are POSIX's")
+def test_the_rights_of_an_old_file_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    write_atomically(path, b"new")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    with pytest.raises(TypeError):
+        write_atomically(path, "text is no bytes")  # type: ignore[arg-type]
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["a.json"]
+
+
+def test_a_folder_in_the_way_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "a.json").mkdir()
+    with pytest.raises(OSError, match=r"(directory|denied)"):
+        write_atomically(tmp_path / "a.json", b"new")
+    assert names(tmp_path) == ["a.json"]
+
+
+def test_other_peoples_hidden_files_stay(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("")
+    write_atomically(tmp_path / "a.json", b"new")
+    assert names(tmp_path) == [".gitignore", "a.json"]
+
+
+def test_only_one_at_a_time(tmp_path: Path) -> None:
+    inside, peaks = 0, []
+
+    def work() -> None:
+        nonlocal inside
+        for _ in range(5):
+            with locked(tmp_path):
+                inside += 1
+                peaks.append(inside)
+                threading.Event().wait(0.001)
+                inside -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert peaks == [1] * 20
+
+
+def test_the_lock_leaves_nothing_behind(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_a_lock_that_stays_taken_is_a_clear_error(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path),
+        pytest.raises(TimeoutError, match=r"locked for 0\.02 seconds"),
+        locked(tmp_path, 0.02),
+    ):
+        pass
+
+
+def test_two_folders_have_two_locks(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    with locked(tmp_path / "a"), locked(tmp_path / "b", timeout=0.0):
+        pass
+
+
+def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
+    code = f"""
+import time
+from pathlib import Path
+from pytest_convoprobe.files import locked
+with locked(Path({str(tmp_path)!r})):
+    print("locked", flush=True)
+    time.sleep(3600)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "locked\n"
+    with pytest.raises(TimeoutError), locked(tmp_path, timeout=0.0):
+        pass
+    process.kill()
+    process.communicate()
+    with locked(tmp_path, timeout=10.0):
+        pass
