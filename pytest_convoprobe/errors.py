@@ -14,6 +14,8 @@
     ├── ReplayMiss                 a call that no recording answers
     │   └── RecordingUnusable      a recording that cannot be read or written
     ├── TurnTimeout                one side of a conversation took too long over a turn
+    ├── ScenarioTimeout            a whole scenario, judging included, took too long
+    ├── ScenarioError              a scenario asks for what this target does not tell
     ├── SimulatorError             the synthetic user went off its rails
     ├── JudgeError                 the judge gave no usable verdict
     └── TargetError                the target gave no reply
@@ -194,6 +196,17 @@ class TurnTimeout(ConvoprobeError):
         super().__init__(
             f"turn {turn}: waited {seconds:g} s for the {waited_for}, which is all that a turn may take; "
             "raise run.turn_timeout if it needs longer"
+        )
+
+
+class ScenarioTimeout(ConvoprobeError):
+    """A scenario, judging included, took longer than `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(
+            f"the scenario took longer than {seconds:g} s, which is all that one may take; "
+            "raise run.scenario_timeout if it needs longer"
         )
 
 

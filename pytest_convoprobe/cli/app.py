@@ -39,7 +39,7 @@ def main() -> None:
 
     \b
         pytest scenarios/
-    """
+    """  # noqa: D301 - click looks for the character itself
     for stream in (sys.stdout, sys.stderr):
         _never_fail_on_a_character(stream)
 

@@ -55,10 +55,14 @@ def is_scenario_file(path: Path, root: Path, patterns: Sequence[str] = DEFAULT_P
         relative = path.relative_to(root)
     except ValueError:
         return False
-    found = matches(relative, patterns)
-    if not found and root.name and not (_is_left_out(root.name) or (root / ".git").exists()):
-        found = matches(PurePath(root.name, relative), patterns)
-    return found and not _in_benchmark(relative, root)
+    named = matches(relative, patterns) or _matches_with_name_of_root(relative, root, patterns)
+    return named and not _in_benchmark(relative, root)
+
+
+def _matches_with_name_of_root(relative: PurePath, root: Path, patterns: Sequence[str]) -> bool:
+    if not root.name or _is_left_out(root.name):
+        return False
+    return matches(PurePath(root.name, relative), patterns) and not (root / ".git").exists()
 
 
 def find_scenario_files(

@@ -8,7 +8,7 @@ everything that is to be put right.
 from __future__ import annotations
 
 from .document import Document, Loc, dotted
-from .parse import Parsed, parse, read
+from .parsing import Parsed, parse, read
 from .text import MAX_BYTES
 
 __all__ = ["MAX_BYTES", "Document", "Loc", "Parsed", "dotted", "parse", "read"]

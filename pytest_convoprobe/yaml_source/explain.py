@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ..errors import Problem
 from .document import Document, Loc
-from .parse import MAX_PROBLEMS
+from .parsing import MAX_PROBLEMS
 from .suggest import is_required, known_keys, limits, nearest, owners
 
 UNION_TAG = "|"

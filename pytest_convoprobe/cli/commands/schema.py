@@ -26,7 +26,7 @@ def command(output: Path | None) -> None:
 
     \b
         # yaml-language-server: $schema=.schema.json
-    """
+    """  # noqa: D301 - click looks for the character itself
     from ...scenario.schema import scenario_schema
 
     text = json.dumps(scenario_schema(), indent=2) + "\n"

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pytest_convoprobe.cli import main
+from pytest_convoprobe.errors import ScenarioFileError
+from pytest_convoprobe.scenario.loading import load_scenarios
+from tests.scenario.examples import MINIMAL, SKIPPED, changed
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "scenarios").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def validate(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["validate", *arguments])
+
+
+def test_good_files(project: Path) -> None:
+    (project / "scenarios" / "a.yaml").write_text(MINIMAL)
+    (project / "scenarios" / "b.yaml").write_text(f"{MINIMAL}---\n{SKIPPED}")
+    result = validate("scenarios")
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        f"{Path('scenarios/a.yaml')}: ok, 1 scenario",
+        f"{Path('scenarios/b.yaml')}: ok, 2 scenarios (1 skipped)",
+        "2 files checked, 3 scenarios, all good",
+    ]
+
+
+def test_quietly(project: Path) -> None:
+    (project / "scenarios" / "a.yaml").write_text(MINIMAL)
+    assert validate("-q", "scenarios").output == "1 file checked, 1 scenario, all good\n"
+
+
+def test_a_broken_file_beside_a_good_one(project: Path) -> None:
+    (project / "scenarios" / "a.yaml").write_text(changed("initial_query", "inital_query"))
+    (project / "scenarios" / "b.yaml").write_text(MINIMAL)
+    result = validate("scenarios")
+    assert result.exit_code == 1
+    assert (
+        f"{Path('scenarios/a.yaml')}:5:3: synthetic_user.inital_query: unknown key; did you" in result.output
+    )
+    assert f"{Path('scenarios/b.yaml')}: ok" in result.output
+    assert result.output.endswith("2 files checked, 1 scenario, 1 problem\n")
+
+
+def test_the_messages_are_those_of_loading(project: Path) -> None:
+    file = project / "scenarios" / "a.yaml"
+    file.write_text("name: [\n")
+    with pytest.raises(ScenarioFileError) as caught:
+        load_scenarios(file)
+    assert str(caught.value) in validate(str(file)).output
+
+
+def test_a_file_is_checked_whatever_its_name(project: Path) -> None:
+    (project / "_draft.txt").write_text("- a\n")
+    result = validate("_draft.txt")
+    assert result.exit_code == 1
+    assert "_draft.txt:1:1: this isn't a scenario" in result.output
+
+
+def test_a_folder_without_scenario_files(project: Path) -> None:
+    (project / "compose.yaml").write_text("services: {}\n")
+    result = validate(".")
+    assert result.exit_code == 1
+    assert ".: no scenario files in this folder" in result.output
+
+
+def test_other_patterns(project: Path) -> None:
+    (project / "a.probe.yaml").write_text(MINIMAL)
+    result = validate("--pattern", "*.probe.yaml", ".")
+    assert result.exit_code == 0
+    assert "a.probe.yaml: ok" in result.output
+
+
+@pytest.mark.parametrize("arguments", [[], ["nowhere.yaml"], ["--colour", "."]])
+def test_a_wrong_command_line(project: Path, arguments: list[str]) -> None:
+    assert validate(*arguments).exit_code == 2
+
+
+def _process(*arguments: str, encoding: str) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "pytest_convoprobe.cli", "validate", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_terminal_that_knows_few_characters(project: Path, encoding: str) -> None:
+    (project / "a.yaml").write_text(changed("name: Greeting", "nme: \u4f60\u597d"), encoding="utf-8")
+    output, errors = _process("a.yaml", encoding=encoding).communicate(timeout=60)
+    assert b"    nme: \\u4f60\\u597d" in output
+    assert errors == b""
+
+
+def test_a_reader_that_goes_away(project: Path) -> None:
+    for number in range(300):
+        (project / "scenarios" / f"{number}.yaml").write_text("- a\n")
+    process = _process("scenarios", encoding="utf-8")
+    assert process.stdout is not None
+    process.stdout.close()
+    _, errors = process.communicate(timeout=60)
+    assert errors == b""
+    assert process.returncode == 1

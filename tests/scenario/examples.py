@@ -1,0 +1,352 @@
+"""Scenario files that are good, and ones with a mistake that must be told, shared by the tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MINIMAL = """\
+name: Greeting
+description: The agent greets back.
+synthetic_user:
+  persona: Someone who likes a chat
+  initial_query: Good morning!
+evaluation:
+  correctness_criteria:
+    - The agent greets the user
+"""
+
+FULL = """\
+name: Trip to the coast
+description: |
+  The agent finds out what is missing
+  and plans a trip.
+
+config:
+  judge:
+    extra_instructions: |
+      "Next week" begins on Monday.
+  synthetic_user:
+    model: openai/gpt-4o-mini
+    temperature: 0.2
+
+synthetic_user:
+  persona: |
+    A parent of two who plans in a hurry
+    and leaves things out.
+  initial_query: "Where can we go?"
+  max_turns: 8
+  clarification_behavior:
+    known_facts:
+      - "We live in Lyon"
+      - "We have one week"
+    unknown_facts:
+      - "The exact budget"
+    traits:
+      patience: low
+      verbosity: verbose
+      expertise: intermediate
+
+evaluation:
+  correctness_criteria:
+    - "The agent asks where the trip starts"
+    - "The agent names a place at the sea"
+  failure_criteria:
+    - "The agent books without asking"
+  tool_usage:
+    required_tools:
+      - search_trips
+    optional_tools: [get_weather]
+    prohibited_tools:
+      - book_trip
+    tool_call_criteria:
+      - tool: search_trips
+        assertions:
+          - "Called with 'Lyon' or its airport"
+      - tool: get_weather
+  efficiency:
+    max_tool_calls: 5
+    max_llm_tokens: 8000
+    max_conversation_turns: null
+
+tags:
+  - travel
+  - clarification
+"""
+
+JUDGE_OVERRIDE = """\
+name: Strict
+description: The judge is told to be strict.
+config:
+  judge:
+    extra_instructions: |
+      Close is not good enough.
+    model: openai/gpt-4o
+  synthetic_user: null
+synthetic_user: {persona: Precise, initial_query: "Forecast for 43.3, 5.4"}
+evaluation: {correctness_criteria: [The tool gets both numbers]}
+"""
+
+SKIPPED = MINIMAL + 'skip: "Waits for the new search"\n'
+SKIPPED_WITHOUT_EVALUATION = MINIMAL.split("evaluation:")[0] + "skip: true\n"
+
+SCRIPTED = """\
+name: Change of mind
+description: The user changes the order twice.
+synthetic_user:
+  persona: Someone who can't decide
+  initial_query: I'd like the red one.
+  max_turns: 6
+  script:
+    - No, the blue one.
+    - simulate: 2
+      instruction: Ask about the price.
+    - simulate: until_done
+  landmarks:
+    - {turn: 1, instruction: You have a voucher}
+    - turn: 4
+      instruction: Say that you are in a hurry
+evaluation:
+  correctness_criteria: [The order is for the blue one]
+  tool_usage:
+    tool_call_criteria:
+      - tool: update_order
+        assertions:
+          - The colour is the last one that was named
+          - {times: 2, before: confirm_order, after: find_order}
+          - at_least: 1
+            at_most: 3
+            every: true
+            args:
+              order_id: A-1001
+              price: 12.5
+              gift: null
+              colours: [red, blue]
+              address.city: {contains: Oslo}
+              note: {matches: "^blue", contains: u}
+metadata: {owner: shop, ticket: 17, nested: {since: 2024-01-31}}
+"""
+
+VALID = {
+    "minimal": MINIMAL,
+    "full": FULL,
+    "judge override": JUDGE_OVERRIDE,
+    "skipped": SKIPPED,
+    "skipped without evaluation": SKIPPED_WITHOUT_EVALUATION,
+    "skipped and empty user": "name: Later\nskip: true\nsynthetic_user: {}\n",
+    "scripted": SCRIPTED,
+    "not skipped": MINIMAL + "skip: false\nconfig: null\n",
+}
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A file with mistakes: `place` and `words` are of the one it is about.
+
+    `schema` says whether a JSON Schema can tell it too.
+    """
+
+    text: str
+    place: str
+    words: str
+    schema: bool = True
+
+
+def changed(old: str, new: str) -> str:
+    """The minimal scenario with one thing changed."""
+    assert old in MINIMAL
+    return MINIMAL.replace(old, new, 1)
+
+
+def _user(line: str) -> str:
+    return changed("  initial_query: Good morning!\n", f"  initial_query: Good morning!\n  {line}\n")
+
+
+def _criterion(line: str) -> str:
+    return changed("    - The agent greets the user\n", f"    {line}\n")
+
+
+def _evaluation(line: str) -> str:
+    return MINIMAL + f"  {line}\n"
+
+
+def _assertion(text: str) -> str:
+    return _evaluation(f"tool_usage: {{tool_call_criteria: [{{tool: t, assertions: [{text}]}}]}}")
+
+
+INVALID = {
+    # The seven rules of the format.
+    "no name": Wrong(changed("name: Greeting\n", ""), "1:1", "name: this key is required"),
+    "no description": Wrong(
+        changed("description: The agent greets back.\n", ""), "1:1", "description: this key is required"
+    ),
+    "no persona": Wrong(
+        changed("  persona: Someone who likes a chat\n", ""),
+        "3:1",
+        "synthetic_user.persona: this key is required",
+    ),
+    "no initial query": Wrong(
+        changed("  initial_query: Good morning!\n", ""),
+        "3:1",
+        "synthetic_user.initial_query: this key is required",
+    ),
+    "no criteria": Wrong(
+        MINIMAL.replace(
+            "  correctness_criteria:\n    - The agent greets the user\n", "  failure_criteria: []\n"
+        ),
+        "6:1",
+        "evaluation.correctness_criteria: this key is required",
+    ),
+    "blank name": Wrong(changed("Greeting", '"  "'), "1:7", "name: must not be empty"),
+    "empty description": Wrong(
+        changed("The agent greets back.", '""'), "2:14", "description: must not be empty"
+    ),
+    "blank persona": Wrong(changed("Someone who likes a chat", "' '"), "4:12", "persona: must not be empty"),
+    "no turns": Wrong(_user("max_turns: 0"), "6:14", "max_turns: must be from 1 to 100, got the number 0"),
+    "many turns": Wrong(
+        _user("max_turns: 101"), "6:14", "max_turns: must be from 1 to 100, got the number 101"
+    ),
+    "empty criteria": Wrong(
+        MINIMAL.replace(":\n    - The agent greets the user\n", ": []\n"),
+        "7:25",
+        "at least one item is needed",
+    ),
+    "patience": Wrong(
+        _user("clarification_behavior: {traits: {patience: hight}}"),
+        "6:47",
+        'traits.patience: must be one of `low`, `medium`, `high`, got the text "hight"; did you mean `high`?',
+    ),
+    "empty tool": Wrong(
+        _evaluation('tool_usage: {tool_call_criteria: [{tool: ""}]}'), "9:44", "[0].tool: must not be empty"
+    ),
+    "empty reason": Wrong(MINIMAL + 'skip: ""\n', "9:7", "skip: must be true, false or a reason"),
+    "number as skip": Wrong(MINIMAL + "skip: 3\n", "9:7", "got the number 3"),
+    # Keys.
+    "misspelt key": Wrong(
+        changed("initial_query", "inital_query"), "5:3", "unknown key; did you mean `initial_query`?"
+    ),
+    "camel case": Wrong(changed("initial_query", "initialQuery"), "5:3", "did you mean `initial_query`?"),
+    "key of another section": Wrong(
+        MINIMAL + "persona: A baker\n", "9:1", "persona: this key belongs in `synthetic_user`"
+    ),
+    "unknown key": Wrong(
+        MINIMAL + "colour: red\n", "9:1", "colour: unknown key. Valid here: name, description,"
+    ),
+    # Types, and what YAML makes of unquoted text.
+    "criteria as text": Wrong(
+        MINIMAL.replace(":\n    - The agent greets", ": The agent greets"),
+        "7:25",
+        "must be a list, got the text",
+    ),
+    "criteria as nothing": Wrong(
+        MINIMAL.replace("    - The agent greets the user\n", ""),
+        "7:24",
+        "must be a list, got nothing; give it items",
+    ),
+    "section as list": Wrong(
+        MINIMAL.split("evaluation")[0] + "evaluation:\n  - x\n", "7:3", "must be a mapping with the keys corr"
+    ),
+    "colon in criterion": Wrong(
+        _criterion("- The agent says: hello"), "8:7", "put it in quotes: 'The agent says: hello'"
+    ),
+    "colon in assertion": Wrong(
+        _assertion("Called with: the city"), "9:60", "put it in quotes: 'Called with: the city'"
+    ),
+    "yes": Wrong(
+        _criterion("- yes"), "8:7", 'got the boolean `yes`; put it in quotes if you mean the text: "yes"'
+    ),
+    "number as text": Wrong(MINIMAL + "tags: [007]\n", "9:8", "got the number 007; put it in quotes if"),
+    "empty item": Wrong(_criterion("-"), "8:6", "got nothing; give it a text, or leave the line out"),
+    "quoted number": Wrong(_user('max_turns: "5"'), "6:14", 'must be a whole number, got the text "5"'),
+    "fraction": Wrong(_user("max_turns: 2.5"), "6:14", "must be a whole number, got the number 2.5"),
+    "boolean as number": Wrong(
+        _user("max_turns: on"), "6:14", "must be a whole number, got the boolean `on`"
+    ),
+    "quoted boolean": Wrong(MINIMAL + 'skip: "false"\n', "9:7", "in quotes is a text and not a boolean"),
+    "hot": Wrong(
+        MINIMAL + "config: {judge: {temperature: 2.1}}\n", "9:31", "must be from 0 to 2, got the number 2.1"
+    ),
+    "negative limit": Wrong(
+        _evaluation("efficiency: {max_tool_calls: -1}"), "9:32", "must be at least 0, got the number -1"
+    ),
+    # Ours.
+    "landmark too late": Wrong(
+        _user("landmarks: [{turn: 11, instruction: x}]"),
+        "6:22",
+        "landmarks[0].turn: turn 11 never comes: `max_turns` is 10",
+        schema=False,
+    ),
+    "landmark on turn 0": Wrong(_user("landmarks: [{turn: 0, instruction: x}]"), "6:22", "from 1 to 100"),
+    "two landmarks": Wrong(
+        _user("landmarks: [{turn: 2, instruction: x}, {turn: 2, instruction: y}]"),
+        "6:49",
+        "turn 2 has a landmark already",
+        schema=False,
+    ),
+    "landmark on a literal turn": Wrong(
+        _user("landmarks: [{turn: 3, instruction: x}]\n  script: [{simulate: 1}, Hello]"),
+        "6:22",
+        "turn 3 is a literal message of the script",
+        schema=False,
+    ),
+    "landmark after the script": Wrong(
+        _user("landmarks: [{turn: 4, instruction: x}]\n  script: [{simulate: 1}, Hello]"),
+        "6:22",
+        "turn 4 never comes: the script ends with turn 3",
+        schema=False,
+    ),
+    "long script": Wrong(
+        _user("max_turns: 4\n  script: [a, {simulate: 2}, {simulate: until_done}]"),
+        "7:11",
+        "the script needs 5 turns",
+        schema=False,
+    ),
+    "after until_done": Wrong(
+        _user("script: [{simulate: until_done}, Bye]"), "6:36", "nothing can follow", schema=False
+    ),
+    "simulate what": Wrong(
+        _user("script: [{simulate: forever}]"),
+        "6:23",
+        "must be a number of turns (from 1 to 99) or `until_done`",
+    ),
+    "simulate nothing": Wrong(
+        _user("script: [{simulate: 0}]"), "6:23", "(from 1 to 99) or `until_done`, got"
+    ),
+    "script item": Wrong(_user("script: [[a]]"), "6:12", "script[0]: must be text or a mapping, got a list"),
+    "asserts nothing": Wrong(_assertion("{}"), "9:60", "this asserts nothing"),
+    "negative times": Wrong(_assertion("{times: -1}"), "9:68", "must be at least 0"),
+    "times and at_most": Wrong(
+        _assertion("{times: 1, at_most: 2}"), "9:68", "`times` is the exact number", schema=False
+    ),
+    "least over most": Wrong(
+        _assertion("{at_least: 3, at_most: 2}"), "9:71", "more than `at_most`", schema=False
+    ),
+    "arguments of no call": Wrong(
+        _assertion("{times: 0, args: {a: 1}}"), "9:77", "must not be called", schema=False
+    ),
+    "every of nothing": Wrong(_assertion("{times: 1, every: true}"), "9:78", "`every` goes with `args`"),
+    "bad pattern": Wrong(
+        _assertion('{args: {a: {matches: "(x"}}}'),
+        "9:81",
+        "not a regular expression at character 1",
+        schema=False,
+    ),
+    "misspelt condition": Wrong(_assertion("{args: {a: {equal: 1}}}"), "9:72", "did you mean `equals`?"),
+    "empty condition": Wrong(_assertion("{args: {a: {}}}"), "9:71", "this says nothing"),
+    "before itself": Wrong(_assertion("{before: t}"), "9:69", "`t` can't come before itself", schema=False),
+    "required and prohibited": Wrong(
+        _evaluation("tool_usage: {required_tools: [a], prohibited_tools: [b, a]}"),
+        "9:59",
+        "prohibited_tools[1]: `a` is both prohibited and required",
+        schema=False,
+    ),
+    # Not a scenario at all.
+    "a list": Wrong("- a\n- b\n", "1:1", "this isn't a scenario: it is a list"),
+    "another file": Wrong(
+        "services:\n  web: {}\nvolumes: {}\n", "1:1", "none of its keys (services, volumes)"
+    ),
+    "an empty mapping": Wrong("{}\n", "1:1", "name: this key is required"),
+    "misspelt in a skipped one": Wrong(
+        "name: x\nskip: true\nevalution: {}\n", "3:1", "did you mean `evaluation`?"
+    ),
+    "wrong type in a skipped one": Wrong("name: x\nskip: true\ntags: smoke\n", "3:7", "must be a list"),
+}
