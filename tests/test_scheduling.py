@@ -551,6 +551,8 @@ class TestPool:
     ) -> None:
         pool = Pool(loop_thread, 1)
         first, second = pool.submit("a", lambda: passing(gate)), pool.submit("b", lambda: give("b"))
+        assert _until_running(pool, 1)
+        loop_thread.run(asyncio.sleep(0))
         assert not first.wait(0.05)
         assert second.duration == 0.0
         opened = time.monotonic()
