@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_convoprobe.errors import LLMUnavailable
+from pytest_convoprobe.llm.chat_format import (
+    call_parameters,
+    chat_messages,
+    read_reply,
+    refused_parameter,
+)
+from pytest_convoprobe.llm.port import Message, ToolRequest, ToolSpec
+
+from .requests import request, settings
+
+
+def response(content: str | None = "hi", **fields: object) -> SimpleNamespace:
+    message = SimpleNamespace(content=content, tool_calls=None, reasoning_content="hmm")
+    choice = SimpleNamespace(message=message, finish_reason="stop")
+    usage = SimpleNamespace(prompt_tokens=10, completion_tokens=4)
+    return SimpleNamespace(**{"choices": [choice], "usage": usage, **fields})
+
+
+def test_nothing_is_sent_that_is_not_set() -> None:
+    assert call_parameters(request(), schema=True) == {}
+
+
+def test_what_is_set_is_sent() -> None:
+    asked = request(model=settings(temperature=0.0, max_tokens=50, reasoning="low"))
+    assert call_parameters(asked, schema=True) == {
+        "temperature": 0.0,
+        "max_tokens": 50,
+        "reasoning_effort": "low",
+    }
+
+
+def test_the_limit_of_the_call_goes_before_that_of_the_settings() -> None:
+    asked = request(model=settings(max_tokens=50), max_tokens=200)
+    assert call_parameters(asked, schema=True)["max_tokens"] == 200
+
+
+def test_extra_parameters_take_precedence() -> None:
+    asked = request(model=settings(temperature=0.0, extra_params={"temperature": 1.0, "seed": 3}))
+    assert call_parameters(asked, schema=True) == {"temperature": 1.0, "seed": 3}
+
+
+def test_tools_and_schema_take_the_form_of_the_protocol() -> None:
+    spec = ToolSpec("look_up", "finds an order", {"type": "object"})
+    sent = call_parameters(
+        request(tools=(spec,), schema={"type": "object"}, schema_name="verdict"), schema=True
+    )
+    assert sent["tools"][0]["function"] == {
+        "name": "look_up",
+        "description": "finds an order",
+        "parameters": {"type": "object"},
+    }
+    assert sent["response_format"]["json_schema"] == {
+        "name": "verdict",
+        "strict": True,
+        "schema": {"type": "object"},
+    }
+
+
+def test_in_text_mode_no_schema_is_sent() -> None:
+    assert call_parameters(request(schema={"type": "object"}), schema=False) == {}
+
+
+def test_what_was_refused_is_left_out() -> None:
+    asked = request(model=settings(temperature=0.0, max_tokens=50))
+    sent = call_parameters(asked, schema=True, refused={"temperature", "max_tokens"})
+    assert sent == {"max_completion_tokens": 50}
+
+
+@pytest.mark.parametrize(
+    ("message", "parameter"),
+    [
+        ("Unsupported value: 'temperature' does not support 0", "temperature"),
+        ("Invalid parameter: 'response_format' of type 'json_schema' is not supported", "response_format"),
+        ("json_schema is not available here", "response_format"),
+        ("'max_tokens' is not supported. Use 'max_completion_tokens' instead.", "max_tokens"),
+        ("max_tokens is too large", None),
+        ("the moon is full", None),
+    ],
+)
+def test_the_refused_parameter_is_read_from_the_message(message: str, parameter: str | None) -> None:
+    assert refused_parameter(("temperature", "response_format", "max_tokens"), message) == parameter
+
+
+@given(st.text())
+def test_what_was_not_sent_was_not_refused(message: str) -> None:
+    assert refused_parameter((), message + " temperature") is None
+
+
+def test_a_tool_conversation_takes_the_form_of_the_protocol() -> None:
+    asked = ToolRequest("c1", "look_up", "{}")
+    sent = chat_messages(
+        (Message("assistant", "", tool_requests=(asked,)), Message("tool", "found", tool_call_id="c1"))
+    )
+    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+    assert sent == [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "found", "tool_call_id": "c1"},
+    ]
+
+
+def test_thinking_is_not_the_reply() -> None:
+    assert read_reply(response(content=None), settings(), None).text == ""
+
+
+def test_no_choices_is_no_reply() -> None:
+    with pytest.raises(LLMUnavailable, match="openai/fake sent a response without a reply"):
+        read_reply(response(choices=[]), settings(), None)
+
+
+def test_a_missing_usage_is_no_tokens() -> None:
+    assert read_reply(response(usage=None), settings(), None).usage.total == 0
+
+
+@pytest.mark.parametrize(
+    ("prices", "listed", "cost"),
+    [
+        ({}, None, None),
+        ({}, 0.5, 0.5),
+        ({"input_cost_per_token": 0.01, "output_cost_per_token": 0.1}, 7.0, 0.5),
+        ({"input_cost_per_token": 0.0, "output_cost_per_token": 0.0}, None, 0.0),
+        ({"input_cost_per_token": 0.01}, None, None),
+    ],
+    ids=["unknown", "listed", "own", "free", "half"],
+)
+def test_own_prices_take_precedence_and_unknown_is_none(
+    prices: dict[str, float], listed: float | None, cost: float | None
+) -> None:
+    assert read_reply(response(), settings(**prices), listed).cost == pytest.approx(cost)

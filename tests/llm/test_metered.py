@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_convoprobe.errors import LLMUnavailable
+from pytest_convoprobe.llm.fake import FakeLLM
+from pytest_convoprobe.llm.ledger import Ledger, Spending
+from pytest_convoprobe.llm.metered import Metered
+from pytest_convoprobe.llm.port import LLMReply, Role
+from pytest_convoprobe.transcript import Usage
+
+from .requests import request
+
+REPLY = LLMReply("fine", usage=Usage(10, 5), cost=0.25, attempts=2)
+
+
+async def test_calls_are_kept_by_role() -> None:
+    ledger = Ledger()
+    llm = Metered(FakeLLM(lambda _: REPLY), ledger)
+    for role in (Role.JUDGE, Role.JUDGE, Role.TARGET):
+        await llm.complete(request(role=role))
+    assert ledger.by_role == {
+        Role.JUDGE: Spending(2, 4, 0, Usage(20, 10), 0.5),
+        Role.TARGET: Spending(1, 2, 0, Usage(10, 5), 0.25),
+    }
+
+
+async def test_a_failed_call_counts_with_its_attempts() -> None:
+    ledger = Ledger()
+    with pytest.raises(LLMUnavailable):
+        await Metered(FakeLLM([LLMUnavailable("broken", attempts=6)]), ledger).complete(request())
+    assert ledger.by_role[Role.JUDGE] == Spending(1, 6)
+
+
+async def test_it_leaves_the_inner_one_open() -> None:
+    inner = FakeLLM([])
+    await Metered(inner, Ledger()).aclose()
+    assert not inner.closed
