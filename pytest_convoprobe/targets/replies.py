@@ -8,6 +8,7 @@ content blocks (`{"type": "text", "text": …}`). Everything else is a `ValueErr
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -105,7 +106,7 @@ def plain(value: object) -> Any:
     if value is None or isinstance(value, (bool, int)):
         return value
     try:
-        return _clean(to_jsonable_python(value, fallback=str, inf_nan_mode="strings", bytes_mode="base64"))
+        return _clean(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
     except Exception:  # noqa: BLE001 - objects of the user's: any of their methods may raise anything
         return clean_text(str(value))
 
@@ -113,6 +114,8 @@ def plain(value: object) -> Any:
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return clean_text(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
     if isinstance(value, dict):
         return {clean_text(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, list) else value

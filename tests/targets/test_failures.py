@@ -30,7 +30,7 @@ class WithResponse(Exception):
 def raised(error: BaseException) -> BaseException:
     try:
         raise error
-    except BaseException as caught:
+    except Exception as caught:  # noqa: BLE001
         return caught
 
 
@@ -38,16 +38,16 @@ def raised_while_handling(error: BaseException, handled: BaseException) -> BaseE
     try:
         try:
             raise handled
-        except BaseException:
+        except Exception:  # noqa: BLE001
             raise error  # noqa: B904
-    except BaseException as caught:
+    except Exception as caught:  # noqa: BLE001
         return caught
 
 
 def raised_from(error: BaseException, cause: BaseException | None) -> BaseException:
     try:
         raise error from cause
-    except BaseException as caught:
+    except Exception as caught:  # noqa: BLE001
         return caught
 
 

@@ -78,7 +78,7 @@ def test_a_package_hidden_by_another_of_its_name_is_an_error(tmp_path: Path) -> 
         (package / "__init__.py").touch()
         (package / "agent.py").write_text(f"word = '{folder}'")
     load("one/same_package/agent.py:word", tmp_path)
-    with pytest.raises(TargetStartError, match="`same_package.agent` is already .*one"):
+    with pytest.raises(TargetStartError, match=r"`same_package.agent` is already .*one"):
         load("two/same_package/agent.py:word", tmp_path)
 
 

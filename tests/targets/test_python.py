@@ -196,7 +196,7 @@ async def test_the_object_of_a_bound_method_is_copied_too(talk: Talk) -> None:
 async def test_an_object_that_cannot_be_copied_is_an_error_that_says_what_to_do(talk: Talk) -> None:
     agent = Remembering()
     agent.lock = threading.Lock()  # type: ignore[attr-defined]
-    with pytest.raises(TargetStartError, match="can't be copied.*give a class, or a function without"):
+    with pytest.raises(TargetStartError, match=r"can't be copied.*give a class, or a function without"):
         await talk(agent)
 
 
@@ -412,7 +412,7 @@ async def test_a_lost_connection_is_not_the_agents_fault(talk: Talk, make: Any) 
 
 
 async def test_an_agent_may_say_itself_that_something_is_away(talk: Talk) -> None:
-    with pytest.raises(TargetUnavailable, match="^the stock service is down$"):
+    with pytest.raises(TargetUnavailable, match=r"^the stock service is down$"):
         await talk(raising(TargetUnavailable("the stock service is down")))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateError, nodes
+from jinja2 import StrictUndefined, TemplateError, Undefined, nodes
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -60,7 +60,13 @@ def _compile_leaf(source: str, path: str) -> Filling:
         return as_text
     inner = source.strip().removeprefix("{{").removesuffix("}}").strip("-+").strip()
     expression = _ENVIRONMENT.compile_expression(inner, undefined_to_none=False)
-    return lambda variables: expression(**variables)
+
+    def fill(variables: Mapping[str, Any]) -> Any:
+        value = expression(**variables)
+        # As text it raises: a value that is not there would otherwise travel on.
+        return str(value) if isinstance(value, Undefined) else value
+
+    return fill
 
 
 def _parsed(source: str, path: str) -> nodes.Template:
