@@ -1,0 +1,85 @@
+"""The tables of docs/reference/settings.md, made from the models.
+
+`python -m tests.settings.reference_tables` writes them into the page.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from pathlib import Path
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+
+from pytest_convoprobe.settings.dialects import known_fields
+from pytest_convoprobe.settings.models import (
+    HttpTarget,
+    ModelSettings,
+    ModelTarget,
+    PythonTarget,
+    ResultsSettings,
+    RunSettings,
+)
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
+SECTIONS: dict[str, type[BaseModel]] = {
+    "model": ModelSettings,
+    "target-model": ModelTarget,
+    "target-python": PythonTarget,
+    "target-http": HttpTarget,
+    "run": RunSettings,
+    "results": ResultsSettings,
+}
+_NAMES = {
+    str: "text",
+    SecretStr: "text",
+    int: "whole number",
+    float: "number",
+    dict: "mapping",
+    tuple: "list",
+}
+
+
+def table(model: type[BaseModel]) -> str:
+    """A row a field; a model target's rows are those that other models don't have."""
+    inherited = known_fields(ModelSettings) if model is ModelTarget else ()
+    rows = [_row(name, model.model_fields[name]) for name in known_fields(model) if name not in inherited]
+    return "\n".join(["| Key | Type | Default | Meaning |", "|---|---|---|---|", *rows])
+
+
+def with_tables(page: str) -> str:
+    """The page with each `<!-- fields: name -->` followed by its table, up to `<!-- end -->`."""
+    return re.sub(
+        r"(<!-- fields: ([\w-]+) -->\n).*?(<!-- end -->)",
+        lambda match: f"{match[1]}\n{table(SECTIONS[match[2]])}\n\n{match[3]}",
+        page,
+        flags=re.DOTALL,
+    )
+
+
+def _row(name: str, info: FieldInfo) -> str:
+    return f"| `{name}` | {_type(info.annotation)} | {_default(info)} | {info.description} |"
+
+
+def _type(annotation: object) -> str:
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_type(argument) for argument in arguments if argument is not types.NoneType)
+    if origin is typing.Annotated:
+        return _type(arguments[0])
+    if origin is typing.Literal:
+        return ", ".join(f"`{argument}`" for argument in arguments)
+    return _NAMES.get(origin or annotation, "anything")  # type: ignore[call-overload]
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return "required"
+    value = info.get_default(call_default_factory=True)
+    return "" if value in (None, {}, ()) else f"`{value}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
