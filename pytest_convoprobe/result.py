@@ -63,6 +63,7 @@ class ScenarioResult:
 
     def assert_passed(self) -> None:
         """Raise `ScenarioFailed` if the agent failed, `ScenarioErrored` if there is no verdict."""
+        __tracebackhide__ = True  # pytest shows the line that asked, not this one
         if not self.passed:
             raise (ScenarioFailed if self.outcome is Outcome.FAILED else ScenarioErrored)(self)
 

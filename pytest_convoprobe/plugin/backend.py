@@ -72,9 +72,9 @@ class Backend:
     def check_models(self, loaded: LoadedSettings, scenario: Scenario) -> None:
         """Raise `SettingsError` if the judge, which every live run calls, has no model."""
         from ..llm.port import Role
-        from ..settings.merge import require_model
+        from ..settings.required import require_model
 
-        require_model(self.scenario_settings(loaded, scenario).judge, Role.JUDGE)
+        require_model(self.scenario_settings(loaded, scenario).judge, Role.JUDGE.value)
 
     def as_loaded(self, scenario: LoadedScenario | Scenario) -> LoadedScenario:
         """A scenario made in Python, in the shape of one that was read from a file."""

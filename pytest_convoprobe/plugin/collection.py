@@ -33,8 +33,14 @@ def with_scenarios(
     A file named on the command line is ours even if no pattern says so, unless another plug-in takes it.
     """
     config = parent.config
-    root = config.rootpath
-    ours = backend_of(config).is_scenario_file(path, root, config.getini("convoprobe_files"))
+    ours = backend_of(config).is_scenario_file(path, _root(config, path), config.getini("convoprobe_files"))
     if ours or (not collectors and parent.session.isinitpath(path)):
         return [*collectors, ScenarioFile.from_parent(parent, path=path)]
     return collectors
+
+
+def _root(config: pytest.Config, path: Path) -> Path:
+    """The folder below which names of folders count: the rootdir, or else what was asked for."""
+    asked = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    roots = [config.rootpath, config.invocation_params.dir, *asked]
+    return next((root for root in roots if root in path.parents), path.parent)

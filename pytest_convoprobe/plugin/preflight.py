@@ -28,10 +28,9 @@ def check(session: pytest.Session) -> None:
 
 def _check(engine: Engine, items: list[ScenarioItem]) -> None:
     loaded = engine.settings
-    if loaded.settings.target is None and any(target_is_ours(item) for item in items):
-        with engine.configured_target() as target:
-            if target is None:
-                raise pytest.UsageError(NO_TARGET)
+    # Made and thrown away: nothing of it is loaded or connected to before it is used.
+    if any(target_is_ours(item) for item in items) and engine.make_target() is None:
+        raise pytest.UsageError(NO_TARGET)
     # A hook of the project may still name a model.
     hooks = [item.ihook.pytest_convoprobe_settings for item in items]
     if loaded.settings.run.replay in ("off", "record") and not any(hook.get_hookimpls() for hook in hooks):

@@ -97,10 +97,14 @@ class Engine:
             self._runner.preload()
         return self._runner
 
+    def make_target(self) -> Target | None:
+        """The target that the settings name, if they do. Raises `SettingsError` if it makes no sense."""
+        return self.backend.configured_target(self.settings, self._config.rootpath)
+
     @contextmanager
     def configured_target(self) -> Iterator[Target | None]:
-        """The target that the settings name, if they do; closed at the end."""
-        target = self.backend.configured_target(self.settings, self._config.rootpath)
+        """The same, closed at the end."""
+        target = self.make_target()
         try:
             yield target
         finally:

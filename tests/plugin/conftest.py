@@ -4,6 +4,13 @@ from pathlib import Path
 
 import pytest
 
+# Loaded once, here: each run in this process drops the modules that it was the first to load.
+import pytest_convoprobe.reports.failure
+import pytest_convoprobe.scenario.loading
+import pytest_convoprobe.settings.show
+import pytest_convoprobe.targets.factory  # noqa: F401
+
+from . import stand_in  # noqa: F401
 from .suite import Suite
 
 
@@ -11,4 +18,4 @@ from .suite import Suite
 def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Suite:
     """A small project with scenarios, whose conversations a stand-in holds."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    return Suite(pytester)
+    return Suite(pytester, monkeypatch)

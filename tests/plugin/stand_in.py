@@ -9,15 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import yaml
-
-from pytest_convoprobe.errors import Blame, Problem, ScenarioFileError
+from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.judging.types import CheckResult
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.ledger import Spending
@@ -30,77 +26,14 @@ from pytest_convoprobe.transcript import Termination, Transcript, Turn, Usage
 BLAMES = {Outcome.FAILED: Blame.AGENT, Outcome.ERROR: Blame.INFRASTRUCTURE}
 
 
-@dataclass(frozen=True)
-class StandInLoaded:
-    id: str
-    name: str
-    description: str
-    skip: str | None
-    tags: tuple[str, ...]
-    scenario: Any
-    file: str
-    line: int
-
-
-@dataclass(frozen=True)
-class StandInJob:
-    loaded: Any
-    scenario_id: str
-    target: Any
-    settings: Any
-    trial: int = 1
-    extra_checks: Any = None
-
-
 class StandIn(Backend):
-    def is_scenario_file(self, path: Path, root: Path, patterns: Sequence[str]) -> bool:
-        return "scenarios" in path.relative_to(root).parts
-
-    def load_scenarios(self, path: Path) -> Any:
-        return self.parse_scenarios(path.read_text(), str(path))
-
-    def parse_scenarios(self, text: str, file: str) -> Any:
-        seen: dict[str, int] = {}
-        loaded = []
-        for document in yaml.safe_load_all(text):
-            if "name" not in document:
-                raise ScenarioFileError((Problem("`name` is missing", file=file, line=1, column=1),))
-            name = document["name"]
-            seen[name] = seen.get(name, 0) + 1
-            loaded.append(
-                StandInLoaded(
-                    id=name if seen[name] == 1 else f"{name}[{seen[name]}]",
-                    name=name,
-                    description="",
-                    skip=document.get("skip"),
-                    tags=tuple(document.get("tags", ())),
-                    scenario=SimpleNamespace(metadata=document.get("metadata", {}), config=None, name=name),
-                    file=file,
-                    line=text.split(f"name: {name}")[0].count("\n") + 1,
-                )
-            )
-        return tuple(loaded)
-
-    def load_settings(self, rootdir: Path, config_file: Path | None, overrides: Mapping[str, Any]) -> Any:
-        run = SimpleNamespace(
-            concurrency=overrides.get("run.concurrency", 16), replay="off", inconclusive="error"
-        )
-        return SimpleNamespace(settings=SimpleNamespace(run=run, target=None), overrides=dict(overrides))
-
-    def scenario_settings(self, loaded: Any, scenario: Any) -> Any:
-        return SimpleNamespace(overrides=loaded.overrides)
-
-    def show_settings(self, loaded: Any) -> str:
-        return f"overrides: {loaded.overrides}"
-
-    def configured_target(self, loaded: Any, rootdir: Path) -> Any:
-        return None
+    """The real package but for the runner."""
 
     def check_models(self, loaded: Any, scenario: Any) -> None:
         return None
 
     def make_job(self, **fields: Any) -> Any:
-        return StandInJob(**fields)
+        return SimpleNamespace(**fields)
 
     def open_runner(self, loaded: Any, workers: int) -> Any:
         return StandInRunner()
@@ -110,13 +43,13 @@ class StandInRunner:
     spent = (0.25, 1200)
 
     def preload(self) -> None:
-        _log("preload")
+        log("preload")
 
     async def aclose(self) -> None:
-        _log("closed")
+        log("closed")
 
     async def run(self, job: Any) -> ScenarioResult:
-        _log(f"start {job.scenario_id} {job.trial}")
+        log(f"start {job.scenario_id} {job.trial}")
         told = job.loaded.scenario.metadata
         begun = time.perf_counter()
         context = ConversationContext(job.scenario_id, FakeLLM([]), job.scenario_id, job.trial)
@@ -125,12 +58,12 @@ class StandInRunner:
             await asyncio.sleep(told.get("sleep", 0))
             reply = await conversation.send("hello")
         except asyncio.CancelledError:
-            _log(f"cancelled {job.scenario_id}")
+            log(f"cancelled {job.scenario_id}")
             raise
         await conversation.aclose()
         transcript = Transcript((Turn(1, "hello", reply),), Termination.USER_DONE)
         extra = tuple(job.extra_checks(job.loaded.scenario, transcript)) if job.extra_checks else ()
-        _log(f"end {job.scenario_id} {job.trial}")
+        log(f"end {job.scenario_id} {job.trial}")
         return _result(job, transcript, extra, time.perf_counter() - begun)
 
 
@@ -158,6 +91,6 @@ def _result(job: Any, transcript: Transcript, extra: tuple[CheckResult, ...], se
     )
 
 
-def _log(line: str) -> None:
+def log(line: str) -> None:
     with Path("talk.log").open("a", encoding="utf-8") as file:
         file.write(line + "\n")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ import yaml
 CONFTEST = """
 import pytest
 from pytest_convoprobe.plugin.keys import BACKEND
-from tests.plugin.stand_in import StandIn
+from tests.plugin.stand_in import StandIn, log
 
 def pytest_configure(config):
     config.stash[BACKEND] = StandIn()
@@ -23,12 +25,19 @@ def convoprobe_target():
     return lambda message: "echo " + message
 """
 
-PLAIN = ("-p", "no:randomly", "-p", "no:sugar")
+
+
+REST = {
+    "description": "A talk",
+    "synthetic_user": {"persona": "Somebody", "initial_query": "Hello"},
+    "evaluation": {"correctness_criteria": ["It answers"]},
+}
 
 
 class Suite:
-    def __init__(self, pytester: pytest.Pytester) -> None:
+    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pytester = pytester
+        self._monkeypatch = monkeypatch
         self.path = pytester.path
         self.conftest("")
 
@@ -43,7 +52,7 @@ class Suite:
     def scenario(self, name: str, file: str | None = None, **keys: Any) -> None:
         """Append a scenario to a file (by default one of its own); unknown keys go to `metadata`."""
         top = {key: keys.pop(key) for key in ("skip", "tags") if key in keys}
-        document = {"name": name, **top, "metadata": keys}
+        document = {"name": name, **top, **REST, "metadata": keys}
         path = self.path / (file or f"scenarios/{name}.yaml")
         path.parent.mkdir(parents=True, exist_ok=True)
         before = path.read_text(encoding="utf-8") + "---\n" if path.exists() else ""
@@ -52,12 +61,20 @@ class Suite:
         )
 
     def run(self, *args: str) -> pytest.RunResult:
-        """Run pytest in this process."""
-        return self.pytester.runpytest_inprocess(*PLAIN, *args)
+        """Run pytest in this process, with no other plug-in than ours."""
+        with self._alone() as words:
+            return self.pytester.runpytest_inprocess(*words, *args)
 
-    def run_process(self, *args: str) -> pytest.RunResult:
-        """Run pytest in a process of its own, with every plug-in that is installed."""
-        return self.pytester.runpytest_subprocess(*args)
+    def run_process(self, *args: str, plugins: Sequence[str] = ()) -> pytest.RunResult:
+        """Run pytest in a process of its own, with those plug-ins beside ours."""
+        with self._alone(plugins) as words:
+            return self.pytester.runpytest_subprocess(*words, *args)
+
+    @contextmanager
+    def _alone(self, plugins: Sequence[str] = ()) -> Iterator[list[str]]:
+        with self._monkeypatch.context() as patch:
+            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            yield [word for name in ("convoprobe", *plugins) for word in ("-p", name)]
 
     @property
     def log(self) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .suite import Suite
 
 
@@ -46,14 +48,14 @@ def test_an_inconclusive_scenario_may_be_skipped_at_its_own_place(suite: Suite) 
     suite.scenario("unclear", file="scenarios/a.yaml", outcome="skipped", reason="cannot tell")
     result = suite.run("-rs")
     result.assert_outcomes(passed=1, skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED [[]1[]] scenarios/a.yaml:4: cannot tell"])
+    result.stdout.fnmatch_lines(["SKIPPED [[]1[]] scenarios/a.yaml:11: cannot tell"])
 
 
 def test_tb_line_names_the_scenarios_line_and_the_reason(suite: Suite) -> None:
     suite.scenario("first", file="scenarios/a.yaml")
     suite.scenario("bad", file="scenarios/a.yaml", outcome="failed", reason="it was rude")
     result = suite.run("--tb=line")
-    result.stdout.fnmatch_lines(["*scenarios/a.yaml:4: agent: it was rude"])
+    result.stdout.fnmatch_lines(["*scenarios/a.yaml:11: agent: it was rude"])
 
 
 def test_tb_no_shows_the_short_summary_only(suite: Suite) -> None:
@@ -123,10 +125,12 @@ def test_setup_show_shows_the_fixtures(suite: Suite) -> None:
     result.stdout.fnmatch_lines(["*SETUP    S convoprobe_target*"])
 
 
-def test_pdb_stops_in_the_scenarios_function(suite: Suite) -> None:
+def test_pdb_stops_in_the_scenarios_function(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     suite.scenario("bad", outcome="failed", reason="it was rude")
-    child = suite.pytester.spawn_pytest("-p no:randomly -p no:sugar --pdb")
-    child.expect("Pdb")
-    child.sendline("q")
-    child.expect("1 failed")
-    child.wait()
+    suite.conftest("""
+        import io, sys
+        sys.stdin = io.StringIO("p 'name=' + _convoprobe_result.name\\nc\\n")
+        """)
+    result = suite.run("--pdb", "-s")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*'name=bad'*"])

@@ -1,0 +1,119 @@
+"""The command line, the ini file, and the settings behind them."""
+
+from __future__ import annotations
+
+import pytest
+
+from .suite import Suite
+
+SEEN = """
+    def pytest_convoprobe_settings(item, scenario, settings):
+        print("judge:", settings.judge.model, "user:", settings.synthetic_user.model)
+        print("run:", settings.run)
+    """
+
+
+def test_help_has_a_group_of_its_own(suite: Suite) -> None:
+    result = suite.run("--help")
+    result.stdout.fnmatch_lines(
+        ["simulated conversations (convoprobe):", "*--convoprobe-config*", "*--convoprobe-replay*"]
+    )
+    result.stdout.fnmatch_lines(["*convoprobe_files (args):*"])
+
+
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        ("--convoprobe-model=openai/a", "judge: openai/a user: openai/a"),
+        ("--convoprobe-judge-model=openai/b", "judge: openai/b user: *"),
+        ("--convoprobe-user-model=openai/c", "judge: * user: openai/c"),
+        ("--convoprobe-max-cost=1.5", "run: *max_cost=1.5 *"),
+        ("--convoprobe-max-tokens=1000", "run: *max_tokens=1000 *"),
+        ("--convoprobe-turn-timeout=3", "run: *turn_timeout=3.0 *"),
+        ("--convoprobe-scenario-timeout=4", "run: *scenario_timeout=4.0 *"),
+        ("--convoprobe-inconclusive=skip", "run: *inconclusive='skip' *"),
+        ("--convoprobe-replay=auto", "run: *replay='auto' *"),
+    ],
+)
+def test_an_option_reaches_the_scenarios_settings(suite: Suite, option: str, shown: str) -> None:
+    suite.conftest(SEEN)
+    suite.scenario("one")
+    suite.run("-s", option).stdout.fnmatch_lines([f"*{shown}*"])
+
+
+def test_the_more_special_model_option_wins(suite: Suite) -> None:
+    suite.conftest(SEEN)
+    suite.scenario("one")
+    result = suite.run("-s", "--convoprobe-judge-model=openai/b", "--convoprobe-model=openai/a")
+    result.stdout.fnmatch_lines(["*judge: openai/b user: openai/a"])
+
+
+def test_the_ini_file_comes_after_the_command_line(suite: Suite) -> None:
+    suite.write("pytest.ini", "[pytest]\nconvoprobe_max_tokens = 7\nconvoprobe_inconclusive = fail\n")
+    suite.conftest(SEEN)
+    suite.scenario("one")
+    result = suite.run("-s", "--convoprobe-max-tokens=9", "--strict-config")
+    result.stdout.fnmatch_lines(["*max_tokens=9 inconclusive='fail'*"])
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("convoprobe_concurrency = many", "*convoprobe_concurrency in pytest's ini file: *many*"),
+        ("convoprobe_replay = perhaps", "*'perhaps' is none of off, auto, only, record*"),
+    ],
+)
+def test_nonsense_in_the_ini_file_is_a_usage_error(suite: Suite, line: str, words: str) -> None:
+    suite.write("pytest.ini", f"[pytest]\n{line}\n")
+    suite.scenario("one")
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([words])
+
+
+@pytest.mark.parametrize("option", ["--convoprobe-concurrency=0", "--convoprobe-max-cost=-1", "--convoprobe-trials=x"])
+def test_nonsense_on_the_command_line_is_a_usage_error(suite: Suite, option: str) -> None:
+    result = suite.run(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{option.split('=')[0]}*"])
+
+
+def test_broken_settings_are_one_usage_error_before_any_work(suite: Suite) -> None:
+    suite.write("convoprobe.yaml", "jugde:\n  model: x\n")
+    suite.scenario("one")
+    suite.scenario("two")
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *convoprobe.yaml:1:1:*judge*"])
+    assert suite.log == []
+
+
+def test_broken_settings_do_not_hurt_where_no_scenario_is_to_run(suite: Suite) -> None:
+    suite.write("convoprobe.yaml", "jugde:\n  model: x\n")
+    suite.scenario("later", skip="not yet")
+    suite.write("test_plain.py", "def test_plain(): pass")
+    suite.run().assert_outcomes(passed=1, skipped=1)
+
+
+def test_the_settings_file_may_be_named(suite: Suite) -> None:
+    suite.write("other.yaml", "judge:\n  model: openai/special\n")
+    suite.conftest(SEEN)
+    suite.scenario("one")
+    suite.run("-s", "--convoprobe-config=other.yaml").stdout.fnmatch_lines(["*judge: openai/special*"])
+
+
+def test_show_config_prints_and_runs_nothing(suite: Suite) -> None:
+    suite.write("convoprobe.yaml", "llm:\n  model: openai/a\n  api_key: very-secret-key-1234\n")
+    suite.scenario("one")
+    result = suite.run("--convoprobe-show-config", "--convoprobe-concurrency=3")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*openai/a*"])
+    result.stdout.no_fnmatch_line("*very-secret*")
+    assert suite.log == []
+
+
+def test_show_config_of_broken_settings_is_a_usage_error(suite: Suite) -> None:
+    suite.write("convoprobe.yaml", "jugde: {}\n")
+    result = suite.run("--convoprobe-show-config")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*convoprobe.yaml:1:1*"])
