@@ -20,6 +20,8 @@ from .rules import skip_complaint
 
 DEFAULT_SKIP_REASON = "the scenario file says `skip: true`"
 MAX_ID_LENGTH = 200
+MAX_PROBLEMS = 100
+LOOKED_AT = 30
 _UNFINISHED = frozenset(("missing", "too_short", "string_too_short"))
 
 
@@ -59,6 +61,8 @@ def _load(parsed: Parsed, file: str) -> tuple[LoadedScenario, ...]:
     problems = list(parsed.problems)
     found: list[LoadedScenario] = []
     for document in parsed.documents:
+        if len(problems) > MAX_PROBLEMS:
+            break
         try:
             found.append(_scenario(document, file))
         except ScenarioFileError as error:
@@ -66,8 +70,16 @@ def _load(parsed: Parsed, file: str) -> tuple[LoadedScenario, ...]:
     if not parsed.documents and not problems:
         problems.append(Problem("the file is empty; a scenario is expected", file, 1, 1))
     if problems:
-        raise ScenarioFileError(tuple(sorted(problems, key=lambda problem: (problem.line, problem.column))))
+        raise ScenarioFileError(_in_order(problems, file))
     return _with_distinct_ids(found)
+
+
+def _in_order(problems: list[Problem], file: str) -> tuple[Problem, ...]:
+    ordered = sorted(problems, key=lambda problem: (problem.line, problem.column))
+    if len(ordered) <= MAX_PROBLEMS:
+        return tuple(ordered)
+    more = Problem(f"there are more problems than the {MAX_PROBLEMS} above; put these right first", file)
+    return (*ordered[:MAX_PROBLEMS], more)
 
 
 def _scenario(document: Document, file: str) -> LoadedScenario:
@@ -103,7 +115,7 @@ def _loaded(scenario: Scenario | None, data: Mapping[str, Any], file: str, line:
 def _expect_scenario(document: Document) -> None:
     """A document of another kind gets one clear problem instead of one a key."""
     known, value = tuple(Scenario.model_fields), document.value
-    if isinstance(value, dict) and (not value or any(nearest(key, known) for key in value)):
+    if isinstance(value, dict) and (not value or any(nearest(key, known) for key in list(value)[:LOOKED_AT])):
         return
     if isinstance(value, dict):
         keys = ", ".join(list(value)[:5])

@@ -41,13 +41,16 @@ def explain(
     model: type[BaseModel],
     forgive: Callable[[ErrorDetails], bool] = lambda _: False,
 ) -> list[Problem]:
-    """Every problem of a document that `model` refused, but what is forgiven, in the file's order."""
+    """Every problem of a document that `model` refused, but what is forgiven, in the file's order.
+
+    Of more than `MAX_PROBLEMS` there is one more than that, so that it can be told.
+    """
     details = [
         detail for detail in error.errors(include_url=False) if not forgive(detail) and not _echo(detail)
-    ]
+    ][: MAX_PROBLEMS + 1]
     meant = {loc for detail in details for loc in _meant(detail, model)}
     problems: list[Problem] = []
-    for detail in details[:MAX_PROBLEMS]:
+    for detail in details:
         # A key that is missing because it is misspelt is told once.
         if detail["type"] != "missing" or key_path(detail["loc"]) not in meant:
             problems += _problems(detail, document, model)

@@ -21,6 +21,9 @@ from .values import ExpansionError, Values
 MAX_PROBLEMS = 100
 """More than these would not be read by anyone."""
 
+MAX_DOCUMENTS = 1_000
+"""The most documents of a file that are looked at."""
+
 MAX_PARTS = 2_000
 """How many parts of a broken file are tried one by one."""
 
@@ -60,7 +63,8 @@ def parse(data: bytes | str, file: str = "<text>") -> Parsed:
     if text is None:
         return Parsed((), tuple(problems))
     documents: list[Document] = []
-    for root, offset in _roots(text, problems):
+    roots = _roots(text, problems)
+    for root, offset in roots[:MAX_DOCUMENTS]:
         values = Values()
         try:
             document = Document(values.build(root), root, text, offset)
@@ -69,8 +73,12 @@ def parse(data: bytes | str, file: str = "<text>") -> Parsed:
             document = Document(None, root, text, offset)
             values.problems.append((error.node, error.loc, error.message))
         problems += [document.problem_at(node, message, loc) for node, loc, message in values.problems]
+    if len(roots) > MAX_DOCUMENTS:
+        root, offset = roots[MAX_DOCUMENTS]
+        message = f"more than {MAX_DOCUMENTS:,} documents; split the file"
+        problems.append(Document(None, root, text, offset).problem((), message))
     problems.sort(key=lambda problem: (problem.line, problem.column))
-    return Parsed(tuple(documents), tuple(problems[:MAX_PROBLEMS]))
+    return Parsed(tuple(documents), tuple(problems))
 
 
 def _roots(text: Text, problems: list[Problem]) -> list[tuple[Node, int]]:
@@ -100,7 +108,7 @@ def _compose(content: str) -> list[Node]:
     loader = _Loader(content)
     roots: list[Node] = []
     try:
-        while loader.check_node():
+        while len(roots) <= MAX_DOCUMENTS and loader.check_node():
             root = loader.get_node()
             if not _is_empty(root):
                 roots.append(root)

@@ -140,6 +140,12 @@ def test_a_misspelt_key_is_not_told_as_missing_too() -> None:
     assert len(problems_of(changed("initial_query", "inital_query"))) == 1
 
 
+def test_more_problems_than_anyone_reads_are_cut() -> None:
+    told = problems_of(MINIMAL + "".join(f"zz{number}: 1\n" for number in range(500)))
+    assert len(told) == 101
+    assert told[-1] == "f.yaml: there are more problems than the 100 above; put these right first"
+
+
 def test_a_good_document_beside_broken_ones_hides_nothing() -> None:
     broken = changed("Greeting", "a: b")
     misspelt = changed("persona", "persone")

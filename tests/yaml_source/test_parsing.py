@@ -139,6 +139,14 @@ def test_too_many_problems_are_cut() -> None:
     assert len(parse("---\na: [\n" * 5000).problems) == MAX_PROBLEMS
 
 
+def test_too_many_documents_are_cut() -> None:
+    parsed = parse("---\na: 1\n" * 1002, "f.yaml")
+    assert len(parsed.documents) == 1000
+    assert [str(problem).splitlines()[0] for problem in parsed.problems] == [
+        "f.yaml:2002:1: more than 1,000 documents; split the file"
+    ]
+
+
 def test_a_large_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "large.yaml"
     file.write_bytes(b"- some text\n" * 850_000)
