@@ -10,21 +10,25 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from pytest_convoprobe.errors import LLMError, LLMUnavailable, TargetUnavailable
 from pytest_convoprobe.llm.fake import FakeLLM
-from pytest_convoprobe.llm.port import LLMRequest
+from pytest_convoprobe.llm.litellm_adapter import LiteLLM
+from pytest_convoprobe.llm.port import LLM, LLMRequest
 from pytest_convoprobe.settings.models import HttpTarget, ModelTarget
 from pytest_convoprobe.targets.factory import as_target, build_target
 from pytest_convoprobe.targets.fake import FakeTarget
 from pytest_convoprobe.targets.port import ConversationContext, Target
 from pytest_convoprobe.transcript import Reply
 from tests.support.agent_server import AgentServer, Answer, Request
+from tests.support.chat_server import ChatServer, Completion, Fault
 
 AWAY = (TargetUnavailable, LLMError)
 
@@ -74,6 +78,14 @@ def by_messages(request: LLMRequest) -> str | Exception:
         return LLMUnavailable(str(error))
 
 
+def by_body(body: dict[str, Any]) -> Completion | Fault:
+    messages = [message["content"] for message in body["messages"] if message["role"] == "user"]
+    try:
+        return Completion(answer(messages[-1], len(messages)))
+    except ConnectionError:
+        return Fault("503", status=503, body="try later")
+
+
 class Service:
     """Counts the turns of each conversation by the cookie that it sets at the first one."""
 
@@ -90,12 +102,6 @@ class Service:
             return Answer("try later", status=503, content_type="text/plain")
         headers = () if "cookie" in request.headers else (("set-cookie", cookie),)
         return Answer(json.dumps({"text": text}), headers=headers)
-
-
-@contextmanager
-def _http() -> Iterator[Target]:
-    with AgentServer(Service()) as server:
-        yield build_target(HttpTarget(url=f"{server.url}/chat"), rootdir=Path.cwd())
 
 
 MAKERS: dict[str, Callable[[], Target]] = {
@@ -118,30 +124,53 @@ def _fake_answer(message: str, turn: int) -> str | Exception:
         return TargetUnavailable(str(error))
 
 
-@asynccontextmanager
-async def _target(kind: str) -> AsyncIterator[Target]:
-    if kind == "http":
-        with _http() as target:
-            yield target
-            await target.aclose()
+@dataclass(frozen=True)
+class Kind:
+    """A target, and the way to models that its conversations get."""
+
+    target: Target
+    llm: LLM
+
+
+@contextmanager
+def _kind(name: str) -> Iterator[Kind]:
+    if name == "http":
+        with AgentServer(Service()) as server:
+            yield Kind(build_target(HttpTarget(url=f"{server.url}/chat"), rootdir=Path.cwd()), FakeLLM([]))
+    elif name == "model over HTTP":
+        with ChatServer(by_body) as provider:
+            settings = ModelTarget(
+                model="openai/fake", api_base=provider.base_url, api_key=SecretStr("unused"), max_attempts=1
+            )
+            yield Kind(build_target(settings, rootdir=Path.cwd()), LiteLLM())
     else:
-        target = MAKERS[kind]()
-        yield target
-        await target.aclose()
+        yield Kind(MAKERS[name](), FakeLLM(by_messages))
 
 
-@pytest.fixture(params=[*MAKERS, "http"])
-async def target(request: pytest.FixtureRequest) -> AsyncIterator[Target]:
-    async with _target(request.param) as made:
-        yield made
+@pytest.fixture(params=[*MAKERS, "http", "model over HTTP"])
+async def kind(request: pytest.FixtureRequest) -> AsyncIterator[Kind]:
+    with _kind(request.param) as kind:
+        yield kind
+        await kind.target.aclose()
+        await kind.llm.aclose()
 
 
 @pytest.fixture
-def talk(target: Target, context: Callable[..., ConversationContext]) -> Callable[..., Any]:
+def target(kind: Kind) -> Target:
+    return kind.target
+
+
+@pytest.fixture
+def start(kind: Kind, context: Callable[..., ConversationContext]) -> Callable[[], Any]:
+    return lambda: kind.target.start(context(kind.llm))
+
+
+@pytest.fixture
+def talk(start: Callable[[], Any]) -> Callable[..., Any]:
     """Starts a conversation, says these messages and gives the texts of the replies."""
 
     async def talk(*messages: str) -> list[str]:
-        conversation = await target.start(context(FakeLLM(by_messages)))
+        conversation = await start()
         try:
             return [(await conversation.send(message)).text for message in messages]
         finally:
@@ -168,11 +197,8 @@ async def test_conversations_at_the_same_time_stay_apart(talk: Callable[..., Any
     assert talks == [[f"1:a{number}", f"2:b{number}"] for number in range(20)]
 
 
-async def test_turns_of_two_conversations_may_alternate(
-    target: Target, context: Callable[..., ConversationContext]
-) -> None:
-    llm = FakeLLM(by_messages)
-    first, second = await target.start(context(llm)), await target.start(context(llm))
+async def test_turns_of_two_conversations_may_alternate(start: Callable[[], Any]) -> None:
+    first, second = await start(), await start()
     said = [(await conversation.send("x")).text for conversation in (first, second, first, second)]
     await first.aclose()
     await second.aclose()
@@ -205,8 +231,8 @@ async def test_long_messages_pass_unchanged(talk: Callable[..., Any]) -> None:
     assert await talk(text) == [f"1:{text}"]
 
 
-async def test_closing_twice_is_fine(target: Target, context: Callable[..., ConversationContext]) -> None:
-    conversation = await target.start(context(FakeLLM(by_messages)))
+async def test_closing_twice_is_fine(target: Target, start: Callable[[], Any]) -> None:
+    conversation = await start()
     await conversation.send("hello")
     await conversation.aclose()
     await conversation.aclose()
@@ -214,8 +240,6 @@ async def test_closing_twice_is_fine(target: Target, context: Callable[..., Conv
     await target.aclose()
 
 
-async def test_a_conversation_may_be_closed_without_a_message(
-    target: Target, context: Callable[..., ConversationContext]
-) -> None:
-    conversation = await target.start(context(FakeLLM(by_messages)))
+async def test_a_conversation_may_be_closed_without_a_message(start: Callable[[], Any]) -> None:
+    conversation = await start()
     await conversation.aclose()
