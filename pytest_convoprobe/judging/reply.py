@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
 from .types import Criterion, CriterionKind
 
@@ -48,22 +48,29 @@ class Answers(BaseModel):
 
 
 def answers_to(criteria: Sequence[Criterion]) -> type[Answers]:
-    """A reply that is valid only if it answers each of these criteria once, in the words of its kind."""
-    listed = Field(json_schema_extra={"enum": [criterion.id for criterion in criteria]})
-    answer = create_model(
-        "Answer",
-        __base__=Answer,
-        id=(Annotated[str, BeforeValidator(_as_id), listed], ...),
-        verdict=(Annotated[Word, BeforeValidator(_as_word), _listed_words(criteria)], ...),
-    )
+    """A reply that is valid only if it answers each of these criteria once, in the words of its kind.
+
+    Its schema says the same as far as a schema can, for models that are held to one.
+    """
     check: Callable[[tuple[Answer, ...]], tuple[Answer, ...]] = partial(_checked, criteria)
-    answers = Annotated[tuple[answer, ...], AfterValidator(check)]
+    schema = WithJsonSchema({"type": "array", "items": _item_schema(criteria)})
+    answers = Annotated[tuple[Answer, ...], AfterValidator(check), schema]
     return create_model("Answers", __base__=Answers, answers=(answers, ...))
 
 
-def _listed_words(criteria: Sequence[Criterion]) -> object:
-    allowed = {word for criterion in criteria for word in WORDS[criterion.kind]}
-    return Field(json_schema_extra={"enum": [word for word in get_args(Word) if word in allowed]})
+def _item_schema(criteria: Sequence[Criterion]) -> dict[str, Any]:
+    """An answer, with the ids of a kind bound to the words of that kind."""
+    ids: dict[tuple[str, ...], list[str]] = {}
+    for criterion in criteria:
+        ids.setdefault(tuple(WORDS[criterion.kind]), []).append(criterion.id)
+    variants = [_answer_schema(group, list(words)) for words, group in ids.items()]
+    return variants[0] if len(variants) == 1 else {"anyOf": variants}
+
+
+def _answer_schema(ids: list[str], words: list[str]) -> dict[str, Any]:
+    schema = Answer.model_json_schema()
+    bound = {"id": {"type": "string", "enum": ids}, "verdict": {"type": "string", "enum": words}}
+    return {"type": "object", "properties": {**schema["properties"], **bound}, "required": schema["required"]}
 
 
 def _checked(criteria: Sequence[Criterion], answers: tuple[Answer, ...]) -> tuple[Answer, ...]:

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from pytest_convoprobe.judging.reply import Answers, answers_to
 from pytest_convoprobe.judging.types import Criterion, CriterionKind
+from pytest_convoprobe.llm.schema import strict_schema
 
 CRITERIA = (
     Criterion("c1", CriterionKind.CORRECTNESS, "Asks"),
@@ -74,15 +75,23 @@ def test_what_is_wrong_with_a_reply_is_said(answers: list[dict[str, Any]], probl
     assert problem in str(caught.value)
 
 
-def test_the_schema_names_the_ids_and_the_words() -> None:
-    schema = answers_to(CRITERIA).model_json_schema()
-    fields = schema["$defs"]["Answer"]["properties"]
-    assert list(fields) == ["id", "finding", "quote", "turn", "absence", "verdict"]
-    assert fields["id"]["enum"] == ["c1", "f1", "t1"]
-    assert fields["verdict"]["enum"] == ["met", "not_met", "triggered", "not_triggered", "cannot_tell"]
-    assert "passed" not in str(schema)
+def variants(*criteria: Criterion) -> list[dict[str, Any]]:
+    schema = strict_schema(answers_to(criteria))
+    items = schema["properties"]["answers"]["items"]
+    return items.get("anyOf", [items])
 
 
-def test_the_schema_has_only_the_words_of_the_kinds_asked() -> None:
-    fields = answers_to(CRITERIA[1:2]).model_json_schema()["$defs"]["Answer"]["properties"]
-    assert fields["verdict"]["enum"] == ["triggered", "not_triggered", "cannot_tell"]
+def test_the_schema_binds_the_ids_of_a_kind_to_its_words() -> None:
+    must, must_not = (variant["properties"] for variant in variants(*CRITERIA))
+    assert must["id"]["enum"] == ["c1", "t1"]
+    assert must["verdict"]["enum"] == ["met", "not_met", "cannot_tell"]
+    assert must_not["id"]["enum"] == ["f1"]
+    assert must_not["verdict"]["enum"] == ["triggered", "not_triggered", "cannot_tell"]
+
+
+def test_the_schema_asks_for_the_finding_before_the_verdict() -> None:
+    (only,) = variants(CRITERIA[0])
+    assert list(only["properties"]) == ["id", "finding", "quote", "turn", "absence", "verdict"]
+    assert only["required"] == list(only["properties"])
+    assert only["additionalProperties"] is False
+    assert "passed" not in str(only)
