@@ -88,6 +88,7 @@ END_SIGN = re.compile(
     r"|(?:\A|(?<=[.!?…])\s*|\n\s*)(?:DONE|GAVE[_ ]UP|gave_up|TERMINATE|END_OF_CONVERSATION)\s*\Z"
     r"|(?:(?<=[.!?…])\s*|\n\s*)STOP\s*\Z"
     r"|[\[(]status: ?(?:continue|done|gave_up)[\])]\s*\Z"
+    r"|\A\s*status\W{1,3}(?:continue|done|gave_up)\W*\Z"
 )
 """A sign for the end of the talk that stands in the text, alone or glued to the last sentence."""
 

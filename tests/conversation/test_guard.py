@@ -82,6 +82,8 @@ SIGNS = (
     "Thanks <done/>",
     "I'm leaving. gave_up",
     "Never mind. (status: gave_up)",
+    'status "done"',
+    "status: done",
 )
 FAULTY = ASSISTANT_TALK + OUT_OF_ROLE + THOUGHTS + LABELS + PROTOCOL + SIGNS
 

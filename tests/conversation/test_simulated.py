@@ -153,8 +153,8 @@ async def test_the_prompt_holds_persona_and_facts() -> None:
     await simulated(llm).next_message(TURNS)
     prompt = system_prompt(llm)
     assert "A busy traveller\nYou were late yesterday, too" in prompt
-    assert "only when the assistant asks for it:\n- I am in Oslo" in prompt
-    assert "say that you don't know:\n- The postal code" in prompt
+    assert "only when the assistant asks for exactly that:\n- I am in Oslo" in prompt
+    assert "your message is that you don't know:\n- The postal code" in prompt
 
 
 async def test_the_prompt_tells_patience_as_a_number() -> None:
@@ -166,7 +166,9 @@ async def test_the_prompt_tells_patience_as_a_number() -> None:
 async def test_the_prompt_describes_the_shape_of_the_answer() -> None:
     llm = FakeLLM([says("Oslo")])
     await simulated(llm).next_message(TURNS)
-    assert '{"message": "what you say to the assistant", "status": "continue"}' in system_prompt(llm)
+    assert '{"message": "the words that you say to the assistant", "status": "continue"}' in system_prompt(
+        llm
+    )
 
 
 async def test_instructions_of_this_turn_and_extra_instructions_are_in_the_prompt() -> None:
