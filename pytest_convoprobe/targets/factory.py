@@ -39,7 +39,7 @@ def as_target(value: object, *, rootdir: Path | None = None) -> Target:
         return build_target(value, rootdir=root)
     if isinstance(value, str):
         return PythonAgent(parse_reference(value), rootdir=root, name=value)
-    if not isinstance(value, type) and is_target(value):
+    if is_target(value):
         return as_port(value)
     if value is None:
         raise TargetStartError(

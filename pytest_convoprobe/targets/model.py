@@ -20,19 +20,25 @@ from .tools import Toolbox
 class ModelAgent:
     """Talks with a model, through the `llm` of each conversation.
 
-    `tools` are functions beside those that the settings name. Raises `SettingsError` without a model
+    `tools` are functions beside those that the settings name by reference (relative files start from
+    `rootdir`, by default the working directory). Raises `SettingsError` without a model
     or for a tool that is no reference; the tools are imported when the first conversation starts.
     """
 
     def __init__(
-        self, settings: ModelTarget, *, rootdir: Path, tools: Iterable[Callable[..., Any]] = ()
+        self,
+        settings: ModelTarget,
+        *,
+        rootdir: Path | None = None,
+        tools: Iterable[Callable[..., Any]] = (),
     ) -> None:
         if not settings.model:
             raise SettingsError.of("no model is set: write `model: openai/gpt-4o-mini`", path="target.model")
         self.name = settings.model
         self._settings = settings
         sources = [*(_reference(text, index) for index, text in enumerate(settings.tools)), *tools]
-        self._toolbox = Once(lambda: Toolbox(_function(source, rootdir) for source in sources))
+        root = rootdir or Path.cwd()
+        self._toolbox = Once(lambda: Toolbox(_function(source, root) for source in sources))
 
     async def start(self, context: ConversationContext) -> _Conversation:
         return _Conversation(self._settings, await self._toolbox.get(), context)

@@ -29,7 +29,7 @@ from .calling import (
 from .failures import failure, start_failure
 from .loading import Once, Reference, load_object
 from .port import ConversationContext, Target, TargetConversation
-from .replies import as_reply
+from .replies import as_reply, described
 from .traces import describe
 
 _LOG = logging.getLogger(__name__)
@@ -73,8 +73,11 @@ class PythonAgent:
 
 def is_target(value: object) -> bool:
     """Whether it has what the port `Target` asks for."""
-    has_methods = all(callable(getattr(value, name, None)) for name in ("start", "aclose"))
-    return has_methods and hasattr(value, "name") and is_async(getattr(value, "start", None))
+    return not isinstance(value, type) and hasattr(value, "name") and _has_methods_of_target(value)
+
+
+def _has_methods_of_target(value: object) -> bool:
+    return is_async(getattr(value, "start", None)) and callable(getattr(value, "aclose", None))
 
 
 def as_port(value: object) -> Target:
@@ -86,7 +89,7 @@ def as_port(value: object) -> Target:
 def _load(source: object, rootdir: Path, name: str) -> object:
     """The object, looked at: what can't take messages is told before the first conversation."""
     agent = load_object(source, rootdir) if isinstance(source, Reference) else source
-    if isinstance(agent, type) and is_target(agent):
+    if isinstance(agent, type) and _has_methods_of_target(agent):
         agent = _make(agent, name)
     if not is_target(agent):
         try:
@@ -122,7 +125,7 @@ def _is_function(agent: object) -> bool:
 def _calling_of(agent: object) -> Calling:
     function = None if isinstance(agent, type) else answering(agent)
     if function is None:
-        kind = "a class" if isinstance(agent, type) else f"a {type(agent).__qualname__}"
+        kind = "a class" if isinstance(agent, type) else described(agent)
         raise ValueError(f"{kind} takes no messages: it can't be called and has none of {_METHODS}")
     return calling(function)
 

@@ -31,7 +31,7 @@ def as_reply(value: object) -> Reply:
         raise ValueError(f"it returned None: {_WANTED} (an empty text is fine)")
     text = _text_in(value)
     if text is None:
-        raise ValueError(f"it returned {_described(value)}: {_WANTED}")
+        raise ValueError(f"it returned {described(value)}: {_WANTED}")
     return Reply(clean_text(text), _tool_calls(_get(value, "tool_calls")), as_usage(_get(value, "usage")))
 
 
@@ -60,7 +60,7 @@ def as_tool_call(value: object) -> ToolCall:
     inner = _get(value, "function") or value
     name = _first(inner, "name", "tool", "tool_name", "function_name")
     if not isinstance(name, str) or not name:
-        raise ValueError(f"a tool call has no name: {_described(value)}")
+        raise ValueError(f"a tool call has no name: {described(value)}")
     return ToolCall(
         name=name,
         arguments=as_arguments(_first(inner, "arguments", "args", "input", "parameters")),
@@ -134,13 +134,13 @@ def _tool_calls(value: object) -> tuple[ToolCall, ...] | None:
     if value is None:
         return None
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
-        raise ValueError(f"`tool_calls` has to be a list, not {_described(value)}")
+        raise ValueError(f"`tool_calls` has to be a list, not {described(value)}")
     return tuple(as_tool_call(item) for item in value)
 
 
 def _from_tuple(value: Sequence[object]) -> ToolCall:
     if not 1 <= len(value) <= 3 or not isinstance(value[0], str):
-        raise ValueError(f"a tool call as a tuple is (name, arguments, result), not {_described(value)}")
+        raise ValueError(f"a tool call as a tuple is (name, arguments, result), not {described(value)}")
     name, arguments, result = (*value, None, None)[:3]
     return ToolCall(str(name), as_arguments(arguments), plain(result))
 
@@ -170,9 +170,10 @@ def _first(value: object, *keys: str) -> Any:
     return next((found for key in keys if (found := _get(value, key)) is not None), None)
 
 
-def _described(value: object) -> str:
+def described(value: object) -> str:
+    """What it is, for a message: `an int`, `a mapping with the keys 'answer'`."""
     if isinstance(value, Mapping):
         return f"a mapping with the keys {', '.join(map(repr, list(value)[:8])) or '(none)'}"
     kind = type(value)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"

@@ -16,11 +16,13 @@ from pytest_convoprobe.errors import (
     TargetStartError,
 )
 from pytest_convoprobe.llm.fake import FakeLLM
+from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import CallContext, LLMReply, Message, Role, ToolRequest
 from pytest_convoprobe.settings.models import ModelTarget
 from pytest_convoprobe.targets.model import ModelAgent
 from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.transcript import Reply, Usage
+from tests.support.chat_server import ChatServer, Completion
 
 Start = Callable[..., Any]
 
@@ -179,6 +181,23 @@ async def test_tools_are_found_by_reference(
     target = ModelAgent(ModelTarget(model="fake/model", tools=("shop.py:price",)), rootdir=tmp_path)
     reply = await (await target.start(context(llm))).send("how much?")
     assert [(call.name, call.result) for call in reply.tool_calls or ()] == [("price", 7)]
+
+
+async def test_tools_work_with_a_real_client(context: Callable[..., ConversationContext]) -> None:
+    answers = [Completion(None, (("add", {"a": 1, "b": 2}), ("add", "no json"))), Completion("It is 3.")]
+    with ChatServer(answers) as provider:
+        settings = ModelTarget(model="openai/fake", api_base=provider.base_url, api_key=SecretStr("unused"))
+        llm = LiteLLM()
+        talk = await ModelAgent(settings, tools=[add]).start(context(llm))
+        reply = await talk.send("1 + 2?")
+        await llm.aclose()
+    assert (reply.text, reply.usage) == ("It is 3.", Usage(20, 10))
+    assert [call.result for call in reply.tool_calls or ()] == [3, None]
+    told = [
+        message["content"] for message in provider.requests[1].body["messages"] if message["role"] == "tool"
+    ]
+    assert told[0] == "3"
+    assert told[1].startswith("Error: the arguments are not valid JSON")
 
 
 @pytest.mark.parametrize(
