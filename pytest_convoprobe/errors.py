@@ -217,9 +217,13 @@ class SimulatorError(ConvoprobeError):
 
 
 class JudgeError(ConvoprobeError):
-    """The judge gave no verdict that can be used."""
+    """The judge gave no verdict that can be used. `reply` is the whole of its last text (masked), if any."""
 
     blame = Blame.JUDGE
+
+    def __init__(self, message: str, *, reply: str = "") -> None:
+        self.reply = reply
+        super().__init__(message)
 
 
 class TargetError(ConvoprobeError):

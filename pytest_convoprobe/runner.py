@@ -1,0 +1,259 @@
+"""One scenario from start to end. The only place where the parts are wired together."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from .conversation.deadline import Deadline
+from .conversation.loop import Conversation, Limits
+from .conversation.simulated import SimulatedUser
+from .conversation.user import ScenarioUser, persona_values
+from .errors import Blame, ConvoprobeError, ScenarioTimeout, TargetError
+from .judging.checks import run_checks
+from .judging.judge import judge
+from .judging.types import CheckResult, CriterionResult, Verdict
+from .judging.verdict import decide
+from .llm.budget import Budget
+from .llm.ledger import Ledger
+from .llm.metered import Metered
+from .llm.port import LLM, Role
+from .llm.recording import Recording, recording_path
+from .llm.replay import Replaying
+from .llm.stack import LiveLLM, build_llm
+from .redaction import Redactor
+from .result import Outcome, ScenarioResult
+from .scenario.loading import LoadedScenario
+from .scenario.models import Scenario
+from .settings.loading import LoadedSettings
+from .settings.models import ScenarioSettings
+from .targets.port import ConversationContext, Target
+from .transcript import Transcript
+
+ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One trial to run: a scenario, the target to run it against, and the settings it has.
+
+    `scenario_id` is unique within the run; `extra_checks` adds checks of a project's own.
+    """
+
+    loaded: LoadedScenario
+    scenario_id: str
+    target: Target
+    settings: ScenarioSettings
+    trial: int = 1
+    extra_checks: ExtraChecks | None = None
+
+    @property
+    def scenario(self) -> Scenario:
+        if self.loaded.scenario is None:
+            raise ValueError(f"{self.scenario_id} is skipped and unfinished: it cannot run")
+        return self.loaded.scenario
+
+
+class Runner:
+    """Runs the scenarios of a session: they share the models, the limits and the budget.
+
+    `workers` is the number of processes that divide the run's budget among them. `llm`
+    replaces the live models.
+    """
+
+    def __init__(self, settings: LoadedSettings, *, workers: int = 1, llm: LLM | None = None) -> None:
+        run = settings.settings.run
+        self._run = run
+        self._redactor = Redactor(settings.secrets)
+        self._budget = Budget(
+            None if run.max_cost is None else run.max_cost / workers,
+            None if run.max_tokens is None else run.max_tokens // workers,
+        )
+        self._live = build_llm(run, self._redactor, self._budget) if llm is None else llm
+
+    @property
+    def spent(self) -> tuple[float | None, int]:
+        """US dollars (None once a call's price was unknown) and tokens that the run has spent so far."""
+        return self._budget.spent.cost, self._budget.spent.tokens
+
+    def preload(self) -> None:
+        """Start the slow import of the models' library in the background, if live calls are certain."""
+        if self._run.replay in ("off", "record") and isinstance(self._live, LiveLLM):
+            self._live.preload()
+
+    async def run(self, job: Job) -> ScenarioResult:
+        """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""
+        trial = _Trial(job, self._live, self._redactor)
+        return await trial.run()
+
+    async def aclose(self) -> None:
+        """Let go of the models."""
+        await self._live.aclose()
+
+
+class _Trial:
+    """What is known about a trial while it runs, so that nothing is lost when it breaks off."""
+
+    def __init__(self, job: Job, live: LLM, redactor: Redactor) -> None:
+        self._job = job
+        self._live = live
+        self._redactor = redactor
+        self._ledger = Ledger()
+        self._conversation: Conversation | None = None
+        self._checks: tuple[CheckResult, ...] = ()
+        self._criteria: tuple[CriterionResult, ...] = ()
+        self._started = time.time()
+        self._clock = time.perf_counter()
+
+    async def run(self) -> ScenarioResult:
+        """The result; every error of ours is turned into one."""
+        limit = self._job.settings.run.scenario_timeout
+        try:
+            async with Deadline(limit, ScenarioTimeout(limit)):
+                verdict = await self._recorded()
+        except ConvoprobeError as error:
+            return self._broken(error)
+        except Exception as error:  # noqa: BLE001 - a defect in one part must not end the whole run
+            return self._defect(error)
+        return self._judged(verdict)
+
+    async def _recorded(self) -> Verdict:
+        """Talk and judge with a recording around it, which is kept however that ends."""
+        recording = Recording.open(self._recording_path)
+        replaying = Replaying(self._live, recording, self._job.settings.run.replay, self._redactor)
+        complete = False
+        try:
+            verdict = await self._verdict(Metered(replaying, self._ledger))
+            complete = True
+            return verdict
+        except ConvoprobeError as error:
+            # A crash of the agent is a finding; a recording of any other trouble would only replay it.
+            complete = error.blame is Blame.AGENT
+            raise
+        finally:
+            await replaying.finish(complete=complete)
+
+    @property
+    def _recording_path(self) -> Path:
+        run, loaded = self._job.settings.run, self._job.loaded
+        within_file = self._job.scenario_id.partition("::")[2] or loaded.id
+        return recording_path(Path(loaded.file), within_file, run.recordings)
+
+    async def _verdict(self, llm: LLM) -> Verdict:
+        await self._converse(llm)
+        scenario = self._job.scenario
+        self._checks = (*run_checks(scenario.evaluation, self.transcript), *self._extra_checks())
+        self._criteria = await judge(
+            llm,
+            self._job.settings.judge,
+            scenario,
+            self.transcript,
+            scenario_id=self._job.scenario_id,
+            trial=self._job.trial,
+            redactor=self._redactor,
+        )
+        return decide(self._criteria, self._checks)
+
+    async def _converse(self, llm: LLM) -> None:
+        context = ConversationContext(uuid4().hex, llm, self._job.scenario_id, self._job.trial)
+        target = await self._job.target.start(context)
+        try:
+            self._conversation = Conversation(self._user(llm), target, self._limits)
+            await self._conversation.run()
+        finally:
+            await target.aclose()
+
+    def _user(self, llm: LLM) -> ScenarioUser:
+        user = self._job.scenario.synthetic_user
+        simulated = SimulatedUser(
+            llm,
+            self._job.settings.synthetic_user,
+            values=persona_values(user),
+            scenario=self._job.scenario_id,
+            trial=self._job.trial,
+        )
+        return ScenarioUser(user, simulated)
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self._job.scenario.synthetic_user.max_turns, self._job.settings.run.turn_timeout)
+
+    def _extra_checks(self) -> tuple[CheckResult, ...]:
+        extra = self._job.extra_checks
+        return tuple(extra(self._job.scenario, self.transcript)) if extra else ()
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was said until now."""
+        return self._conversation.transcript if self._conversation else Transcript()
+
+    def _judged(self, verdict: Verdict) -> ScenarioResult:
+        if verdict.passed is None:
+            outcome = _INCONCLUSIVE[self._job.settings.run.inconclusive]
+            return self._result(outcome, "the judge cannot tell", Blame.JUDGE, verdict)
+        if verdict.passed:
+            return self._result(Outcome.PASSED, "", None, verdict)
+        return self._result(Outcome.FAILED, _reason(self._criteria, self._checks), Blame.AGENT, verdict)
+
+    def _broken(self, error: ConvoprobeError) -> ScenarioResult:
+        outcome = Outcome.FAILED if error.blame is Blame.AGENT else Outcome.ERROR
+        trace = error.trace if isinstance(error, TargetError) else ""
+        return self._result(outcome, self._redactor.text(str(error)), error.blame, trace=trace)
+
+    def _defect(self, error: Exception) -> ScenarioResult:
+        trace = self._redactor.text("".join(traceback.format_exception(error)))
+        reason = self._redactor.text(f"unexpected {type(error).__name__}: {error}")
+        return self._result(Outcome.ERROR, reason, Blame.INFRASTRUCTURE, trace=trace)
+
+    def _result(
+        self,
+        outcome: Outcome,
+        reason: str,
+        blame: Blame | None,
+        verdict: Verdict | None = None,
+        trace: str = "",
+    ) -> ScenarioResult:
+        loaded = self._job.loaded
+        return ScenarioResult(
+            name=loaded.name,
+            scenario_id=self._job.scenario_id,
+            file=str(loaded.file),
+            line=loaded.line,
+            outcome=outcome,
+            reason=reason,
+            blame=blame,
+            trace=trace,
+            score=verdict.score if verdict else None,
+            transcript=self.transcript,
+            criteria=self._criteria,
+            checks=self._checks,
+            spending=self._ledger.by_role,
+            trial=self._job.trial,
+            started=self._started,
+            duration=time.perf_counter() - self._clock,
+            target=self._job.target.name,
+            models=self._models(),
+            tags=loaded.tags,
+        )
+
+    def _models(self) -> dict[Role, str]:
+        settings = self._job.settings
+        named = {Role.SYNTHETIC_USER: settings.synthetic_user.model, Role.JUDGE: settings.judge.model}
+        return {role: model for role, model in named.items() if model}
+
+
+_INCONCLUSIVE = {"error": Outcome.ERROR, "fail": Outcome.FAILED, "skip": Outcome.SKIPPED}
+
+
+def _reason(criteria: Iterable[CriterionResult], checks: Iterable[CheckResult]) -> str:
+    """The first thing that speaks against the agent, and how many more there are."""
+    broken = (check for check in checks if not check.holds)
+    against = [
+        *(f"{check.name}: expected {check.expected}, found {check.found}" for check in broken),
+        *(result.criterion.text for result in criteria if result.holds is False),
+    ]
+    return against[0] + (f" (and {len(against) - 1} more)" if len(against) > 1 else "")
