@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import Problem
+from ..yaml_source import Loc
+from ..yaml_source.suggest import nearest
 from .dialects import MODEL_ALIASES, known_fields
-from .document import Path
 from .environment import is_secret
 from .models import HttpTarget, ModelSettings, ModelTarget, PythonTarget
 
@@ -43,11 +43,11 @@ _ELSEWHERE = {
 class Reporter(Protocol):
     """Makes a problem of words and a path: a document does, and so does the command line."""
 
-    def problem(self, message: str, path: Path, *, at_key: bool = False) -> Problem: ...
+    def problem(self, message: str, path: Loc, *, at_key: bool = False) -> Problem: ...
 
 
 def check(
-    model: type[S], values: Any, path: Path, reporter: Reporter, lacking: Iterable[str] = ()
+    model: type[S], values: Any, path: Loc, reporter: Reporter, lacking: Iterable[str] = ()
 ) -> tuple[S | None, list[Problem]]:
     """The section as an object, or all that is wrong with it.
 
@@ -68,7 +68,7 @@ def check(
 
 
 def check_target(
-    values: Any, path: Path, reporter: Reporter, lacking: Iterable[str] = ()
+    values: Any, path: Loc, reporter: Reporter, lacking: Iterable[str] = ()
 ) -> tuple[BaseModel | None, list[Problem]]:
     """The target of the type that it names."""
     kind = values.get("type") if isinstance(values, Mapping) else None
@@ -98,22 +98,22 @@ def describe(value: Any) -> str:
 
 
 def _unknown(
-    key: str, known: tuple[str, ...], model: type[BaseModel] | None, path: Path, reporter: Reporter
+    key: str, known: tuple[str, ...], model: type[BaseModel] | None, path: Loc, reporter: Reporter
 ) -> Problem:
     aliases = tuple(MODEL_ALIASES) if model and issubclass(model, ModelSettings) else ()
     guess = _ELSEWHERE.get(key)
     if guess not in known:
-        guess = next(iter(get_close_matches(key, (*known, *aliases), n=1, cutoff=0.6)), None)
+        guess = nearest(key, (*known, *aliases))
     what = "key" if path else "section"
     hint = f"Did you mean `{guess}`?" if guess else f"Known {what}s: {', '.join(known)}"
     return reporter.problem(f"unknown {what} `{key}`. {hint}", (*path, key), at_key=True)
 
 
-def _unknown_type(kind: Any, values: Mapping[str, Any], path: Path, reporter: Reporter) -> Problem:
+def _unknown_type(kind: Any, values: Mapping[str, Any], path: Loc, reporter: Reporter) -> Problem:
     signs = {"object": "python", "url": "http", "system_prompt": "model", "model": "model"}
     if kind is not None:
-        close = get_close_matches(str(kind), TARGETS, n=1)
-        hint = f". Did you mean `{close[0]}`?" if close else ""
+        close = nearest(str(kind), tuple(TARGETS))
+        hint = f". Did you mean `{close}`?" if close else ""
         return reporter.problem(
             f"expected model, python or http, got {describe(kind)}{hint}", (*path, "type")
         )
@@ -122,7 +122,7 @@ def _unknown_type(kind: Any, values: Mapping[str, Any], path: Path, reporter: Re
     return reporter.problem(f"`type` is missing: model, python or http{hint}", path)
 
 
-def _shorthand(path: Path) -> str:
+def _shorthand(path: Loc) -> str:
     if path == ("target",):
         return "; write `target: {type: python, object: package.module:agent}`, or type model or http"
     return f"; write `{path[-1]}: {{model: openai/gpt-4o-mini}}`" if path[-1:] != ("run",) else ""
@@ -132,7 +132,7 @@ def _is_lacking(item: ErrorDetails, lacking: Iterable[str]) -> bool:
     return item["type"] == "missing" and str(item["loc"][-1]) in lacking
 
 
-def _in_words(item: ErrorDetails, path: Path, reporter: Reporter) -> Problem:
+def _in_words(item: ErrorDetails, path: Loc, reporter: Reporter) -> Problem:
     where = (*path, *item["loc"])
     if item["type"] == "missing":
         return reporter.problem(f"`{where[-1]}` is missing", where[:-1])
@@ -175,5 +175,5 @@ def _explain(item: ErrorDetails, found: str) -> str:
 
 def _closest(item: ErrorDetails, context: Mapping[str, Any]) -> str:
     choices = re.findall(r"'([^']*)'", context["expected"])
-    close = get_close_matches(str(item["input"]).lower(), choices, n=1)
-    return f". Did you mean `{close[0]}`?" if close else ""
+    close = nearest(str(item["input"]).lower(), choices)
+    return f". Did you mean `{close}`?" if close else ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import Problem
-from .document import Document, Path, dotted
+from ..yaml_source import Loc, dotted
+from .document import Document
 from .models import ModelSettings, ResultsSettings, RunSettings, Settings
 
 MODEL_SECTIONS = ("llm", "judge", "synthetic_user")
@@ -106,9 +107,9 @@ def _how_to_name_the_agent(document: Document, kind: object, settings: dict[str,
     )
 
 
-def _set_aside(document: Document, path: Path) -> str:
+def _set_aside(document: Document, path: Loc) -> str:
     return f"{_where(document, path)}: `{dotted(path)}` has no meaning here and was set aside"
 
 
-def _where(document: Document, path: Path) -> str:
-    return f"{document.file}:{document.place(path, at_key=True).line}"
+def _where(document: Document, path: Loc) -> str:
+    return f"{document.file}:{document.line(path)}"

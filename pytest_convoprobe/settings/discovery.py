@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import SettingsError
-from .document import Document, decode, parse_toml, parse_yaml
+from .document import Document, parse_toml, parse_yaml
 
 YAML_NAMES = ("convoprobe.yaml", "convoprobe.yml", ".convoprobe.yaml", ".convoprobe.yml")
 OLD_NAMES = ("mcprobe.yaml", "mcprobe.yml")
@@ -92,25 +92,25 @@ def _read_toml_top(path: Path) -> Document:
     """A TOML file without our table: pyproject.toml has no settings, another file is all settings."""
     if path.name == PYPROJECT:
         raise SettingsError.of("there is no [tool.convoprobe] in it", file=shown(path))
-    return parse_toml(_text(path), shown(path), path.name, ()) or Document()
+    return parse_toml(_bytes(path), shown(path), path.name, ()) or Document()
 
 
 def _read_pyproject(path: Path) -> Source | None:
     if not path.is_file():
         return None
-    text = _text(path)
-    if "convoprobe" not in text:
+    raw = _bytes(path)
+    if b"convoprobe" not in raw:
         return None
-    document = parse_toml(text, shown(path), path.name, TABLE)
+    document = parse_toml(raw, shown(path), path.name, TABLE)
     return Source(path, document) if document else None
 
 
 def _read_yaml(path: Path, *, old: bool = False) -> Source:
-    return Source(path, parse_yaml(_text(path), shown(path), path.name), old)
+    return Source(path, parse_yaml(_bytes(path), shown(path), path.name), old)
 
 
-def _text(path: Path) -> str:
+def _bytes(path: Path) -> bytes:
     try:
-        return decode(path.read_bytes(), shown(path))
+        return path.read_bytes()
     except OSError as error:
         raise SettingsError.of(f"cannot be read: {error.strerror}", file=shown(path)) from None

@@ -4,135 +4,116 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import yaml
-
+from .. import yaml_source
 from ..errors import Problem, SettingsError
 from ..redaction import Redactor
+from ..yaml_source.document import Loc, dotted
+from ..yaml_source.text import decode
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:  # pragma: no cover - the same parser under its old name
     import tomli as tomllib
 
-Path = tuple[str | int, ...]
-
-_MAX_BYTES = 1_000_000
-_MAX_NODES = 50_000
-
-
-@dataclass(frozen=True)
-class Place:
-    """A line and a column, both from 1; column 0 when only the line is known."""
-
-    line: int
-    column: int = 0
+_NO_SECRETS = Redactor(environ={})
 
 
 @dataclass
 class Document:
     """What a settings file holds.
 
-    `file` is its name for messages, `name` its bare name. `keys` and `values` say where a path's
-    key and value stand. `redactor` cleans the lines that messages quote.
+    `file` is its name for messages, `name` its bare name. Places come from `yaml` or, in a TOML file,
+    from `lines`. `redactor` cleans what messages quote.
     """
 
     file: str = ""
     name: str = ""
     data: dict[str, Any] = field(default_factory=dict)
-    keys: dict[Path, Place] = field(default_factory=dict)
-    values: dict[Path, Place] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-    redactor: Redactor = field(default_factory=lambda: Redactor(environ={}))
+    yaml: yaml_source.Document | None = None
+    lines: dict[Loc, int] = field(default_factory=dict)
+    redactor: Redactor = _NO_SECRETS
+    _written: dict[Loc, Loc] = field(default_factory=dict)
 
-    def problem(self, message: str, path: Path, *, at_key: bool = False) -> Problem:
-        """A problem with the value (or the key) at a path; the nearest known place is named."""
-        place = self.place(path, at_key=at_key)
-        quoted = self.lines[place.line - 1] if 0 < place.line <= len(self.lines) else ""
-        return Problem(
-            self.redactor.text(message),
-            file=self.file,
-            line=place.line,
-            column=place.column,
-            path=dotted(path),
-            source_line=self.redactor.text(quoted) if place.column else "",
-        )
+    def problem(self, message: str, path: Loc, *, at_key: bool = False) -> Problem:
+        """A problem with the value (or the key) at a path, which is named as it stands in the file."""
+        written = self._as_written(path)
+        if self.yaml is not None:
+            return _cleaned(self.yaml.problem(written, message, at_key=at_key), self.redactor)
+        problem = Problem(message, self.file, self.line(path), path=dotted(written))
+        return _cleaned(problem, self.redactor)
 
-    def place(self, path: Path, *, at_key: bool = False) -> Place:
-        """Where a path stands, or else the innermost of its parents that is known."""
-        first, second = (self.keys, self.values) if at_key else (self.values, self.keys)
+    def line(self, path: Loc) -> int:
+        """The line of a key, or else of the innermost of its parents that is known; 0 if none is."""
+        written = self._as_written(path)
+        if self.yaml is not None:
+            return self.yaml.line_of(written)
+        known = (self.lines.get(written[:length], 0) for length in range(len(written), 0, -1))
+        return next(filter(None, known), 0)
+
+    def rename(self, old: Loc, new: Loc) -> None:
+        """From now on `new` and what is below it stand where `old` does."""
+        self._written[new] = old
+
+    def _as_written(self, path: Loc) -> Loc:
         for length in range(len(path), 0, -1):
-            found = first.get(path[:length]) or second.get(path[:length])
-            if found:
-                return found
-        return Place(0)
-
-    def rename(self, old: Path, new: Path) -> None:
-        """Let everything below `old` be found below `new` too."""
-        for places in (self.keys, self.values):
-            moved = {
-                new + path[len(old) :]: place for path, place in places.items() if path[: len(old)] == old
-            }
-            places.update(moved)
+            old = self._written.get(path[:length])
+            if old is not None:
+                return old + path[length:]
+        return path
 
 
-def dotted(path: Path) -> str:
-    """`("target", "tools", 0)` as `target.tools[0]`."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return text.removeprefix(".")
-
-
-def decode(raw: bytes, file: str) -> str:
-    """The text of a file; a byte-order mark is dropped."""
-    if len(raw) > _MAX_BYTES:
-        raise SettingsError.of(
-            f"the file has {len(raw):,} bytes; settings may have {_MAX_BYTES:,}", file=file
-        )
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        bad = Problem(f"byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8", file, line)
-        raise SettingsError((bad,)) from None
-
-
-def parse_yaml(text: str, file: str, name: str) -> Document:
-    """A YAML file. Raises `SettingsError` for bad syntax, duplicate keys and unsafe tags."""
-    document = Document(file, name, lines=text.splitlines())
-    try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
-        data = _YamlReader(loader, document).value(node, ()) if node is not None else None
-    except yaml.YAMLError as error:
-        raise SettingsError((_syntax_problem(error, document),)) from None
-    except RecursionError:
-        raise SettingsError.of("the file is nested too deeply", file=file) from None
-    document.data = _as_sections(data, document)
+def parse_yaml(raw: bytes, file: str, name: str) -> Document:
+    """A YAML file. Raises `SettingsError` with every problem of its syntax."""
+    parsed = yaml_source.parse(raw, file)
+    _refuse(parsed.problems)
+    if len(parsed.documents) > 1:
+        second = parsed.documents[1].problem((), "settings are one YAML document; this begins another one")
+        _refuse([second])
+    if not parsed.documents:
+        return Document(file, name)
+    document = Document(file, name, yaml=parsed.documents[0])
+    document.data = _as_sections(parsed.documents[0].value, document)
     return document
 
 
-def parse_toml(text: str, file: str, name: str, table: tuple[str, ...]) -> Document | None:
+def parse_toml(raw: bytes, file: str, name: str, table: tuple[str, ...]) -> Document | None:
     """The table of a TOML file, None if it isn't there. Only lines are known, not columns."""
-    document = Document(file, name, lines=text.splitlines())
+    text, problems = decode(raw, file)
+    _refuse(problems)
+    content = text.content if text else ""
     try:
-        data: Any = tomllib.loads(text)
+        data: Any = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError.of(f"not valid TOML: {error}", file=file) from None
     for part in table:
         data = data.get(part) if isinstance(data, dict) else None
     if data is None:
         return None
-    document.keys.update(_toml_places(document.lines, table))
+    document = Document(file, name, lines=_toml_lines(content, table))
     document.data = _as_sections(data, document)
     return document
 
 
+def _refuse(problems: Iterable[Problem]) -> None:
+    found = tuple(_cleaned(problem, _NO_SECRETS) for problem in problems)
+    if found:
+        raise SettingsError(found)
+
+
+def _cleaned(problem: Problem, redactor: Redactor) -> Problem:
+    """Lines of a settings file may hold keys: no message shows them."""
+    return replace(
+        problem,
+        message=redactor.text(problem.message),
+        source_line=redactor.text(problem.source_line),
+    )
+
+
 def _as_sections(data: Any, document: Document) -> dict[str, Any]:
-    if data is None:
-        return {}
     if isinstance(data, dict):
         return data
     kind = "a list" if isinstance(data, list) else "one value"
@@ -140,94 +121,29 @@ def _as_sections(data: Any, document: Document) -> dict[str, Any]:
     raise SettingsError((document.problem(message, ()),))
 
 
-def _syntax_problem(error: yaml.YAMLError, document: Document) -> Problem:
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    words = getattr(error, "problem", None) or str(error).splitlines()[0]
-    if mark is None:
-        return document.problem(f"not valid YAML: {words}", ())
-    document.values[("",)] = Place(mark.line + 1, mark.column + 1)
-    found = document.problem(f"not valid YAML: {words}", ("",))
-    return Problem(found.message, found.file, found.line, found.column, "", found.source_line)
-
-
-class _YamlReader:
-    """Turns YAML's nodes into data and notes where they stand."""
-
-    def __init__(self, loader: yaml.SafeLoader, document: Document) -> None:
-        self._loader = loader
-        self._document = document
-        self._left = _MAX_NODES
-
-    def value(self, node: yaml.Node, path: Path) -> Any:
-        self._left -= 1
-        if self._left < 0 or len(path) > 50:
-            raise yaml.MarkedYAMLError(
-                problem="the file grows without end by its aliases", problem_mark=node.start_mark
-            )
-        self._document.values[path] = _place(node)
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
-        return self._loader.construct_object(node, deep=True)
-
-    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[Any, Any]:
-        self._refuse_duplicates(node)
-        self._loader.flatten_mapping(node)
-        result: dict[Any, Any] = {}
-        for key_node, value_node in node.value:
-            key = _key(key_node)
-            below = (*path, key)
-            self._document.keys[below] = _place(key_node)
-            result[key] = self.value(value_node, below)
-        return result
-
-    def _refuse_duplicates(self, node: yaml.MappingNode) -> None:
-        seen: dict[str, int] = {}
-        for key_node, _ in node.value:
-            key = _key(key_node)
-            if key in seen and key != "<<":
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key!r} is there twice, first on line {seen[key]}",
-                    problem_mark=key_node.start_mark,
-                )
-            seen[key] = key_node.start_mark.line + 1
-
-
-def _key(node: yaml.Node) -> str:
-    """Keys are text, whatever YAML makes of a bare `on` or `5`."""
-    if isinstance(node, yaml.ScalarNode):
-        return str(node.value)
-    raise yaml.MarkedYAMLError(problem="a key must be plain text", problem_mark=node.start_mark)
-
-
-def _place(node: yaml.Node) -> Place:
-    return Place(node.start_mark.line + 1, node.start_mark.column + 1)
-
-
 _TOML_TABLE = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
 _TOML_KEY = re.compile(r"""\s*([A-Za-z0-9_."' -]+?)\s*=""")
 
 
-def _toml_places(lines: list[str], table: tuple[str, ...]) -> dict[Path, Place]:
+def _toml_lines(text: str, table: tuple[str, ...]) -> dict[Loc, int]:
     """The lines of tables and keys below `table`, as far as a look at each line can tell."""
-    places: dict[Path, Place] = {}
-    for path, place in _toml_keys(lines):
+    lines: dict[Loc, int] = {}
+    for path, number in _toml_keys(text):
         if path[: len(table)] == table:
-            places.setdefault(path[len(table) :], place)
-    return places
+            lines.setdefault(path[len(table) :], number)
+    return lines
 
 
-def _toml_keys(lines: list[str]) -> Iterator[tuple[Path, Place]]:
-    current: Path = ()
-    for number, line in enumerate(lines, start=1):
+def _toml_keys(text: str) -> Iterator[tuple[Loc, int]]:
+    current: Loc = ()
+    for number, line in enumerate(text.splitlines(), start=1):
         header = _TOML_TABLE.match(line)
         key = None if header else _TOML_KEY.match(line)
         if header:
             current = _toml_path(header[1])
         if header or key:
-            yield current + (_toml_path(key[1]) if key else ()), Place(number)
+            yield current + (_toml_path(key[1]) if key else ()), number
 
 
-def _toml_path(text: str) -> Path:
+def _toml_path(text: str) -> Loc:
     return tuple(part.strip().strip("\"'") for part in text.split("."))

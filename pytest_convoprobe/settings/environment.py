@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import Problem
 from ..redaction import is_secret_name
-from .document import Document, Path, dotted
+from ..yaml_source import Loc
+from .document import Document
 
 _REFERENCE = re.compile(
     r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))"
@@ -27,8 +28,8 @@ class Expansion:
     data. `variables` are the names that a text was made from. `secrets` are for the redactor.
     """
 
-    missing: dict[Path, str] = field(default_factory=dict)
-    variables: dict[Path, tuple[str, ...]] = field(default_factory=dict)
+    missing: dict[Loc, str] = field(default_factory=dict)
+    variables: dict[Loc, tuple[str, ...]] = field(default_factory=dict)
     secrets: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -47,7 +48,7 @@ def expand(document: Document, environ: Mapping[str, str]) -> Expansion:
     return walker.expansion
 
 
-def secrets_in(data: Any, path: Path = ()) -> list[str]:
+def secrets_in(data: Any, path: Loc = ()) -> list[str]:
     """The texts in secret positions, with the token of `Bearer …` and the password of a URL apart."""
     if isinstance(data, Mapping):
         return [secret for key, item in data.items() for secret in secrets_in(item, (*path, str(key)))]
@@ -60,12 +61,12 @@ def secrets_in(data: Any, path: Path = ()) -> list[str]:
     return [password] if (password := _url_password(data)) else []
 
 
-def is_secret(path: Path) -> bool:
+def is_secret(path: Loc) -> bool:
     """Whether a value at this path is shown to nobody: keys, tokens, passwords, all headers."""
     return _named_secret(path) or any(part in _HEADERS for part in path[:-1])
 
 
-def _named_secret(path: Path) -> bool:
+def _named_secret(path: Loc) -> bool:
     return any(
         isinstance(part, str) and is_secret_name(part) for part in (*path, "".join(map(str, path[-1:])))
     )
@@ -84,7 +85,7 @@ class _Walker:
         self._environ = environ
         self.expansion = Expansion()
 
-    def value(self, value: Any, path: Path) -> Any:
+    def value(self, value: Any, path: Loc) -> Any:
         if isinstance(value, dict):
             return self._present({key: self.value(item, (*path, key)) for key, item in value.items()})
         if isinstance(value, list):
@@ -96,7 +97,7 @@ class _Walker:
     def _present(filled: dict[Any, Any]) -> dict[Any, Any]:
         return {key: item for key, item in filled.items() if item is not _LEFT_OUT}
 
-    def _text(self, text: str, path: Path) -> Any:
+    def _text(self, text: str, path: Loc) -> Any:
         names: list[str] = []
         result = _REFERENCE.sub(lambda match: self._reference(match, path, names), text)
         if names:
@@ -107,7 +108,7 @@ class _Walker:
             self.expansion.secrets += [result, *_SCHEME.findall(result)]
         return result
 
-    def _reference(self, match: re.Match[str], path: Path, names: list[str]) -> str:
+    def _reference(self, match: re.Match[str], path: Loc, names: list[str]) -> str:
         if match["dollar"]:
             return "$"
         if match["bad"]:
@@ -117,7 +118,7 @@ class _Walker:
         names.append(match["name"])
         return self._lookup(match["name"], match["default"], path)
 
-    def _lookup(self, name: str, default: str | None, path: Path) -> str:
+    def _lookup(self, name: str, default: str | None, path: Loc) -> str:
         value = self._environ.get(name)
         if default is not None:
             return value or default
@@ -132,8 +133,6 @@ class _Walker:
         return value
 
 
-def describe_missing(document: Document, path: Path, message: str) -> str:
+def describe_missing(document: Document, path: Loc, message: str) -> str:
     """The same words in one line, with the place, for a problem that is told later."""
-    place = document.place(path)
-    where = ":".join(str(part) for part in (document.file, place.line, place.column) if part)
-    return f"{where}: {dotted(path)}: {message}"
+    return str(replace(document.problem(message, path), source_line=""))

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 
 from ..errors import Problem, SettingsError
 from ..redaction import Redactor
+from ..yaml_source import Loc, dotted
 from .checking import check, check_target, unknown_section
 from .dialects import MODEL_ALIASES, MODEL_SECTIONS, known_fields, rename_aliases, translate_old
 from .discovery import Source, find_source
-from .document import Document, dotted
-from .document import Path as KeyPath
+from .document import Document
 from .environment import Expansion, describe_missing, expand, secrets_in
 from .loaded import Layer, LoadedSettings
 from .merge import CONNECTION, layer_of, merge, target_layer, to_model
@@ -62,7 +62,7 @@ class _CommandLine:
                 result.sections.setdefault(section, {})[name] = value
         return result
 
-    def problem(self, message: str, path: KeyPath, *, at_key: bool = False) -> Problem:
+    def problem(self, message: str, path: Loc, *, at_key: bool = False) -> Problem:
         return Problem(message, file=_COMMAND_LINE, path=dotted(path))
 
 
@@ -135,10 +135,10 @@ class _Reading:
         self._problems += problems
         return section
 
-    def _defer_missing(self, replay: str) -> dict[KeyPath, str]:
+    def _defer_missing(self, replay: str) -> dict[Loc, str]:
         """A missing variable is a problem, but on a replay what only a live call needs can wait."""
         command = self._command_line.sections.get("run", {}).get("replay")
-        deferred: dict[KeyPath, str] = {}
+        deferred: dict[Loc, str] = {}
         sections = (*MODEL_SECTIONS, *self._model_target())
         for path, message in self._expansion.missing.items():
             waits = (command or replay) in ("only", "auto") and path[0] in sections
@@ -149,7 +149,7 @@ class _Reading:
                 self._problems.append(self._document.problem(message, path))
         return deferred
 
-    def _layers(self, deferred: dict[KeyPath, str]) -> dict[str, tuple[Layer, ...]]:
+    def _layers(self, deferred: dict[Loc, str]) -> dict[str, tuple[Layer, ...]]:
         """The levels of every role: in the file, and on the command line."""
         below = {
             name: self._layer(name, self._checked(ModelSettings, name), deferred) for name in MODEL_SECTIONS
@@ -163,7 +163,7 @@ class _Reading:
             layers[f"{role} command line"] = (above["llm"], above[role])
         return layers
 
-    def _layer(self, name: str, section: BaseModel | None, deferred: dict[KeyPath, str]) -> Layer:
+    def _layer(self, name: str, section: BaseModel | None, deferred: dict[Loc, str]) -> Layer:
         layer = layer_of(section)
         origins = {key: self._origin((name, key)) for key in layer.values}
         unresolved = {path[1]: text for path, text in deferred.items() if path[0] == name}
@@ -185,11 +185,11 @@ class _Reading:
         self._problems += problems
         return target
 
-    def _origin(self, path: KeyPath) -> str:
+    def _origin(self, path: Loc) -> str:
         """`convoprobe.yaml:12 (judge)`, with the variables that the value was made from."""
         if path[1] in self._command_line.sections.get(str(path[0]), {}) and path[0] in ("target", *_PLAIN):
             return _COMMAND_LINE
-        line = self._document.place(path).line
+        line = self._document.line(path)
         where = f"{self._document.name}:{line}" if line else self._document.name
         section = f"llm section, {where}" if path[0] == "llm" else f"{where} ({path[0]})"
         names = [
@@ -243,10 +243,10 @@ def _sections(settings: Settings) -> list[tuple[str, BaseModel]]:
     return [(name, section) for name, section in sections if section is not None]
 
 
-def _canonical(path: KeyPath) -> str:
+def _canonical(path: Loc) -> str:
     name = str(path[1]) if len(path) > 1 else ""
     return MODEL_ALIASES.get(name, name)
 
 
-def _is_for(used: KeyPath, path: KeyPath) -> bool:
+def _is_for(used: Loc, path: Loc) -> bool:
     return len(used) > 1 and used[0] == path[0] and _canonical(used) == path[1]
