@@ -48,7 +48,7 @@ async def judge(
     try:
         return await session.results(criteria)
     except StructuredReplyError as error:
-        raise JudgeError(str(error)) from error
+        raise JudgeError(str(error), reply=error.reply) from error
 
 
 def _question(

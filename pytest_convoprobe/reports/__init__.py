@@ -1,0 +1,1 @@
+"""What a reader is shown: the report on one result, and the summary of a run."""

@@ -6,7 +6,7 @@ from ..errors import Blame
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
 from ..judging.view import ENDINGS
 from ..llm.port import Role
-from ..result import Outcome, ScenarioResult
+from ..result import ScenarioResult
 from ..text import harmless, one_line, shorten
 from .money import ROLE_NAMES, counted, spending_in_words
 from .page import Page
@@ -28,13 +28,21 @@ _TRACE_LINES = 30
 
 def headline(result: ScenarioResult) -> str:
     """One line for pytest's short summary: who is to blame, the first reason, how many more there are."""
-    wrong = [item for item in findings(result) if item.holds is False]
-    if result.outcome is Outcome.FAILED and wrong:
-        more = f" (+{len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        reason = shorten(_in_short(wrong[0]), _HEADLINE) + more
+    named = _named(result)
+    if named:
+        more = f" (+{len(named) - 1} more)" if len(named) > 1 else ""
+        reason = shorten(_in_short(named[0]), _HEADLINE) + more
     else:
         reason = shorten(one_line(result.reason or result.outcome.value), _HEADLINE)
     return harmless(f"{result.blame.value}: {reason}" if result.blame else reason)
+
+
+def _named(result: ScenarioResult) -> list[CriterionResult | CheckResult]:
+    """What a verdict rests on: what speaks against the agent, or else what cannot be told."""
+    if result.score is None:
+        return []
+    against = [item for item in findings(result) if item.holds is False]
+    return against or [item for item in findings(result) if item.holds is None]
 
 
 def render_failure(
@@ -146,7 +154,7 @@ def _add_trace(page: Page, result: ScenarioResult, verbosity: int) -> None:
     """The end of the trace, where the exception stands; all of it at `-vv`."""
     if not result.trace:
         return
-    page.title("Trace")
+    page.title("The judge's last reply" if result.blame is Blame.JUDGE else "Trace")
     lines = result.trace.rstrip("\n").split("\n")
     hidden = len(lines) - _TRACE_LINES if verbosity < 2 else 0
     if hidden > 0:

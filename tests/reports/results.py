@@ -65,4 +65,5 @@ def broken_off(ended: Termination, blame: Blame, reason: str, **values: Any) -> 
     transcript = Transcript(TURNS[:1], ended, pending="Oslo")
     spending = {Role.SYNTHETIC_USER: Spending(1, 1, 0, Usage(300, 9), 0.00004)}
     known = {"transcript": transcript, "spending": spending}
-    return result(Outcome.ERROR, blame=blame, reason=reason, **{**known, **values})
+    outcome = Outcome.FAILED if blame is Blame.AGENT else Outcome.ERROR
+    return result(outcome, blame=blame, reason=reason, **{**known, **values})

@@ -236,7 +236,7 @@ Cost
   total           6 calls (7 attempts), 4,200 + 330 tokens, price unknown
 """,
     )
-    assert headline(shown) == "judge: the judge cannot tell 1 of 2 criteria"
+    assert headline(shown) == "judge: t1 cannot tell: Called with the units that the user wants"
 
 
 def test_simulator_void() -> None:
@@ -362,7 +362,7 @@ def test_crash_in_the_users_code() -> None:
     check(
         shown,
         """
-ERROR  Weather without a city
+FAILED  Weather without a city
   where    scenarios/weather.yaml:12
   blame    agent
   why      the agent raised KeyError: 'Oslo'
@@ -511,6 +511,19 @@ def test_every_failing_thing_is_shown() -> None:
     assert headline(shown) == "agent: c2 not met: The agent tells the wind (+2 more)"
 
 
+def test_a_headline_counts_what_cannot_be_told() -> None:
+    undecided = CriterionResult(NOT_MET.criterion, "cannot_tell", None, "It breaks off.")
+    shown = result(
+        Outcome.SKIPPED, blame=Blame.JUDGE, score=0.3, criteria=(MET, undecided, UNTOLD), reason="x"
+    )
+    assert headline(shown) == "judge: c2 cannot tell: The agent tells the wind (+1 more)"
+
+
+def test_a_judge_without_a_verdict_is_not_hidden_by_a_failed_check() -> None:
+    shown = result(Outcome.ERROR, blame=Blame.JUDGE, reason="no usable reply", checks=(TOO_MANY,))
+    assert headline(shown) == "judge: no usable reply"
+
+
 def test_the_reasons_of_what_holds_come_with_v() -> None:
     shown = result(Outcome.FAILED, blame=Blame.AGENT, score=0.5, criteria=(NOT_TRIGGERED, NOT_MET))
     assert "It claims nothing of the kind." not in render(shown)
@@ -556,6 +569,11 @@ def test_a_long_trace_keeps_its_end() -> None:
     assert "frame 99" in render(shown)
     assert "frame 69" not in render(shown)
     assert "frame 0\n" in render(shown, verbosity=2)
+
+
+def test_what_a_judge_without_a_verdict_said_is_shown() -> None:
+    shown = result(Outcome.ERROR, blame=Blame.JUDGE, reason="no usable reply", trace="Looks good to me!")
+    assert "The judge's last reply\n  Looks good to me!\n" in render(shown)
 
 
 def test_replayed_calls_are_marked() -> None:
