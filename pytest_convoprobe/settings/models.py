@@ -150,7 +150,6 @@ class RunSettings(_Section):
     """How a run is carried out; times are in seconds, money in US dollars."""
 
     concurrency: Count = Field(16, description="How many conversations are held at once.")
-    trials: Count = Field(1, description="How often each scenario is run.")
     turn_timeout: Seconds = Field(120.0, description="Bound of one turn, in seconds.")
     scenario_timeout: Seconds = Field(900.0, description="Bound of one scenario, in seconds.")
     max_cost: Money | None = Field(None, description="Budget of the run in US dollars.")

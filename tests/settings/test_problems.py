@@ -19,7 +19,7 @@ def test_an_unknown_key_names_its_place_and_the_nearest_one(refuse) -> None:
 
 
 def test_an_unknown_key_that_is_like_none_lists_them(refuse) -> None:
-    assert "unknown key `zzz`. Known keys: concurrency, trials," in refuse("run: {zzz: 1}")
+    assert "unknown key `zzz`. Known keys: concurrency, turn_timeout," in refuse("run: {zzz: 1}")
 
 
 def test_an_unknown_section(refuse) -> None:

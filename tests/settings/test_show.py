@@ -20,7 +20,7 @@ def row(text: str, section: str, name: str) -> list[str]:
 def test_each_value_with_its_source(load, folder) -> None:
     text = show(
         load(
-            "llm:\n  model: openai/x\n  temperature: ${T}\njudge:\n  model: openai/y\nrun: {trials: 2}\n",
+            "llm:\n  model: openai/x\n  temperature: ${T}\njudge:\n  model: openai/y\nrun: {turn_timeout: 2}\n",
             overrides={"run.concurrency": 4},
             environ={"T": "0.5"},
         )
@@ -33,7 +33,7 @@ def test_each_value_with_its_source(load, folder) -> None:
         "llm section, convoprobe.yaml:3, from $T",
     ]
     assert row(text, "run", "concurrency") == ["concurrency", "4", "command line"]
-    assert row(text, "run", "trials") == ["trials", "2", "convoprobe.yaml:6 (run)"]
+    assert row(text, "run", "turn_timeout") == ["turn_timeout", "2.0", "convoprobe.yaml:6 (run)"]
     assert row(text, "synthetic_user", "max_tokens") == ["max_tokens", "-", "default"]
 
 
