@@ -20,7 +20,8 @@ def row(text: str, section: str, name: str) -> list[str]:
 def test_each_value_with_its_source(load, folder) -> None:
     text = show(
         load(
-            "llm:\n  model: openai/x\n  temperature: ${T}\njudge:\n  model: openai/y\nrun: {turn_timeout: 2}\n",
+            "llm:\n  model: openai/x\n  temperature: ${T}\n"
+            "judge:\n  model: openai/y\nrun: {turn_timeout: 2}\n",
             overrides={"run.concurrency": 4},
             environ={"T": "0.5"},
         )
