@@ -32,7 +32,10 @@ def visible(text: str) -> str:
     surrogates and unassigned characters are escaped, so that the result is printable
     and can be encoded as UTF-8.
     """
-    return "".join(map(_visible_character, text.replace("\r\n", "\n")))
+    text = text.replace("\r\n", "\n")
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(map(_visible_character, text))
 
 
 def harmless(text: str) -> str:

@@ -11,11 +11,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..text import visible
-
-Texts = Mapping[int, tuple[str, ...]]
-"""What can be quoted, by the number of the turn."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +31,32 @@ class NotFound:
     why: str
 
 
-def locate(quote: str | None, turn: int | None, texts: Texts) -> Located | NotFound:
-    """Find the quote in the turn named, or in the only other turn where it stands."""
-    quote = (quote or "").strip()
-    parts = _parts(quote)
-    if not any(map(_tells, parts)):
-        return NotFound("the quote is empty or says nothing" if quote else "there is no quote")
-    found = [number for number, pieces in texts.items() if _stands_in(quote, pieces)]
-    if turn in found:
-        return Located(quote, turn)
-    if len(found) == 1:
-        return Located(quote, found[0])
-    return NotFound(_why_not(quote, turn, found))
+@dataclass(frozen=True)
+class Sources:
+    """What can be quoted: the texts of each turn, by its number."""
+
+    texts: Mapping[int, tuple[str, ...]]
+
+    def locate(self, quote: str | None, turn: int | None) -> Located | NotFound:
+        """Find the quote in the turn named, or in the only other turn where it stands."""
+        quote = (quote or "").strip()
+        if is_trivial(quote):
+            return NotFound("the quote is empty or says nothing" if quote else "there is no quote")
+        variants = {tuple(_parts(quote)), tuple(_parts(_without_labels(quote)))}
+        found = [number for number, texts in self._normal.items() if _stands_in(variants, texts)]
+        if turn in found:
+            return Located(quote, turn)
+        if len(found) == 1:
+            return Located(quote, found[0])
+        return NotFound(_why_not(quote, turn, found))
+
+    @cached_property
+    def _normal(self) -> dict[int, set[str]]:
+        """The normalised texts: as they are, and as the judge saw them with control characters escaped."""
+        return {
+            number: {_normal(text) for piece in pieces for text in {piece, visible(piece)}}
+            for number, pieces in self.texts.items()
+        }
 
 
 def is_trivial(quote: str | None) -> bool:
@@ -60,15 +72,9 @@ def _why_not(quote: str, turn: int | None, found: list[int]) -> str:
     return f"the quote {quote!r} does not stand {where}: copy it word for word"
 
 
-def _stands_in(quote: str, pieces: Iterable[str]) -> bool:
-    """Whether all parts of the quote stand in one of the texts, in order.
-
-    The judge saw control characters as escapes and multi-line text behind `| `, and may have
-    copied these or not.
-    """
-    quotes = {tuple(_parts(quote)), tuple(_parts(_without_labels(quote)))}
-    haystacks = {_normal(text) for piece in pieces for text in (piece, visible(piece))}
-    return any(_in_order(parts, haystack) for parts in quotes for haystack in haystacks)
+def _stands_in(variants: Iterable[tuple[str, ...]], texts: Iterable[str]) -> bool:
+    """Whether all parts of one reading of the quote stand in one of the texts, in order."""
+    return any(_in_order(parts, text) for text in texts for parts in variants)
 
 
 def _in_order(parts: tuple[str, ...], haystack: str) -> bool:
@@ -129,8 +135,9 @@ def _normal(text: str) -> str:
     """One spelling for all: NFKC, no case, plain dashes, no quote marks or emphasis, single spaces."""
     text = _DASHES.sub("-", _DROPPED.sub("", _COLOUR.sub("", text)))
     text = unicodedata.normalize("NFKC", text).casefold()
-    shown = "".join(character for character in text if unicodedata.category(character) != "Cf")
-    return " ".join(_DASHES.sub("-", _DROPPED.sub("", shown)).split())
+    if not text.isascii():
+        text = "".join(character for character in text if unicodedata.category(character) != "Cf")
+    return " ".join(_DASHES.sub("-", _DROPPED.sub("", text)).split())
 
 
 _LABEL = re.compile(

@@ -15,7 +15,7 @@ from ..scenario.models import Scenario
 from ..settings.models import ModelSettings
 from ..transcript import Transcript
 from .criteria import criteria_of
-from .evidence import Located, NotFound, Texts, is_trivial, locate
+from .evidence import Located, NotFound, Sources, is_trivial
 from .reply import WORDS, Answer, Answers, answers_to
 from .types import Criterion, CriterionResult
 from .view import texts_by_turn, view_of
@@ -44,7 +44,7 @@ async def judge(
         context=CallContext(Role.JUDGE, scenario_id, trial),
         schema_name="answers",
     )
-    session = _Session(llm, request, texts_by_turn(transcript), redactor)
+    session = _Session(llm, request, Sources(texts_by_turn(transcript)), redactor)
     try:
         return await session.results(criteria)
     except StructuredReplyError as error:
@@ -66,7 +66,7 @@ class _Session:
 
     llm: LLM
     request: LLMRequest
-    texts: Texts
+    sources: Sources
     redactor: TextRedactor | None
 
     async def results(self, criteria: Sequence[Criterion]) -> tuple[CriterionResult, ...]:
@@ -99,7 +99,7 @@ class _Session:
 
     def _judged(self, criteria: Sequence[Criterion], answers: Answers) -> dict[str, _Judged]:
         by_id = {answer.id: answer for answer in answers.answers}
-        return {criterion.id: _weigh(criterion, by_id[criterion.id], self.texts) for criterion in criteria}
+        return {criterion.id: _weigh(criterion, by_id[criterion.id], self.sources) for criterion in criteria}
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ class _Unproven:
 _Judged = CriterionResult | _Unproven
 
 
-def _weigh(criterion: Criterion, answer: Answer, texts: Texts) -> _Judged:
+def _weigh(criterion: Criterion, answer: Answer, sources: Sources) -> _Judged:
     """The answer with its quote located, or why it cannot count."""
-    place = locate(answer.quote, answer.turn, texts)
+    place = sources.locate(answer.quote, answer.turn)
     if isinstance(place, NotFound) and _owes_quote(answer):
         return _Unproven(criterion, answer, place.why)
     return _result(criterion, answer, place if isinstance(place, Located) else None)

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convoprobe.judging.evidence import Located, NotFound, is_trivial, locate
+from pytest_convoprobe.judging.evidence import Located, NotFound, Sources, is_trivial
+
+
+def locate(quote: str | None, turn: int | None, texts: dict[int, tuple[str, ...]]) -> Located | NotFound:
+    return Sources(texts).locate(quote, turn)
+
 
 TEXTS = {
     1: ("What's the weather?", "Which city do you mean — Oslo, or Bergen?"),
