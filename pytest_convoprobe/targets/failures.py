@@ -24,9 +24,12 @@ _UNAVAILABLE = frozenset(
         "httpx.RemoteProtocolError",
         "httpx.TimeoutException",
         "openai.APIConnectionError",
+        "redis.ConnectionError",
+        "redis.TimeoutError",
         "requests.ConnectionError",
         "requests.Timeout",
         "urllib3.HTTPError",
+        "websockets.ConnectionClosed",
     }
 )
 _TYPES = (ConnectionError, TimeoutError, asyncio.TimeoutError, ssl.SSLError, TargetUnavailable)

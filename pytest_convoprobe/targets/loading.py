@@ -70,9 +70,22 @@ def load_object(reference: Reference, rootdir: Path) -> object:
             module = _load_module(reference, rootdir)
         except TargetStartError:
             raise
+        except ModuleNotFoundError as error:
+            raise _not_found(error, reference, rootdir) from None
         except BaseException as error:  # noqa: BLE001 - a module may even call sys.exit() when imported
             raise start_failure(f"can't import `{reference.module}`", error) from None
     return _attribute(module, reference)
+
+
+def _not_found(error: ModuleNotFoundError, reference: Reference, rootdir: Path) -> TargetStartError:
+    """The module itself, or one that it imports."""
+    missing = f"{error.name}."
+    if reference.is_file or not f"{reference.module}.".startswith(missing):
+        return start_failure(f"can't import `{reference.module}`", error)
+    return TargetStartError(
+        f"can't import `{reference.module}`: there is no module `{error.name}` "
+        f"in {rootdir} or on Python's path"
+    )
 
 
 def _load_module(reference: Reference, rootdir: Path) -> ModuleType:

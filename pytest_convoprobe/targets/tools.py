@@ -50,12 +50,11 @@ class Tool:
         positional: list[Any] = []
         named: dict[str, Any] = dict(checked.model_extra or {})
         for index, parameter in enumerate(self.parameters):
-            if f"p{index}" not in checked.model_fields_set:
-                continue
-            value = getattr(checked, f"p{index}")
+            is_given = f"p{index}" in checked.model_fields_set
+            value = getattr(checked, f"p{index}") if is_given else parameter.default
             if parameter.kind is Parameter.POSITIONAL_ONLY:
                 positional.append(value)
-            else:
+            elif is_given:
                 named[parameter.name] = value
         return partial(self.function, *positional, **named)
 
@@ -112,7 +111,7 @@ def make_tool(function: Callable[..., Any]) -> Tool:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         raise TargetStartError(f"the tool `{name}` can't be described: it has no signature") from None
-    documented = read_docstring(inspect.getdoc(function))
+    documented = read_docstring(inspect.getdoc(_plain(function)))
     variable = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     kept = tuple(item for item in signature.parameters.values() if item.kind not in variable)
     is_open = any(item.kind is Parameter.VAR_KEYWORD for item in signature.parameters.values())
@@ -173,14 +172,17 @@ def _guessed(default: object) -> Any:
     return type(default) if type(default) in _PLAIN_TYPES else Any
 
 
-def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+def _plain(function: Callable[..., Any]) -> Any:
+    """The function in a partial, or that of an object which can be called: what has hints and docstring."""
     plain_function: Any = function
     while isinstance(plain_function, partial):
         plain_function = plain_function.func
-    if not inspect.isroutine(plain_function):
-        plain_function = type(plain_function).__call__
+    return plain_function if inspect.isroutine(plain_function) else type(plain_function).__call__
+
+
+def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     try:
-        hints = typing.get_type_hints(plain_function, include_extras=True)
+        hints = typing.get_type_hints(_plain(function), include_extras=True)
     except Exception:  # noqa: BLE001 - hints that only a type checker understands: do without them
         return {}
     return {name: _with_description(hint) for name, hint in hints.items()}

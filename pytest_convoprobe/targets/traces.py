@@ -51,17 +51,18 @@ def short_trace(error: BaseException) -> str:
 
 
 def _own_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_plumbing(frame)]
     own = [frame for frame in frames if not _is_library(frame.filename)]
     return (own or frames[-1:])[-_MAX_FRAMES:]
 
 
-def _is_ours(frame: traceback.FrameSummary) -> bool:
-    return frame.filename.startswith(_PACKAGE + os.sep)
+def _is_plumbing(frame: traceback.FrameSummary) -> bool:
+    """Our own package and the import machinery: never worth showing."""
+    return frame.filename.startswith((_PACKAGE + os.sep, "<frozen "))
 
 
 def _is_library(filename: str) -> bool:
-    return filename.startswith("<frozen ") or filename.startswith(_LIBRARIES)
+    return filename.startswith(_LIBRARIES)
 
 
 def _frame_lines(frame: traceback.FrameSummary) -> list[str]:

@@ -116,9 +116,20 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load("gone.py:x", tmp_path)
 
 
-def test_a_missing_module_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TargetStartError, match=r"can't import `no_such_module`: ModuleNotFoundError"):
-        load("no_such_module:x", tmp_path)
+def test_a_missing_module_is_named_with_the_places_that_were_searched(tmp_path: Path) -> None:
+    with pytest.raises(TargetStartError) as caught:
+        load("no_such_module.sub:x", tmp_path)
+    assert str(caught.value) == (
+        f"can't import `no_such_module.sub`: there is no module `no_such_module` in {tmp_path} "
+        "or on Python's path"
+    )
+
+
+def test_a_module_that_another_one_misses_is_shown_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "needy.py").write_text("import no_such_module\n")
+    with pytest.raises(TargetStartError, match=r"can't import `needy`: ModuleNotFoundError") as caught:
+        load("needy:x", tmp_path)
+    assert "    import no_such_module" in caught.value.trace.splitlines()
 
 
 def test_a_missing_object_suggests_a_near_one(tmp_path: Path) -> None:

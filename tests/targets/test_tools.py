@@ -157,10 +157,24 @@ def test_two_tools_of_one_name_are_an_error() -> None:
 
 def test_a_partial_has_the_name_of_its_function_and_what_is_left_of_its_parameters() -> None:
     def find(table: str, number: int) -> str:
+        """Find it."""
         return f"{table}{number}"
 
     spec = make_tool(functools.partial(find, "orders")).spec
-    assert (spec.name, list(spec.parameters["properties"])) == ("find", ["number"])
+    assert (spec.name, spec.description) == ("find", "Find it.")
+    assert list(spec.parameters["properties"]) == ["number"]
+    assert spec.parameters["properties"]["number"] == {"type": "integer"}
+
+
+def test_an_object_that_can_be_called_is_a_tool_named_after_its_class() -> None:
+    class Finder:
+        def __call__(self, number: int) -> int:
+            """Find it."""
+            return number
+
+    spec = make_tool(Finder()).spec
+    assert (spec.name, spec.description) == ("Finder", "Find it.")
+    assert spec.parameters["properties"]["number"] == {"type": "integer"}
 
 
 # Calls
@@ -194,6 +208,13 @@ async def test_positional_only_keyword_only_and_further_arguments() -> None:
         return [a, b, more]
 
     assert (await call(find, {"a": 1, "b": 2, "c": 3})).result == [1, 2, {"c": 3}]
+
+
+async def test_a_positional_argument_that_was_left_out_keeps_its_place() -> None:
+    def find(a: int = 1, b: int = 2, /) -> list[int]:
+        return [a, b]
+
+    assert (await call(find, {"b": 5})).result == [1, 5]
 
 
 async def test_no_arguments_may_be_an_empty_text() -> None:

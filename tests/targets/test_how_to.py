@@ -1,0 +1,33 @@
+"""The examples of docs/how-to/targets.md can be copied."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from pytest_convoprobe.settings.models import TargetSettings
+from pytest_convoprobe.targets.factory import build_target
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "targets.md"
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("text", [text for language, text in BLOCKS if language == "yaml"])
+def test_settings_make_a_target(text: str, tmp_path: Path) -> None:
+    settings: TargetSettings = TypeAdapter(TargetSettings).validate_python(yaml.safe_load(text)["target"])
+    assert build_target(settings, rootdir=tmp_path).name
+
+
+@pytest.mark.parametrize("text", [text for language, text in BLOCKS if language == "python"])
+def test_code_can_be_compiled(text: str) -> None:
+    assert ast.parse(textwrap.dedent(text)).body
+
+
+def test_both_kinds_of_examples_are_there() -> None:
+    assert {language for language, _ in BLOCKS} == {"yaml", "python"}
