@@ -129,7 +129,8 @@ def _arguments(tool: str, assertion: ToolAssertion, made: Calls) -> CheckResult:
         # The wrong call that comes nearest says most about what went wrong.
         nearest = min((len(problems), index) for index, problems in enumerate(wrong) if problems)[1]
         turn, call = made[nearest]
-        found += f"; the nearest is {_shown(call)}, where {' and '.join(wrong[nearest])}"
+        shown = f"{_shown(call)}, where {' and '.join(wrong[nearest])}"
+        found = shown if len(made) == 1 else f"{found}; the nearest is {shown}"
     return CheckResult(f"{tool}: arguments", holds, expected, found, turn)
 
 

@@ -107,6 +107,11 @@ def test_wrong_arguments_show_the_nearest_call() -> None:
     )
 
 
+def test_wrong_arguments_of_the_only_call_show_it() -> None:
+    result = check(calling([BERGEN]), **assertion("get_weather", args={"city": "Oslo"}))
+    assert result.found == 'get_weather({"city": "Bergen", "units": "metric"}), where city is "Bergen"'
+
+
 def test_arguments_of_a_tool_that_is_never_called_fail() -> None:
     result = check(calling([]), **assertion("get_weather", args={"city": "Oslo"}))
     assert (result.holds, result.found) == (False, "no call")
