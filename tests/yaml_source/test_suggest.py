@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_convoprobe.scenario.models import Scenario
+from pytest_convoprobe.yaml_source import Loc
+from pytest_convoprobe.yaml_source.suggest import is_required, known_keys, limits, nearest, owners
+
+KEYS = ("initial_query", "max_turns", "persona")
+
+
+@pytest.mark.parametrize(
+    "word", ["inital_query", "initialQuery", "initial-query", "Initial Query", "INITIAL_QUERY"]
+)
+def test_a_misspelt_key(word: str) -> None:
+    assert nearest(word, KEYS) == "initial_query"
+
+
+@pytest.mark.parametrize("word", ["", "colour", "x", "the agent says"])
+def test_a_word_that_is_no_misspelling(word: str) -> None:
+    assert nearest(word, KEYS) is None
+
+
+@given(st.text(max_size=30))
+def test_a_suggestion_is_a_known_key(word: str) -> None:
+    assert nearest(word, KEYS) in (None, *KEYS)
+
+
+@pytest.mark.parametrize(
+    ("loc", "keys"),
+    [
+        (("synthetic_user", "landmarks", 3), ("turn", "instruction")),
+        (("synthetic_user", "script", 0), ("simulate", "instruction")),
+        (("config", "judge"), ("model", "temperature", "extra_instructions")),
+        (
+            ("evaluation", "tool_usage", "tool_call_criteria", 0, "assertions", 1, "args", "any.name"),
+            ("equals", "contains", "matches"),
+        ),
+        (("metadata",), ()),
+        (("nowhere",), ()),
+    ],
+)
+def test_the_keys_of_a_place(loc: Loc, keys: tuple[str, ...]) -> None:
+    assert known_keys(Scenario, loc) == keys
+
+
+def test_where_a_key_belongs() -> None:
+    assert owners(Scenario, "patience") == ("in `synthetic_user.clarification_behavior.traits`",)
+    assert owners(Scenario, "name") == ("at the top",)
+    assert owners(Scenario, "turn") == ("in `synthetic_user.landmarks[]`",)
+    assert owners(Scenario, "colour") == ()
+
+
+def test_ranges() -> None:
+    assert limits(Scenario, ("synthetic_user", "max_turns")) == "from 1 to 100"
+    assert limits(Scenario, ("evaluation", "efficiency", "max_tool_calls")) == "at least 0"
+    assert limits(Scenario, ("config", "judge", "temperature")) == "from 0 to 2"
+
+
+def test_what_is_required() -> None:
+    assert is_required(Scenario, ("synthetic_user", "persona"))
+    assert not is_required(Scenario, ("synthetic_user", "max_turns"))
+    assert not is_required(Scenario, ("nowhere", "at all"))
