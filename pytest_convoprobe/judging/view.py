@@ -19,6 +19,9 @@ from ..transcript import Termination, ToolCall, Transcript, Turn
 RESULT_LIMIT = 20_000
 """Characters of one tool result that the judge sees; a longer one is cut, and the cut is marked."""
 
+_EMPTY = "(nothing)"
+_NO_REPLY = "(no reply came)"
+
 ENDINGS = {
     Termination.USER_DONE: "the user was done",
     Termination.USER_GAVE_UP: "the user gave up",
@@ -59,14 +62,22 @@ def last_turn(transcript: Transcript) -> int:
 
 
 def texts_by_turn(transcript: Transcript) -> dict[int, tuple[str, ...]]:
-    """What can be quoted from each turn: the user's text, each tool call, the reply."""
+    """What can be quoted from each turn: the user's text, each tool call, the reply.
+
+    Our own words for an empty text and for the end (with the last turn) can be quoted too:
+    they are what a judge has to go by where nothing was said.
+    """
     texts = {
         turn.number: (turn.user, *map(_call_text, turn.reply.tool_calls or ()), turn.reply.text)
         for turn in transcript.turns
     }
+    last = last_turn(transcript)
     if transcript.pending is not None:
-        texts[last_turn(transcript)] = (transcript.pending,)
-    return texts
+        texts[last] = (transcript.pending, _NO_REPLY)
+    texts[last] = (*texts.get(last, ()), _ending(transcript))
+    return {
+        number: tuple(text if text.strip() else _EMPTY for text in said) for number, said in texts.items()
+    }
 
 
 def call_line(call: ToolCall) -> str:
@@ -95,9 +106,13 @@ def _body(transcript: Transcript) -> Iterator[str]:
     if transcript.pending is not None:
         yield f"Turn {last_turn(transcript)}"
         yield from _said("user", transcript.pending)
-        yield "  (no reply came)"
+        yield f"  {_NO_REPLY}"
+    yield f"{_ending(transcript)} The last turn is turn {last_turn(transcript)}."
+
+
+def _ending(transcript: Transcript) -> str:
     ending = ENDINGS[transcript.termination] if transcript.termination else "for a reason that is not known"
-    yield f"The conversation ended: {ending}. The last turn is turn {last_turn(transcript)}."
+    return f"The conversation ended: {ending}."
 
 
 def _turn(turn: Turn) -> Iterator[str]:
@@ -121,7 +136,7 @@ def _outcome(call: ToolCall) -> Iterator[str]:
 
 def _said(who: str, text: str) -> Iterator[str]:
     if not text.strip():
-        yield f"  {who}: (nothing)"
+        yield f"  {who}: {_EMPTY}"
         return
     yield f"  {who}:"
     yield from (f"  | {line}" for line in visible(text).split("\n"))

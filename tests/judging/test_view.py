@@ -56,7 +56,21 @@ def test_shows_a_message_without_a_reply_as_the_last_turn() -> None:
     view = view_of(transcript)
     assert "Turn 2\n  user:\n  | Still there?\n  (no reply came)" in view.text
     assert "the time limit was reached. The last turn is turn 2." in view.text
-    assert texts_by_turn(transcript)[2] == ("Still there?",)
+    assert texts_by_turn(transcript)[2] == (
+        "Still there?",
+        "(no reply came)",
+        "The conversation ended: the time limit was reached.",
+    )
+
+
+def test_an_empty_reply_can_be_quoted() -> None:
+    texts = texts_by_turn(talk(("Hi", Reply("")), ("Hello?", Reply("Hello"))))
+    assert texts[1] == ("Hi", "(nothing)")
+
+
+def test_the_end_can_be_quoted_from_the_last_turn() -> None:
+    texts = texts_by_turn(talk(("Hi", Reply("Hello")), ended=Termination.LOOP))
+    assert texts[1][-1] == "The conversation ended: the same exchange repeated itself again and again."
 
 
 def test_a_long_tool_result_is_cut_and_the_cut_is_counted() -> None:
