@@ -48,9 +48,10 @@ def test_only_the_last_item_may_run_until_done(
 
 def _turn_by_turn(script: list[str | SimulatedTurns]) -> list[bool]:
     """For each turn after the first whether it is literal."""
-    return [
-        isinstance(item, str) for item in script for _ in range(1 if isinstance(item, str) else item.simulate)
-    ]
+    turns: list[bool] = []
+    for item in script:
+        turns += [True] if isinstance(item, str) else [False] * int(item.simulate)
+    return turns
 
 
 @given(SCRIPTS.filter(bool), st.integers(1, 60))
@@ -104,4 +105,4 @@ def test_a_scenario_is_built_in_python() -> None:
 def test_a_scenario_does_not_change() -> None:
     traits = SyntheticUser(persona="c", initial_query="d").clarification_behavior.traits
     with pytest.raises(ValidationError, match="frozen"):
-        traits.patience = "low"
+        traits.patience = "low"  # type: ignore[misc]
