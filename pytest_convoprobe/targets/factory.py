@@ -19,7 +19,7 @@ def build_target(settings: TargetSettings, *, rootdir: Path) -> Target:
     """The target that the settings describe; relative files start from `rootdir`.
 
     Nothing of the user's is imported and nothing is connected to yet. Raises `SettingsError` for what
-    can be seen without that: a reference, a template or a JMESPath that makes no sense, no model.
+    can be seen without that: a reference, a template or a JMESPath that makes no sense.
     """
     if isinstance(settings, ModelTarget):
         return ModelAgent(settings, rootdir=rootdir)

@@ -21,8 +21,8 @@ class ModelAgent:
     """Talks with a model, through the `llm` of each conversation.
 
     `tools` are functions beside those that the settings name by reference (relative files start from
-    `rootdir`, by default the working directory). Raises `SettingsError` without a model
-    or for a tool that is no reference; the tools are imported when the first conversation starts.
+    `rootdir`, by default the working directory). Raises `SettingsError` for a tool that is
+    no reference; the tools are imported when the first conversation starts.
     """
 
     def __init__(
@@ -32,9 +32,8 @@ class ModelAgent:
         rootdir: Path | None = None,
         tools: Iterable[Callable[..., Any]] = (),
     ) -> None:
-        if not settings.model:
-            raise SettingsError.of("no model is set: write `model: openai/gpt-4o-mini`", path="target.model")
-        self.name = settings.model
+        # Without a model a replay works all the same; whoever makes a live call says that it is missing.
+        self.name = settings.model or "model"
         self._settings = settings
         sources = [*(_reference(text, index) for index, text in enumerate(settings.tools)), *tools]
         root = rootdir or Path.cwd()
@@ -65,8 +64,7 @@ class _Conversation:
     """One conversation; the model is told all of it again with each call."""
 
     def __init__(self, settings: ModelTarget, toolbox: Toolbox, context: ConversationContext) -> None:
-        own = settings.model_dump(include=set(ModelSettings.model_fields), exclude_unset=True)
-        self._model = ModelSettings(**own)
+        self._model = _without_agent(settings)
         self._max_rounds = settings.max_tool_rounds
         self._toolbox = toolbox
         self._context = context
@@ -115,6 +113,12 @@ class _Conversation:
             f"the model never answered: after {self._max_rounds} rounds of tool calls "
             f"(`target.max_tool_rounds`) it asked for {names} once more"
         )
+
+
+def _without_agent(settings: ModelTarget) -> ModelSettings:
+    """The settings of the model alone, what is unset left unset."""
+    names = set(ModelSettings.model_fields) & settings.model_fields_set
+    return ModelSettings(**{name: getattr(settings, name) for name in names})
 
 
 def _told(call: ToolCall) -> str:

@@ -18,7 +18,7 @@ from pytest_convoprobe.errors import (
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import CallContext, LLMReply, Message, Role, ToolRequest
-from pytest_convoprobe.settings.models import ModelTarget
+from pytest_convoprobe.settings.models import ModelSettings, ModelTarget
 from pytest_convoprobe.targets.model import ModelAgent
 from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.transcript import Reply, Usage
@@ -222,6 +222,21 @@ def test_what_is_no_reference_is_an_error_of_the_settings(tmp_path: Path) -> Non
         ModelAgent(ModelTarget(model="m", tools=("a:b", "price")), rootdir=tmp_path)
 
 
-def test_no_model_is_an_error_that_says_what_to_write(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"target.model: no model is set: write `model: "):
-        ModelAgent(ModelTarget(), rootdir=tmp_path)
+async def test_no_model_is_an_error_when_a_call_is_made(context: Callable[..., ConversationContext]) -> None:
+    target = ModelAgent(ModelTarget())
+    talk = await target.start(context(LiteLLM()))
+    with pytest.raises(SettingsError, match="no model is set for the target"):
+        await talk.send("hello")
+
+
+async def test_a_recording_needs_no_model() -> None:
+    llm = FakeLLM(["recorded"])
+    talk = await ModelAgent(ModelTarget()).start(ConversationContext("c", llm))
+    assert (await talk.send("hello")).text == "recorded"
+
+
+async def test_variables_that_are_missing_are_told_to_whoever_calls(start: Start) -> None:
+    llm = FakeLLM(["Hi!"])
+    await (await start(llm, unresolved={"api_key": "`${KEY}` is not set"})).send("hello")
+    model = llm.requests[0].model
+    assert (type(model), dict(model.unresolved)) == (ModelSettings, {"api_key": "`${KEY}` is not set"})
