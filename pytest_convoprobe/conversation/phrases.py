@@ -62,7 +62,10 @@ SIMULATION_LINE = _lines(_SIMULATION)
 """A sentence that only someone who plays a user says."""
 
 OWN_JSON = re.compile(
-    r'"message"\s*:.*"status"\s*:\s*"(?:continue|done|gave_up)"|\A\s*\{\s*"message"\s*:.*\}\s*\Z', re.DOTALL
+    r'"message"\s*:.*"status"\s*:\s*"(?:continue|done|gave_up)"'
+    r'|\A\s*\{\s*"message"\s*:.*\}\s*\Z'
+    r"|\A\W*status\W{1,4}(?:continue|done|gave_up)\W*\Z",
+    re.DOTALL,
 )
 """The JSON that the simulating model answers in."""
 
@@ -88,7 +91,6 @@ END_SIGN = re.compile(
     r"|(?:\A|(?<=[.!?…])\s*|\n\s*)(?:DONE|GAVE[_ ]UP|gave_up|TERMINATE|END_OF_CONVERSATION)\s*\Z"
     r"|(?:(?<=[.!?…])\s*|\n\s*)STOP\s*\Z"
     r"|[\[(]status: ?(?:continue|done|gave_up)[\])]\s*\Z"
-    r"|\A\s*status\W{1,3}(?:continue|done|gave_up)\W*\Z"
 )
 """A sign for the end of the talk that stands in the text, alone or glued to the last sentence."""
 

@@ -69,6 +69,9 @@ PROTOCOL = (
     'It is 4711 {"message": "It is 4711", "status": "done"}',
     '{"message": "It is 4711"}',
     "<reply>It is 4711</reply>",
+    'status "done"',
+    '"status": "gave_up"',
+    "status: done",
 )
 SIGNS = (
     "DONE",
@@ -82,8 +85,6 @@ SIGNS = (
     "Thanks <done/>",
     "I'm leaving. gave_up",
     "Never mind. (status: gave_up)",
-    'status "done"',
-    "status: done",
 )
 FAULTY = ASSISTANT_TALK + OUT_OF_ROLE + THOUGHTS + LABELS + PROTOCOL + SIGNS
 
