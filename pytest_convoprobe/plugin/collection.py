@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,13 @@ class ScenarioFile(pytest.File):
         try:
             scenarios = backend_of(self.config).load_scenarios(self.path)
         except ScenarioFileError as error:
-            raise self.CollectError(str(error)) from None
+            raise self.CollectError(self._in_words(error)) from None
         trials = range(1, options.trials(self.config) + 1)
         return [ScenarioItem.of(self, loaded, trial) for loaded in scenarios for trial in trials]
+
+    def _in_words(self, error: ScenarioFileError) -> str:
+        """All problems, with the path as pytest shows it."""
+        return "\n".join(str(replace(problem, file=self.nodeid)) for problem in error.problems)
 
 
 def with_scenarios(

@@ -50,8 +50,8 @@ def _convoprobe_result(request: pytest.FixtureRequest, convoprobe_target: Any) -
 
 
 @pytest.fixture
-def convoprobe(request: pytest.FixtureRequest) -> Iterator[Convoprobe]:
+def convoprobe(request: pytest.FixtureRequest) -> Convoprobe:
     """Runs scenarios inside an ordinary test: `convoprobe.run(...)`, `await convoprobe.run_async(...)`."""
     from .inline import Convoprobe
 
-    yield Convoprobe(request)
+    return Convoprobe(request)

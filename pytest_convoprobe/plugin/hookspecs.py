@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.hookspec(firstresult=True)
-def pytest_convoprobe_settings(  # type: ignore[empty-body]
+def pytest_convoprobe_settings(
     item: pytest.Item, scenario: Scenario, settings: ScenarioSettings
 ) -> ScenarioSettings | None:
     """Replace the settings of one scenario before it runs; None leaves them as they are.
@@ -30,7 +30,7 @@ def pytest_convoprobe_settings(  # type: ignore[empty-body]
 
 
 @pytest.hookspec
-def pytest_convoprobe_checks(  # type: ignore[empty-body]
+def pytest_convoprobe_checks(
     item: pytest.Item, scenario: Scenario, transcript: Transcript
 ) -> Iterable[CheckResult] | None:
     """Add checks of the project's own to the verdict, once the conversation is over.

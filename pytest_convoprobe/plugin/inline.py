@@ -43,7 +43,8 @@ class Convoprobe:
     @property
     def results(self) -> tuple[ScenarioResult, ...]:
         """All results of this test so far, in the order in which they came in."""
-        return tuple(self._item.stash[RESULTS])
+        found: list[ScenarioResult] = self._item.stash[RESULTS]
+        return tuple(found)
 
     def run(
         self,
@@ -57,7 +58,9 @@ class Convoprobe:
         A scenario with `skip` skips the test. Raises `ScenarioFileError` and `SettingsError`.
         """
         if _asyncio_loop() is not None:
-            raise RuntimeError("convoprobe.run() would block the event loop: use `await convoprobe.run_async()`")
+            raise RuntimeError(
+                "convoprobe.run() would block the event loop: use `await convoprobe.run_async()`"
+            )
         order = self._order(scenario, settings)
         with self._engine.own_target(self._target(target)) as made:
             return self._kept(self._engine.wait(self._engine.submit(order, made), self._item))
@@ -139,7 +142,9 @@ def _only(found: tuple[LoadedScenario, ...], name: str) -> LoadedScenario:
         return fitting[0]
     ids = ", ".join(repr(loaded.id) for loaded in found)
     raise ValueError(
-        f"name one scenario by `file.yaml::name`; there are: {ids}" if not name else f"{name!r} is none of {ids}"
+        f"name one scenario by `file.yaml::name`; there are: {ids}"
+        if not name
+        else f"{name!r} is none of {ids}"
     )
 
 

@@ -49,7 +49,6 @@ class ScenarioItem(pytest.Function):
             item.add_marker(pytest.mark.skip(reason=loaded.skip))
         return item
 
-
     @property
     def convoprobe_result(self) -> ScenarioResult | None:
         results = self.stash.get(RESULTS, [])

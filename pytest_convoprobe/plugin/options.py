@@ -47,7 +47,10 @@ def positive(text: str) -> float:
 
 @dataclass(frozen=True)
 class Option:
-    """One option: `settings` are the dotted settings that it overrides, `ini` whether an ini file may hold it."""
+    """One option.
+
+    `settings` are the dotted settings that it overrides, `ini` says whether an ini file may hold it.
+    """
 
     name: str
     help: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sys
 import time
@@ -57,7 +58,8 @@ class Progress:
         if reporter is None or self._config.get_verbosity() < 0:
             return 0
         terminal = self._config.get_terminal_writer()
-        if not terminal.hasmarkup:
+        # A terminal without colours may move its cursor well; Windows' old one can do neither.
+        if os.environ.get("TERM") == "dumb" or (os.name == "nt" and not terminal.hasmarkup):
             return 0
         return shutil.get_terminal_size().columns - terminal.width_of_current_line - 1
 

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ def _verdict(item: ScenarioItem, excinfo: pytest.ExceptionInfo[Any], result: Sce
     travels through xdist, and `--tb=line`, JUnit and the short summary find what they look for.
     """
     shown = excinfo.getrepr(style="value")
-    shown.reprtraceback.reprentries[-1].lines[:] = failure_text(item, result).splitlines()
+    shown.reprtraceback.reprentries[-1].lines = failure_text(item, result).splitlines()
     crash = shown.reprcrash
     if crash is not None:
         crash.path, crash.lineno = _relative(item.path, item.config.rootpath), item.loaded.line
@@ -74,7 +75,7 @@ def _add_texts(item: pytest.Item, report: pytest.TestReport, results: list[Scena
 def failure_text(item: pytest.Item, result: ScenarioResult) -> str:
     """The whole text about a result, for the terminal at hand."""
     return backend_of(item.config).failure_text(
-        result,
+        replace(result, file=_relative(Path(result.file), item.config.rootpath)),
         verbosity=item.config.get_verbosity(),
         width=shutil.get_terminal_size().columns,
         rerun_command=rerun_command(item),

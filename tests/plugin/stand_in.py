@@ -7,10 +7,8 @@ in the rootdir, so that tests see what was talked, when, and how often.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from pytest_convoprobe.errors import Blame
@@ -31,9 +29,6 @@ class StandIn(Backend):
 
     def check_models(self, loaded: Any, scenario: Any) -> None:
         return None
-
-    def make_job(self, **fields: Any) -> Any:
-        return SimpleNamespace(**fields)
 
     def open_runner(self, loaded: Any, workers: int) -> Any:
         return StandInRunner()
@@ -67,7 +62,9 @@ class StandInRunner:
         return _result(job, transcript, extra, time.perf_counter() - begun)
 
 
-def _result(job: Any, transcript: Transcript, extra: tuple[CheckResult, ...], seconds: float) -> ScenarioResult:
+def _result(
+    job: Any, transcript: Transcript, extra: tuple[CheckResult, ...], seconds: float
+) -> ScenarioResult:
     told = job.loaded.scenario.metadata
     failed_before = Path("talk.log").read_text().count(f"end {job.scenario_id} ") - 1
     outcome = Outcome(told.get("outcome", "passed"))
@@ -76,7 +73,7 @@ def _result(job: Any, transcript: Transcript, extra: tuple[CheckResult, ...], se
     return ScenarioResult(
         name=job.loaded.name,
         scenario_id=job.scenario_id,
-        file=os.path.relpath(job.loaded.file),
+        file=str(job.loaded.file),
         line=job.loaded.line,
         outcome=outcome,
         reason=told.get("reason", "" if outcome is Outcome.PASSED else "as it was told"),

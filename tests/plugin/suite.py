@@ -26,7 +26,6 @@ def convoprobe_target():
 """
 
 
-
 REST = {
     "description": "A talk",
     "synthetic_user": {"persona": "Somebody", "initial_query": "Hello"},

@@ -37,13 +37,15 @@ def test_a_broken_file_is_an_error_of_that_file_with_its_message(suite: Suite) -
     suite.write("scenarios/broken.yaml", "name: x\ndescriptoin: y\n")
     result = suite.run("--continue-on-collection-errors")
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR collecting scenarios/broken.yaml*", "*broken.yaml:2:1:*description*"])
+    result.stdout.fnmatch_lines(
+        ["*ERROR collecting scenarios/broken.yaml*", "*broken.yaml:2:1:*description*"]
+    )
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*collection.py*")
 
 
 def test_names_that_are_hard_for_node_ids_can_be_pasted_back(suite: Suite) -> None:
-    for name in ("two words", "with [brackets]", "a::b", "Grüße 你好", "it's \"quoted\""):
+    for name in ("two words", "with [brackets]", "a::b", "Grüße 你好", 'it\'s "quoted"'):
         suite.scenario(name, file="scenarios/a.yaml")
     found = ids(suite.run("--collect-only", "-q"))
     assert len(found) == 5
@@ -142,5 +144,8 @@ def test_the_command_for_a_trial_names_the_number_of_trials(suite: Suite) -> Non
     suite.scenario("bad", outcome="failed")
     result = suite.run("--convoprobe-trials=2")
     result.stdout.fnmatch_lines(
-        ["run again: pytest scenarios/bad.yaml::bad", "*'scenarios/bad.yaml::bad*trial-2*' --convoprobe-trials=2"]
+        [
+            "run again: pytest scenarios/bad.yaml::bad",
+            "*'scenarios/bad.yaml::bad*trial-2*' --convoprobe-trials=2",
+        ]
     )

@@ -119,7 +119,12 @@ def test_assert_passed_shows_the_whole_failure(suite: Suite) -> None:
     result = suite.run()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        [">*assert_passed()", "E*ScenarioFailed: inline: failed: rude", "*convoprobe: inline*", "run again: *test_it"]
+        [
+            ">*assert_passed()",
+            "E*ScenarioFailed: inline: failed: rude",
+            "*convoprobe: inline*",
+            "run again: *test_it",
+        ]
     )
     result.stdout.no_fnmatch_line("*result.py:*")
 
@@ -177,7 +182,11 @@ ASYNC = """
     ("plugin", "mark", "more"),
     [
         ("pytest_asyncio.plugin", "@pytest.mark.asyncio", ""),
-        ("anyio.pytest_plugin", "@pytest.mark.anyio", "@pytest.fixture\ndef anyio_backend(): return 'asyncio'\n"),
+        (
+            "anyio.pytest_plugin",
+            "@pytest.mark.anyio",
+            "@pytest.fixture\ndef anyio_backend(): return 'asyncio'\n",
+        ),
     ],
 )
 def test_async_tests(suite: Suite, plugin: str, mark: str, more: str) -> None:

@@ -75,7 +75,9 @@ def test_the_summary_counts_and_adds_up(suite: Suite) -> None:
     suite.scenario("a")
     suite.scenario("b", outcome="failed")
     result = suite.run()
-    result.stdout.fnmatch_lines(["=* convoprobe =*", "2 scenarios: 1 passed, 1 failed (agent)", "spent: $0.0040*"])
+    result.stdout.fnmatch_lines(
+        ["=* convoprobe =*", "2 scenarios: 1 passed, 1 failed (agent)", "spent: $0.0040*"]
+    )
 
 
 def test_there_is_no_summary_without_scenarios_or_when_quiet(suite: Suite) -> None:

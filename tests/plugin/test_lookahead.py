@@ -169,5 +169,3 @@ def test_an_item_that_another_fixture_breaks_never_asks_for_its_conversation(sui
     result = suite.run()
     result.assert_outcomes(errors=1)
     assert suite.started() == []
-
-

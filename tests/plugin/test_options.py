@@ -71,7 +71,9 @@ def test_nonsense_in_the_ini_file_is_a_usage_error(suite: Suite, line: str, word
     result.stderr.fnmatch_lines([words])
 
 
-@pytest.mark.parametrize("option", ["--convoprobe-concurrency=0", "--convoprobe-max-cost=-1", "--convoprobe-trials=x"])
+@pytest.mark.parametrize(
+    "option", ["--convoprobe-concurrency=0", "--convoprobe-max-cost=-1", "--convoprobe-trials=x"]
+)
 def test_nonsense_on_the_command_line_is_a_usage_error(suite: Suite, option: str) -> None:
     result = suite.run(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR

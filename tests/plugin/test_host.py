@@ -1,0 +1,140 @@
+"""What the plug-in must not do to a suite that it is installed beside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from .suite import Suite
+
+HEAVY = ("litellm", "pydantic", "jinja2", "yaml", "httpx", "asyncio", "jmespath")
+
+
+def test_a_suite_without_scenarios_loads_nothing_heavy(suite: Suite) -> None:
+    suite.write("conftest.py", "")
+    suite.write(
+        "test_plain.py",
+        f"""
+        import sys
+        def test_plain():
+            assert [name for name in {HEAVY!r} if name in sys.modules] == []
+        """,
+    )
+    suite.run_process().assert_outcomes(passed=1)
+
+
+def test_collecting_and_a_whole_run_never_load_litellm(suite: Suite) -> None:
+    suite.conftest("""
+        def pytest_sessionfinish(session):
+            import sys
+            print("litellm loaded:", "litellm" in sys.modules)
+        """)
+    suite.scenario("one")
+    suite.run_process("-s", "--collect-only").stdout.fnmatch_lines(["*litellm loaded: False"])
+    suite.run_process("-s").stdout.fnmatch_lines(["*litellm loaded: False"])
+
+
+def test_nothing_of_ours_complains_under_the_strictest_options(suite: Suite) -> None:
+    suite.scenario("one", tags=["smoke"])
+    suite.write("test_plain.py", "def test_plain(convoprobe): pass")
+    result = suite.run_process("-W", "error", "--strict-markers", "--strict-config")
+    result.assert_outcomes(passed=2)
+    assert result.errlines == []
+
+
+def test_development_mode_finds_nothing_left_open(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.scenario("two", outcome="failed")
+    suite.scenario("three", sleep=60)
+    command = [sys.executable, "-X", "dev", "-W", "error", "-m", "pytest", "-p", "convoprobe", "-x"]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(
+        command, cwd=suite.path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == ""
+
+
+def test_the_plugin_can_be_switched_off(suite: Suite) -> None:
+    suite.write("conftest.py", "")
+    suite.scenario("one")
+    suite.write("test_plain.py", "def test_plain(): pass")
+    result = suite.pytester.runpytest_subprocess("-p", "no:convoprobe")
+    result.assert_outcomes(passed=1)
+
+
+def test_the_environment_and_the_working_folder_are_left_alone(suite: Suite) -> None:
+    suite.conftest("""
+        import os
+        BEFORE = dict(os.environ), set(os.listdir())
+        def pytest_unconfigure():
+            left = {name for name in os.environ if os.environ[name] != BEFORE[0].get(name)}
+            print("left:", left, set(os.listdir()) - BEFORE[1])
+        """)
+    suite.scenario("one")
+    result = suite.run("-s", "-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(["left: set() {'talk.log'}"])
+
+
+def _interrupted(suite: Suite, *args: str) -> tuple[int, str]:
+    """Start pytest, wait until its conversations run, press Ctrl-C, and wait for its end."""
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-p", "convoprobe", *args]
+    process = subprocess.Popen(
+        command, cwd=suite.path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    _wait_for(lambda: len(suite.started()) >= 3, process)
+    process.send_signal(signal.SIGINT)
+    try:
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return process.returncode, output
+
+
+def _wait_for(condition: object, process: subprocess.Popen[str]) -> None:
+    assert callable(condition)
+    for _ in range(600):
+        if condition():
+            return
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.1)
+    process.kill()
+    pytest.fail("the conversations never began")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+@pytest.mark.parametrize("args", [(), ("-s",), ("--tb=no", "-q")], ids=" ".join)
+def test_ctrl_c_ends_the_run_with_pytests_own_code(suite: Suite, args: tuple[str, ...]) -> None:
+    for number in range(3):
+        suite.scenario(f"s{number}", sleep=600)
+    code, output = _interrupted(suite, *args)
+    assert code == pytest.ExitCode.INTERRUPTED
+    assert "KeyboardInterrupt" in output
+    assert sum(line.startswith("cancelled") for line in suite.log) == 3
+    assert suite.log[-1] == "closed"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+def test_ctrl_c_ends_it_though_a_conversation_will_not_end(suite: Suite) -> None:
+    suite.conftest(
+        "",
+        target="""
+@pytest.fixture(scope="session")
+def convoprobe_target():
+    import time
+    def agent(message):
+        log("start x::blocked 1")
+        time.sleep(600)
+    return agent
+""",
+    )
+    for number in range(3):
+        suite.scenario(f"s{number}")
+    code, _ = _interrupted(suite)
+    assert code == pytest.ExitCode.INTERRUPTED

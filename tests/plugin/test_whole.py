@@ -1,0 +1,95 @@
+"""The whole way, with the real runner, against a chat-completions server on loopback."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.chat_server import ChatServer
+
+from .suite import REST, TARGET, Suite
+
+
+@pytest.fixture
+def server() -> ChatServer:
+    return ChatServer()
+
+
+@pytest.fixture
+def live(suite: Suite, server: ChatServer) -> Suite:
+    """A project whose settings name the server."""
+    suite.write("conftest.py", "import pytest\n" + TARGET)
+    for name in ("one", "two"):
+        suite.scenario(name)
+    with server:
+        suite.write(
+            "convoprobe.yaml",
+            f"llm:\n  model: openai/fake\n  api_base: {server.base_url}\n  api_key: sk-not-a-real-key-123\n",
+        )
+        yield suite
+
+
+def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: ChatServer) -> None:
+    first = live.run_process("--convoprobe-replay=record", "-v", "-W", "error")
+    first.assert_outcomes(passed=2)
+    assert (live.path / "scenarios/_recordings").is_dir()
+    calls = len(server.requests)
+    assert calls >= 4
+    live.write("convoprobe.yaml", "llm:\n  model: openai/fake\n")
+    live.conftest("""
+        def pytest_sessionfinish(session):
+            import sys
+            print("litellm loaded:", "litellm" in sys.modules)
+        """)
+    live.write("conftest.py", (live.path / "conftest.py").read_text().replace("config.stash[BACKEND] =", ""))
+    second = live.run_process("--convoprobe-replay=only", "-s")
+    second.assert_outcomes(passed=2)
+    second.stdout.fnmatch_lines(["*litellm loaded: False"])
+    assert len(server.requests) == calls
+
+
+def test_replays_from_another_folder_and_rootdir(live: Suite, server: ChatServer) -> None:
+    live.run_process("--convoprobe-replay=record").assert_outcomes(passed=2)
+    replayed = live.run_process(
+        "--convoprobe-replay=only",
+        "--rootdir=scenarios",
+        "scenarios",
+        "-c",
+        "/dev/null",
+        "--convoprobe-config=convoprobe.yaml",
+        "-p",
+        "conftest",
+    )
+    replayed.assert_outcomes(passed=2)
+
+
+def test_no_model_is_one_usage_error_before_any_work(suite: Suite) -> None:
+    suite.write("conftest.py", "import pytest\n" + TARGET)
+    suite.scenario("one")
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*no model is set*", "*openai/gpt-4o-mini*"])
+
+
+def test_a_provider_that_is_down_is_an_error_not_a_failure(suite: Suite) -> None:
+    suite.write("conftest.py", "import pytest\n" + TARGET)
+    suite.write(
+        "convoprobe.yaml",
+        "llm: {model: openai/fake, api_base: 'http://127.0.0.1:9/v1', api_key: x, max_attempts: 1}\n",
+    )
+    suite.scenario("one")
+    result = suite.run_process()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["ERROR scenarios/one.yaml::one - infrastructure: *"])
+
+
+def test_the_fixture_runs_for_real(live: Suite) -> None:
+    live.write(
+        "test_it.py",
+        f"""
+        def test_it(convoprobe):
+            result = convoprobe.run({dict(name="mapped", **REST)!r})
+            assert result.passed
+            assert result.transcript.turns[0].reply.text == "echo Hello"
+        """,
+    )
+    live.run_process("test_it.py").assert_outcomes(passed=1)
