@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import gc
 import importlib
+import inspect
 import logging
 import os
 import re
@@ -20,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 from ..errors import LLMError, LLMUnavailable
@@ -42,11 +44,10 @@ from .provider_errors import failure_of, timeout_of
 # left for those that refuse it. For others LiteLLM's own list says who takes one.
 _TAKES_ANY_SCHEMA = frozenset({"openai", "hosted_vllm", "lm_studio", "llamafile"})
 
-# LiteLLM prepares a call in a thread. Cancelled there, it drops a coroutine that was never awaited, and
-# Python warns; so a call that is given up may live until it has certainly been sent. In seconds.
-_START = 1.0
-
 _IMPORT_ENVIRONMENT = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+# How long the end of a run waits for calls that were given up, in seconds.
+_LAST_WAIT = 5.0
+
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 _importing = threading.Lock()
 
@@ -104,7 +105,7 @@ class LiteLLM:
         """Ends LiteLLM's background work and its connections; nothing if it was never used."""
         if self._loop is not None and self._module is not None and self._module.done():
             if self._abandoned:
-                await asyncio.wait(self._abandoned, timeout=2 * _START)
+                await asyncio.wait(self._abandoned, timeout=_LAST_WAIT)
             await _shut_down(self._module.result())
             self._loop = None
 
@@ -147,8 +148,6 @@ class LiteLLM:
 
     async def _bounded(self, call: asyncio.Task[Any], seconds: float) -> Any:
         """The result of the call; one that takes too long, or is cancelled, is given up."""
-        loop = asyncio.get_running_loop()
-        may_cancel = loop.time() + _START
         try:
             done, _ = await asyncio.wait({call}, timeout=seconds)
             if not done:
@@ -158,7 +157,7 @@ class LiteLLM:
             if not call.done():
                 self._abandoned.add(call)
                 call.add_done_callback(self._forget)
-                loop.call_at(may_cancel, call.cancel)
+                _give_up(call)
 
     def _forget(self, call: asyncio.Task[Any]) -> None:
         self._abandoned.discard(call)
@@ -223,6 +222,30 @@ def _has_price(litellm: Any, model: str) -> bool:
     return True
 
 
+def _give_up(call: asyncio.Task[Any]) -> None:
+    """Cancels the call, not before LiteLLM has prepared it.
+
+    It does that in a thread that makes a coroutine; cancelled meanwhile, it drops the coroutine, and
+    Python warns that nobody has awaited it.
+    """
+    if call.done():
+        return
+    if _in_preparation(call):
+        asyncio.get_running_loop().call_later(0.01, _give_up, call)
+    else:
+        call.cancel()
+
+
+def _in_preparation(call: asyncio.Task[Any]) -> bool:
+    """Whether the call waits in `acompletion` of LiteLLM's main module, which is where the thread is."""
+    innermost: Any = None
+    awaited: Any = call.get_coro()
+    while inspect.iscoroutine(awaited):
+        innermost, awaited = awaited, awaited.cr_await
+    code = getattr(innermost, "cr_code", None)
+    return code is not None and code.co_name == "acompletion" and PurePath(code.co_filename).name == "main.py"
+
+
 def _load(future: Future[Any]) -> None:
     try:
         with _importing:
@@ -233,11 +256,10 @@ def _load(future: Future[Any]) -> None:
 
 def _imported() -> Any:
     """The module; where the host's own code uses it or has set its logging, that stays as it is."""
-    hosts = "litellm" in sys.modules or "LITELLM_LOG" in os.environ
+    if "litellm" not in sys.modules and "LITELLM_LOG" not in os.environ:
+        _silence_loggers()
     with _environment(_IMPORT_ENVIRONMENT), _no_collection(), _filters_kept():
         litellm: Any = importlib.import_module("litellm")
-    if not hosts:
-        _silence_loggers()
     # It prints advice on stdout at each error otherwise.
     litellm.suppress_debug_info = True
     return litellm
@@ -302,11 +324,9 @@ def _remove_filter(entry: Any) -> None:
 
 
 def _silence_loggers() -> None:
-    """Its loggers write to stderr, and at level DEBUG they write messages and headers."""
+    """Before the import: its loggers write to stderr, and at level DEBUG they write messages and headers."""
     for name in _LOGGERS:
-        logger = logging.getLogger(name)
-        logger.handlers = [logging.NullHandler()]
-        logger.setLevel(logging.CRITICAL + 1)
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 async def _shut_down(litellm: Any) -> None:

@@ -1,0 +1,202 @@
+"""What LiteLLM leaves behind in a process: nothing that the host would notice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+from tests.support.chat_server import ChatServer
+
+ROOT = Path(__file__).parents[2]
+
+PRELUDE = """
+import asyncio, gc, logging, os, sys, threading, warnings
+from pytest_convoprobe.errors import LLMError
+from pytest_convoprobe.llm.litellm_adapter import LiteLLM
+from tests.llm.requests import request, settings
+
+base = sys.argv[1]
+
+async def talk(llm, calls=3, **fields):
+    model = settings(api_base=base, **fields)
+    replies = await asyncio.gather(*(llm.complete(request(model=model)) for _ in range(calls)))
+    await llm.aclose()
+    return replies
+"""
+
+
+def run(server: ChatServer, script: str, *options: str) -> subprocess.CompletedProcess[str]:
+    code = PRELUDE + textwrap.dedent(script)
+    command = [sys.executable, *options, "-c", code, server.base_url]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def output(server: ChatServer, script: str, *options: str) -> str:
+    done = run(server, script, *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+STRICT = ("-X", "dev", "-W", "error")
+
+
+def test_calls_and_failures_print_nothing_and_warn_of_nothing(chat_server: ChatServer) -> None:
+    script = """
+        async def main():
+            asyncio.get_running_loop().slow_callback_duration = 60
+            llm = LiteLLM()
+            for model in ("openai/fake", "hosted_vllm/fake", "nonsense"):
+                try:
+                    await llm.complete(request(model=settings(api_base=base, model=model, temperature=0.5)))
+                except LLMError:
+                    pass
+            await talk(llm)
+        asyncio.run(main())
+    """
+    assert output(chat_server, script, *STRICT) == ""
+
+
+FAULTS = ["401", "429", "500", "garbage", "html", "no_choices", "close"]
+
+
+def test_faults_print_nothing() -> None:
+    script = """
+        async def main():
+            asyncio.get_running_loop().slow_callback_duration = 60
+            llm = LiteLLM()
+            for _ in range(7):
+                try:
+                    await llm.complete(request(model=settings(api_base=base)))
+                except LLMError as error:
+                    print(type(error).__name__)
+            await talk(llm)
+        asyncio.run(main())
+    """
+    with ChatServer(faults=FAULTS) as server:
+        assert output(server, script, *STRICT).split() == ["LLMRejected", *["LLMUnavailable"] * 6]
+
+
+def test_calls_that_are_given_up_leave_no_warning() -> None:
+    script = """
+        async def main():
+            asyncio.get_running_loop().slow_callback_duration = 60
+            llm = LiteLLM()
+            await llm.complete(request(model=settings(api_base=base)))
+            model = settings(api_base=base, timeout=0.05)
+            calls = [asyncio.ensure_future(llm.complete(request(model=model))) for _ in range(30)]
+            await asyncio.sleep(0)
+            for call in calls[:10]:
+                call.cancel()
+            await asyncio.sleep(0.01)
+            for call in calls[10:20]:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+            await llm.aclose()
+        asyncio.run(main())
+    """
+    with ChatServer(faults=[None, *["hang"] * 30]) as server:
+        assert output(server, script, *STRICT) == ""
+
+
+def test_the_process_stays_as_it_was(chat_server: ChatServer) -> None:
+    script = """
+        def state():
+            return dict(os.environ), gc.isenabled(), logging.getLogger().handlers[:]
+
+        before, filters = state(), [f for f in warnings.filters]
+        asyncio.run(talk(LiteLLM()))
+        assert state() == before
+        texts = [f[1].pattern for f in warnings.filters if f not in filters and f[1]]
+        print(texts, logging.getLogger("LiteLLM").isEnabledFor(logging.CRITICAL))
+    """
+    assert output(chat_server, script).strip() == "[] False"
+
+
+def test_variables_and_a_host_that_collects_by_hand_are_respected(chat_server: ChatServer) -> None:
+    script = """
+        gc.disable()
+        os.environ["LITELLM_MODE"] = "DEV"
+        asyncio.run(talk(LiteLLM()))
+        print(gc.isenabled(), os.environ["LITELLM_MODE"], "LITELLM_LOCAL_MODEL_COST_MAP" in os.environ)
+    """
+    assert output(chat_server, script).strip() == "False DEV False"
+
+
+def test_a_host_that_uses_litellm_keeps_its_logging(chat_server: ChatServer) -> None:
+    script = """
+        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+        import litellm
+        before = logging.getLogger("LiteLLM").handlers[:]
+        asyncio.run(talk(LiteLLM()))
+        print(bool(before), logging.getLogger("LiteLLM").handlers == before)
+    """
+    assert output(chat_server, script).strip() == "True True"
+
+
+def test_nobody_is_called_but_the_provider(chat_server: ChatServer) -> None:
+    script = """
+        called = set()
+
+        def listen(event, args):
+            if event == "socket.connect":
+                called.add(str(args[1]))
+            elif event == "socket.getaddrinfo":
+                called.add(str(args[:2]))
+
+        sys.addaudithook(listen)
+        asyncio.run(talk(LiteLLM()))
+        print(*sorted(called), sep="\\n")
+    """
+    lines = output(chat_server, script).splitlines()
+    assert lines
+    assert [line for line in lines if "127.0.0.1" not in line] == []
+
+
+def test_debug_logging_of_the_host_shows_no_message_and_no_key(chat_server: ChatServer) -> None:
+    script = """
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
+        asyncio.run(talk(LiteLLM()))
+    """
+    done = run(chat_server, script)
+    assert "sk-very-secret" not in done.stdout + done.stderr
+    assert "LiteLLM" not in done.stdout
+
+
+def test_no_thread_is_left(chat_server: ChatServer) -> None:
+    script = """
+        asyncio.run(talk(LiteLLM()))
+        print([thread.name for thread in threading.enumerate() if not thread.daemon])
+    """
+    assert output(chat_server, script).strip() == "['MainThread']"
+
+
+def test_litellm_is_imported_by_the_first_call_only(chat_server: ChatServer) -> None:
+    script = """
+        import pytest_convoprobe.llm.stack
+        llm = LiteLLM()
+        before = "litellm" in sys.modules
+        asyncio.run(talk(llm))
+        print(before, "litellm" in sys.modules)
+    """
+    assert output(chat_server, script).strip() == "False True"
+
+
+def test_closing_without_a_call_imports_nothing(chat_server: ChatServer) -> None:
+    script = """
+        asyncio.run(LiteLLM().aclose())
+        print("litellm" in sys.modules)
+    """
+    assert output(chat_server, script).strip() == "False"
+
+
+def test_preloading_imports_it_without_a_call(chat_server: ChatServer) -> None:
+    script = """
+        llm = LiteLLM()
+        llm.preload()
+        llm.preload()
+        llm._module.result()
+        print("litellm" in sys.modules)
+    """
+    assert output(chat_server, script).strip() == "True"
