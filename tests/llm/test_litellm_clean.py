@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.support.chat_server import ChatServer
 
 ROOT = Path(__file__).parents[2]
 
 PRELUDE = """
-import asyncio, gc, logging, os, sys, threading, warnings
+import asyncio, gc, json, logging, os, sys, threading, warnings
 from pytest_convoprobe.errors import LLMError
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from tests.llm.requests import request, settings
@@ -100,18 +104,66 @@ def test_calls_that_are_given_up_leave_no_warning() -> None:
         assert output(server, script, *STRICT) == ""
 
 
-def test_the_process_stays_as_it_was(chat_server: ChatServer) -> None:
-    script = """
-        def state():
-            return dict(os.environ), gc.isenabled(), logging.getLogger().handlers[:]
+REPORT = """
+    called = set()
 
-        before, filters = state(), [f for f in warnings.filters]
-        asyncio.run(talk(LiteLLM()))
-        assert state() == before
-        texts = [f[1].pattern for f in warnings.filters if f not in filters and f[1]]
-        print(texts, logging.getLogger("LiteLLM").isEnabledFor(logging.CRITICAL))
-    """
-    assert output(chat_server, script).strip() == "[] False"
+    def listen(event, args):
+        if event == "socket.connect":
+            called.add(str(args[1]))
+        elif event == "socket.getaddrinfo":
+            called.add(str(args[:2]))
+
+    def state():
+        return dict(os.environ), gc.isenabled(), logging.getLogger().handlers[:]
+
+    import pytest_convoprobe.llm.stack
+    sys.addaudithook(listen)
+    asyncio.run(LiteLLM().aclose())
+    before, filters, imported = state(), list(warnings.filters), "litellm" in sys.modules
+    llm = LiteLLM()
+    llm.preload()
+    llm.preload()
+    llm._module.result()
+    preloaded = "litellm" in sys.modules
+    asyncio.run(talk(llm))
+    print(json.dumps({
+        "imported_before": imported,
+        "preloaded": preloaded,
+        "state_kept": state() == before,
+        "new_filters": [f[1].pattern for f in warnings.filters if f not in filters and f[1]],
+        "logs": logging.getLogger("LiteLLM").isEnabledFor(logging.CRITICAL),
+        "called": sorted(called),
+        "threads": [thread.name for thread in threading.enumerate() if not thread.daemon],
+    }))
+"""
+
+
+@pytest.fixture(scope="module")
+def report() -> dict[str, Any]:
+    """What a process saw that closed an unused adapter, preloaded another, called with it and closed it."""
+    with ChatServer() as server:
+        return dict(json.loads(output(server, REPORT)))
+
+
+def test_neither_loading_the_package_nor_closing_imports_it(report: dict[str, Any]) -> None:
+    assert report["imported_before"] is False
+
+
+def test_preloading_imports_it_without_a_call(report: dict[str, Any]) -> None:
+    assert report["preloaded"] is True
+
+
+def test_the_process_stays_as_it_was(report: dict[str, Any]) -> None:
+    assert (report["state_kept"], report["new_filters"], report["logs"]) == (True, [], False)
+
+
+def test_nobody_is_called_but_the_provider(report: dict[str, Any]) -> None:
+    assert report["called"]
+    assert [address for address in report["called"] if "127.0.0.1" not in address] == []
+
+
+def test_no_thread_is_left(report: dict[str, Any]) -> None:
+    assert report["threads"] == ["MainThread"]
 
 
 def test_variables_and_a_host_that_collects_by_hand_are_respected(chat_server: ChatServer) -> None:
@@ -135,25 +187,6 @@ def test_a_host_that_uses_litellm_keeps_its_logging(chat_server: ChatServer) -> 
     assert output(chat_server, script).strip() == "True True"
 
 
-def test_nobody_is_called_but_the_provider(chat_server: ChatServer) -> None:
-    script = """
-        called = set()
-
-        def listen(event, args):
-            if event == "socket.connect":
-                called.add(str(args[1]))
-            elif event == "socket.getaddrinfo":
-                called.add(str(args[:2]))
-
-        sys.addaudithook(listen)
-        asyncio.run(talk(LiteLLM()))
-        print(*sorted(called), sep="\\n")
-    """
-    lines = output(chat_server, script).splitlines()
-    assert lines
-    assert [line for line in lines if "127.0.0.1" not in line] == []
-
-
 def test_debug_logging_of_the_host_shows_no_message_and_no_key(chat_server: ChatServer) -> None:
     script = """
         logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
@@ -162,41 +195,3 @@ def test_debug_logging_of_the_host_shows_no_message_and_no_key(chat_server: Chat
     done = run(chat_server, script)
     assert "sk-very-secret" not in done.stdout + done.stderr
     assert "LiteLLM" not in done.stdout
-
-
-def test_no_thread_is_left(chat_server: ChatServer) -> None:
-    script = """
-        asyncio.run(talk(LiteLLM()))
-        print([thread.name for thread in threading.enumerate() if not thread.daemon])
-    """
-    assert output(chat_server, script).strip() == "['MainThread']"
-
-
-def test_litellm_is_imported_by_the_first_call_only(chat_server: ChatServer) -> None:
-    script = """
-        import pytest_convoprobe.llm.stack
-        llm = LiteLLM()
-        before = "litellm" in sys.modules
-        asyncio.run(talk(llm))
-        print(before, "litellm" in sys.modules)
-    """
-    assert output(chat_server, script).strip() == "False True"
-
-
-def test_closing_without_a_call_imports_nothing(chat_server: ChatServer) -> None:
-    script = """
-        asyncio.run(LiteLLM().aclose())
-        print("litellm" in sys.modules)
-    """
-    assert output(chat_server, script).strip() == "False"
-
-
-def test_preloading_imports_it_without_a_call(chat_server: ChatServer) -> None:
-    script = """
-        llm = LiteLLM()
-        llm.preload()
-        llm.preload()
-        llm._module.result()
-        print("litellm" in sys.modules)
-    """
-    assert output(chat_server, script).strip() == "True"
