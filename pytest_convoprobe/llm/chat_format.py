@@ -10,6 +10,10 @@ from ..settings.models import ModelSettings
 from ..transcript import Usage
 from .port import LLMReply, LLMRequest, Message, ToolRequest, ToolSpec
 
+# Ollama cuts what exceeds a context that is small unless it is told a size; others know their own.
+_OLLAMA = ("ollama/", "ollama_chat/")
+
+# Parameters that a call can do without, and the words of a refusal that mean them.
 _WORDS = {
     "temperature": ("temperature",),
     "response_format": ("response_format", "response format", "json_schema", "structured output"),
@@ -28,6 +32,7 @@ def call_parameters(request: LLMRequest, *, schema: bool, refused: Collection[st
         "temperature": settings.temperature,
         "max_tokens": request.max_tokens or settings.max_tokens,
         "reasoning_effort": settings.reasoning,
+        "num_ctx": settings.context_size if (settings.model or "").startswith(_OLLAMA) else None,
         "tools": [_tool(spec) for spec in request.tools] or None,
         "response_format": _response_format(request) if schema else None,
         **settings.extra_params,

@@ -55,7 +55,10 @@ def _final_no(error: Exception, settings: ModelSettings, status: int | None, det
     if type(error).__name__ == "ContextWindowExceededError" or (status == 400 and _FULL.search(details)):
         return f"the conversation is too long for {model}: {details}"
     if _NO_KEY.search(details):
-        return f"no API key for {model}: set api_key in the settings or the provider's variable ({details})"
+        return (
+            f"no API key for {model}: set api_key in the settings (any text for a server that wants none), "
+            f"or the provider's variable ({details})"
+        )
     if status in (401, 403):
         return f"{model} refuses the API key (status {status}): {details}"
     if status == 429 and _NO_QUOTA.search(details):

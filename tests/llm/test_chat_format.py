@@ -48,6 +48,11 @@ def test_extra_parameters_take_precedence() -> None:
     assert call_parameters(asked, schema=True) == {"temperature": 1.0, "seed": 3}
 
 
+@pytest.mark.parametrize(("model", "sent"), [("ollama/llama3", {"num_ctx": 8192}), ("openai/gpt-4o", {})])
+def test_the_context_size_is_told_to_those_that_need_it(model: str, sent: dict[str, int]) -> None:
+    assert call_parameters(request(model=settings(model=model, context_size=8192)), schema=True) == sent
+
+
 def test_tools_and_schema_take_the_form_of_the_protocol() -> None:
     spec = ToolSpec("look_up", "finds an order", {"type": "object"})
     sent = call_parameters(
