@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import textwrap
 from pathlib import Path
@@ -27,6 +28,14 @@ def test_settings_make_a_target(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [text for language, text in BLOCKS if language == "python"])
 def test_code_can_be_compiled(text: str) -> None:
     assert ast.parse(textwrap.dedent(text)).body
+
+
+@pytest.mark.parametrize("text", [text for language, text in BLOCKS if language == "python"])
+def test_what_the_code_imports_from_us_is_there(text: str) -> None:
+    for node in ast.walk(ast.parse(textwrap.dedent(text))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pytest_convoprobe"):
+            module = importlib.import_module(node.module or "")
+            assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
 
 
 def test_both_kinds_of_examples_are_there() -> None:
