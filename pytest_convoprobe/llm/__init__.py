@@ -1,0 +1,1 @@
+"""Calling language models: the port, its implementations, and the layers around them."""

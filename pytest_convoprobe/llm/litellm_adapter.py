@@ -312,9 +312,10 @@ def _filters_kept() -> Iterator[None]:
 def _arm_warning_filter() -> None:
     """LiteLLM imports the modules of a provider at its first call, and pydantic warns about them.
 
-    pytest takes filters away after each test, so every call looks whether it is still there.
+    pytest takes filters away after each test, and puts others in front; so every call looks whether
+    this one still comes first.
     """
-    if _READ_ONLY not in warnings.filters:
+    if warnings.filters[:1] != [_READ_ONLY]:
         warnings.filterwarnings("ignore", message=_READ_ONLY[1].pattern)
 
 

@@ -98,7 +98,11 @@ class LLMReply:
 
 
 class LLM(Protocol):
-    """Answers calls. Raises `LLMError`, `BudgetExceeded` or `ReplayMiss`, nothing else."""
+    """Answers calls.
+
+    Raises `LLMError`, `BudgetExceeded`, `ReplayMiss`, or `SettingsError` where the settings allow no
+    call (no model, a limit on money without a price), nothing else.
+    """
 
     async def complete(self, request: LLMRequest) -> LLMReply: ...
 

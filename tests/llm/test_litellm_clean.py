@@ -62,6 +62,17 @@ def test_calls_and_failures_print_nothing_and_warn_of_nothing(chat_server: ChatS
     assert output(chat_server, script, *STRICT) == ""
 
 
+def test_a_filter_that_comes_later_does_not_break_the_first_call(chat_server: ChatServer) -> None:
+    script = """
+        llm = LiteLLM()
+        llm.preload()
+        llm._module.result()
+        warnings.simplefilter("error")
+        print(asyncio.run(talk(llm))[0].text)
+    """
+    assert output(chat_server, script).strip() == "Answer 1 to: hello"
+
+
 FAULTS = ["401", "429", "500", "garbage", "html", "no_choices", "close"]
 
 
