@@ -215,11 +215,16 @@ def test_cancelling_the_test_cancels_the_conversation(suite: Suite) -> None:
         "test_it.py",
         f"""
         import asyncio
+        import pathlib
         import pytest
         @pytest.mark.asyncio
         async def test_it(convoprobe):
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(convoprobe.run_async({text(metadata="sleep: 60")!r}), 0.5)
+            task = asyncio.create_task(convoprobe.run_async({text(metadata="sleep: 60")!r}))
+            while not pathlib.Path("talk.log").exists() or "start " not in pathlib.Path("talk.log").read_text():
+                await asyncio.sleep(0.02)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
         """,
     )
     suite.run_process(plugins=["pytest_asyncio.plugin"]).assert_outcomes(passed=1)

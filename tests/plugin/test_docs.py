@@ -1,0 +1,25 @@
+"""The reference of the options is complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_convoprobe.plugin import hookspecs
+from pytest_convoprobe.plugin.options import OPTIONS, Option
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
+def test_every_option_is_documented(option: Option) -> None:
+    page = (DOCS / "reference/options.md").read_text(encoding="utf-8")
+    assert f"`{option.flag} " in page
+    assert (f"`{option.key}`" in page) is option.ini
+    assert all(f"`{choice}`" in page for choice in option.choices)
+
+
+@pytest.mark.parametrize("name", [name for name in vars(hookspecs) if name.startswith("pytest_convoprobe_")])
+def test_every_hook_is_documented(name: str) -> None:
+    assert f"def {name}(" in (DOCS / "reference/hooks.md").read_text(encoding="utf-8")
