@@ -85,11 +85,11 @@ LABEL_IN_FRONT = re.compile(r"\A[*_#]*(?:user|human|synthetic user)[*_]*:[*_]*(?
 ASSISTANT_LABEL = re.compile(r"^[ \t]*[*_#]*assistant[*_]*:", re.IGNORECASE | re.MULTILINE)
 
 END_SIGN = re.compile(
-    r"#{2,} ?(?:STOP|DONE|END) ?#{2,}"
+    r"#{2,5} ?(?:STOP|DONE|END) ?##"
     r"|[\[<{]+/?(?:STOP|DONE|END|EXIT|GAVE[_ ]UP|END[_ ]OF[_ ]CONVERSATION)[ /]*[\]>}]+\s*\Z"
     r"|<(?:stop|done|end|gave_up) ?/?>\s*\Z"
-    r"|(?:\A|(?<=[.!?…])\s*|\n\s*)(?:DONE|GAVE[_ ]UP|gave_up|TERMINATE|END_OF_CONVERSATION)\s*\Z"
-    r"|(?:(?<=[.!?…])\s*|\n\s*)STOP\s*\Z"
+    r"|(?:\A|(?<=[.!?…])\s*|\n\s{0,9})(?:DONE|GAVE[_ ]UP|gave_up|TERMINATE|END_OF_CONVERSATION)\s*\Z"
+    r"|(?:(?<=[.!?…])\s*|\n\s{0,9})STOP\s*\Z"
     r"|[\[(]status: ?(?:continue|done|gave_up)[\])]\s*\Z"
 )
 """A sign for the end of the talk that stands in the text, alone or glued to the last sentence."""
