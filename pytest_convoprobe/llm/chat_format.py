@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from copy import deepcopy
 from typing import Any
 
 from ..errors import LLMUnavailable
@@ -76,14 +77,15 @@ def _tool_call(asked: ToolRequest) -> dict[str, Any]:
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
-    function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
+    function = {"name": spec.name, "description": spec.description, "parameters": deepcopy(spec.parameters)}
     return {"type": "function", "function": function}
 
 
 def _response_format(request: LLMRequest) -> dict[str, Any] | None:
     if request.schema is None:
         return None
-    schema = {"name": request.schema_name, "strict": True, "schema": dict(request.schema)}
+    # A copy, because LiteLLM rewrites schemas in place for some providers.
+    schema = {"name": request.schema_name, "strict": True, "schema": deepcopy(request.schema)}
     return {"type": "json_schema", "json_schema": schema}
 
 

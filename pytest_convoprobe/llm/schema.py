@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
 
 _NOISE = frozenset({"title", "default", "discriminator", "examples"})
+# Each of these is refused by one provider or another; pydantic checks them when the reply is there.
+_BOUNDS = frozenset(
+    "minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
+    "minItems maxItems uniqueItems".split()
+)
+_LEFT_OUT = _NOISE | _BOUNDS
 _MAPS_OF_SCHEMAS = frozenset({"properties", "$defs"})
 
 
-def strict_schema(reply_type: type[BaseModel]) -> dict[str, Any]:
-    """The schema of `reply_type`: every property required, no others, no defaults."""
-    strict: dict[str, Any] = _strict(reply_type.model_json_schema())
+@lru_cache(maxsize=64)
+def strict_schema(reply_type: type[BaseModel]) -> Mapping[str, Any]:
+    """The schema of `reply_type`: every property required, no others, no defaults, no bounds.
+
+    It is kept, because making one takes longer than all else that a call costs us: not to be changed.
+    """
+    strict: Mapping[str, Any] = _strict(reply_type.model_json_schema())
     return strict
 
 
@@ -25,7 +37,7 @@ def _strict(node: Any) -> Any:
         # Strict mode takes a reference only where it stands alone.
         return {"$ref": node["$ref"]}
     return _closed(
-        {_strict_key(key): _strict_value(key, value) for key, value in node.items() if key not in _NOISE}
+        {_strict_key(key): _strict_value(key, value) for key, value in node.items() if key not in _LEFT_OUT}
     )
 
 

@@ -134,6 +134,10 @@ def test_the_strict_schema_closes_and_requires_everything() -> None:
     assert "default" not in schema["properties"]["note"]
 
 
+def test_the_strict_schema_has_no_bounds_that_a_provider_may_refuse() -> None:
+    assert "minItems" not in strict_schema(Shape)["properties"]["parts"]
+
+
 def test_the_strict_schema_accepts_what_the_type_does() -> None:
     shape = Shape(parts=[Part(id="a", answer="no")])
     jsonschema.validate(shape.model_dump(), strict_schema(Shape))

@@ -129,11 +129,15 @@ def _of_type(schema: Mapping[str, Any], prompt: _Prompt, root: Mapping[str, Any]
 def _array(schema: Mapping[str, Any], prompt: _Prompt, root: Mapping[str, Any]) -> list[Any]:
     """One item; where items have an `id`, one for each criterion: those of its enum, or of the prompt."""
     items = schema.get("items") or schema.get("prefixItems", [{}])[0]
-    items = _resolve(items["$ref"], root) if "$ref" in items else items
-    identifier = items.get("properties", {}).get("id")
-    if identifier is not None:
-        criteria = identifier.get("enum") or prompt.criteria
-        return [_of_schema(items, _Prompt(prompt.messages, criterion), root) for criterion in criteria]
+    variants = [
+        _resolve(item["$ref"], root) if "$ref" in item else item for item in items.get("anyOf", [items])
+    ]
+    if all("id" in variant.get("properties", {}) for variant in variants):
+        return [
+            _of_schema(variant, _Prompt(prompt.messages, criterion), root)
+            for variant in variants
+            for criterion in variant["properties"]["id"].get("enum") or prompt.criteria
+        ]
     return [_of_schema(items, prompt, root)] * max(1, int(schema.get("minItems", 0)))
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_convoprobe import prompts
@@ -21,7 +22,7 @@ QUESTIONS = [
 ]
 
 
-def wanted(schema: dict[str, Any]) -> dict[str, Any]:
+def wanted(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}}
 
 
