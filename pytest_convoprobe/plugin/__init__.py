@@ -77,11 +77,13 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         item.stash[NEXT_ITEM] = nextitem
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, None, None]:
+    if nextitem is not None or ENGINE not in item.config.stash:
+        return (yield)
     # After this the fixtures of the session go away, and with them what is being talked to.
-    if nextitem is None and ENGINE in item.config.stash:
-        item.config.stash[ENGINE].cancel()
+    with item.config.stash[ENGINE].all_ended():
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

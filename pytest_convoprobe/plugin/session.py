@@ -162,12 +162,32 @@ class Engine:
         if "pool" in self.__dict__:
             self.pool.cancel_all()
 
+    @contextmanager
+    def all_ended(self) -> Iterator[None]:
+        """A time in which nothing of ours uses what session-scoped fixtures gave.
+
+        A target that can't be closed is an error, but not before the fixtures are torn down.
+        """
+        self.cancel()
+        problem = self._close_targets()
+        yield
+        if problem is not None:
+            raise problem
+
+    def _close_targets(self) -> Exception | None:
+        problem = None
+        while self._adapted:
+            value, target = self._adapted.popitem()[1]
+            try:
+                self.close_target(None if target is value else target)
+            except Exception as error:  # noqa: BLE001 - the project's own code, reported by the caller
+                problem = error
+        return problem
+
     def close(self) -> None:
         """Let go of everything. Bounded: a conversation that won't end doesn't keep pytest from ending."""
         self.cancel()
         try:
-            for value, target in self._adapted.values():
-                self.close_target(None if target is value else target)
             if self._runner is not None:
                 self.loop.run(_bounded(self._runner.aclose()))
         finally:

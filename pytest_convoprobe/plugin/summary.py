@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..errors import ConvoprobeError
 from ..llm.ledger import Spending
 from .keys import GATHERED
-from .session import backend_of
+from .session import backend_of, load_settings
 
 if TYPE_CHECKING:
     from ..llm.port import Role
@@ -30,8 +31,16 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         return
     digests = [digest for runs in config.stash[GATHERED].values() for digest in _last_run(runs)]
     reporter.section("convoprobe")
-    for line in backend_of(config).summary_lines(digests, verbosity):
+    for line in [*backend_of(config).summary_lines(digests, verbosity), *_notices(config)]:
         reporter.line(line)
+
+
+def _notices(config: pytest.Config) -> list[str]:
+    """What the settings have to say, such as keys of an old file that were set aside."""
+    try:
+        return [f"note: {notice}" for notice in load_settings(config).notices]
+    except ConvoprobeError:
+        return []  # each scenario has said so already
 
 
 def _last_run(runs: list[list[Digest]]) -> list[Digest]:

@@ -220,7 +220,8 @@ def test_cancelling_the_test_cancels_the_conversation(suite: Suite) -> None:
         @pytest.mark.asyncio
         async def test_it(convoprobe):
             task = asyncio.create_task(convoprobe.run_async({text(metadata="sleep: 60")!r}))
-            while not pathlib.Path("talk.log").exists() or "start " not in pathlib.Path("talk.log").read_text():
+            log = pathlib.Path("talk.log")
+            while not log.exists() or "start " not in log.read_text():
                 await asyncio.sleep(0.02)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -85,3 +85,9 @@ def test_there_is_no_summary_without_scenarios_or_when_quiet(suite: Suite) -> No
     suite.run().stdout.no_fnmatch_line("*= convoprobe =*")
     suite.scenario("a")
     suite.run("-q").stdout.no_fnmatch_line("*= convoprobe =*")
+
+
+def test_the_summary_says_what_the_settings_set_aside(suite: Suite) -> None:
+    suite.write("mcprobe.yaml", "llm:\n  model: openai/a\norchestrator:\n  workers: 2\n")
+    suite.scenario("a")
+    suite.run().stdout.fnmatch_lines(["note: *orchestrator*"])

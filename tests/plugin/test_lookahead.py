@@ -169,3 +169,28 @@ def test_an_item_that_another_fixture_breaks_never_asks_for_its_conversation(sui
     result = suite.run()
     result.assert_outcomes(errors=1)
     assert suite.started() == []
+
+
+def test_a_target_that_cannot_be_closed_is_an_error_after_the_fixtures_are_torn_down(suite: Suite) -> None:
+    suite.conftest("""
+        from pytest_convoprobe.targets.fake import FakeTarget
+        class Bad(FakeTarget):
+            async def aclose(self): raise OSError("line is busy")
+        @pytest.fixture(scope="session", autouse=True)
+        def database():
+            yield
+            log("database down")
+        @pytest.fixture(scope="session")
+        def convoprobe_target():
+            return Wrapped()
+        class Wrapped: pass
+        def pytest_configure(config):
+            backend = StandIn()
+            backend.as_target = lambda value, rootdir: Bad("hello")
+            config.stash[BACKEND] = backend
+        """)
+    suite.scenario("a")
+    result = suite.run()
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of a*", "E*OSError: line is busy"])
+    assert "database down" in suite.log
