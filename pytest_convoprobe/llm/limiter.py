@@ -133,7 +133,9 @@ class Limited:
             except LLMUnavailable as error:
                 if error.status == 429:
                     slots.window.rate_limited(ticket)
-                    slots.pause(min(error.retry_after or 0.0, LONGEST_RETRY_AFTER))
+                    # Nobody waits longer than that: each call may find out for itself, and fail at once.
+                    if error.retry_after is not None and error.retry_after <= LONGEST_RETRY_AFTER:
+                        slots.pause(error.retry_after)
                 raise
             slots.window.succeeded()
             return reply

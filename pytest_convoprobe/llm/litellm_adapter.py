@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from ..errors import LLMError, LLMUnavailable
+from ..errors import LLMError, LLMRejected, LLMUnavailable
 from ..settings.models import ModelSettings
 from ..settings.required import require_model
 from .chat_format import (
@@ -103,7 +103,7 @@ class LiteLLM:
 
     async def aclose(self) -> None:
         """Ends LiteLLM's background work and its connections; nothing if it was never used."""
-        if self._loop is not None and self._module is not None and self._module.done():
+        if self._loop is not None and self._module is not None and _loaded(self._module):
             if self._abandoned:
                 await asyncio.wait(self._abandoned, timeout=_LAST_WAIT)
             await _shut_down(self._module.result())
@@ -118,10 +118,14 @@ class LiteLLM:
         self._loop = loop
         self.preload()
         assert self._module is not None  # noqa: S101 - `preload` has set it
-        if self._module.done():
-            return self._module.result()
-        # Shielded, because a cancelled call must not cancel what the other calls wait for.
-        return await asyncio.shield(asyncio.wrap_future(self._module))
+        try:
+            if self._module.done():
+                return self._module.result()
+            # Shielded, because a cancelled call must not cancel what the other calls wait for.
+            return await asyncio.shield(asyncio.wrap_future(self._module))
+        except ImportError as error:
+            reason = str(error)
+        raise LLMRejected(f"LiteLLM cannot be imported, and live calls need it: {reason}")
 
     async def _attempt(
         self, litellm: Any, request: LLMRequest, refused: frozenset[str]
@@ -244,6 +248,10 @@ def _in_preparation(call: asyncio.Task[Any]) -> bool:
         innermost, awaited = awaited, awaited.cr_await
     code = getattr(innermost, "cr_code", None)
     return code is not None and code.co_name == "acompletion" and PurePath(code.co_filename).name == "main.py"
+
+
+def _loaded(module: Future[Any]) -> bool:
+    return module.done() and module.exception() is None
 
 
 def _load(future: Future[Any]) -> None:

@@ -24,7 +24,9 @@ _NO_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota", re.IGN
 _NO_CONNECTION = re.compile(
     r"connection error|connect call failed|cannot connect|connection refused", re.IGNORECASE
 )
-_FULL = re.compile(r"context_length_exceeded|maximum context length|context window", re.IGNORECASE)
+_FULL = re.compile(
+    r"context_length_exceeded|maximum context length|context window|available context size", re.IGNORECASE
+)
 
 
 def failure_of(error: Exception, settings: ModelSettings, text: str) -> LLMError:
@@ -59,8 +61,8 @@ def _final_no(error: Exception, settings: ModelSettings, status: int | None, det
             f"no API key for {model}: set api_key in the settings (any text for a server that wants none), "
             f"or the provider's variable ({details})"
         )
-    if status in (401, 403):
-        return f"{model} refuses the API key (status {status}): {details}"
+    if status == 401:
+        return f"{model} refuses the API key (status 401): {details}"
     if status == 429 and _NO_QUOTA.search(details):
         return f"the account for {model} has no quota left (status 429): {details}"
     if status is not None and 400 <= status < 500 and status not in RETRIED_STATUSES:

@@ -216,3 +216,11 @@ async def test_a_retry_after_holds_everybody_back() -> None:
     await settle()
     assert len(inner.requests) == 1
     assert [reply.text for reply in await asyncio.gather(*others)] == ["fine", "fine"]
+
+
+async def test_an_endless_retry_after_holds_nobody_back() -> None:
+    answers = [LLMUnavailable("busy", status=429, retry_after=3600), LLMReply("fine")]
+    llm = Limited(FakeLLM(answers), ceiling=16)
+    with pytest.raises(LLMUnavailable):
+        await llm.complete(request())
+    assert (await asyncio.wait_for(llm.complete(request()), 5)).text == "fine"

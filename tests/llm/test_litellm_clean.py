@@ -62,6 +62,17 @@ def test_calls_and_failures_print_nothing_and_warn_of_nothing(chat_server: ChatS
     assert output(chat_server, script, *STRICT) == ""
 
 
+def test_a_broken_installation_is_said_so(chat_server: ChatServer) -> None:
+    script = """
+        sys.modules["litellm"] = None
+        try:
+            asyncio.run(talk(LiteLLM()))
+        except LLMError as error:
+            print(error)
+    """
+    assert output(chat_server, script).startswith("LiteLLM cannot be imported, and live calls need it: ")
+
+
 def test_a_filter_that_comes_later_does_not_break_the_first_call(chat_server: ChatServer) -> None:
     script = """
         llm = LiteLLM()
