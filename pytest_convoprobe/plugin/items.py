@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,6 +28,13 @@ def scenario(_convoprobe_result: ScenarioResult) -> None:
     _convoprobe_result.assert_passed()
 
 
+def _function_of(loaded: LoadedScenario) -> FunctionType:
+    """The function with the scenario's description, which `--collect-only -v` shows."""
+    function = FunctionType(scenario.__code__, scenario.__globals__, scenario.__name__)
+    function.__doc__ = loaded.description
+    return function
+
+
 class ScenarioItem(pytest.Function):
     """One trial of one scenario.
 
@@ -42,7 +50,7 @@ class ScenarioItem(pytest.Function):
     def of(cls, parent: pytest.File, loaded: LoadedScenario, trial: int) -> ScenarioItem:
         """The item of a trial; the first one has the plain name, so that it can be pasted back."""
         name = loaded.id if trial == 1 else f"{loaded.id}[trial-{trial}]"
-        item: ScenarioItem = cls.from_parent(parent, name=name, callobj=scenario)
+        item: ScenarioItem = cls.from_parent(parent, name=name, callobj=_function_of(loaded))
         item.loaded, item.trial, item.begun = loaded, trial, False
         marks.add_tags(item, loaded.tags)
         if loaded.skip is not None:

@@ -149,3 +149,9 @@ def test_the_command_for_a_trial_names_the_number_of_trials(suite: Suite) -> Non
             "*'scenarios/bad.yaml::bad*trial-2*' --convoprobe-trials=2",
         ]
     )
+
+
+def test_collect_only_shows_the_descriptions_when_verbose(suite: Suite) -> None:
+    suite.scenario("one")
+    result = suite.run("--collect-only", "-v")
+    result.stdout.fnmatch_lines(["*<ScenarioFile one.yaml>", "*<ScenarioItem one>", "*A talk"])

@@ -195,6 +195,23 @@ def test_async_tests(suite: Suite, plugin: str, mark: str, more: str) -> None:
     suite.run_process(plugins=[plugin]).assert_outcomes(passed=1)
 
 
+def test_async_tests_under_trio(suite: Suite) -> None:
+    pytest.importorskip("trio")
+    suite.conftest("@pytest.fixture\ndef anyio_backend(): return 'trio'\n")
+    suite.write(
+        "test_it.py",
+        f"""
+        import pytest
+        import trio
+        @pytest.mark.anyio
+        async def test_it(convoprobe):
+            await trio.sleep(0)
+            assert (await convoprobe.run_async({text()!r}, target=lambda message: "hi")).passed
+        """,
+    )
+    suite.run_process(plugins=["anyio.pytest_plugin"]).assert_outcomes(passed=1)
+
+
 def test_run_in_an_async_test_says_what_to_call(suite: Suite) -> None:
     suite.write(
         "test_it.py",
