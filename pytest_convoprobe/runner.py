@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -32,7 +32,7 @@ from .scenario.models import Scenario
 from .settings.loading import LoadedSettings
 from .settings.models import ScenarioSettings
 from .targets.port import ConversationContext, Target
-from .transcript import Transcript
+from .transcript import Termination, Transcript
 
 ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
 
@@ -106,6 +106,7 @@ class _Trial:
         self._conversation: Conversation | None = None
         self._checks: tuple[CheckResult, ...] = ()
         self._criteria: tuple[CriterionResult, ...] = ()
+        self._termination: Termination | None = None
         self._started = time.time()
         self._clock = time.perf_counter()
 
@@ -115,6 +116,10 @@ class _Trial:
         try:
             async with Deadline(limit, ScenarioTimeout(limit)):
                 verdict = await self._recorded()
+        except ScenarioTimeout as error:
+            # The conversation only knows that it was cancelled; here it is known why.
+            self._termination = Termination.TIMEOUT
+            return self._broken(error)
         except ConvoprobeError as error:
             return self._broken(error)
         except Exception as error:  # noqa: BLE001 - a defect in one part must not end the whole run
@@ -189,7 +194,8 @@ class _Trial:
     @property
     def transcript(self) -> Transcript:
         """What was said until now."""
-        return self._conversation.transcript if self._conversation else Transcript()
+        transcript = self._conversation.transcript if self._conversation else Transcript()
+        return replace(transcript, termination=self._termination or transcript.termination)
 
     def _judged(self, verdict: Verdict) -> ScenarioResult:
         if verdict.passed is None:
