@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,6 +14,12 @@ HELLO = {"model": "fake", "messages": [{"role": "user", "content": "hello"}]}
 
 
 CLIENT = httpx.Client(verify=False)  # making one for each call costs more than the call
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    CLIENT.close()
 
 
 def post(server: ChatServer, body: dict[str, Any] | None = None) -> httpx.Response:
