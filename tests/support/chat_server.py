@@ -68,7 +68,10 @@ Answers = Callable[[dict[str, Any]], Answer] | Iterable[Answer]
 
 @dataclass
 class Recorded:
-    """One request as it came in; times are of `time.monotonic`, header names are lower case."""
+    """One request as it came in; header names are lower case.
+
+    Times are of `time.monotonic`; `finished` is when its answer, or its fault, began to be sent.
+    """
 
     path: str
     headers: dict[str, str]
@@ -291,12 +294,13 @@ class ChatServer:
             return await self._answer(request, len(self.requests), writer)
         finally:
             self._active -= 1
-            request.finished = time.monotonic()
 
     async def _answer(self, request: Recorded, number: int, writer: asyncio.StreamWriter) -> bool:
         answer = self._choose(request.body)
         if self.latency:
             await asyncio.sleep(self.latency)
+        # Before it is sent: a client that has its answer must find the record complete.
+        request.finished = time.monotonic()
         if isinstance(answer, Fault):
             request.fault, request.status = answer.name, answer.status
             return await _fail(answer, request, writer)
