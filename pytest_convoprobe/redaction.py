@@ -24,11 +24,15 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
 
 MASK = "****"
+
+T = TypeVar("T")
 
 _MIN_SECRET = 6
 _MIN_ENVIRONMENT = 8
@@ -135,6 +139,22 @@ class Redactor:
         objects of other types are handed back as they came.
         """
         return self._data(value, 0)
+
+    def record(self, value: T) -> T:
+        """A copy of a frozen dataclass, and of all that it holds, without secrets."""
+        masked: T = self._record(value)
+        return masked
+
+    def _record(self, value: Any) -> Any:
+        if isinstance(value, Enum):
+            return value  # one that is text too would lose its type
+        if isinstance(value, tuple):
+            return tuple(map(self._record, value))
+        if not is_dataclass(value) or isinstance(value, type):
+            return self.data(value)
+        return replace(
+            value, **{part.name: self._record(getattr(value, part.name)) for part in fields(value)}
+        )
 
     def _data(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):

@@ -13,7 +13,7 @@ from .conversation.deadline import Deadline
 from .conversation.loop import Conversation, Limits
 from .conversation.simulated import SimulatedUser
 from .conversation.user import ScenarioUser, persona_values
-from .errors import Blame, ConvoprobeError, ScenarioTimeout, TargetError
+from .errors import Blame, ConvoprobeError, JudgeError, ScenarioTimeout, TargetError
 from .judging.checks import run_checks
 from .judging.judge import judge
 from .judging.types import CheckResult, CriterionResult, Verdict
@@ -207,12 +207,11 @@ class _Trial:
 
     def _broken(self, error: ConvoprobeError) -> ScenarioResult:
         outcome = Outcome.FAILED if error.blame is Blame.AGENT else Outcome.ERROR
-        trace = error.trace if isinstance(error, TargetError) else ""
-        return self._result(outcome, self._redactor.text(str(error)), error.blame, trace=trace)
+        return self._result(outcome, str(error), error.blame, trace=_shown_with(error))
 
     def _defect(self, error: Exception) -> ScenarioResult:
-        trace = self._redactor.text("".join(traceback.format_exception(error)))
-        reason = self._redactor.text(f"unexpected {type(error).__name__}: {error}")
+        trace = "".join(traceback.format_exception(error))
+        reason = f"unexpected {type(error).__name__}: {error}"
         return self._result(Outcome.ERROR, reason, Blame.INFRASTRUCTURE, trace=trace)
 
     def _result(
@@ -223,20 +222,21 @@ class _Trial:
         verdict: Verdict | None = None,
         trace: str = "",
     ) -> ScenarioResult:
-        loaded = self._job.loaded
+        """The result, without the secrets that a target, a tool or the judge may have said."""
+        loaded, mask = self._job.loaded, self._redactor
         return ScenarioResult(
             name=loaded.name,
             scenario_id=self._job.scenario_id,
             file=str(loaded.file),
             line=loaded.line,
             outcome=outcome,
-            reason=reason,
+            reason=mask.text(reason),
             blame=blame,
-            trace=trace,
+            trace=mask.text(trace),
             score=verdict.score if verdict else None,
-            transcript=self.transcript,
-            criteria=self._criteria,
-            checks=self._checks,
+            transcript=mask.record(self.transcript),
+            criteria=mask.record(self._criteria),
+            checks=mask.record(self._checks),
             spending=self._ledger.by_role,
             trial=self._job.trial,
             started=self._started,
@@ -253,6 +253,13 @@ class _Trial:
 
 
 _INCONCLUSIVE = {"error": Outcome.ERROR, "fail": Outcome.FAILED, "skip": Outcome.SKIPPED}
+
+
+def _shown_with(error: ConvoprobeError) -> str:
+    """What helps to understand the error: where the target's code crashed, or what the judge said."""
+    if isinstance(error, JudgeError):
+        return error.reply
+    return error.trace if isinstance(error, TargetError) else ""
 
 
 def _reason(criteria: Iterable[CriterionResult], checks: Iterable[CheckResult]) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from pytest_convoprobe.redaction import MASK, Redactor, is_secret_name, is_worth_masking
+from pytest_convoprobe.transcript import Origin, Reply, ToolCall, Turn, Usage
 
 SECRETS = st.text(min_size=6, max_size=40).filter(lambda text: is_worth_masking(text) and "*" not in text)
 SURROUNDINGS = st.text(max_size=20)
@@ -190,3 +191,12 @@ def test_secret_names(name: str) -> None:
 @pytest.mark.parametrize("name", ["max_tokens", "input_cost_per_token", "key", "keyboard", "secretary"])
 def test_names_that_are_not_secret(name: str) -> None:
     assert not is_secret_name(name)
+
+
+def test_a_record_is_masked_in_every_depth_and_keeps_its_types() -> None:
+    call = ToolCall("f", {"note": "is s3cr3t-word"}, result=["s3cr3t-word"])
+    turn = Turn(1, "hi", Reply("s3cr3t-word!", (call,), Usage(1, 2)), Origin.SCRIPT)
+    masked = redactor("s3cr3t-word").record(turn)
+    expected = ToolCall("f", {"note": f"is {MASK}"}, result=[MASK])
+    assert masked == Turn(1, "hi", Reply(f"{MASK}!", (expected,), Usage(1, 2)), Origin.SCRIPT)
+    assert masked.origin is Origin.SCRIPT

@@ -26,7 +26,7 @@ from pytest_convoprobe.scenario.loading import parse_scenarios
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.settings.merge import scenario_settings
 from pytest_convoprobe.targets.fake import FakeTarget
-from pytest_convoprobe.transcript import Reply, Termination, Usage
+from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Usage
 
 SCENARIO = """\
 name: A greeting
@@ -265,3 +265,46 @@ def test_secrets_do_not_survive_in_reasons(tmp_path: Path) -> None:
     result = run(tmp_path, target=FakeTarget([error]), overrides={"llm.api_key": key})
     assert "401" in result.reason
     assert key not in result.reason
+
+
+KEY = "sk-test-0123456789abcdef"
+
+
+def _talkative(message: str, turn: int) -> Reply:
+    """A target that says its key everywhere."""
+    call = ToolCall(
+        "look_up", {"url": f"https://x/?k={KEY}", "list": [KEY]}, {"seen": KEY}, error=f"no {KEY}"
+    )
+    return Reply(f"echo {turn}, and my key is {KEY}", (call,))
+
+
+def test_secrets_that_a_target_or_a_tool_says_do_not_reach_the_result(tmp_path: Path) -> None:
+    check = CheckResult("politeness", False, "a bow", f"a key {KEY}")
+    result = run(
+        tmp_path,
+        target=FakeTarget(_talkative),
+        llm=answers("met", quote=f"my key is {KEY}"),
+        checks=lambda *_: [check],
+        overrides={"llm.api_key": KEY},
+    )
+    assert result.transcript.turns[0].reply.text == "echo 1, and my key is ****"
+    assert result.transcript.turns[0].reply.tool_calls[0].error == "no ****"
+    assert result.criteria[0].quote == "my key is ****"
+    assert result.reason == "politeness: expected a bow, found a key ****"
+    assert KEY not in repr(result)
+
+
+def test_secrets_in_the_trace_of_a_crash_do_not_reach_the_result(tmp_path: Path) -> None:
+    crash = TargetCrashed("boom", trace=f"agent.py:3 key={KEY!r}")
+    result = run(tmp_path, target=FakeTarget([crash]), overrides={"llm.api_key": KEY})
+    assert result.trace == "agent.py:3 key='****'"
+
+
+def test_what_a_judge_without_a_verdict_said_is_kept(tmp_path: Path) -> None:
+    def rambling(request: LLMRequest) -> LLMReply:
+        judging = request.context.role is Role.JUDGE
+        return LLMReply(f"I rather think so, {KEY}") if judging else answers()(request)
+
+    result = run(tmp_path, llm=rambling, overrides={"llm.api_key": KEY})
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.JUDGE)
+    assert result.trace == "I rather think so, ****"
