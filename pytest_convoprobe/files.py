@@ -1,4 +1,4 @@
-"""Files that several processes write: always the old content or the new one, never a torn mixture."""
+"""Files: written so that others see the old content or the new one, never a mixture; named for people."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ from pathlib import Path
 
 _TEMP_SUFFIX = ".convoprobe-tmp"
 _POLL = 0.01
+
+
+def shown_path(path: str | Path) -> str:
+    """A path for messages: relative to the working directory where it lies below it, as in pytest."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except (ValueError, OSError):  # elsewhere, or a working directory that is gone
+        return str(path)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_convoprobe.files import locked, write_atomically
+from pytest_convoprobe.files import locked, shown_path, write_atomically
 
 
 def names(folder: Path) -> list[str]:
@@ -116,3 +116,13 @@ with locked(Path({str(tmp_path)!r})):
     process.communicate()
     with locked(tmp_path, timeout=10.0):
         pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder in which somebody is")
+def test_a_path_can_be_shown_though_the_working_folder_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert shown_path("/srv/a.yaml") == "/srv/a.yaml"

@@ -6,10 +6,10 @@ import asyncio
 import shlex
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 from ..errors import ReplayMiss
+from ..files import shown_path
 from ..redaction import Redactor
 from .fingerprint import Fingerprint, Fingerprints, differences, distance
 from .port import LLM, CallContext, LLMReply, LLMRequest, Role
@@ -117,7 +117,7 @@ def _miss(recording: Recording, context: CallContext, request: Fingerprint, ordi
         (
             f"{context.scenario or recording.path.stem}: no reply is recorded for {_whose(context)}:",
             *(f"  - {reason}" for reason in reasons),
-            f"The recording is {_shown(recording.path)}. {_command(context)}",
+            f"The recording is {shown_path(recording.path)}. {_command(context)}",
         )
     )
 
@@ -159,14 +159,6 @@ def _whose(context: CallContext) -> str:
     turn = f" in turn {context.turn}" if context.turn else ""
     trial = f" (trial {context.trial})" if context.trial > 1 else ""
     return f"the {role}'s call{turn}{trial}"
-
-
-def _shown(path: Path) -> str:
-    """Relative to the present folder where it stands below it."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def _command(context: CallContext) -> str:

@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +74,7 @@ def _add_texts(item: pytest.Item, report: pytest.TestReport, results: list[Scena
 def failure_text(item: pytest.Item, result: ScenarioResult) -> str:
     """The whole text about a result, for the terminal at hand."""
     return backend_of(item.config).failure_text(
-        replace(result, file=_relative(Path(result.file), item.config.rootpath)),
+        result,
         verbosity=item.config.get_verbosity(),
         width=shutil.get_terminal_size().columns,
         rerun_command=rerun_command(item),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import Blame
+from ..files import shown_path
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
 from ..judging.view import ENDINGS
 from ..llm.port import Role
@@ -75,7 +76,8 @@ def render_failure(
 def _add_head(page: Page, result: ScenarioResult) -> None:
     trial = f" (trial {result.trial})" if result.trial > 1 else ""
     page.add(f"{result.outcome.value.upper()}  {one_line(result.name)}{trial}", color="bold")
-    page.pair("where", f"{result.file}:{result.line}" if result.line else result.file)
+    file = shown_path(result.file)
+    page.pair("where", f"{file}:{result.line}" if result.line else file)
     if result.blame is not None:
         page.pair("blame", _BLAME[result.blame])
     if result.reason:

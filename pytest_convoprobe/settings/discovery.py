@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import SettingsError
+from ..files import shown_path
 from .document import Document, parse_toml, parse_yaml
 
 YAML_NAMES = ("convoprobe.yaml", "convoprobe.yml", ".convoprobe.yaml", ".convoprobe.yml")
@@ -40,16 +41,8 @@ def find_source(rootdir: Path, config_file: Path | None) -> Source | None:
         return _read_yaml(old, old=True) if old else None
     if old is None:
         return ours
-    notice = f"{shown(old)} is not read, since there is {shown(ours.path)}"
+    notice = f"{shown_path(old)} is not read, since there is {shown_path(ours.path)}"
     return Source(ours.path, ours.document, notices=(notice,))
-
-
-def shown(path: Path) -> str:
-    """A path for messages: relative to the working directory when it is below it."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def _upwards(rootdir: Path) -> Iterator[Path]:
@@ -66,7 +59,7 @@ def _ours_in(folder: Path) -> Source | None:
     sources = [*found, pyproject] if pyproject else found
     if len(sources) > 1:
         names = " and ".join(_name(source) for source in sources)
-        raise SettingsError.of(f"{names} both hold settings; keep one of them", file=shown(folder))
+        raise SettingsError.of(f"{names} both hold settings; keep one of them", file=shown_path(folder))
     return sources[0] if sources else None
 
 
@@ -82,7 +75,7 @@ def _existing(folder: Path, names: tuple[str, ...]) -> list[Path]:
 def _read_given(path: Path) -> Source:
     if not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise SettingsError.of(f"the settings file {what}", file=shown(path))
+        raise SettingsError.of(f"the settings file {what}", file=shown_path(path))
     if path.suffix == ".toml":
         return _read_pyproject(path) or Source(path, _read_toml_top(path))
     return _read_yaml(path, old=path.name in OLD_NAMES)
@@ -91,8 +84,8 @@ def _read_given(path: Path) -> Source:
 def _read_toml_top(path: Path) -> Document:
     """A TOML file without our table: pyproject.toml has no settings, another file is all settings."""
     if path.name == PYPROJECT:
-        raise SettingsError.of("there is no [tool.convoprobe] in it", file=shown(path))
-    return parse_toml(_bytes(path), shown(path), path.name, ()) or Document()
+        raise SettingsError.of("there is no [tool.convoprobe] in it", file=shown_path(path))
+    return parse_toml(_bytes(path), shown_path(path), path.name, ()) or Document()
 
 
 def _read_pyproject(path: Path) -> Source | None:
@@ -101,16 +94,16 @@ def _read_pyproject(path: Path) -> Source | None:
     raw = _bytes(path)
     if b"convoprobe" not in raw:
         return None
-    document = parse_toml(raw, shown(path), path.name, TABLE)
+    document = parse_toml(raw, shown_path(path), path.name, TABLE)
     return Source(path, document) if document else None
 
 
 def _read_yaml(path: Path, *, old: bool = False) -> Source:
-    return Source(path, parse_yaml(_bytes(path), shown(path), path.name), old)
+    return Source(path, parse_yaml(_bytes(path), shown_path(path), path.name), old)
 
 
 def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise SettingsError.of(f"cannot be read: {error.strerror}", file=shown(path)) from None
+        raise SettingsError.of(f"cannot be read: {error.strerror}", file=shown_path(path)) from None

@@ -8,6 +8,7 @@ import sysconfig
 import traceback
 from pathlib import Path
 
+from ..files import shown_path
 from ..redaction import Redactor
 from ..text import shorten, visible
 
@@ -66,7 +67,7 @@ def _is_library(filename: str) -> bool:
 
 
 def _frame_lines(frame: traceback.FrameSummary) -> list[str]:
-    head = f"{_shown_path(frame.filename)}:{frame.lineno}: in {frame.name}"
+    head = f"{shown_path(Path(frame.filename).resolve())}:{frame.lineno}: in {frame.name}"
     return [head, f"    {clean(frame.line)}"] if frame.line else [head]
 
 
@@ -74,13 +75,5 @@ def _syntax_lines(error: BaseException) -> list[str]:
     """Where the code can't be read: that is no frame."""
     if not isinstance(error, SyntaxError) or error.filename is None:
         return []
-    head = f"{_shown_path(error.filename)}:{error.lineno}"
+    head = f"{shown_path(Path(error.filename).resolve())}:{error.lineno}"
     return [head, f"    {clean(error.text.strip())}"] if error.text else [head]
-
-
-def _shown_path(filename: str) -> str:
-    """Relative to the working directory where it lies below it, as pytest shows paths."""
-    try:
-        return str(Path(filename).resolve().relative_to(Path.cwd()))
-    except (ValueError, OSError):
-        return filename

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -688,3 +689,13 @@ def test_any_reply_can_be_printed(reply: str, verbosity: int, ascii_only: bool) 
     text = render(long_talk(Reply(reply)), verbosity=verbosity, ascii_only=ascii_only)
     assert text.replace("\n", "").isprintable()
     assert text.isascii() or not ascii_only
+
+
+def test_the_place_is_relative_to_the_working_folder_where_it_lies_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    below = result(Outcome.FAILED, file=str(tmp_path / "scenarios/weather.yaml"))
+    elsewhere = result(Outcome.FAILED, file="/srv/scenarios/weather.yaml")
+    assert "  where    scenarios/weather.yaml:12\n" in render(below)
+    assert "  where    /srv/scenarios/weather.yaml:12\n" in render(elsewhere)
