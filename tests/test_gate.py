@@ -1,4 +1,4 @@
-"""The whole gate as a user runs it: a real `pytest` process, real HTTP, a server that stands in for the models."""
+"""The whole gate as a user runs it: real `pytest` processes, real HTTP, a server in place of the models."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The demo's agent and the shop that it works for."""

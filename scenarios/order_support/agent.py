@@ -72,7 +72,8 @@ class OrderSupportAgent:
         if order is None:
             missing, self._order_id = self._order_id, None
             return f"I can't find order {missing}. Could you check the number?"
-        return {"status": self._status, "cancel": self._cancel, "refund": self._refund}[self._intent or "status"](order)
+        acts = {"status": self._status, "cancel": self._cancel, "refund": self._refund}
+        return acts[self._intent or "status"](order)
 
     def _status(self, order: dict[str, Any]) -> str:
         when = f"and arrives on {order['arrives']}" if "arrives" in order else f"on {order.get('delivered')}"
