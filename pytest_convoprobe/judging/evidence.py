@@ -153,18 +153,23 @@ def _without_labels(quote: str) -> str:
 # Single words that stand in any conversation. "Yes" and "no" are answers and not among them.
 _EMPTY_WORDS = frozenset(
     "a an and are as at be but by for from i in is it of on or so that the then this to was we with you your "
-    "user agent assistant system tool turn none null n/a".split()
+    "user agent assistant system tool turn none null".split()
 )
+
+# What models write where they mean that there is no quote.
+_NO_QUOTE = frozenset(("n/a", "not applicable", "no quote", "none given", "no evidence"))
 
 
 def _tells(part: str) -> bool:
     """Whether the part says something: more than a lone stop-word, a role's label or a single letter."""
     words = re.findall(r"\w+", part)
+    if part in _NO_QUOTE or not words:
+        return False
     if len(words) == 2 and words[0] == "turn" and words[1].isdigit():
         return False
     if len(words) > 1:
         return True
-    return bool(words) and words[0] not in _EMPTY_WORDS and (len(words[0]) > 1 or _stands_alone(words[0]))
+    return words[0] not in _EMPTY_WORDS and (len(words[0]) > 1 or _stands_alone(words[0]))
 
 
 def _stands_alone(character: str) -> bool:

@@ -101,6 +101,9 @@ def test_a_quote_of_several_turns_counts_in_the_turn_that_it_names() -> None:
         "… the …",
         "—",
         "null",
+        "N/A",
+        "(no quote)",
+        "Not applicable.",
     ],
 )
 def test_a_quote_that_says_nothing_is_no_evidence(quote: str | None) -> None:

@@ -140,6 +140,20 @@ async def test_absence_needs_no_quote() -> None:
     assert (found["c1"].holds, found["c1"].quote, found["c1"].turn) == (True, None, None)
 
 
+async def test_a_made_up_quote_discredits_a_claim_of_absence_too() -> None:
+    made_up = answer("c1", "met", "Would you tell me the city, please?", 1, absence=True)
+    llm = FakeLLM([reply(made_up, NOT_TRIGGERED), reply(made_up)])
+    found = {result.criterion.id: result for result in await judged(llm)}
+    assert (found["c1"].answer, found["c1"].holds) == ("cannot_tell", None)
+    assert "does not stand in turn 1" in found["c1"].finding
+
+
+@pytest.mark.parametrize("quote", ["N/A", "none", "(no quote)"])
+async def test_a_word_for_no_quote_is_no_quote(quote: str) -> None:
+    found = await results(reply(answer("c1", "met", quote, None, absence=True), NOT_TRIGGERED))
+    assert (found["c1"].holds, found["c1"].quote) == (True, None)
+
+
 async def test_not_met_needs_no_quote() -> None:
     found = await results(reply(answer("c1", "not_met"), NOT_TRIGGERED))
     assert found["c1"].holds is False
