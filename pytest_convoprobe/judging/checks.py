@@ -35,13 +35,14 @@ def run_checks(evaluation: Evaluation, transcript: Transcript) -> tuple[CheckRes
 
 
 def _require_known_tools(evaluation: Evaluation, transcript: Transcript) -> None:
-    if transcript.tells_tools or not transcript.turns:
-        return
+    """A single turn whose calls are not told may hold the very call that is prohibited."""
+    silent = [turn.number for turn in transcript.turns if turn.reply.tool_calls is None]
     asked = list(_keys_about_tools(evaluation))
-    if asked:
+    if silent and asked:
         raise ScenarioError(
-            f"{' and '.join(asked)} cannot be checked: the target does not tell its tool calls. "
-            "Have it tell them (a Python target returns Reply(text, tool_calls=[...]), an HTTP target sets "
+            f"{' and '.join(asked)} cannot be checked: the target does not tell its tool calls in "
+            f"{_where(silent, transcript)}. Have it tell them (a Python target returns "
+            "Reply(text, tool_calls=[...]), an empty list where it called none; an HTTP target sets "
             "`tool_calls`), or take these keys out of the scenario"
         )
 
@@ -63,12 +64,15 @@ def _require_known_tokens(efficiency: Efficiency, transcript: Transcript) -> Non
         return
     silent = [turn.number for turn in transcript.turns if turn.reply.usage is None]
     if silent:
-        where = "any turn" if len(silent) == len(transcript.turns) else f"turn {silent[0]}"
         raise ScenarioError(
-            f"efficiency.max_llm_tokens cannot be checked: the target does not tell its tokens in {where}. "
-            "Have it tell them (a Python target returns Reply(text, usage=Usage(...)), an HTTP target sets "
-            "`usage`), or take the limit out of the scenario"
+            "efficiency.max_llm_tokens cannot be checked: the target does not tell its tokens in "
+            f"{_where(silent, transcript)}. Have it tell them (a Python target returns "
+            "Reply(text, usage=Usage(...)), an HTTP target sets `usage`), or take the limit out of the scenario"
         )
+
+
+def _where(silent: Sequence[int], transcript: Transcript) -> str:
+    return "any turn" if len(silent) == len(transcript.turns) else f"turn {silent[0]}"
 
 
 def _usage(usage: ToolUsage, calls: Calls) -> Iterator[CheckResult]:

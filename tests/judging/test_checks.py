@@ -292,6 +292,13 @@ def test_a_target_that_tells_no_tools_is_an_error_of_the_scenario(sections: dict
     assert "Reply(text, tool_calls=[...])" in str(caught.value)
 
 
+def test_one_turn_without_its_tool_calls_is_an_error_that_names_it() -> None:
+    asked = evaluation(tool_usage={"prohibited_tools": ["a"]})
+    turns = talk(("Hi", Reply("Hello", ())), ("Go on", Reply("Done", tool_calls=None)))
+    with pytest.raises(ScenarioError, match="does not tell its tool calls in turn 2.*an empty list where"):
+        run_checks(asked, turns)
+
+
 def test_a_target_that_tells_no_tools_may_have_optional_ones() -> None:
     optional = evaluation(tool_usage={"optional_tools": ["a"]})
     assert run_checks(optional, talk(("Hi", Reply("Hello", tool_calls=None)))) == ()
