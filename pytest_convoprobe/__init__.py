@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .api import run_scenario
     from .errors import ConvoprobeError, TargetUnavailable
     from .result import Outcome, ScenarioErrored, ScenarioFailed, ScenarioResult
     from .transcript import Reply, ToolCall, Usage
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "run_scenario": "api",
     "ConvoprobeError": "errors",
     "TargetUnavailable": "errors",
     "Outcome": "result",
@@ -38,6 +40,7 @@ __all__ = [
     "TargetUnavailable",
     "ToolCall",
     "Usage",
+    "run_scenario",
 ]
 
 

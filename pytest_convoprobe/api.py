@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,17 @@ from typing import Any
 from .errors import SettingsError
 from .result import Outcome, ScenarioResult
 from .runner import Job, Runner
-from .scenario.loading import LoadedScenario, load_scenarios, parse_scenarios
-from .scenario.models import Scenario
+from .scenario import given
+from .scenario.loading import LoadedScenario
 from .scheduling import LoopThread
 from .settings.loading import LoadedSettings, load_settings
 from .settings.merge import scenario_settings, target_settings
 from .targets.factory import as_target, build_target
 from .targets.port import Target
 
-AnyScenario = str | Path | Mapping[str, Any] | Scenario | LoadedScenario
-
 
 def run_scenario(
-    scenario: AnyScenario,
+    scenario: given.AnyScenario,
     *,
     target: object = None,
     settings: Mapping[str, Any] | None = None,
@@ -42,52 +39,32 @@ def run_scenario(
     goes wrong later is in the result.
     """
     root = Path(rootdir).resolve()
-    loaded = _loaded(scenario)
+    loaded = given.loaded(scenario)
     config = Path(config_file) if config_file is not None else None
     merged = load_settings(root, config_file=config, overrides=settings)
     if loaded.skip is not None:
         return _skipped(loaded)
-    return _run(loaded, _target(target, merged, root), merged)
+    made = _target(target, merged, root)
+    return _run(loaded, made, merged, close=made is not target)
 
 
-def _run(loaded: LoadedScenario, target: Target, settings: LoadedSettings) -> ScenarioResult:
+def _run(loaded: LoadedScenario, target: Target, settings: LoadedSettings, *, close: bool) -> ScenarioResult:
+    """Run it on a loop of its own; a target that was made for this run is closed with it."""
     override = loaded.scenario.config if loaded.scenario else None
     job = Job(loaded, f"{loaded.file}::{loaded.id}", target, scenario_settings(settings, override))
     loop, runner = LoopThread(), Runner(settings)
     try:
         return loop.run(runner.run(job))
     finally:
-        loop.run(target.aclose())
+        if close:
+            loop.run(target.aclose())
         loop.run(runner.aclose())
         loop.close()
 
 
-def _loaded(scenario: AnyScenario) -> LoadedScenario:
-    if isinstance(scenario, LoadedScenario):
-        return scenario
-    if isinstance(scenario, Scenario):
-        return _only(parse_scenarios(scenario.model_dump_json(exclude_unset=True), "<scenario>"), "")
-    if isinstance(scenario, Mapping):
-        # JSON is YAML: the same reader checks it, with the same messages.
-        return _only(parse_scenarios(json.dumps(scenario, indent=2), "<mapping>"), "")
-    if isinstance(scenario, str) and "\n" in scenario:
-        return _only(parse_scenarios(scenario), "")
-    path, _, name = str(scenario).partition("::")
-    return _only(load_scenarios(Path(path)), name)
-
-
-def _only(found: tuple[LoadedScenario, ...], name: str) -> LoadedScenario:
-    """The scenario of that id or name, or the only one."""
-    fitting = [loaded for loaded in found if not name or name in (loaded.id, loaded.name)]
-    if len(fitting) == 1:
-        return fitting[0]
-    ids = ", ".join(repr(loaded.id) for loaded in found)
-    raise ValueError(f"name one scenario by `file.yaml::name`; there are: {ids}")
-
-
-def _target(given: object, settings: LoadedSettings, rootdir: Path) -> Target:
-    if given is not None:
-        return as_target(given, rootdir=rootdir)
+def _target(value: object, settings: LoadedSettings, rootdir: Path) -> Target:
+    if value is not None:
+        return as_target(value, rootdir=rootdir)
     configured = target_settings(settings)
     if configured is None:
         raise SettingsError.of(

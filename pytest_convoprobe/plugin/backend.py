@@ -6,7 +6,7 @@ without scenarios never loads it. Tests of the plug-in's own mechanics put anoth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..reports.summary import Digest
     from ..result import ScenarioResult
     from ..runner import Job
+    from ..scenario.given import AnyScenario
     from ..scenario.loading import LoadedScenario
     from ..scenario.models import Scenario
     from ..settings.loading import LoadedSettings
@@ -47,10 +48,11 @@ class Backend:
 
         return load_scenarios(path)
 
-    def parse_scenarios(self, text: str, file: str) -> tuple[LoadedScenario, ...]:
-        from ..scenario.loading import parse_scenarios
+    def as_given(self, scenario: AnyScenario, find: Callable[[str], Path]) -> LoadedScenario:
+        """A scenario in whatever form a test has it."""
+        from ..scenario import given
 
-        return parse_scenarios(text, file)
+        return given.loaded(scenario, find)
 
     def load_settings(
         self, rootdir: Path, config_file: Path | None, overrides: Mapping[str, Any]
@@ -70,29 +72,25 @@ class Backend:
         return scenario_settings(loaded, scenario.config)
 
     def check_models(self, loaded: LoadedSettings, scenario: Scenario) -> None:
-        """Raise `SettingsError` if the judge, which every live run calls, has no model."""
+        """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
         from ..llm.port import Role
         from ..settings.required import require_model
 
-        require_model(self.scenario_settings(loaded, scenario).judge, Role.JUDGE.value)
+        settings, user = self.scenario_settings(loaded, scenario), scenario.synthetic_user
+        require_model(settings.judge, Role.JUDGE)
+        literal = bool(user.script) and all(isinstance(part, str) for part in user.script)
+        if user.max_turns > 1 and not literal:
+            require_model(settings.synthetic_user, Role.SYNTHETIC_USER)
 
-    def as_loaded(self, scenario: LoadedScenario | Scenario) -> LoadedScenario:
-        """A scenario made in Python, in the shape of one that was read from a file."""
-        from ..scenario.loading import LoadedScenario
+    def check_target_model(self, loaded: LoadedSettings) -> None:
+        """Raise `SettingsError` if the target is to be a model and none is named."""
+        from ..settings.merge import target_settings
+        from ..settings.models import ModelTarget
+        from ..settings.required import require_model
 
-        if isinstance(scenario, LoadedScenario):
-            return scenario
-        skip = scenario.skip
-        return LoadedScenario(
-            id=scenario.name,
-            name=scenario.name,
-            description=scenario.description,
-            skip=skip if isinstance(skip, str) else ("skipped by its author" if skip else None),
-            tags=tuple(scenario.tags),
-            scenario=scenario,
-            file="",
-            line=0,
-        )
+        target = target_settings(loaded)
+        if isinstance(target, ModelTarget):
+            require_model(target, "target")
 
     def configured_target(self, loaded: LoadedSettings, rootdir: Path) -> Target | None:
         """The target of the settings, or None if they name none."""

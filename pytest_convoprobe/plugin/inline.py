@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +18,8 @@ from .session import Order, engine_of
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
+    from ..scenario.given import AnyScenario
     from ..scenario.loading import LoadedScenario
-    from ..scenario.models import Scenario
     from ..targets.port import Target
 
 
@@ -48,7 +47,7 @@ class Convoprobe:
 
     def run(
         self,
-        scenario: str | Path | Mapping[str, Any] | Scenario | LoadedScenario,
+        scenario: AnyScenario,
         *,
         target: object = None,
         settings: Mapping[str, Any] | None = None,
@@ -67,7 +66,7 @@ class Convoprobe:
 
     async def run_async(
         self,
-        scenario: str | Path | Mapping[str, Any] | Scenario | LoadedScenario,
+        scenario: AnyScenario,
         *,
         target: object = None,
         settings: Mapping[str, Any] | None = None,
@@ -102,7 +101,7 @@ class Convoprobe:
     def _target(self, given: object) -> object:
         return self._request.getfixturevalue("convoprobe_target") if given is None else given
 
-    def _order(self, scenario: Any, settings: Mapping[str, Any] | None) -> Order:
+    def _order(self, scenario: AnyScenario, settings: Mapping[str, Any] | None) -> Order:
         loaded = self._loaded(scenario)
         if loaded.skip is not None:
             pytest.skip(loaded.skip)
@@ -110,20 +109,11 @@ class Convoprobe:
         suffix = f"[{count}]" if count > 1 else ""
         return Order(self._item, loaded, f"{self._item.nodeid}::{loaded.id}{suffix}", 1, settings)
 
-    def _loaded(self, scenario: Any) -> LoadedScenario:
-        backend = self._engine.backend
-        if isinstance(scenario, Mapping):
-            # JSON is YAML: the same reader checks it, with the same messages.
-            return self._here(_only(backend.parse_scenarios(json.dumps(scenario, indent=2), "<mapping>"), ""))
-        if isinstance(scenario, str) and "\n" in scenario:
-            return self._here(_only(backend.parse_scenarios(scenario, "<text>"), ""))
-        if isinstance(scenario, str | Path):
-            path, _, name = str(scenario).partition("::")
-            return _only(backend.load_scenarios(self._path(path)), name)
-        return self._here(backend.as_loaded(scenario))
-
-    def _here(self, loaded: LoadedScenario) -> LoadedScenario:
-        """A scenario without a file of its own stands where the test stands."""
+    def _loaded(self, scenario: AnyScenario) -> LoadedScenario:
+        loaded = self._engine.backend.as_given(scenario, self._path)
+        if not loaded.file.startswith("<"):
+            return loaded
+        # A scenario without a file of its own stands where the test stands.
         path, line, _ = self._item.reportinfo()
         return replace(loaded, file=str(path), line=(line or 0) + 1)
 
@@ -133,19 +123,6 @@ class Convoprobe:
         if not path.exists():
             raise FileNotFoundError(f"no scenario file {text}: looked for {beside} and {path}")
         return path
-
-
-def _only(found: tuple[LoadedScenario, ...], name: str) -> LoadedScenario:
-    """The scenario of that id or name, or the only one."""
-    fitting = [loaded for loaded in found if not name or name in (loaded.id, loaded.name)]
-    if len(fitting) == 1:
-        return fitting[0]
-    ids = ", ".join(repr(loaded.id) for loaded in found)
-    raise ValueError(
-        f"name one scenario by `file.yaml::name`; there are: {ids}"
-        if not name
-        else f"{name!r} is none of {ids}"
-    )
 
 
 def _asyncio_loop() -> asyncio.AbstractEventLoop | None:

@@ -1,0 +1,58 @@
+"""A scenario in whatever form a caller has it: a file, YAML text, a mapping or an object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .loading import DEFAULT_SKIP_REASON, LoadedScenario, load_scenarios, node_name, parse_scenarios
+from .models import Scenario
+
+AnyScenario = str | Path | Mapping[str, Any] | Scenario | LoadedScenario
+"""The path of a file (with `::name` behind it if the file has several), YAML text of more than one
+line, a mapping with the same keys, or a scenario."""
+
+
+def loaded(scenario: AnyScenario, find: Callable[[str], Path] = Path) -> LoadedScenario:
+    """The scenario with its place; `file` is in angle brackets where it has no file of its own.
+
+    `find` makes a path of the text before `::`. Raises `ScenarioFileError` for one that is broken,
+    and ValueError where a file has several scenarios and none of them is named.
+    """
+    if isinstance(scenario, LoadedScenario):
+        return scenario
+    if isinstance(scenario, Scenario):
+        return _of_object(scenario)
+    if isinstance(scenario, Mapping):
+        # JSON is YAML: the same reader checks it, with the same messages.
+        return _only(parse_scenarios(json.dumps(scenario, indent=2), "<mapping>"), "")
+    if isinstance(scenario, str) and "\n" in scenario:
+        return _only(parse_scenarios(scenario, "<text>"), "")
+    path, _, name = str(scenario).partition("::")
+    return _only(load_scenarios(find(path)), name)
+
+
+def _of_object(scenario: Scenario) -> LoadedScenario:
+    skip = DEFAULT_SKIP_REASON if scenario.skip is True else scenario.skip or None
+    return LoadedScenario(
+        id=node_name(scenario.name),
+        name=scenario.name,
+        description=scenario.description,
+        skip=skip,
+        tags=scenario.tags,
+        scenario=scenario,
+        file="<scenario>",
+        line=0,
+    )
+
+
+def _only(found: tuple[LoadedScenario, ...], name: str) -> LoadedScenario:
+    """The scenario of that id or name, or the only one."""
+    fitting = [one for one in found if not name or name in (one.id, one.name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    ids = ", ".join(repr(one.id) for one in found)
+    wrong = f"{name!r} is none of the scenarios" if name else "name one scenario by `file.yaml::name`"
+    raise ValueError(f"{wrong}; there are: {ids}")

@@ -1,0 +1,93 @@
+"""`run_scenario`: scenarios without pytest."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_convoprobe import Outcome, run_scenario
+from pytest_convoprobe.errors import ScenarioFileError, SettingsError
+from pytest_convoprobe.scenario.models import Scenario
+from pytest_convoprobe.targets.fake import FakeTarget
+
+from .support.chat_server import ChatServer
+
+SCENARIO: dict[str, Any] = {
+    "name": "A talk",
+    "description": "Somebody talks.",
+    "synthetic_user": {"persona": "Somebody", "initial_query": "Hello", "script": ["And goodbye"]},
+    "evaluation": {"correctness_criteria": ["The assistant answers"]},
+}
+TEXT = """\
+name: First
+description: One of two.
+synthetic_user: {persona: Somebody, initial_query: Hello, max_turns: 1}
+evaluation: {correctness_criteria: [The assistant answers]}
+---
+name: Second
+description: The other.
+skip: not yet
+"""
+
+
+def settings(server: ChatServer) -> dict[str, Any]:
+    return {"llm.model": "openai/fake", "llm.api_base": server.base_url, "llm.api_key": "k" * 20}
+
+
+def echo(message: str) -> str:
+    return f"You said: {message}"
+
+
+@pytest.mark.parametrize("given", [SCENARIO, Scenario.model_validate(SCENARIO)], ids=["mapping", "object"])
+def test_a_scenario_may_be_a_mapping_or_an_object(
+    given: Any, tmp_path: Path, chat_server: ChatServer
+) -> None:
+    result = run_scenario(given, target=echo, settings=settings(chat_server), rootdir=tmp_path)
+    assert result.outcome is Outcome.PASSED, result.reason
+    assert [turn.user for turn in result.transcript.turns] == ["Hello", "And goodbye"]
+
+
+def test_one_of_several_in_a_file_is_named(tmp_path: Path, chat_server: ChatServer) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(TEXT)
+    result = run_scenario(f"{file}::First", target=echo, settings=settings(chat_server), rootdir=tmp_path)
+    assert (result.name, result.outcome) == ("First", Outcome.PASSED)
+    with pytest.raises(ValueError, match="there are: 'First', 'Second'"):
+        run_scenario(file, target=echo, rootdir=tmp_path)
+
+
+def test_a_skipped_scenario_runs_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(TEXT)
+    result = run_scenario(f"{file}::Second", rootdir=tmp_path)
+    assert (result.outcome, result.reason) == (Outcome.SKIPPED, "not yet")
+
+
+def test_a_broken_scenario_is_raised_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioFileError, match="did you mean `initial_query`"):
+        run_scenario(TEXT.replace("initial_query", "initial_qery"), target=echo, rootdir=tmp_path)
+
+
+def test_without_a_target_it_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="pass `target=`"):
+        run_scenario(SCENARIO, rootdir=tmp_path)
+
+
+def test_a_running_loop_calls_it_in_a_thread(
+    tmp_path: Path, chat_server: ChatServer
+) -> None:
+    async def main() -> Outcome:
+        given = {"target": echo, "settings": settings(chat_server), "rootdir": tmp_path}
+        return (await asyncio.to_thread(run_scenario, SCENARIO, **given)).outcome
+
+    assert asyncio.run(main()) is Outcome.PASSED
+
+
+def test_a_target_of_the_callers_is_left_open(tmp_path: Path, chat_server: ChatServer) -> None:
+    target = FakeTarget("Good day")
+    for _ in range(2):
+        run_scenario(SCENARIO, target=target, settings=settings(chat_server), rootdir=tmp_path)
+    assert not target.closed
