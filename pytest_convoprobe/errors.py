@@ -13,6 +13,7 @@
     ├── BudgetExceeded             the run has spent what it may
     ├── ReplayMiss                 a call that no recording answers
     │   └── RecordingUnusable      a recording that cannot be read or written
+    ├── ResultsError               a stored run that cannot be found or read
     ├── TurnTimeout                one side of a conversation took too long over a turn
     ├── ScenarioTimeout            a whole scenario, judging included, took too long
     ├── ScenarioError              a scenario asks for what this target does not tell
@@ -181,6 +182,10 @@ class ReplayMiss(ConvoprobeError):
 
 class RecordingUnusable(ReplayMiss):
     """A recording that cannot be read or written; the message names the file and what to do."""
+
+
+class ResultsError(ConvoprobeError):
+    """A stored run, or a trial of one, that cannot be found or read."""
 
 
 class TurnTimeout(ConvoprobeError):

@@ -1,0 +1,217 @@
+"""Reads a stored run, a torn or unfinished one as well as a whole one."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import ResultsError
+from ..files import locked
+from .records import TrialRecord, from_record
+from .rows import IndexRow, LineReader, row_of
+from .run_info import RunInfo, RunState
+from .writer import INFO, index_file, trials_file
+
+
+@dataclass(frozen=True)
+class RunRef:
+    """A stored run in a list: its id, its folder, and its description."""
+
+    id: str
+    path: Path
+    info: RunInfo
+
+    def open(self) -> StoredRun:
+        """The run itself."""
+        return StoredRun(self.path, self.info)
+
+
+class StoredRun:
+    """A run on the disk.
+
+    `notes` are lines for people about what was found broken: they are complete once all rows were read.
+    """
+
+    def __init__(self, path: Path, info: RunInfo, notes: Iterable[str] = ()) -> None:
+        self.path = path
+        self.info = info
+        self._notes = dict.fromkeys(notes)
+
+    @property
+    def id(self) -> str:
+        return self.info.id
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._notes)
+
+    def rows(self) -> Iterator[IndexRow]:
+        """The trials in short, worker by worker, each worker's in the order in which they ended."""
+        for worker in self._workers:
+            yield from self._rows_of(worker)
+
+    def trial(self, row: IndexRow) -> TrialRecord:
+        """The whole trial of a row. Raises `ResultsError` if it isn't there any more."""
+        path = self.path / trials_file(row.worker)
+        try:
+            with path.open("rb") as file:
+                file.seek(row.offset)
+                return from_record(json.loads(file.read(row.length)))
+        except (OSError, ValueError, RecursionError) as error:
+            raise ResultsError(f"{path}: the trial of {row.scenario_id} cannot be read: {error}") from None
+
+    def trials(self) -> Iterator[TrialRecord]:
+        """All trials, whole, one at a time in memory."""
+        for row in self.rows():
+            yield self.trial(row)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Trials by outcome; of an item that was run again only its last run counts."""
+        return count(self.rows())
+
+    @cached_property
+    def _workers(self) -> tuple[str, ...]:
+        prefix, suffix = trials_file("*").split("*")
+        names = {path.name[len(prefix) : -len(suffix)] for path in self.path.glob(trials_file("*"))}
+        start, end = index_file("*").split("*")
+        names |= {path.name[len(start) : -len(end)] for path in self.path.glob(index_file("*"))}
+        return tuple(sorted(names, key=lambda name: (len(name), name)))
+
+    def _rows_of(self, worker: str) -> Iterator[IndexRow]:
+        """The index, and what it lacks out of the trials themselves."""
+        reader = LineReader(self.id, self.info.commit)
+        end = 0
+        for row in self._indexed(worker, reader):
+            if row.offset > end:
+                yield from self._rebuilt(worker, end, row.offset)
+            end = max(end, row.offset + row.length)
+            yield row
+        yield from self._rebuilt(worker, end, None)
+
+    def _indexed(self, worker: str, reader: LineReader) -> Iterator[IndexRow]:
+        path = self.path / index_file(worker)
+        try:
+            file = path.open("rb")
+        except FileNotFoundError:
+            return
+        with file:
+            for line in file:
+                try:
+                    yield reader.row(json.loads(line), worker)
+                except (ValueError, RecursionError, ResultsError):
+                    continue  # the trials' own file has what this line is missing
+
+    def _rebuilt(self, worker: str, begin: int, end: int | None) -> Iterator[IndexRow]:
+        """Rows made of the trials that stand between two places of the file."""
+        path = self.path / trials_file(worker)
+        if not path.exists() or path.stat().st_size <= begin:
+            return
+        with path.open("rb") as file:
+            file.seek(begin)
+            yield from self._scanned(file, path.name, worker, begin, end)
+
+    def _scanned(
+        self, file: BinaryIO, name: str, worker: str, offset: int, end: int | None
+    ) -> Iterator[IndexRow]:
+        for line in file:
+            if end is not None and offset >= end:
+                return
+            record = self._record(line, name)
+            if record is not None:
+                record = replace(record, worker=worker)
+                yield row_of(record, run=self.id, offset=offset, length=len(line), commit=self.info.commit)
+            offset += len(line)
+
+    def _record(self, line: bytes, name: str) -> TrialRecord | None:
+        """The trial of a line, or None and a note."""
+        if not line.strip():
+            return None
+        try:
+            return from_record(json.loads(line))
+        except ResultsError as error:
+            self._note(f"a trial in {name} was skipped: {error}")
+        except (ValueError, RecursionError):
+            torn = "a torn last line" if not line.endswith(b"\n") else "a line that is no JSON"
+            self._note(f"{torn} in {name} was skipped")
+        return None
+
+    def _note(self, text: str) -> None:
+        self._notes[text] = None
+
+
+def final(rows: Iterable[IndexRow]) -> list[IndexRow]:
+    """The rows that count: of a trial that was run again in the same run, only the last."""
+    last: dict[tuple[str, str, int], IndexRow] = {}
+    for row in rows:
+        key = (row.run, row.scenario_id, row.trial)
+        if key not in last or row.started >= last[key].started:
+            last[key] = row
+    return list(last.values())
+
+
+def count(rows: Iterable[IndexRow]) -> dict[str, int]:
+    """The final rows by outcome."""
+    return dict(Counter(row.outcome.value for row in final(rows)))
+
+
+def open_run(path: Path | str) -> StoredRun:
+    """The run in a folder. Raises `ResultsError` if there is none."""
+    folder = Path(path)
+    if not is_run(folder):
+        raise ResultsError(f"{folder} holds no stored run: neither {INFO} nor a file of trials is there")
+    info, note = _info(folder)
+    return StoredRun(folder, info, (note,) if note else ())
+
+
+def is_run(folder: Path) -> bool:
+    """Whether the folder holds a run, be it only a part of one."""
+    return (folder / INFO).is_file() or any(folder.glob(trials_file("*")))
+
+
+def read_info(folder: Path) -> RunInfo:
+    """The description of the run in a folder; of one without, what the folder's name says."""
+    return _info(folder)[0]
+
+
+def _info(folder: Path) -> tuple[RunInfo, str]:
+    """The description, and what is wrong with it."""
+    try:
+        info, note = RunInfo.from_json(json.loads((folder / INFO).read_bytes())), ""
+    except FileNotFoundError:
+        info, note = _nameless(folder), f"{INFO} is missing: the run broke off before it was written"
+    except (OSError, ValueError, RecursionError, ResultsError) as error:
+        info, note = _nameless(folder), f"{INFO} cannot be read: {error}"
+    if info.state is RunState.RUNNING and not _goes_on(folder):
+        info = replace(info, state=RunState.BROKEN_OFF)
+    return info, note
+
+
+def _nameless(folder: Path) -> RunInfo:
+    return RunInfo(id=folder.name, started=time_of(folder.name))
+
+
+def time_of(run: str) -> float:
+    """When a run began, by its id; 0 if that doesn't say."""
+    try:
+        began = datetime.strptime(run.split("-")[0], "%Y%m%dT%H%M%SZ")
+    except ValueError:
+        return 0.0
+    return began.replace(tzinfo=timezone.utc).timestamp()
+
+
+def _goes_on(folder: Path) -> bool:
+    """Whether the process that writes the run still lives."""
+    try:
+        with locked(folder, timeout=0):
+            return False
+    except TimeoutError:
+        return True
+    except OSError:
+        return False

@@ -1,0 +1,269 @@
+"""One finished trial as a line of JSON, and back.
+
+The shape is version 1 of docs/reference/results.md. A reader ignores keys that it doesn't know and gives
+missing ones their defaults, so what an older release wrote stays readable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Blame, ResultsError
+from ..judging.types import CheckResult, Criterion, CriterionKind, CriterionResult
+from ..llm.ledger import Spending
+from ..llm.port import Role
+from ..result import Outcome, ScenarioResult
+from ..transcript import Origin, Reply, Termination, ToolCall, Transcript, Turn, Usage
+from .prints import NO_PRINTS, Prints
+
+VERSION = 1
+
+_DEEPEST = 40
+_MOST_BITS = 4096
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """A stored trial. `worker` is the process that ran it: `main`, or xdist's `gw0`, `gw1`…"""
+
+    result: ScenarioResult
+    prints: Prints = NO_PRINTS
+    worker: str = "main"
+
+
+def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -> dict[str, Any]:
+    """The trial as plain dicts, lists, text and numbers that JSON can hold; nothing is masked here."""
+    return {
+        "version": VERSION,
+        "worker": worker,
+        "prints": prints.to_json(),
+        "name": result.name,
+        "scenario_id": result.scenario_id,
+        "file": result.file,
+        "line": result.line,
+        "trial": result.trial,
+        "tags": list(result.tags),
+        "outcome": result.outcome.value,
+        "reason": result.reason,
+        "blame": result.blame.value if result.blame else None,
+        "trace": result.trace,
+        "score": number(result.score),
+        "started": number(result.started),
+        "duration": number(result.duration),
+        "target": result.target,
+        "models": {role.value: model for role, model in result.models.items()},
+        "spending": {role.value: _spending(spent) for role, spent in result.spending.items()},
+        "criteria": [_criterion(found) for found in result.criteria],
+        "checks": [_check(found) for found in result.checks],
+        "transcript": _transcript(result.transcript),
+    }
+
+
+def from_record(data: Mapping[str, Any]) -> TrialRecord:
+    """The trial that `to_record` gave. Raises `ResultsError` for what is no trial or of a later version."""
+    version = data.get("version", 1) if isinstance(data, Mapping) else None
+    if not isinstance(version, int):
+        raise ResultsError("it is no stored trial")
+    if version > VERSION:
+        raise ResultsError(
+            f"it has version {version} of the format, this release reads up to {VERSION}; "
+            "read it with the release that wrote it, or a later one"
+        )
+    try:
+        return TrialRecord(_result(data), Prints.from_json(data.get("prints")), data.get("worker", "main"))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ResultsError(f"it is no stored trial ({type(error).__name__}: {error})") from None
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """What a target or a tool gave, as JSON: what JSON can't hold is written as text.
+
+    Numbers that are not finite become `"NaN"`, `"Infinity"` and `"-Infinity"`; what is nested
+    deeper than 40 levels is cut.
+    """
+    if value is None or isinstance(value, (str, bool)):
+        return value if not isinstance(value, str) else str(value)
+    if isinstance(value, int):
+        return int(value) if value.bit_length() <= _MOST_BITS else hex(value)
+    if isinstance(value, float):
+        return number(value)
+    if depth >= _DEEPEST:
+        return "… (nested too deeply to be stored)"
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item, depth + 1) for item in value]
+    return str(value)
+
+
+def number(value: float | None) -> float | str | None:
+    """JSON has no word for numbers that are not finite."""
+    if value is None or math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _spending(spent: Spending) -> dict[str, Any]:
+    return {
+        "calls": spent.calls,
+        "attempts": spent.attempts,
+        "replayed": spent.replayed,
+        **_usage(spent.usage),
+        "cost": number(spent.cost),
+    }
+
+
+def _usage(usage: Usage) -> dict[str, int]:
+    return {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+
+
+def _criterion(found: CriterionResult) -> dict[str, Any]:
+    asked = found.criterion
+    return {
+        "id": asked.id,
+        "kind": asked.kind.value,
+        "text": asked.text,
+        "tool": asked.tool,
+        "answer": found.answer,
+        "holds": found.holds,
+        "finding": found.finding,
+        "quote": found.quote,
+        "turn": found.turn,
+    }
+
+
+def _check(found: CheckResult) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "holds": found.holds,
+        "expected": found.expected,
+        "found": found.found,
+        "turn": found.turn,
+    }
+
+
+def _transcript(transcript: Transcript) -> dict[str, Any]:
+    return {
+        "termination": transcript.termination.value if transcript.termination else None,
+        "pending": transcript.pending,
+        "turns": [_turn(turn) for turn in transcript.turns],
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    reply = turn.reply
+    return {
+        "number": turn.number,
+        "origin": turn.origin.value,
+        "user": turn.user,
+        "reply": reply.text,
+        "latency": number(turn.latency),
+        "usage": _usage(reply.usage) if reply.usage else None,
+        "tool_calls": None if reply.tool_calls is None else [_tool_call(call) for call in reply.tool_calls],
+    }
+
+
+def _tool_call(call: ToolCall) -> dict[str, Any]:
+    return {
+        "name": call.name,
+        "arguments": plain(call.arguments),
+        "result": plain(call.result),
+        "error": call.error,
+        "latency": number(call.latency),
+    }
+
+
+def _result(data: Mapping[str, Any]) -> ScenarioResult:
+    return ScenarioResult(
+        name=data["name"],
+        scenario_id=data["scenario_id"],
+        file=data.get("file", ""),
+        line=data.get("line", 0),
+        outcome=Outcome(data["outcome"]),
+        reason=data.get("reason", ""),
+        blame=Blame(data["blame"]) if data.get("blame") else None,
+        trace=data.get("trace", ""),
+        score=_float(data.get("score")),
+        transcript=_read_transcript(data.get("transcript") or {}),
+        criteria=tuple(_read_criterion(found) for found in data.get("criteria", ())),
+        checks=tuple(_read_check(found) for found in data.get("checks", ())),
+        spending={Role(role): _read_spending(spent) for role, spent in data.get("spending", {}).items()},
+        trial=data.get("trial", 1),
+        started=_float(data.get("started")) or 0.0,
+        duration=_float(data.get("duration")) or 0.0,
+        target=data.get("target", ""),
+        models={Role(role): model for role, model in data.get("models", {}).items()},
+        tags=tuple(data.get("tags", ())),
+    )
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _read_spending(data: Mapping[str, Any]) -> Spending:
+    return Spending(
+        calls=data.get("calls", 0),
+        attempts=data.get("attempts", 0),
+        replayed=data.get("replayed", 0),
+        usage=_read_usage(data),
+        cost=_float(data.get("cost")),
+    )
+
+
+def _read_usage(data: Mapping[str, Any]) -> Usage:
+    return Usage(data.get("prompt_tokens", 0), data.get("completion_tokens", 0))
+
+
+def _read_criterion(data: Mapping[str, Any]) -> CriterionResult:
+    asked = Criterion(data["id"], CriterionKind(data["kind"]), data.get("text", ""), data.get("tool"))
+    return CriterionResult(
+        criterion=asked,
+        answer=data.get("answer", ""),
+        holds=data.get("holds"),
+        finding=data.get("finding", ""),
+        quote=data.get("quote"),
+        turn=data.get("turn"),
+    )
+
+
+def _read_check(data: Mapping[str, Any]) -> CheckResult:
+    return CheckResult(
+        name=data["name"],
+        holds=bool(data["holds"]),
+        expected=data.get("expected", ""),
+        found=data.get("found", ""),
+        turn=data.get("turn"),
+    )
+
+
+def _read_transcript(data: Mapping[str, Any]) -> Transcript:
+    return Transcript(
+        turns=tuple(_read_turn(turn) for turn in data.get("turns", ())),
+        termination=Termination(data["termination"]) if data.get("termination") else None,
+        pending=data.get("pending"),
+    )
+
+
+def _read_turn(data: Mapping[str, Any]) -> Turn:
+    calls, usage = data.get("tool_calls"), data.get("usage")
+    reply = Reply(
+        text=data.get("reply", ""),
+        tool_calls=None if calls is None else tuple(_read_tool_call(call) for call in calls),
+        usage=_read_usage(usage) if usage else None,
+    )
+    origin = Origin(data.get("origin", Origin.SIMULATED.value))
+    return Turn(data["number"], data["user"], reply, origin, _float(data.get("latency")) or 0.0)
+
+
+def _read_tool_call(data: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(
+        name=data["name"],
+        arguments=data.get("arguments", {}),
+        result=data.get("result"),
+        error=data.get("error"),
+        latency=_float(data.get("latency")),
+    )

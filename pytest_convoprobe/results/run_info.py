@@ -1,0 +1,107 @@
+"""What is known of a run as a whole: `run.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from enum import Enum
+from typing import Any, TypeVar
+
+from ..errors import ResultsError
+
+VERSION = 1
+
+T = TypeVar("T")
+
+
+class RunState(str, Enum):
+    """How a run ended, or that it hasn't."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPED = "stopped"  # by -x or --maxfail
+    INTERRUPTED = "interrupted"  # by Ctrl-C, or by a plug-in that ended the session
+    BROKEN_OFF = "broken off"  # it never said that it ended, and its process is gone
+
+
+@dataclass(frozen=True)
+class Git:
+    """Where the checkout stood. `dirty` says that it had changes which no commit has."""
+
+    commit: str
+    branch: str | None = None
+    dirty: bool = False
+
+
+@dataclass(frozen=True)
+class Ci:
+    """The job that ran it: `provider` in the provider's own words, the page of the run, the pull request."""
+
+    provider: str
+    url: str | None = None
+    pull_request: str | None = None
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run's facts. Times are seconds since the epoch; `ended` is None until it ends.
+
+    `versions` maps packages (and `python`) to versions, `settings` sections to their values with
+    secrets masked, `models` roles to models, `prices` roles to US dollars per token as far as the
+    settings say them. `counts` has the number of trials by outcome, the last run of each counted. `command`
+    is the command line, masked.
+    """
+
+    id: str
+    started: float
+    state: RunState = RunState.RUNNING
+    ended: float | None = None
+    exit_status: int | None = None
+    command: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+    prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    git: Git | None = None
+    ci: Ci | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def commit(self) -> str | None:
+        return self.git.commit if self.git else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, with the version of the format."""
+        return {"version": VERSION, **asdict(self), "state": self.state.value, "command": list(self.command)}
+
+    @classmethod
+    def from_json(cls, data: Any) -> RunInfo:
+        """What `to_json` gave; unknown keys are ignored. Raises `ResultsError`."""
+        if not isinstance(data, dict) or not isinstance(data.get("version", 1), int):
+            raise ResultsError("it is no description of a run")
+        if data.get("version", 1) > VERSION:
+            raise ResultsError(
+                f"it has version {data['version']} of the format, this release reads up to {VERSION}"
+            )
+        try:
+            return _info(cls, data)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ResultsError(f"it is no description of a run ({type(error).__name__}: {error})") from None
+
+
+def _info(cls: type[RunInfo], data: dict[str, Any]) -> RunInfo:
+    known = _known(cls, data)
+    return cls(
+        **{
+            **known,
+            "state": RunState(data.get("state", RunState.RUNNING.value)),
+            "command": tuple(data.get("command", ())),
+            "git": Git(**_known(Git, data["git"])) if data.get("git") else None,
+            "ci": Ci(**_known(Ci, data["ci"])) if data.get("ci") else None,
+        }
+    )
+
+
+def _known(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    names = {one.name for one in fields(cls)}
+    return {name: value for name, value in data.items() if name in names}
