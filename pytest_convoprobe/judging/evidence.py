@@ -91,7 +91,8 @@ def _in_order(parts: tuple[str, ...], haystack: str) -> bool:
 _SPACELESS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_WORD = rf"[^\W{_SPACELESS}]"
+# An underscore is no part of a word here, as it is trimmed from the ends of a quote.
+_WORD = rf"[^\W_{_SPACELESS}]"
 
 
 def _pattern(part: str) -> re.Pattern[str]:

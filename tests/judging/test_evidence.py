@@ -135,6 +135,11 @@ def test_control_characters_may_be_copied_as_the_judge_saw_them() -> None:
     assert isinstance(locate("red text", 1, texts), Located)
 
 
+def test_underscores_around_a_name_do_not_hide_it() -> None:
+    assert isinstance(locate("__init__", 1, {1: ("see __init__ and _private_",)}), Located)
+    assert isinstance(locate("_private_", 1, {1: ("see __init__ and _private_",)}), Located)
+
+
 @given(st.text(max_size=60), st.text(min_size=1, max_size=40), st.text(max_size=60))
 def test_whatever_stands_there_between_spaces_is_found(before: str, quote: str, after: str) -> None:
     found = locate(quote, 1, {1: (f"{before} \n {quote} \n {after}",)})
