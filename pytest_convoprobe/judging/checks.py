@@ -67,7 +67,8 @@ def _require_known_tokens(efficiency: Efficiency, transcript: Transcript) -> Non
         raise ScenarioError(
             "efficiency.max_llm_tokens cannot be checked: the target does not tell its tokens in "
             f"{_where(silent, transcript)}. Have it tell them (a Python target returns "
-            "Reply(text, usage=Usage(...)), an HTTP target sets `usage`), or take the limit out of the scenario"
+            "Reply(text, usage=Usage(...)), an HTTP target sets `usage`), or take the limit out of the "
+            "scenario"
         )
 
 

@@ -295,7 +295,7 @@ def test_a_target_that_tells_no_tools_is_an_error_of_the_scenario(sections: dict
 def test_one_turn_without_its_tool_calls_is_an_error_that_names_it() -> None:
     asked = evaluation(tool_usage={"prohibited_tools": ["a"]})
     turns = talk(("Hi", Reply("Hello", ())), ("Go on", Reply("Done", tool_calls=None)))
-    with pytest.raises(ScenarioError, match="does not tell its tool calls in turn 2.*an empty list where"):
+    with pytest.raises(ScenarioError, match="does not tell its tool calls in turn 2"):
         run_checks(asked, turns)
 
 
