@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import pkgutil
 import sys
 from importlib import import_module
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
 from .. import __version__
+from ..errors import ConvoprobeError
 from . import commands
+from .exits import INTERRUPTED, Trouble, stopped_by
 
 
 class LazyGroup(click.Group):
@@ -27,6 +30,22 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; whatever ends it early has one of the statuses of `exits`."""
+        try:
+            return super().invoke(ctx)
+        except ConvoprobeError as error:
+            raise stopped_by(error) from None
+        except click.FileError as error:
+            raise Trouble(error.format_message()) from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # whoever read the output went away; click ends quietly
+            raise Trouble(str(error)) from None
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+
 
 @click.group(
     cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -39,6 +58,12 @@ def main() -> None:
 
     \b
         pytest scenarios/
+
+    Each run is stored, and most commands read stored runs. A RUN is a run's id or the beginning of it,
+    `latest`, `latest~1` (the one before), a run's folder, or a git branch, tag or commit.
+
+    The exit status is 0 if all is well, 1 if there are findings, 2 if it can't be done as asked,
+    3 if something that it needs (a model, a target, the disk) was away.
     """  # noqa: D301 - click looks for the character itself
     for stream in (sys.stdout, sys.stderr):
         _never_fail_on_a_character(stream)

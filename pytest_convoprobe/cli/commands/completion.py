@@ -1,0 +1,28 @@
+"""`convoprobe completion`: the script that makes a shell complete the command."""
+
+from __future__ import annotations
+
+import click
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command(short_help="Print a script for completion in a shell.")
+@click.argument("shell", type=click.Choice(_SHELLS))
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> None:
+    """Print a script that makes a SHELL complete commands, options and file names.
+
+    \b
+    Example:
+        convoprobe completion bash >> ~/.bashrc
+        convoprobe completion zsh >> ~/.zshrc
+        convoprobe completion fish > ~/.config/fish/completions/convoprobe.fish
+    """  # noqa: D301 - click looks for the character itself
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # noqa: S101 - the choices are click's own shells
+    # Not `source()`: for bash that runs bash to see its version, which may not be installed here.
+    complete = kind(ctx.find_root().command, {}, "convoprobe", "_CONVOPROBE_COMPLETE")
+    click.echo(complete.source_template % complete.source_vars())

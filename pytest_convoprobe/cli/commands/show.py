@@ -1,0 +1,157 @@
+"""`convoprobe show`: a stored run, or a conversation of it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..choosing import one_scenario
+from ..console import Console, write_json
+from ..exits import Wrong
+from ..project import Project, json_option, project_options
+from ..tables import Column, Row, print_table
+from ..words import commit_text, counts_text, moment, money, number, outcome_cell, seconds_text
+
+if TYPE_CHECKING:
+    from ...results.store import IndexRow, StoredRun, TrialRecord
+
+_PIPED_WIDTH = 100
+
+_COLUMNS = (
+    Column("OUTCOME"),
+    Column("SCORE", right=True),
+    Column("SCENARIO", flexible=True),
+    Column("TRIAL", right=True, rank=3),
+    Column("TURNS", right=True, rank=4),
+    Column("TOOK", right=True, rank=2),
+    Column("COST", right=True, rank=5),
+    Column("WHY", flexible=True, rank=1),
+)
+
+
+@click.command(short_help="Show a stored run, or a conversation of it.")
+@click.argument("run")
+@click.argument("scenario", required=False)
+@click.option("--trial", type=click.IntRange(min=1), help="The trial to show, where there are several.")
+@click.option("-v", "--verbose", is_flag=True, help="Shorten nothing.")
+@json_option
+@project_options
+def command(
+    run: str,
+    scenario: str | None,
+    trial: int | None,
+    verbose: bool,
+    as_json: bool,
+    config_file: Path | None,
+    results_dir: Path | None,
+) -> None:
+    """Show a stored RUN: its facts and its scenarios. With SCENARIO (an id, a name or a part of one), the
+    whole conversation with the verdict: of several trials the first that didn't pass.
+
+    \b
+    Example:
+        convoprobe show latest
+        convoprobe show latest "Order status"
+    """  # noqa: D301 - click looks for the character itself
+    stored = Project.here(config_file, results_dir).open(run)
+    if scenario is None:
+        _show_run(stored, as_json)
+    else:
+        _show_trial(stored, scenario, trial, verbose, as_json)
+
+
+def _show_run(stored: StoredRun, as_json: bool) -> None:
+    from ...results.store import final
+
+    rows = sorted(final(stored.rows()), key=lambda row: (row.scenario_id, row.trial))
+    if as_json:
+        write_json({**stored.info.to_json(), "notes": stored.notes, "trials": rows})
+        return
+    console = Console.of()
+    _add_facts(console, stored, rows)
+    console.say()
+    print_table(console, _COLUMNS, [_row(row) for row in rows])
+
+
+def _add_facts(console: Console, stored: StoredRun, rows: list[IndexRow]) -> None:
+    info = stored.info
+    took = f", took {seconds_text(info.ended - info.started)}" if info.ended else ""
+    console.say(console.safe(f"run {stored.id}"), "bold")
+    facts = {
+        "started": f"{moment(info.started)}{took}",
+        "ended": info.state.value,
+        "commit": commit_text(info),
+        "models": ", ".join(f"{role.replace('_', ' ')} {model}" for role, model in info.models.items()),
+        "trials": counts_text(stored.counts),
+        "cost": money(_cost(rows)),
+        "ci": (info.ci.url or info.ci.provider) if info.ci else "",
+    }
+    for name, value in facts.items():
+        if value:
+            console.say(f"  {name:<8} {console.safe(value)}")
+    for note in stored.notes:
+        console.say(f"  note     {console.safe(note)}", "yellow")
+
+
+def _cost(rows: list[IndexRow]) -> float | None:
+    """What was paid; None if a price isn't known. What was replayed cost nothing."""
+    costs = [row.cost for row in rows if not row.replayed]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def _row(row: IndexRow) -> Row:
+    return (
+        outcome_cell(row.outcome.value),
+        number(row.score),
+        row.scenario_id,
+        str(row.trial),
+        str(row.turns),
+        seconds_text(row.duration),
+        money(row.cost),
+        f"{row.blame.value}: {row.reason}" if row.blame else row.reason,
+    )
+
+
+def _show_trial(stored: StoredRun, text: str, trial: int | None, verbose: bool, as_json: bool) -> None:
+    from ...results.store import final
+
+    rows = one_scenario(final(stored.rows()), text)
+    record = stored.trial(_pick(rows, trial))
+    if as_json:
+        from ...results.records import to_record
+
+        write_json(to_record(record.result, record.prints, worker=record.worker))
+        return
+    console = Console.of()
+    console.write(conversation_text(console, record, verbose).split("\n"))
+    if len(rows) > 1:
+        others = ", ".join(f"{row.trial} {row.outcome.value}" for row in rows)
+        console.note(f"this is trial {record.result.trial} of {len(rows)} ({others}); --trial shows another")
+
+
+def _pick(rows: list[IndexRow], trial: int | None) -> IndexRow:
+    if trial is None:
+        return next((row for row in rows if not row.passed), rows[0])
+    for row in rows:
+        if row.trial == trial:
+            return row
+    known = ", ".join(str(row.trial) for row in rows)
+    raise Wrong(f"no trial {trial} of it is stored; there are: {known}")
+
+
+def conversation_text(console: Console, record: TrialRecord, verbose: bool = False) -> str:
+    """The report on a trial with every turn, as wide as the terminal."""
+    from ...reports.failure import render_failure
+
+    return render_failure(
+        record.result,
+        verbosity=2 if verbose else 1,
+        width=console.width or _PIPED_WIDTH,
+        rerun_command=shlex.join(["pytest", record.result.scenario_id]),
+        ascii_only=not console.unicode,
+        color=console.color,
+    )

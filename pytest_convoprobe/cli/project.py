@@ -1,0 +1,130 @@
+"""The project that a command is about: its root, its settings, its stored runs."""
+
+from __future__ import annotations
+
+import configparser
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ..results.store import RunRef, StoredRun
+    from ..settings.loading import LoadedSettings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ALWAYS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
+_WITH_SECTION = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
+
+
+def find_root(start: Path) -> Path:
+    """The folder that is pytest's rootdir when pytest is started in `start`."""
+    folders = (start, *start.parents)
+    for marked in (_configures_pytest, _has("pyproject.toml"), _has("setup.py")):
+        if found := next((folder for folder in folders if marked(folder)), None):
+            return found
+    from ..scenario.discovery import project_root
+
+    return project_root(start)
+
+
+def _configures_pytest(folder: Path) -> bool:
+    if any((folder / name).is_file() for name in _ALWAYS):
+        return True
+    if _mentions(folder / "pyproject.toml", "[tool.pytest"):
+        return True
+    return any(_has_section(folder / name, section) for name, section in _WITH_SECTION.items())
+
+
+def _has(name: str) -> Callable[[Path], bool]:
+    return lambda folder: (folder / name).is_file()
+
+
+def _mentions(file: Path, text: str) -> bool:
+    try:
+        return text in file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+def _has_section(file: Path, section: str) -> bool:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read(file, encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError, OSError):
+        return False
+    return parser.has_section(section)
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a command works on; nothing is read before it is asked for."""
+
+    root: Path
+    config_file: Path | None = None
+    results_dir: Path | None = None
+
+    @classmethod
+    def here(cls, config_file: Path | None = None, results_dir: Path | None = None) -> Project:
+        """The project around the working folder."""
+        return cls(find_root(Path.cwd()), config_file, results_dir)
+
+    def settings(self, overrides: Mapping[str, Any] | None = None) -> LoadedSettings:
+        """The settings as a run would have them. Raises `SettingsError`."""
+        from ..settings.loading import load_settings
+
+        return load_settings(self.root, config_file=self.config_file, overrides=overrides)
+
+    @cached_property
+    def results(self) -> Path:
+        """The folder of stored runs. A key that isn't set in this shell doesn't matter for reading."""
+        if self.results_dir is not None:
+            return self.results_dir
+        return self.root / self.settings({"run.replay": "only"}).settings.results.dir
+
+    def resolve(self, text: str) -> RunRef:
+        """The stored run that the user means. Raises `ResultsError`."""
+        from ..results.store import resolve_run
+
+        return resolve_run(self.results, text)
+
+    def open(self, text: str) -> StoredRun:
+        """The same, ready to read."""
+        from ..results.store import open_run
+
+        return open_run(self.resolve(text).path)
+
+    def runs(self) -> list[RunRef]:
+        """All stored runs, the newest first."""
+        from ..results.store import list_runs
+
+        return list_runs(self.results)
+
+
+def project_options(function: F) -> F:
+    """The options that say where the settings and the stored runs are."""
+    config = click.option(
+        "--config",
+        "config_file",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Settings file, instead of the one that is found upwards from here.",
+    )
+    results = click.option(
+        "--results",
+        "results_dir",
+        metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder of stored runs, instead of the settings' results.dir.",
+    )
+    return config(results(function))
+
+
+def json_option(function: F) -> F:
+    """`--json`."""
+    option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs to read.")
+    return option(function)
