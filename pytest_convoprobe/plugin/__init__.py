@@ -64,11 +64,20 @@ def pytest_collection_modifyitems(config: pytest.Config) -> Generator[None, None
         return (yield)
 
 
+@pytest.hookimpl(tryfirst=True)  # before the terminal reporter asks for what to say about it
 def pytest_collection_finish(session: pytest.Session) -> None:
     if TAGS in session.config.stash:
         from .preflight import check
 
         check(session)
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    if ENGINE not in config.stash:
+        return []
+    from .preflight import notes
+
+    return notes(config)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,20 +11,6 @@ if TYPE_CHECKING:
     from ..result import ScenarioResult
     from .inline import Convoprobe
 
-NO_TARGET = """\
-convoprobe does not know what to test. Name the target in convoprobe.yaml:
-
-    target:
-      type: python
-      object: my_package.agent:answer
-
-or write a fixture in conftest.py:
-
-    @pytest.fixture(scope="session")
-    def convoprobe_target():
-        return answer
-"""
-
 
 @pytest.fixture(scope="session")
 def convoprobe_target(request: pytest.FixtureRequest) -> Iterator[Any]:
@@ -33,11 +19,12 @@ def convoprobe_target(request: pytest.FixtureRequest) -> Iterator[Any]:
     Override it in `conftest.py` to return anything that can be a target: a function that answers
     a message, a class, an object with such a method, or a `Target`.
     """
+    from .preflight import no_target
     from .session import engine_of
 
     with engine_of(request.config).configured_target() as target:
         if target is None:
-            pytest.fail(NO_TARGET, pytrace=False)
+            pytest.fail(no_target(request.config), pytrace=False)
         yield target
 
 

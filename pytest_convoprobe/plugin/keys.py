@@ -20,6 +20,8 @@ ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
 TAGS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 #: On the config: digests of results by node id, gathered from reports, so from xdist's workers too.
 GATHERED: pytest.StashKey[dict[tuple[str, str | None], list[list[Digest]]]] = pytest.StashKey()
+#: On the config: whether the notices of the settings have been shown.
+NOTED: pytest.StashKey[bool] = pytest.StashKey()
 #: On an item: the item that runs after it, as far as pytest knows.
 NEXT_ITEM: pytest.StashKey[pytest.Item | None] = pytest.StashKey()
 #: On an item: the results that it had so far, and how many of them a report has carried away.

@@ -11,7 +11,8 @@ import pytest
 from ..errors import ConvoprobeError
 from ..llm.ledger import Spending
 from .keys import GATHERED
-from .session import backend_of, load_settings
+from .preflight import notes
+from .session import backend_of
 
 if TYPE_CHECKING:
     from ..llm.port import Role
@@ -36,9 +37,9 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
 
 
 def _notices(config: pytest.Config) -> list[str]:
-    """What the settings have to say, such as keys of an old file that were set aside."""
+    """What the settings have to say, where it wasn't said before: under xdist, or with the fixture alone."""
     try:
-        return [f"note: {notice}" for notice in load_settings(config).notices]
+        return notes(config)
     except ConvoprobeError:
         return []  # each scenario has said so already
 

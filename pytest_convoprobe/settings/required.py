@@ -9,12 +9,12 @@ _ADVICE = """\
     llm:
       model: openai/gpt-4o-mini      # any LiteLLM model string
       api_key: ${{OPENAI_API_KEY}}
-or for this run with {options}.
-With --convoprobe-replay=only nothing is called, and no model is needed."""
+{options}With --convoprobe-replay=only nothing is called, and no model is needed."""
 
+# None of them changes what is tested.
 _OPTIONS = {
-    "judge": "--convoprobe-model or --convoprobe-judge-model",
-    "synthetic_user": "--convoprobe-model or --convoprobe-user-model",
+    "judge": "or for this run with --convoprobe-model or --convoprobe-judge-model.\n",
+    "synthetic_user": "or for this run with --convoprobe-model or --convoprobe-user-model.\n",
 }
 
 
@@ -35,5 +35,5 @@ def _no_model(role: str) -> Problem:
     return Problem(
         f"no model is set for the {role.replace('_', ' ')}, and a live call needs one. "
         "Set it in convoprobe.yaml:",
-        advice=_ADVICE.format(options=_OPTIONS.get(role, "--convoprobe-model")),
+        advice=_ADVICE.format(options=_OPTIONS.get(role, "")),
     )

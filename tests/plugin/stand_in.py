@@ -30,6 +30,9 @@ class StandIn(Backend):
     def check_models(self, loaded: Any, scenario: Any) -> None:
         return None
 
+    def check_target_model(self, loaded: Any) -> None:
+        return None
+
     def open_runner(self, loaded: Any, workers: int) -> Any:
         return StandInRunner()
 

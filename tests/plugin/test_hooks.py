@@ -87,7 +87,36 @@ def test_there_is_no_summary_without_scenarios_or_when_quiet(suite: Suite) -> No
     suite.run("-q").stdout.no_fnmatch_line("*= convoprobe =*")
 
 
-def test_the_summary_says_what_the_settings_set_aside(suite: Suite) -> None:
-    suite.write("mcprobe.yaml", "llm:\n  model: openai/a\norchestrator:\n  workers: 2\n")
+OLD = "llm:\n  model: openai/a\norchestrator:\n  workers: 2\n"
+
+
+def test_what_the_settings_set_aside_is_said_once_before_the_run(suite: Suite) -> None:
+    suite.write("mcprobe.yaml", OLD)
     suite.scenario("a")
-    suite.run().stdout.fnmatch_lines(["note: *orchestrator*"])
+    result = suite.run()
+    result.stdout.fnmatch_lines(["note: *orchestrator*", "*scenarios/a.yaml*"])
+    assert str(result.stdout).count("note:") == 1
+
+
+def test_what_the_settings_set_aside_is_said_at_the_end_where_only_a_test_has_used_them(suite: Suite) -> None:
+    suite.write("mcprobe.yaml", OLD)
+    suite.scenario("a", file="one.yaml")
+    suite.write("test_it.py", "def test_it(convoprobe): convoprobe.run('one.yaml')")
+    suite.run("test_it.py").stdout.fnmatch_lines(["=* convoprobe =*", "note: *orchestrator*"])
+
+
+def test_what_the_settings_set_aside_is_said_under_xdist(suite: Suite) -> None:
+    suite.write("mcprobe.yaml", OLD)
+    suite.scenario("a")
+    result = suite.run_process("-n1", plugins=["xdist.plugin"])
+    result.stdout.fnmatch_lines(["note: *orchestrator*"])
+    assert str(result.stdout).count("note:") == 1
+
+
+def test_what_was_set_aside_stands_beside_the_missing_target(suite: Suite) -> None:
+    suite.write("mcprobe.yaml", "llm:\n  model: openai/a\nagent:\n  type: custom\n  factory: agent.py\n")
+    suite.conftest("", target="")
+    suite.scenario("a")
+    suite.run().stderr.fnmatch_lines(
+        ["*does not know what to test*", "note: mcprobe.yaml:3: *", "*object: agent.py:create_agent"]
+    )

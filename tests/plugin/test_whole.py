@@ -70,6 +70,35 @@ def test_no_model_is_one_usage_error_before_any_work(suite: Suite) -> None:
     result.stderr.fnmatch_lines(["*no model is set*", "*openai/gpt-4o-mini*"])
 
 
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("judge: {model: openai/a}", "*no model is set for the synthetic user*"),
+        ("judge: {model: openai/a}\nsynthetic_user: {model: openai/a}", "*no model is set for the target*"),
+    ],
+)
+def test_no_model_for_one_role_is_one_usage_error_before_any_work(
+    suite: Suite, settings: str, words: str
+) -> None:
+    suite.write("conftest.py", "")
+    suite.write("convoprobe.yaml", settings + "\ntarget: {type: model}\n")
+    suite.scenario("one")
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([words])
+
+
+def test_a_scenario_without_simulated_turns_needs_no_model_for_the_user(suite: Suite) -> None:
+    with ChatServer() as server:
+        suite.write("conftest.py", "import pytest\n" + TARGET)
+        judge = f"judge: {{model: openai/fake, api_base: '{server.base_url}', api_key: x}}\n"
+        suite.write("convoprobe.yaml", judge)
+        user = "{persona: Somebody, initial_query: Hello, script: [Goodbye]}"
+        rest = "description: d\nevaluation: {correctness_criteria: [It answers]}\n"
+        suite.write("scenarios/one.yaml", f"name: one\nsynthetic_user: {user}\n{rest}")
+        suite.run_process().assert_outcomes(passed=1)
+
+
 def test_a_provider_that_is_down_is_an_error_not_a_failure(suite: Suite) -> None:
     suite.write("conftest.py", "import pytest\n" + TARGET)
     suite.write(
