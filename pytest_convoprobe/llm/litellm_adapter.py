@@ -267,7 +267,7 @@ def _imported() -> Any:
     if "litellm" not in sys.modules and "LITELLM_LOG" not in os.environ:
         _silence_loggers()
     with _environment(_IMPORT_ENVIRONMENT), _no_collection(), _filters_kept():
-        litellm: Any = importlib.import_module("litellm")
+        litellm: Any = _import_under_changing_filters()
     # It prints advice on stdout at each error otherwise.
     litellm.suppress_debug_info = True
     return litellm
@@ -298,6 +298,7 @@ def _no_collection() -> Iterator[None]:
 
 
 _ITS_FILTERS = ("`ReadOnly` qualifier", "Accessing the", "conflict with protected namespace")
+_IMPORTS = 4
 _READ_ONLY = ("ignore", re.compile(r".*`ReadOnly` qualifier", re.IGNORECASE), Warning, None, 0)
 
 
@@ -315,6 +316,32 @@ def _filters_kept() -> Iterator[None]:
         pattern = getattr(entry[1], "pattern", None) or ""
         if entry not in before and any(text in pattern for text in _ITS_FILTERS):
             _remove_filter(entry)
+
+
+class _ArmedImports:
+    """A finder that finds nothing: it looks after the filter as each module is imported."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        _arm_warning_filter()
+
+
+def _import_under_changing_filters() -> Any:
+    """The import takes seconds, and pytest changes the filters before and after each phase of a test.
+
+    Between such a change and the next module a warning may be an error. Half a package is of no
+    use to the next attempt, so that begins anew.
+    """
+    finder = _ArmedImports()
+    sys.meta_path.insert(0, finder)
+    try:
+        for _ in range(_IMPORTS):
+            with contextlib.suppress(Warning):
+                return importlib.import_module("litellm")
+            for name in [name for name in sys.modules if name.partition(".")[0] == "litellm"]:
+                del sys.modules[name]
+        return importlib.import_module("litellm")
+    finally:
+        sys.meta_path.remove(finder)
 
 
 def _arm_warning_filter() -> None:

@@ -84,6 +84,23 @@ def test_a_filter_that_comes_later_does_not_break_the_first_call(chat_server: Ch
     assert output(chat_server, script).strip() == "Answer 1 to: hello"
 
 
+def test_filters_that_change_during_the_import_do_not_break_it(chat_server: ChatServer) -> None:
+    script = """
+        class Host:
+            imports = 0
+
+            def find_spec(self, name, path=None, target=None):
+                self.imports += name == "litellm"
+                if self.imports == 1:
+                    warnings.simplefilter("error")
+
+        host = Host()
+        sys.meta_path.insert(0, host)
+        print(asyncio.run(talk(LiteLLM()))[0].text, host.imports)
+    """
+    assert output(chat_server, script).strip() == "Answer 1 to: hello 2"
+
+
 FAULTS = ["401", "429", "500", "garbage", "html", "no_choices", "close"]
 
 
