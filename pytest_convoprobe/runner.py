@@ -31,8 +31,12 @@ from .scenario.loading import LoadedScenario
 from .scenario.models import Scenario
 from .settings.loading import LoadedSettings
 from .settings.models import ScenarioSettings
+from .settings.required import require_model
 from .targets.port import ConversationContext, Target
 from .transcript import Termination, Transcript
+
+_CALLING = ("off", "record")
+"""The ways of replaying under which every call is a live one."""
 
 ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
 
@@ -82,13 +86,16 @@ class Runner:
 
     def preload(self) -> None:
         """Start the slow import of the models' library in the background, if live calls are certain."""
-        if self._run.replay in ("off", "record") and isinstance(self._live, LiveLLM):
+        if self._run.replay in _CALLING and isinstance(self._live, LiveLLM):
             self._live.preload()
 
     async def run(self, job: Job) -> ScenarioResult:
         """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""
-        trial = _Trial(job, self._live, self._redactor)
-        return await trial.run()
+        result = await _Trial(job, self._live, self._redactor).run()
+        if isinstance(self._live, LiveLLM):
+            # With the result the host goes on and changes warning filters: no good time for an import.
+            await self._live.loaded()
+        return result
 
     async def aclose(self) -> None:
         """Let go of the models."""
@@ -128,6 +135,8 @@ class _Trial:
 
     async def _recorded(self) -> Verdict:
         """Talk and judge with a recording around it, which is kept however that ends."""
+        if self._job.settings.run.replay in _CALLING and isinstance(self._live, LiveLLM):
+            require_models(self._job.settings, self._job.scenario)
         recording = Recording.open(self._recording_path)
         replaying = Replaying(self._live, recording, self._job.settings.run.replay, self._redactor)
         complete = False
@@ -189,7 +198,7 @@ class _Trial:
 
     def _extra_checks(self) -> tuple[CheckResult, ...]:
         extra = self._job.extra_checks
-        return tuple(extra(self._job.scenario, self.transcript)) if extra else ()
+        return tuple(map(_decided, extra(self._job.scenario, self.transcript))) if extra else ()
 
     @property
     def transcript(self) -> Transcript:
@@ -250,6 +259,22 @@ class _Trial:
         settings = self._job.settings
         named = {Role.SYNTHETIC_USER: settings.synthetic_user.model, Role.JUDGE: settings.judge.model}
         return {role: model for role, model in named.items() if model}
+
+
+def require_models(settings: ScenarioSettings, scenario: Scenario) -> None:
+    """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
+    require_model(settings.judge, Role.JUDGE)
+    user = scenario.synthetic_user
+    literal = bool(user.script) and all(isinstance(part, str) for part in user.script)
+    if user.max_turns > 1 and not literal:
+        require_model(settings.synthetic_user, Role.SYNTHETIC_USER)
+
+
+def _decided(check: object) -> CheckResult:
+    """A check of the project's own: a falsy word for "no" must not pass for a yes."""
+    if not isinstance(check, CheckResult):
+        raise TypeError(f"a check has to be a CheckResult, not {type(check).__name__}: {check!r}")
+    return check if check.holds is True else replace(check, holds=bool(check.holds))
 
 
 _INCONCLUSIVE = {"error": Outcome.ERROR, "fail": Outcome.FAILED, "skip": Outcome.SKIPPED}

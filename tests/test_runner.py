@@ -124,6 +124,37 @@ def test_a_projects_own_check_can_fail_a_scenario(tmp_path: Path) -> None:
     assert "politeness" in result.reason
 
 
+@pytest.mark.parametrize("holds", ["", 0, None, []])
+def test_a_projects_own_check_holds_or_does_not(tmp_path: Path, holds: Any) -> None:
+    result = run(tmp_path, checks=lambda scenario, transcript: [CheckResult("own", holds, "yes", "no")])
+    assert (result.outcome, result.blame) == (Outcome.FAILED, Blame.AGENT)
+    assert result.checks[-1].holds is False
+
+
+def test_a_projects_own_check_that_is_none_is_an_error(tmp_path: Path) -> None:
+    result = run(tmp_path, checks=lambda scenario, transcript: ["all is well"])
+    assert result.outcome is Outcome.ERROR
+    assert "a check has to be a CheckResult, not str: 'all is well'" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("models", "turns", "role"),
+    [({}, 1, "judge"), ({"judge.model": "openai/fake"}, 2, "synthetic user")],
+)
+def test_a_missing_model_is_told_before_the_agent_is_asked(
+    tmp_path: Path, models: dict[str, str], turns: int, role: str
+) -> None:
+    settings = load_settings(tmp_path, overrides=models, environ={})
+    (loaded,) = parse_scenarios(SCENARIO.format(max_turns=turns, more=""), str(tmp_path / "greeting.yaml"))
+    assert loaded.scenario is not None
+    agent = FakeTarget("hello")
+    job = Job(loaded, f"greeting.yaml::{loaded.id}", agent, scenario_settings(settings))
+    result = asyncio.run(Runner(settings).run(job))
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO)
+    assert f"no model is set for the {role}" in result.reason
+    assert agent.conversations == []
+
+
 @pytest.mark.parametrize(
     ("choice", "outcome"),
     [("error", Outcome.ERROR), ("fail", Outcome.FAILED), ("skip", Outcome.SKIPPED)],

@@ -76,6 +76,11 @@ class LiteLLM:
                 target=_load, args=(self._module,), name="convoprobe-litellm", daemon=True
             ).start()
 
+    async def loaded(self) -> None:
+        """Waits for an import that has begun, however it ends; returns at once if none has."""
+        while self._module is not None and not self._module.done():
+            await asyncio.sleep(0.05)  # a future in between would be left behind if this is cancelled
+
     async def complete(self, request: LLMRequest) -> LLMReply:
         require_model(request.model, request.context.role)
         litellm = await self._litellm()

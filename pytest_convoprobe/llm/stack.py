@@ -32,6 +32,10 @@ class LiveLLM:
         """Starts the slow import in the background: for when a live call is certain to come."""
         self._adapter.preload()
 
+    async def loaded(self) -> None:
+        """Waits for an import that has begun, however it ends; returns at once if none has."""
+        await self._adapter.loaded()
+
     async def complete(self, request: LLMRequest) -> LLMReply:
         return await self._outermost.complete(request)
 

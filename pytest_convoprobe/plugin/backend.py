@@ -73,14 +73,9 @@ class Backend:
 
     def check_models(self, loaded: LoadedSettings, scenario: Scenario) -> None:
         """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
-        from ..llm.port import Role
-        from ..settings.required import require_model
+        from ..runner import require_models
 
-        settings, user = self.scenario_settings(loaded, scenario), scenario.synthetic_user
-        require_model(settings.judge, Role.JUDGE)
-        literal = bool(user.script) and all(isinstance(part, str) for part in user.script)
-        if user.max_turns > 1 and not literal:
-            require_model(settings.synthetic_user, Role.SYNTHETIC_USER)
+        require_models(self.scenario_settings(loaded, scenario), scenario)
 
     def check_target_model(self, loaded: LoadedSettings) -> None:
         """Raise `SettingsError` if the target is to be a model and none is named."""
