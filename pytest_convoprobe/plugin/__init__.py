@@ -16,6 +16,7 @@ from . import options
 from .fixtures import _convoprobe_result, convoprobe, convoprobe_target
 from .gathering import Gatherer
 from .keys import ENGINE, GATHERED, NEXT_ITEM, RESULTS, TAGS
+from .storing import Storing
 
 __all__ = ["_convoprobe_result", "convoprobe", "convoprobe_target"]
 
@@ -32,6 +33,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Gatherer(config), "convoprobe-gatherer")
+    config.pluginmanager.register(Storing(config), "convoprobe-storing")
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..result import ScenarioResult
     from .backend import Backend
     from .session import Engine
+    from .storing import Store
 
 #: On the config: how settings, targets and the runner are made (replaced in tests).
 BACKEND: pytest.StashKey[Backend] = pytest.StashKey()
@@ -22,6 +23,8 @@ TAGS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 GATHERED: pytest.StashKey[dict[tuple[str, str | None], list[list[Digest]]]] = pytest.StashKey()
 #: On the config: whether the notices of the settings have been shown.
 NOTED: pytest.StashKey[bool] = pytest.StashKey()
+#: On the config: the stored run, as far as this process writes it.
+STORE: pytest.StashKey[Store] = pytest.StashKey()
 #: On an item: the item that runs after it, as far as pytest knows.
 NEXT_ITEM: pytest.StashKey[pytest.Item | None] = pytest.StashKey()
 #: On an item: the results that it had so far, and how many of them a report has carried away.

@@ -163,6 +163,12 @@ def add_options(parser: pytest.Parser) -> None:
         default=False,
         help="Print the settings that a run would have and where each comes from, then exit.",
     )
+    group.addoption(
+        "--convoprobe-no-results",
+        action="store_true",
+        default=False,
+        help="Store nothing of this run (default: it is stored in .convoprobe).",
+    )
     parser.addini(
         "convoprobe_files",
         "Globs of scenario files, relative to the rootdir (default: *.yaml and *.yml below a folder "

@@ -18,6 +18,7 @@ from .backend import Backend, RunsJobs
 from .keys import BACKEND, ENGINE, WAITED
 from .lookahead import LookAhead
 from .progress import Progress
+from .storing import store_of
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
@@ -136,10 +137,11 @@ class Engine:
     def submit(self, order: Order, target: Target) -> Handle[ScenarioResult]:
         """Queue a conversation. Raises what the settings and the project's own hook raise."""
         job = self._job(order, target)
-        runner = self.runner
+        runner, store = self.runner, store_of(self._config)
+        store.begin()
         self._runs += 1
         # Every run is a fresh one, a rerun of the same item too: hence the number in the key.
-        return self.pool.submit((order.scenario_id, order.trial, self._runs), partial(runner.run, job))
+        return self.pool.submit((order.scenario_id, order.trial, self._runs), partial(store.run, runner, job))
 
     def wait(self, handle: Handle[ScenarioResult], item: pytest.Item) -> ScenarioResult:
         """Wait for a conversation; it goes to the front of the queue."""

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..llm.fingerprint import Fingerprint
+    from ..redaction import Redactor
+    from ..scenario.models import Scenario
+    from ..settings.models import ModelSettings, ScenarioSettings
+    from ..targets.port import Description
 
 _WORDS = {
     "scenario": "scenario",
@@ -11,6 +23,8 @@ _WORDS = {
     "target_prompt": "target's system prompt",
     "target_tools": "target's tools",
 }
+# What neither the conversation nor the verdict depends on.
+_NOT_CONTENT = {"name", "tags", "skip", "metadata"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +43,69 @@ class Prints:
 
     def to_json(self) -> dict[str, str | None]:
         """A plain dict."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: getattr(self, name) for name in _NAMES}
 
     @classmethod
-    def from_json(cls, data: Any) -> Prints:
+    def from_json(cls, data: Mapping[str, Any] | None) -> Prints:
         """What `to_json` gave; keys of another version are ignored."""
-        known = data if isinstance(data, dict) else {}
-        return cls(**{field.name: known.get(field.name) for field in fields(cls)})
+        return cls(**{name: (data or {}).get(name) for name in _NAMES})
 
 
+_NAMES = tuple(field.name for field in fields(Prints))
 NO_PRINTS = Prints()
 
 
 def changes(before: Prints, after: Prints) -> tuple[str, ...]:
     """What is different, in words: "scenario", "prompts", "target's system prompt", "target's tools"."""
     return tuple(words for name, words in _WORDS.items() if getattr(before, name) != getattr(after, name))
+
+
+def take_prints(
+    scenario: Scenario | None, settings: ScenarioSettings, target: Description, redactor: Redactor
+) -> Prints:
+    """The fingerprints of a trial. Secrets are taken out first, so a new key is no change."""
+    return Prints(
+        scenario=_digest(_content(scenario)) if scenario else None,
+        prompts=_digest([_own_prompts(), *_roles(settings, redactor)]),
+        target_prompt=None if target.system_prompt is None else _digest(redactor.text(target.system_prompt)),
+        target_tools=None if target.tools is None else _of_tools(target, redactor),
+    )
+
+
+def _content(scenario: Scenario) -> Any:
+    """Fields that have their default are left out: a release that adds a field changes no fingerprint."""
+    return scenario.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True)
+
+
+@lru_cache(maxsize=1)
+def _own_prompts() -> str:
+    """The digest of every prompt of this package."""
+    folder = files("pytest_convoprobe").joinpath("prompts")
+    texts = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".jinja")}
+    return _digest(texts)
+
+
+def _roles(settings: ScenarioSettings, redactor: Redactor) -> list[Any]:
+    return [
+        [_call(model, redactor).digest, redactor.text(model.extra_instructions or "")]
+        for model in (settings.judge, settings.synthetic_user)
+    ]
+
+
+def _call(model: ModelSettings, redactor: Redactor, **parts: Any) -> Fingerprint:
+    """The fingerprint that recordings know a call by, of a call without messages."""
+    from ..llm.fingerprint import Fingerprints
+    from ..llm.port import CallContext, LLMRequest, Role
+
+    return Fingerprints(redactor).of(LLMRequest(model, (), CallContext(Role.JUDGE), **parts))
+
+
+def _of_tools(target: Description, redactor: Redactor) -> str:
+    from ..settings.models import ModelSettings
+
+    return _call(ModelSettings(), redactor, tools=target.tools).tools or _digest([])
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]

@@ -35,6 +35,20 @@ def show(loaded: LoadedSettings) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def masked(loaded: LoadedSettings) -> dict[str, dict[str, Any] | None]:
+    """The effective settings as plain data, section by section, whole but for the secrets."""
+    redactor = Redactor(loaded.secrets)
+    return {
+        name: None if section is None else {field: redactor.data(value) for field, value in _values(section)}
+        for name, section in _effective(loaded)
+    }
+
+
+def _values(section: BaseModel) -> Iterable[tuple[str, Any]]:
+    for field in known_fields(type(section)):
+        yield field, _unwrapped(getattr(section, field))
+
+
 def _effective(loaded: LoadedSettings) -> Iterable[tuple[str, BaseModel | None]]:
     for name in known_fields(Settings):
         yield name, target_settings(loaded) if name == "target" else getattr(loaded.settings, name)

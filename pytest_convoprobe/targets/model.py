@@ -13,7 +13,7 @@ from ..llm.port import CallContext, LLMReply, LLMRequest, Message, Role, ToolReq
 from ..settings.models import ModelSettings, ModelTarget
 from ..transcript import Reply, ToolCall, Usage
 from .loading import Once, Reference, load_object, parse_reference
-from .port import ConversationContext
+from .port import ConversationContext, Description
 from .tools import Toolbox
 
 
@@ -45,6 +45,11 @@ class ModelAgent:
     async def aclose(self) -> None:
         """Nothing is open: the `llm` belongs to whoever starts the conversations."""
 
+    def describe(self) -> Description:
+        """The system prompt, and the tools once they were imported."""
+        toolbox = self._toolbox.value
+        return Description(_system_prompt(self._settings), toolbox.specs if toolbox is not None else None)
+
 
 def _reference(text: str, index: int) -> Reference:
     try:
@@ -68,7 +73,7 @@ class _Conversation:
         self._max_rounds = settings.max_tool_rounds
         self._toolbox = toolbox
         self._context = context
-        system = "\n\n".join(filter(None, (settings.system_prompt, settings.extra_instructions)))
+        system = _system_prompt(settings)
         self._messages = [Message("system", system)] if system else []
         self._turn = 0
 
@@ -113,6 +118,10 @@ class _Conversation:
             f"the model never answered: after {self._max_rounds} rounds of tool calls "
             f"(`target.max_tool_rounds`) it asked for {names} once more"
         )
+
+
+def _system_prompt(settings: ModelTarget) -> str:
+    return "\n\n".join(filter(None, (settings.system_prompt, settings.extra_instructions)))
 
 
 def _without_agent(settings: ModelTarget) -> ModelSettings:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from ..llm.port import LLM
+from ..llm.port import LLM, ToolSpec
 from ..transcript import Reply
 
 
@@ -22,6 +22,14 @@ class ConversationContext:
     llm: LLM
     scenario: str = ""
     trial: int = 1
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a target can tell of itself; None is for what it doesn't know or tell."""
+
+    system_prompt: str | None = None
+    tools: tuple[ToolSpec, ...] | None = None
 
 
 class TargetConversation(Protocol):
@@ -46,3 +54,20 @@ class Target(Protocol):
     async def start(self, context: ConversationContext) -> TargetConversation: ...
 
     async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class Describes(Protocol):
+    """A target that can tell what it is made of. A plain `Target` need not.
+
+    Stored runs tell by it whether the system prompt or the tools have changed. It is asked
+    after a conversation, and must not wait for anything.
+    """
+
+    def describe(self) -> Description: ...
+
+
+def description_of(target: Target) -> Description:
+    """What the target tells of itself; an object of the project's may have another `describe`."""
+    told = target.describe() if isinstance(target, Describes) else None
+    return told if isinstance(told, Description) else Description()

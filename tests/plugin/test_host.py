@@ -77,7 +77,7 @@ def test_the_environment_and_the_working_folder_are_left_alone(suite: Suite) -> 
             print("left:", left, set(os.listdir()) - BEFORE[1])
         """)
     suite.scenario("one")
-    result = suite.run("-s", "-p", "no:cacheprovider")
+    result = suite.run("-s", "-p", "no:cacheprovider", "--convoprobe-no-results")
     result.stdout.fnmatch_lines(["left: set() {'talk.log'}"])
 
 
