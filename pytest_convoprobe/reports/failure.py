@@ -13,7 +13,7 @@ from .money import ROLE_NAMES, counted, spending_in_words
 from .page import Page
 from .talk import Detail, add_conversation, findings
 
-_BLAME = {
+BLAME_WORDS = {
     Blame.AGENT: "agent",
     Blame.SIMULATOR: "simulator (the synthetic user, not the agent)",
     Blame.JUDGE: "judge (no verdict on the agent)",
@@ -22,7 +22,7 @@ _BLAME = {
     Blame.BUDGET: "budget (the run may not spend more)",
 }
 
-_MUST = {CriterionKind.CORRECTNESS: "must", CriterionKind.FAILURE: "must not", CriterionKind.TOOL: "tool"}
+MUST = {CriterionKind.CORRECTNESS: "must", CriterionKind.FAILURE: "must not", CriterionKind.TOOL: "tool"}
 _HEADLINE = 200
 _TRACE_LINES = 30
 
@@ -79,17 +79,18 @@ def _add_head(page: Page, result: ScenarioResult) -> None:
     file = shown_path(result.file)
     page.pair("where", f"{file}:{result.line}" if result.line else file)
     if result.blame is not None:
-        page.pair("blame", _BLAME[result.blame])
+        page.pair("blame", BLAME_WORDS[result.blame])
     if result.reason:
         page.pair("why", result.reason)
-    page.pair("ended", _ending(result))
+    page.pair("ended", ending(result))
     if result.score is not None:
         page.pair("score", _score(result))
     if result.target:
         page.pair("target", one_line(result.target))
 
 
-def _ending(result: ScenarioResult) -> str:
+def ending(result: ScenarioResult) -> str:
+    """Why and after how many turns the conversation ended."""
     transcript = result.transcript
     turns = counted(len(transcript.turns), "turn")
     if transcript.termination is None:
@@ -117,20 +118,21 @@ def _add_criteria(page: Page, result: ScenarioResult, verbosity: int) -> None:
 
 def _criterion(answer: CriterionResult) -> str:
     criterion = answer.criterion
-    kind = f"{_MUST[criterion.kind]} {criterion.tool}" if criterion.tool else _MUST[criterion.kind]
+    kind = f"{MUST[criterion.kind]} {criterion.tool}" if criterion.tool else MUST[criterion.kind]
     return f"{criterion.id} {kind}: {one_line(criterion.text)}"
 
 
 def _add_answer(page: Page, answer: CriterionResult, verbosity: int) -> None:
     """The judge's word and reason, and its quote with the turn."""
     finding = answer.finding if verbosity > 1 else shorten(one_line(answer.finding), 600)
-    page.add(f"{_word(answer.answer)}: {finding}", "       ")
+    page.add(f"{word(answer.answer)}: {finding}", "       ")
     if answer.quote is not None:
         quote = answer.quote if verbosity > 1 else shorten(one_line(answer.quote), 300)
         page.add(f'"{quote}"', f"       turn {answer.turn}: ")
 
 
-def _word(answer: str) -> str:
+def word(answer: str) -> str:
+    """The judge's word as people write it: `not met`."""
     return answer.replace("_", " ")
 
 
@@ -149,7 +151,7 @@ def _check(check: CheckResult) -> str:
 def _in_short(item: CriterionResult | CheckResult) -> str:
     if isinstance(item, CheckResult):
         return one_line(f"{item.name}: expected {item.expected}, found {item.found}")
-    return one_line(f"{item.criterion.id} {_word(item.answer)}: {item.criterion.text}")
+    return one_line(f"{item.criterion.id} {word(item.answer)}: {item.criterion.text}")
 
 
 def _add_trace(page: Page, result: ScenarioResult, verbosity: int) -> None:

@@ -1,0 +1,230 @@
+"""What the page's template is given: the head of the run, the tiles, the filters and a row a trial."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...llm.ledger import Spending
+from ...llm.port import Role
+from ...result import Outcome, ScenarioResult
+from ...results.records import TrialRecord
+from ...results.run_info import RunInfo, RunState
+from ...text import one_line, shorten, visible
+from ..money import ROLE_NAMES, counted, dollars, is_replayed
+from ..run_report import Point, RunReport
+from .charts import Spark, spark
+from .view import change_lines, details, moment, seconds, shown
+
+OUTCOMES = tuple((outcome.value, "errors" if outcome is Outcome.ERROR else outcome.value) for outcome in Outcome)
+
+_STATES = {
+    RunState.RUNNING: "The run was still going on when this page was made.",
+    RunState.STOPPED: "The run was stopped at a failure (-x or --maxfail): not every scenario ran.",
+    RunState.INTERRUPTED: "The run was interrupted: not every scenario ran.",
+    RunState.BROKEN_OFF: "The run broke off: it never said that it ended, and some scenarios may be missing.",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A trial in the list; `data` is what is shown when it is unfolded, as JSON fit for a script element."""
+
+    number: int
+    outcome: str
+    blame: str
+    name: str
+    trial: str
+    why: str
+    tags: tuple[str, ...]
+    place: str
+    duration: str
+    cost: str
+    score: str
+    turns: str
+    newly: str
+    changes: int
+    spark: Spark | None
+    data: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one role, or all of them, spent."""
+
+    label: str
+    cost: str
+    tokens: str
+    calls: str
+    replayed: bool
+
+
+def context(report: RunReport) -> dict[str, Any]:
+    """All that the template needs."""
+    counts = report.point.outcomes
+    return {
+        "info": report.info,
+        "title": _title(report),
+        "began": moment(report.info.started),
+        "took": _took(report.info),
+        "facts": [(label, shown(text)) for label, text in _facts(report.info)],
+        "ci_url": _web(report.info),
+        "warnings": [*_warnings(report)],
+        "counts": {outcome.value: counts.get(outcome, 0) for outcome in Outcome},
+        "outcomes": OUTCOMES,
+        "total": len(report.trials),
+        "share": _share(report.point),
+        "against": _against(report),
+        "spark": spark([*report.runs, report.point]),
+        "blames": Counter(one.blame.value for one in report.results if one.blame).most_common(),
+        "tags": _tags(report),
+        "spent": _spent(report.results),
+        "slowest": _slowest(report),
+        "rows": _rows(report),
+    }
+
+
+def _title(report: RunReport) -> str:
+    point, wrong = report.point, report.point.total - report.point.passed
+    if not point.total:
+        return "Nothing ran"
+    return f"{point.passed:,} of {point.total:,} passed" if wrong else f"All {point.total:,} passed"
+
+
+def _share(point: Point) -> str:
+    """Never rounded up to all of them, nor down to none."""
+    share = point.share
+    if share is None:
+        return "–"
+    percent = round(100 * share)
+    if share < 1:
+        percent = min(99, percent)
+    return f"{max(1, percent) if share > 0 else 0} %"
+
+
+def _took(info: RunInfo) -> str:
+    return "" if info.ended is None else seconds(max(0.0, info.ended - info.started))
+
+
+def _facts(info: RunInfo) -> Iterator[tuple[str, str]]:
+    yield "Run", info.id
+    if info.git:
+        changed = ", with changes that no commit has" if info.git.dirty else ""
+        yield "Commit", info.git.commit[:12] + changed
+        if info.git.branch:
+            yield "Branch", info.git.branch
+    if info.ci:
+        pull = f", pull request {info.ci.pull_request}" if info.ci.pull_request else ""
+        yield "CI", info.ci.provider + pull
+    for role, model in info.models.items():
+        yield f"Model, {role.replace('_', ' ')}", str(model)
+    if info.versions:
+        yield "Versions", ", ".join(f"{name} {version}" for name, version in info.versions.items())
+    if info.command:
+        yield "Command", " ".join(info.command)
+
+
+def _web(info: RunInfo) -> str | None:
+    """The page of the CI run, if it is a web page: the address is from the environment."""
+    url = info.ci.url if info.ci else None
+    return visible(url) if url and url.startswith(("https://", "http://")) else None
+
+
+def _warnings(report: RunReport) -> Iterator[str]:
+    if report.info.state in _STATES:
+        yield _STATES[report.info.state]
+    yield from map(shown, report.notes)
+
+
+def _against(report: RunReport) -> str:
+    """How the run compares to the one before, in words."""
+    newly = Counter(report.newly(scenario) for scenario in report.points)
+    said = [f"{newly[False]:,} newly not passing"] if newly[False] else []
+    said += [f"{newly[True]:,} fixed"] if newly[True] else []
+    if said:
+        return f"{', '.join(said)} since the run before"
+    return "no change since the run before" if report.earlier else ""
+
+
+def _tags(report: RunReport) -> list[tuple[str, int]]:
+    counts = Counter(shown(one_line(tag)) for one in report.results for tag in set(one.tags))
+    return sorted(counts.items())
+
+
+def _spent(results: tuple[ScenarioResult, ...]) -> list[Line]:
+    """What the run cost, all roles first; what recordings answered stands apart."""
+    lines = []
+    for replayed in (False, True):
+        by_role: dict[Role, Spending] = {}
+        for result in results:
+            for role, spent in result.spending.items():
+                if spent.calls and is_replayed(spent) is replayed:
+                    by_role[role] = by_role.get(role, Spending()) + spent
+        total = sum(by_role.values(), Spending())
+        label = "replayed, when recorded" if replayed else "all roles"
+        if by_role:
+            lines.append(_line(label, total, replayed))
+            lines += [_line(ROLE_NAMES[role], by_role[role], replayed) for role in Role if role in by_role]
+    return lines
+
+
+def _line(label: str, spent: Spending, replayed: bool) -> Line:
+    tokens, calls = counted(spent.usage.total, "token"), counted(spent.calls, "call")
+    return Line(label, dollars(spent.cost), tokens, calls, replayed)
+
+
+def _slowest(report: RunReport) -> list[tuple[int, str, str]]:
+    """The three trials that took longest: the row's number, name and time."""
+    numbered = [(number, one) for number, one in enumerate(report.results, 1) if one.duration]
+    numbered.sort(key=lambda pair: -pair[1].duration)
+    return [(number, _name(one), seconds(one.duration)) for number, one in numbered[:3]]
+
+
+def _name(result: ScenarioResult) -> str:
+    return shorten(visible(one_line(result.name)), 200)
+
+
+def _rows(report: RunReport) -> list[Row]:
+    return [_row(report, number, trial) for number, trial in enumerate(report.trials, 1)]
+
+
+def _row(report: RunReport, number: int, trial: TrialRecord) -> Row:
+    result, scenario = trial.result, trial.result.scenario_id
+    newly = report.newly(scenario)
+    data = details(report, trial)
+    return Row(
+        number=number,
+        outcome=result.outcome.value,
+        blame=result.blame.value if result.blame else "",
+        name=_name(result),
+        trial=_trial(report, result),
+        why=shorten(visible(one_line(result.reason)), 240),
+        tags=tuple(dict.fromkeys(shown(one_line(tag)) for tag in result.tags)),
+        place=data["facts"][0][1],
+        duration=seconds(result.duration) if result.duration else "",
+        cost=dollars(result.total.cost) if result.total.calls else "",
+        score="" if result.score is None else f"{result.score:.2f}",
+        turns=counted(len(result.transcript.turns), "turn") if result.transcript.turns else "",
+        newly={True: "fixed", False: "new"}.get(newly, "") if newly is not None else "",
+        changes=sum(1 for _ in change_lines(report, scenario)),
+        spark=spark([*report.earlier.get(scenario, ()), report.points[scenario]]),
+        data=for_script(data),
+    )
+
+
+def _trial(report: RunReport, result: ScenarioResult) -> str:
+    """`trial 2 · 1 of 3 passed`, where there is more than one."""
+    point = report.points[result.scenario_id]
+    of = sum(point.outcomes.values())
+    if of == 1 and result.trial == 1:
+        return ""
+    return f"trial {result.trial} · {point.passed} of {of} passed"
+
+
+def for_script(data: Any) -> str:
+    """Data as JSON that can't end the script element it stands in, nor begin a comment there."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,357 @@
+"use strict";
+// Texts are put in by textContent and nothing else: whatever they hold, they stay text.
+(() => {
+  const trials = Array.from(document.querySelectorAll(".trial"));
+  const form = document.getElementById("filters");
+  const shownCount = document.getElementById("shown");
+  const nothing = document.getElementById("nothing");
+  const reset = form.querySelector("button[type=reset]");
+  const OUTCOME = {true: "passed", false: "failed", null: "error"};
+  const HOLDS = {true: "holds", false: "does not hold", null: "cannot be told"};
+
+  // make("p.muted", "text") or make("div", child, child): an element of a class with children.
+  function make(what, ...children) {
+    const [tag, ...classes] = what.split(".");
+    const element = document.createElement(tag);
+    if (classes.length) element.className = classes.join(" ");
+    element.append(...children.filter((child) => child !== null && child !== ""));
+    return element;
+  }
+
+  function icon(name, label) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+    use.setAttribute("href", "#i-" + name);
+    svg.setAttribute("class", "icon " + name);
+    svg.append(use);
+    if (label) {
+      svg.setAttribute("role", "img");
+      svg.setAttribute("aria-label", label);
+    } else {
+      svg.setAttribute("aria-hidden", "true");
+    }
+    return svg;
+  }
+
+  function button(what, label, action) {
+    const element = make(what, ...[].concat(label));
+    element.type = "button";
+    element.addEventListener("click", action);
+    return element;
+  }
+
+  // ---- one trial
+
+  function fill(trial) {
+    const number = trial.id.slice(1);
+    const source = document.getElementById("d" + number);
+    const body = trial.querySelector(".body");
+    if (body.childElementCount) return;
+    if (!source && document.readyState === "loading") {
+      // Unfolded while the page is still coming in.
+      document.addEventListener("DOMContentLoaded", () => fill(trial), {once: true});
+      return;
+    }
+    if (!source) {
+      body.append(make("p", "This file is cut off: what was said is not in it."));
+      return;
+    }
+    const data = JSON.parse(source.textContent);
+    body.classList.add(trial.dataset.outcome);
+    body.append(verdict(trial, data));
+    if (data.turns.length || data.pending) body.append(conversation(trial, data));
+    else body.classList.add("alone");
+  }
+
+  function verdict(trial, data) {
+    const column = make("div.verdict");
+    const head = make("section");
+    if (data.why) head.append(make("p.lead", data.why));
+    if (data.changes.length) head.append(make("ul.changes", ...data.changes.map((line) => make("li", line))));
+    if (head.childElementCount) column.append(head);
+    const criteria = data.criteria.map((one) => criterion(trial, one));
+    if (criteria.length) column.append(make("section", make("h3", "Criteria"), ...criteria));
+    else if (data.turns.length) column.append(make("section", make("h3", "Criteria"), make("p.muted", "Not judged.")));
+    const checks = data.checks.map((one) => check(trial, one));
+    if (checks.length) column.append(make("section", make("h3", "Checks"), ...checks));
+    if (data.trace) column.append(make("section", make("h3", data.trace_title), make("pre.trace", data.trace)));
+    column.append(make("section", make("h3", "Time and cost"), costs(data)));
+    column.append(make("section", make("h3", "Details"), facts(data)));
+    return column;
+  }
+
+  function criterion(trial, one) {
+    const text = make("div", make("p.ask", make("span.kind", one.id + " " + one.kind), one.text));
+    text.append(make("p.says", make("b", one.word), one.finding ? ": " + one.finding : ""));
+    if (one.quote !== null) {
+      const label = ["“" + one.quote + "” ", make("b", "turn " + one.turn)];
+      const quote = button("button.quote", label, () => follow(trial, one.turn, one, quote));
+      text.append(quote);
+    }
+    const row = make("div.finding", icon(OUTCOME[one.holds], HOLDS[one.holds]), text);
+    row.id = trial.id + "-" + one.id;
+    row.tabIndex = -1;
+    return row;
+  }
+
+  function check(trial, one) {
+    const says = make("p.says", "expected " + one.expected + "; found " + one.found);
+    if (one.turn !== null) {
+      says.append(" ", button("button.jump", "turn " + one.turn, () => follow(trial, one.turn, null, null)));
+    }
+    const text = make("div", make("p.ask", one.name), says);
+    return make("div.finding", icon(OUTCOME[one.holds], HOLDS[one.holds]), text);
+  }
+
+  function costs(data) {
+    const box = make("div");
+    const times = data.times.flatMap(([label, value]) => [make("dt", label), make("dd", value)]);
+    box.append(make("dl.facts", ...times));
+    if (!data.cost.length) return box;
+    const cells = (row) => [row.calls, row.in, row.out, row.cost].map((value) => make("td", value));
+    const head = ["Role", "Calls", "Tokens in", "out", "Cost"].map((name) => {
+      const cell = make("th", name);
+      cell.scope = "col";
+      return cell;
+    });
+    const rows = data.cost.map((row) =>
+      make("tr", make("td", row.role, row.model ? make("small", row.model) : ""), ...cells(row)));
+    const table = make("table", make("thead", make("tr", ...head)), make("tbody", ...rows));
+    if (data.total) table.append(make("tfoot", make("tr", make("td", "total"), ...cells(data.total))));
+    box.append(make("div.wide", table));
+    return box;
+  }
+
+  function facts(data) {
+    const list = make("dl.facts");
+    for (const [label, value] of data.facts) {
+      list.append(make("dt", label), make("dd", label === "Run again" ? command(value) : value));
+    }
+    return list;
+  }
+
+  function command(text) {
+    const box = make("span.command", make("code", text));
+    if (navigator.clipboard) {
+      const copy = button("button", "Copy", () =>
+        navigator.clipboard.writeText(text).then(() => { copy.textContent = "Copied"; }, () => {}));
+      box.append(copy);
+    }
+    return box;
+  }
+
+  // ---- the conversation
+
+  function conversation(trial, data) {
+    const title = make("div.chat-title", make("h3", "Conversation"));
+    if (data.silent) title.append(make("small", "This target does not tell which tools it calls."));
+    const chat = make("ol.chat");
+    for (const turn of data.turns) chat.append(turnOf(trial, data, turn));
+    if (data.pending) chat.append(turnOf(trial, data, data.pending));
+    const section = make("div.talk", title, chat);
+    if (data.ended) section.append(make("p.ending", data.ended));
+    return section;
+  }
+
+  function turnOf(trial, data, turn) {
+    const head = make("div.turn-head", make("span", "Turn " + turn.n));
+    for (const extra of [turn.origin, turn.time]) if (extra) head.append(make("span", extra));
+    for (const one of data.criteria) if (one.turn === turn.n && one.quote !== null) head.append(back(trial, one));
+    const item = make("li.turn", head, said("user", "User", turn.user));
+    (turn.calls || []).forEach((call, place) => item.append(toolCall(call, place)));
+    if (turn.reply === undefined) item.append(make("p.text.empty", "No reply came."));
+    else item.append(said("agent", "Agent", turn.reply));
+    item.id = trial.id + "-turn-" + turn.n;
+    item.tabIndex = -1;
+    return item;
+  }
+
+  function said(who, label, text) {
+    const words = text.trim() ? make("div.text", text) : make("div.text.empty", "(nothing)");
+    words.dataset.place = who === "user" ? "user" : "reply";
+    return make("div.said." + who, make("span.who", label), words);
+  }
+
+  function toolCall(call, place) {
+    const summary = make("summary", make("code", call.name), make("span.short", call.args.replace(/\s+/g, " ")));
+    if (call.failed) summary.append(make("span.failed", "failed"));
+    if (call.time) summary.append(make("span.muted", call.time));
+    const args = make("pre", call.args);
+    const result = make("pre", call.result);
+    args.dataset.place = "args " + place;
+    result.dataset.place = "result " + place;
+    const titles = [make("h4", "Called with"), make("h4", call.failed ? "Error" : "Gave back")];
+    return make("details.tool", summary, titles[0], args, titles[1], result);
+  }
+
+  function back(trial, one) {
+    const chip = button("button.back", [icon(OUTCOME[one.holds], HOLDS[one.holds]), one.id], () => {
+      const row = document.getElementById(trial.id + "-" + one.id);
+      row.scrollIntoView({block: "center"});
+      row.focus({preventScroll: true});
+    });
+    chip.title = "Evidence for: " + one.text;
+    return chip;
+  }
+
+  // Show the turn that a quote or a check names, and mark what is quoted there.
+  function follow(trial, number, one, quote) {
+    for (const old of trial.querySelectorAll("mark")) unmark(old);
+    for (const old of trial.querySelectorAll(".turn.found")) old.classList.remove("found");
+    for (const old of trial.querySelectorAll("[aria-current]")) old.removeAttribute("aria-current");
+    const turn = document.getElementById(trial.id + "-turn-" + number);
+    if (!turn) return;
+    turn.classList.add("found");
+    if (quote) quote.setAttribute("aria-current", "true");
+    const words = one && one.place ? turn.querySelector('[data-place="' + one.place + '"]') : null;
+    if (words) markAll(words, one.marks);
+    const tool = words ? words.closest(".tool") : null;
+    if (tool) tool.open = true;
+    (turn.querySelector("mark") || turn).scrollIntoView({block: "center"});
+    turn.focus({preventScroll: true});
+  }
+
+  function markAll(words, pieces) {
+    let rest = words.firstChild;
+    for (const piece of pieces) {
+      const start = rest ? rest.data.indexOf(piece) : -1;
+      if (start < 0) return;
+      const found = rest.splitText(start);
+      rest = found.splitText(piece.length);
+      const mark = make("mark");
+      found.replaceWith(mark);
+      mark.append(found);
+    }
+  }
+
+  function unmark(mark) {
+    const parent = mark.parentNode;
+    mark.replaceWith(...mark.childNodes);
+    parent.normalize();
+  }
+
+  // ---- filters; what they are set to stands in the address
+
+  const rows = trials.map((trial) => ({
+    trial,
+    outcome: trial.dataset.outcome,
+    blame: trial.dataset.blame,
+    tags: trial.dataset.tags.split("\n"),
+    newly: trial.dataset.newly !== "",
+    text: trial.querySelector(".what").textContent.replace(/\s+/g, " "),
+  }));
+
+  function wanted() {
+    const values = new FormData(form);
+    return {
+      outcome: values.getAll("outcome"),
+      blame: values.get("blame") || "",
+      tag: values.get("tag") || "",
+      newly: values.has("newly"),
+      text: (values.get("text") || "").trim(),
+    };
+  }
+
+  function pattern(text) {
+    return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+  }
+
+  // The same text as it stands inside the data of a trial.
+  function asData(text) {
+    return JSON.stringify(text).slice(1, -1).replace(/[&<>]/g, (c) => "\\u00" + c.charCodeAt(0).toString(16));
+  }
+
+  function matches(row, want, inName, inData) {
+    if (want.outcome.length && !want.outcome.includes(row.outcome)) return false;
+    if (want.blame && want.blame !== row.blame) return false;
+    if (want.tag && !row.tags.includes(want.tag)) return false;
+    if (want.newly && !row.newly) return false;
+    if (!want.text || inName.test(row.text)) return true;
+    const data = document.getElementById("d" + row.trial.id.slice(1));
+    return data !== null && inData.test(data.textContent);
+  }
+
+  function apply() {
+    const want = wanted();
+    const inName = pattern(want.text);
+    const inData = pattern(asData(want.text));
+    let count = 0;
+    for (const row of rows) {
+      const fits = matches(row, want, inName, inData);
+      row.trial.hidden = !fits;
+      count += fits;
+    }
+    const all = rows.length;
+    shownCount.textContent = count === all ? all.toLocaleString("en") : count.toLocaleString("en") + " of " + all.toLocaleString("en");
+    reset.hidden = count === all && !filtered(want);
+    nothing.hidden = count > 0;
+  }
+
+  function filtered(want) {
+    return Boolean(want.outcome.length || want.blame || want.tag || want.newly || want.text);
+  }
+
+  function remember() {
+    const want = wanted();
+    const address = new URLSearchParams();
+    if (want.outcome.length) address.set("outcome", want.outcome.join(","));
+    for (const name of ["blame", "tag", "text"]) if (want[name]) address.set(name, want[name]);
+    if (want.newly) address.set("newly", "1");
+    const open = trials.filter((trial) => trial.open).map((trial) => trial.id.slice(1));
+    if (open.length && open.length <= 20) address.set("open", open.join(","));
+    history.replaceState(null, "", "#" + address.toString());
+  }
+
+  function setFrom(address) {
+    const outcomes = (address.get("outcome") || "").split(",");
+    for (const box of form.querySelectorAll("[name=outcome]")) box.checked = outcomes.includes(box.value);
+    for (const name of ["blame", "tag", "text", "newly"]) {
+      const field = form.elements[name];
+      if (!field) continue;
+      if (name === "newly") field.checked = address.has("newly");
+      else field.value = address.get(name) || "";
+      if (field.selectedIndex === -1) field.selectedIndex = 0;
+    }
+  }
+
+  function restore() {
+    const address = new URLSearchParams(location.hash.slice(1));
+    const open = (address.get("open") || "").split(",").map((number) => document.getElementById("t" + number));
+    if (["outcome", "blame", "tag", "text", "newly"].some((name) => address.has(name)) || !open[0]) setFrom(address);
+    apply();
+    for (const trial of open) if (trial) trial.open = true;
+    if (open[0]) {
+      open[0].hidden = false;
+      open[0].scrollIntoView();
+      open[0].querySelector("summary").focus({preventScroll: true});
+    }
+  }
+
+  let later = 0;
+  form.addEventListener("input", (event) => {
+    clearTimeout(later);
+    later = setTimeout(() => { apply(); remember(); }, event.target.name === "text" ? 150 : 0);
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", () => setTimeout(() => { apply(); remember(); }, 0));
+  nothing.querySelector("button").addEventListener("click", () => form.reset());
+  document.addEventListener("toggle", (event) => {
+    if (!event.target.classList.contains("trial")) return;
+    if (event.target.open) fill(event.target);
+    remember();
+  }, true);
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, select, textarea")) return;
+    event.preventDefault();
+    form.elements.text.focus();
+  });
+  addEventListener("hashchange", restore);
+  if (location.hash.length > 1) {
+    if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", restore);
+    apply();
+    if (document.readyState !== "loading") restore();
+  } else {
+    apply();
+  }
+})();

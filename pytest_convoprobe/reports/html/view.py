@@ -1,0 +1,209 @@
+"""A trial as the page shows it: words and texts, every one of them harmless, and no markup."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from ...errors import Blame
+from ...files import shown_path
+from ...judging.types import CheckResult, CriterionResult
+from ...judging.view import as_text, last_turn
+from ...llm.ledger import Spending
+from ...llm.port import Role
+from ...result import ScenarioResult
+from ...results.records import TrialRecord
+from ...text import one_line, shorten, visible
+from ...transcript import Origin, ToolCall, Turn
+from ..failure import BLAME_WORDS, MUST, ending, word
+from ..money import ROLE_NAMES, dollars, is_replayed
+from ..run_report import RunReport
+from .quotes import marks
+
+LONGEST = 20_000
+"""Characters of one text on the page; a longer one is cut, and the cut is marked."""
+
+_ORIGINS = {Origin.INITIAL: "opening", Origin.SCRIPT: "scripted", Origin.SIMULATED: ""}
+
+
+def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
+    """What is shown when a trial is unfolded, ready for JSON."""
+    result = trial.result
+    turns = [_turn(turn) for turn in result.transcript.turns]
+    texts = {turn["n"]: list(_quotable(turn)) for turn in turns}
+    pending = result.transcript.pending
+    if pending is not None:
+        texts[last_turn(result.transcript)] = [("user", shown(pending))]
+    return {
+        "why": shown(result.reason),
+        "facts": [[label, shown(text)] for label, text in _facts(result)],
+        "changes": list(change_lines(report, result.scenario_id)),
+        "criteria": [_criterion(found, texts) for found in result.criteria],
+        "checks": [_check(check) for check in result.checks],
+        "turns": turns,
+        "pending": None if pending is None else {"n": last_turn(result.transcript), "user": shown(pending)},
+        "ended": shown(ending(result)),
+        "silent": bool(result.transcript.turns) and not result.transcript.tells_tools,
+        "cost": [_cost(role, result) for role in Role if role in result.spending],
+        "total": _money(result.total) if len(result.spending) > 1 else None,
+        "times": _times(result),
+        "trace": shown(result.trace.rstrip()),
+        "trace_title": "The judge's last reply" if result.blame is Blame.JUDGE else "Trace",
+    }
+
+
+def shown(text: str) -> str:
+    """The text with everything that can't be seen escaped; cut where it is longer than a page bears."""
+    return shorten(visible(text), LONGEST)
+
+
+def seconds(value: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 5 s`."""
+    if value < 9.95:
+        return f"{value:.1f} s"
+    if value < 60:
+        return f"{value:.0f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes:,} min {rest} s"
+
+
+def moment(stamp: float) -> str:
+    """`27 November 2026, 22:15 UTC`; empty for a time that isn't known."""
+    try:
+        when = datetime.fromtimestamp(stamp, timezone.utc)
+    except (OverflowError, OSError, ValueError):
+        return ""
+    return f"{when.day} {when:%B %Y, %H:%M} UTC" if stamp > 0 else ""
+
+
+def change_lines(report: RunReport, scenario_id: str) -> Iterator[str]:
+    """What is different from the run before: the outcome, and what it rests on."""
+    before = report.before(scenario_id)
+    if before is None:
+        return
+    newly = report.newly(scenario_id)
+    if newly is not None:
+        was = "did not pass" if newly else "passed"
+        yield f"{'fixed' if newly else 'new'}: it {was} in run {shown(before.run)}"
+    for what in report.changed(scenario_id):
+        yield f"{what} changed since run {shown(before.run)}"
+
+
+def _facts(result: ScenarioResult) -> Iterator[tuple[str, str]]:
+    file = shown_path(result.file)
+    yield "Where", f"{file}:{result.line}" if result.line else file
+    if result.blame is not None:
+        yield "Blame", BLAME_WORDS[result.blame]
+    if result.score is not None:
+        yield "Score", f"{result.score:.2f}"
+    if result.target:
+        yield "Target", one_line(result.target)
+    if began := moment(result.started):
+        yield "Began", began
+    yield "Run again", shlex.join(["pytest", result.scenario_id])
+
+
+def _criterion(found: CriterionResult, texts: Mapping[int, list[tuple[str, str]]]) -> dict[str, Any]:
+    asked = found.criterion
+    place = marks(visible(found.quote), texts.get(found.turn or 0, ())) if found.quote else None
+    return {
+        "id": shown(asked.id),
+        "kind": MUST[asked.kind] + (f" · {shown(asked.tool)}" if asked.tool else ""),
+        "text": shown(asked.text),
+        "holds": found.holds,
+        "word": shown(word(found.answer)),
+        "finding": shown(found.finding),
+        "quote": None if found.quote is None else shown(found.quote),
+        "turn": found.turn,
+        "place": place[0] if place else None,
+        "marks": list(place[1]) if place else [],
+    }
+
+
+def _check(check: CheckResult) -> dict[str, Any]:
+    return {
+        "name": shown(check.name),
+        "holds": check.holds,
+        "expected": shown(check.expected),
+        "found": shown(check.found),
+        "turn": check.turn,
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    calls = turn.reply.tool_calls
+    return {
+        "n": turn.number,
+        "origin": _ORIGINS[turn.origin],
+        "user": shown(turn.user),
+        "calls": [_call(call) for call in calls or ()],
+        "reply": shown(turn.reply.text),
+        "time": seconds(turn.latency) if turn.latency else "",
+    }
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    failed = call.error is not None
+    return {
+        "name": shown(one_line(call.name)),
+        "args": shown(_pretty(dict(call.arguments))),
+        "result": shown(call.error or "" if failed else _pretty(call.result)),
+        "failed": failed,
+        "time": seconds(call.latency) if call.latency is not None else "",
+    }
+
+
+def _pretty(value: Any) -> str:
+    """Data as JSON on several lines, text as it is."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2)
+    except (TypeError, ValueError, RecursionError):
+        return as_text(value)
+
+
+def _quotable(turn: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The names and texts of a turn's parts. The reply comes first: most quotes are from there."""
+    yield "reply", turn["reply"]
+    yield "user", turn["user"]
+    for number, call in enumerate(turn["calls"]):
+        yield f"args {number}", call["args"]
+        yield f"result {number}", call["result"]
+
+
+def _cost(role: Role, result: ScenarioResult) -> dict[str, Any]:
+    model = result.models.get(role, "")
+    return {"role": ROLE_NAMES[role], "model": shown(one_line(model)), **_money(result.spending[role])}
+
+
+def _money(spent: Spending) -> dict[str, str]:
+    """Calls, tokens and dollars in words."""
+    retried = spent.attempts - spent.calls
+    calls = f"{spent.calls:,}" + (f" (+{retried:,} retried)" if retried > 0 else "")
+    if is_replayed(spent):
+        calls += " replayed"
+    elif spent.replayed:
+        calls += f" ({spent.replayed:,} replayed)"
+    usage = spent.usage
+    return {
+        "calls": calls,
+        "in": f"{usage.prompt_tokens:,}",
+        "out": f"{usage.completion_tokens:,}",
+        "cost": dollars(spent.cost),
+    }
+
+
+def _times(result: ScenarioResult) -> list[list[str]]:
+    """The whole trial, the target's share of it, and its slowest reply."""
+    turns = [turn for turn in result.transcript.turns if turn.latency]
+    times = [["Whole trial", seconds(result.duration)]]
+    if turns:
+        slowest = max(turns, key=lambda turn: turn.latency)
+        total = sum(turn.latency for turn in turns)
+        times.append(["Waiting for the target", f"{seconds(total)}, {seconds(total / len(turns))} a turn"])
+        times.append(["Slowest reply", f"{seconds(slowest.latency)}, turn {slowest.number}"])
+    return times
