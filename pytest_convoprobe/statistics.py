@@ -4,6 +4,7 @@
 |---|---|
 | `wilson` | Wilson (1927), JASA 22, 209-212 |
 | `clustered` | Korn & Graubard (1998), Survey Methodology 24, 193-201, with Wilson's interval inside |
+| `mean_difference` | Miller (2024), arXiv 2411.00640, section 4 (paired differences), with Student's t |
 | `pass_at_k` | Chen et al. (2021), arXiv 2107.03374, equation 1 |
 | `pass_hat_k` | Yao et al. (2024), arXiv 2406.12045, section 4 (pass^k) |
 | `mcnemar_exact` | McNemar (1947), Psychometrika 12, 153-157, in its exact binomial form |
@@ -24,7 +25,7 @@ from statistics import NormalDist
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval of a proportion; both ends are between 0 and 1."""
+    """A confidence interval. Of a proportion, both ends are between 0 and 1."""
 
     low: float
     high: float
@@ -77,6 +78,21 @@ def _effective_trials(
     level = (1 + confidence) / 2
     correction = student_t(level, trials - 1) / student_t(level, count - 1)
     return min(trials, trials * independent / variance * correction**2)
+
+
+def mean_difference(differences: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """The interval of the mean of paired differences, one a cluster; its ends are between -1 and 1 for rates.
+
+    Trials of one cluster depend on each other in any way they like; clusters don't. None where the
+    data cannot tell the spread: fewer than two clusters, or all differences alike.
+    """
+    count = len(differences)
+    if count < 2 or max(differences) == min(differences):
+        return None
+    mean = sum(differences) / count
+    variance = sum((difference - mean) ** 2 for difference in differences) / (count - 1)
+    half = student_t((1 + confidence) / 2, count - 1) * math.sqrt(variance / count)
+    return Interval(mean - half, mean + half)
 
 
 def pass_at_k(trials: int, passed: int, k: int) -> float | None:

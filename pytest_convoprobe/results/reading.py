@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -13,6 +12,7 @@ from typing import BinaryIO
 
 from ..errors import ResultsError
 from ..files import locked
+from .counting import count
 from .records import TrialRecord, from_record
 from .rows import IndexRow, LineReader, row_of
 from .run_info import RunInfo, RunState
@@ -144,21 +144,6 @@ class StoredRun:
 
     def _note(self, text: str) -> None:
         self._notes[text] = None
-
-
-def final(rows: Iterable[IndexRow]) -> list[IndexRow]:
-    """The rows that count: of a trial that was run again in the same run, only the last."""
-    last: dict[tuple[str, str, int], IndexRow] = {}
-    for row in rows:
-        key = (row.run, row.scenario_id, row.trial)
-        if key not in last or row.started >= last[key].started:
-            last[key] = row
-    return list(last.values())
-
-
-def count(rows: Iterable[IndexRow]) -> dict[str, int]:
-    """The final rows by outcome."""
-    return dict(Counter(row.outcome.value for row in final(rows)))
 
 
 def open_run(path: Path | str) -> StoredRun:

@@ -6,9 +6,10 @@ read as a `StoredRun`.
 
 from __future__ import annotations
 
+from .counting import count, final
 from .facts import new_run_id
 from .finding import list_runs, resolve_run
-from .reading import RunRef, StoredRun, count, final, open_run
+from .reading import RunRef, StoredRun, open_run
 from .records import TrialRecord
 from .rows import IndexRow
 from .run_info import Ci, Git, RunInfo, RunState

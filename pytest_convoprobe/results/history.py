@@ -1,0 +1,275 @@
+"""What the past says of scenarios: how they went over time, how steady they are, what a change did.
+
+Pure functions over the rows of runs.
+"""
+
+from __future__ import annotations
+
+import statistics as stdlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..result import Outcome
+from ..statistics import Interval, pass_at_k, pass_hat_k, wilson
+from .comparing import Change, Comparison, FailOn, ScenarioChange, Side, compare
+from .counting import counts_as_trial, final, mean, mean_known
+from .prints import changes
+from .rows import IndexRow
+
+__all__ = [
+    "Change",
+    "Comparison",
+    "FailOn",
+    "Flip",
+    "Point",
+    "ScenarioChange",
+    "Side",
+    "Stability",
+    "Trend",
+    "compare",
+    "flaky",
+    "sparkline",
+    "stability",
+    "trends",
+]
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_ABSENT = "·"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run's trials of a scenario.
+
+    `rate` is the share that passed, None if none counted; `score`, `duration`, `latency` (both in
+    seconds) and `cost` (US dollars) are means, None where unknown. `changed` says what is different from the
+    point before it ("scenario", "prompts", "target's system prompt", "target's tools").
+    """
+
+    run: str
+    started: float
+    outcomes: Mapping[str, int]
+    trials: int
+    passed: int
+    rate: float | None
+    score: float | None
+    duration: float | None
+    latency: float | None
+    cost: float | None
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A scenario over its latest runs, the oldest first; `interval` is Wilson's of `rate`."""
+
+    scenario_id: str
+    name: str
+    file: str
+    points: tuple[Point, ...]
+    trials: int
+    passed: int
+    rate: float | None
+    interval: Interval | None
+
+    @property
+    def rates(self) -> tuple[float | None, ...]:
+        """The pass rate run by run: the data of a sparkline."""
+        return tuple(point.rate for point in self.points)
+
+    @property
+    def scores(self) -> tuple[float | None, ...]:
+        return tuple(point.score for point in self.points)
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A criterion (by its id) or a check (by its name) that didn't come out the same each time."""
+
+    key: str
+    held: int
+    failed: int
+    untold: int
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How steadily a scenario comes out. All rows rest on the same, as far as fingerprints tell.
+
+    `outcomes` counts trials by outcome, those included that don't count in `trials`. `interval` is Wilson's
+    of `rate`. `score_low`, `score_high` and `score_deviation` (of the sample) describe the spread of the
+    score. `flips` has what flipped, the most even first; `series` whether each trial passed, the
+    oldest first. `within_commit` says that one and the same commit saw different outcomes: where it
+    is False, the agent's own code may have made the difference. `example` is the newest trial that didn't
+    pass (or simply the newest), for the words of its criteria.
+    """
+
+    scenario_id: str
+    name: str
+    file: str
+    runs: int
+    outcomes: Mapping[str, int]
+    trials: int
+    passed: int
+    rate: float | None
+    interval: Interval | None
+    score_low: float | None
+    score_high: float | None
+    score_mean: float | None
+    score_deviation: float | None
+    flips: tuple[Flip, ...]
+    series: tuple[bool, ...]
+    within_commit: bool
+    example: IndexRow
+
+    @property
+    def is_flaky(self) -> bool:
+        """Whether outcomes differ."""
+        return 0 < self.passed < self.trials
+
+    def pass_at(self, k: int) -> float | None:
+        """The chance that at least one of `k` trials passes."""
+        return pass_at_k(self.trials, self.passed, k)
+
+    def pass_hat(self, k: int) -> float | None:
+        """The chance that all of `k` trials pass (pass^k)."""
+        return pass_hat_k(self.trials, self.passed, k)
+
+
+def trends(rows: Iterable[IndexRow], window: int = 20) -> list[Trend]:
+    """Each scenario over the last `window` runs that had it, in the order of their ids."""
+    by_scenario = _grouped(final(rows))
+    return [_trend(found, window) for _, found in sorted(by_scenario.items())]
+
+
+def flaky(rows: Iterable[IndexRow], min_runs: int = 5) -> list[Stability]:
+    """The scenarios with different outcomes on the same fingerprints, the most uneven first.
+
+    Only what a scenario rests on now is looked at: trials from before a change are left out, and so are
+    scenarios of fewer than `min_runs` trials that count. All trials count, those that a rerun replaced too.
+    """
+    found = []
+    for group in _grouped(rows).values():
+        newest = max(group, key=_when)
+        steadiness = stability(row for row in group if _rests_on(row) == _rests_on(newest))
+        if steadiness.is_flaky and steadiness.trials >= min_runs:
+            found.append(steadiness)
+    return sorted(found, key=lambda one: (abs((one.rate or 0.0) - 0.5), -one.trials, one.scenario_id))
+
+
+def stability(rows: Iterable[IndexRow]) -> Stability:
+    """How steady the trials of one scenario are. Raises ValueError without any."""
+    ordered = sorted(rows, key=_when)
+    if not ordered:
+        raise ValueError("there are no trials to look at")
+    counted = [row for row in ordered if counts_as_trial(row)]
+    scores = [row.score for row in counted if row.score is not None]
+    passed, newest = sum(row.passed for row in counted), ordered[-1]
+    return Stability(
+        scenario_id=newest.scenario_id,
+        name=newest.name,
+        file=newest.file,
+        runs=len({row.run for row in ordered}),
+        outcomes=_outcomes(ordered),
+        trials=len(counted),
+        passed=passed,
+        rate=passed / len(counted) if counted else None,
+        interval=wilson(passed, len(counted)),
+        score_low=min(scores, default=None),
+        score_high=max(scores, default=None),
+        score_mean=mean(scores),
+        score_deviation=stdlib.stdev(scores) if len(scores) > 1 else None,
+        flips=_flips(counted),
+        series=tuple(row.passed for row in counted),
+        within_commit=_within_commit(counted),
+        example=next((row for row in reversed(counted) if not row.passed), newest),
+    )
+
+
+def sparkline(values: Iterable[float | None], low: float = 0.0, high: float = 1.0) -> str:
+    """The values as a line of blocks, one character each; `·` where there is none."""
+    steps = len(_BLOCKS) - 1
+
+    def block(value: float | None) -> str:
+        if value is None:
+            return _ABSENT
+        share = (value - low) / (high - low) if high > low else 1.0
+        return _BLOCKS[round(min(1.0, max(0.0, share)) * steps)]
+
+    return "".join(map(block, values))
+
+
+def _grouped(rows: Iterable[IndexRow]) -> dict[str, list[IndexRow]]:
+    groups: defaultdict[str, list[IndexRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.scenario_id].append(row)
+    return groups
+
+
+def _when(row: IndexRow) -> tuple[str, float, int]:
+    return row.run, row.started, row.trial
+
+
+def _rests_on(row: IndexRow) -> tuple[object, ...]:
+    return row.prints, row.target
+
+
+def _outcomes(rows: Iterable[IndexRow]) -> dict[str, int]:
+    return dict(Counter(row.outcome.value for row in rows))
+
+
+def _trend(rows: Sequence[IndexRow], window: int) -> Trend:
+    by_run: defaultdict[str, list[IndexRow]] = defaultdict(list)
+    for row in sorted(rows, key=_when):
+        by_run[row.run].append(row)
+    runs = list(by_run.values())[-window:] if window > 0 else []
+    points = [_point(found, before) for found, before in zip(runs, [None, *runs], strict=False)]
+    trials, passed = sum(point.trials for point in points), sum(point.passed for point in points)
+    newest = max(rows, key=_when)
+    return Trend(
+        scenario_id=newest.scenario_id,
+        name=newest.name,
+        file=newest.file,
+        points=tuple(points),
+        trials=trials,
+        passed=passed,
+        rate=passed / trials if trials else None,
+        interval=wilson(passed, trials),
+    )
+
+
+def _point(rows: Sequence[IndexRow], before: Sequence[IndexRow] | None) -> Point:
+    counted = [row for row in rows if counts_as_trial(row)]
+    passed = sum(row.passed for row in counted)
+    ran = [row for row in rows if row.outcome is not Outcome.SKIPPED]
+    return Point(
+        run=rows[0].run,
+        started=rows[0].started,
+        outcomes=_outcomes(rows),
+        trials=len(counted),
+        passed=passed,
+        rate=passed / len(counted) if counted else None,
+        score=mean_known(row.score for row in counted),
+        duration=mean(row.duration for row in ran),
+        latency=mean_known(row.latency for row in ran),
+        cost=mean(row.cost for row in ran),
+        changed=changes(before[-1].prints, rows[-1].prints) if before else (),
+    )
+
+
+def _flips(rows: Sequence[IndexRow]) -> tuple[Flip, ...]:
+    counts: defaultdict[str, Counter[bool | None]] = defaultdict(Counter)
+    for row in rows:
+        for key, holds in row.holds.items():
+            counts[key][holds] += 1
+    flips = [Flip(key, one[True], one[False], one[None]) for key, one in counts.items() if len(one) > 1]
+    return tuple(sorted(flips, key=lambda flip: (abs(flip.held - flip.failed - flip.untold), flip.key)))
+
+
+def _within_commit(rows: Sequence[IndexRow]) -> bool:
+    seen: defaultdict[str, set[bool]] = defaultdict(set)
+    for row in rows:
+        # Without git, only one run is certain to have met one and the same code.
+        seen[row.commit or row.run].add(row.passed)
+    return any(len(outcomes) > 1 for outcomes in seen.values())
