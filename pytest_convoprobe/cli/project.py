@@ -35,7 +35,7 @@ def find_root(start: Path) -> Path:
 def _configures_pytest(folder: Path) -> bool:
     if any((folder / name).is_file() for name in _ALWAYS):
         return True
-    if _mentions(folder / "pyproject.toml", "[tool.pytest"):
+    if mentions(folder / "pyproject.toml", "[tool.pytest"):
         return True
     return any(_has_section(folder / name, section) for name, section in _WITH_SECTION.items())
 
@@ -44,7 +44,8 @@ def _has(name: str) -> Callable[[Path], bool]:
     return lambda folder: (folder / name).is_file()
 
 
-def _mentions(file: Path, text: str) -> bool:
+def mentions(file: Path, text: str) -> bool:
+    """Whether a text stands in a file; no if it can't be read."""
     try:
         return text in file.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -28,5 +28,5 @@ def test_the_schema_is_written_to_a_file(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["schema", "--output", str(tmp_path / "none" / "schema.json")])
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "No such file or directory" in result.output

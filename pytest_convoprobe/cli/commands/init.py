@@ -10,7 +10,7 @@ import click
 
 from ..console import Console, write_json
 from ..exits import Trouble
-from ..project import find_root, json_option
+from ..project import find_root, json_option, mentions
 
 #: What is written where, from the package's own folder `starter`.
 _FILES = {
@@ -19,7 +19,7 @@ _FILES = {
     "scenarios/opening_hours.yaml": "scenario.yaml",
     ".github/workflows/scenarios.yml": "workflow.yml",
 }
-_SETTINGS = ("convoprobe.yaml", "convoprobe.yml", ".convoprobe.yaml", ".convoprobe.yml")
+_OTHER_SETTINGS = ("convoprobe.yml", ".convoprobe.yaml", ".convoprobe.yml", "mcprobe.yaml", "mcprobe.yml")
 _PYTEST_INI = "[pytest]\n# Here is the root: convoprobe.yaml is looked for from this folder upwards.\n"
 
 
@@ -35,13 +35,17 @@ def command(folder: Path, as_json: bool) -> None:
         convoprobe init my-agent
     """  # noqa: D301 - click looks for the character itself
     try:
+        elsewhere = settings_in(folder)
         written, left = _write_all(folder)
     except OSError as error:
         raise Trouble(f"cannot write {error.filename or folder}: {error.strerror or error}") from None
     if as_json:
         write_json({"folder": str(folder), "written": written, "left_alone": left})
         return
-    _tell(Console.of(), folder, written, left)
+    reasons = dict.fromkeys(left, "it is there already")
+    if elsewhere is not None:
+        reasons[elsewhere] = "it has settings already; compare them with the documentation"
+    _tell(Console.of(), folder, written, reasons)
 
 
 def _write_all(folder: Path) -> tuple[list[str], list[str]]:
@@ -54,15 +58,23 @@ def _write_all(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def _wanted(folder: Path) -> dict[str, str]:
+    """What is to be written where. A second file of settings in one folder would be an error."""
     starter = resources.files("pytest_convoprobe.cli") / "starter"
-    wanted = {name: (starter / source).read_text(encoding="utf-8") for name, source in _FILES.items()}
-    there = next((name for name in _SETTINGS if (folder / name).exists()), None)
-    if there is not None and there != "convoprobe.yaml":
-        # A second file of settings in one folder would be an error.
-        wanted = {there if name == "convoprobe.yaml" else name: text for name, text in wanted.items()}
+    has_settings = settings_in(folder) is not None
+    wanted = {
+        name: (starter / source).read_text(encoding="utf-8")
+        for name, source in _FILES.items()
+        if not (has_settings and name == "convoprobe.yaml")
+    }
     if find_root(folder.resolve()) != folder.resolve():
         wanted["pytest.ini"] = _PYTEST_INI
     return wanted
+
+
+def settings_in(folder: Path) -> str | None:
+    """The name of the file that holds the settings of a folder, other than convoprobe.yaml."""
+    found = next((name for name in _OTHER_SETTINGS if (folder / name).exists()), None)
+    return found or ("pyproject.toml" if mentions(folder / "pyproject.toml", "[tool.convoprobe") else None)
 
 
 def _write(path: Path, text: str) -> bool:
@@ -76,11 +88,11 @@ def _write(path: Path, text: str) -> bool:
     return True
 
 
-def _tell(console: Console, folder: Path, written: list[str], left: list[str]) -> None:
+def _tell(console: Console, folder: Path, written: list[str], left: dict[str, str]) -> None:
     for name in written:
         console.say(f"  wrote       {console.safe(str(folder / name))}", "green")
-    for name in left:
-        console.say(f"  left alone  {console.safe(str(folder / name))}: it is there already", "yellow")
+    for name, reason in left.items():
+        console.say(f"  left alone  {console.safe(str(folder / name))}: {reason}", "yellow")
     console.say()
     if "agent.py" in left and "convoprobe.yaml" in written:
         console.say("Name your agent in convoprobe.yaml: it says `object: agent.py:answer` now.")

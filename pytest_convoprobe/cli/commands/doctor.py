@@ -1,0 +1,68 @@
+"""`convoprobe doctor`: what works, and what to do where it doesn't."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..console import Console, write_json
+from ..exits import FINDINGS, OK
+from ..project import Project, json_option, project_options
+from ..waiting import run_async
+
+if TYPE_CHECKING:
+    from ..checkup import Finding
+
+_MARKS: dict[bool | None, tuple[str, str]] = {
+    True: ("✓", "green"),
+    False: ("✗", "red"),
+    None: ("-", "yellow"),
+}
+
+
+@click.command(short_help="See whether settings, keys, models and target work.")
+@click.option("--offline", is_flag=True, help="Call nothing: look only at what the settings say.")
+@click.option("--message", default="Hello", show_default=True, help="What the target is told.")
+@json_option
+@project_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    offline: bool,
+    message: str,
+    as_json: bool,
+    config_file: Path | None,
+    results_dir: Path | None,
+) -> None:
+    """See whether the settings, the keys, the models and the target work, and what to do where they don't.
+
+    Each model gets one small call, and the target one message. A key is never printed. The exit status is 1
+    if something doesn't work.
+
+    \b
+    Example:
+        convoprobe doctor
+    """  # noqa: D301 - click looks for the character itself
+    from ..checkup import Checkup, worst
+
+    checkup = Checkup(Project.here(config_file, results_dir), live=not offline, message=message)
+    findings = run_async(checkup.run(), "asking the models and the target …")
+    if as_json:
+        write_json(findings)
+    else:
+        console = Console.of()
+        for finding in findings:
+            _print(console, finding)
+    ctx.exit(FINDINGS if worst(findings) else OK)
+
+
+def _print(console: Console, finding: Finding) -> None:
+    from ...text import harmless
+
+    mark, color = _MARKS[finding.works]
+    first, *more = harmless(finding.found).splitlines() or [""]
+    console.say(f"{console.paint(console.ours(mark), color)} {finding.what}: {first}")
+    for line in [*more, *finding.advice.splitlines()]:
+        console.say(f"    {line}")

@@ -1,0 +1,57 @@
+"""Work on an event loop while the command waits: Ctrl-C ends it, a line of progress shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..scheduling import Handle, LoopThread
+
+T = TypeVar("T")
+
+_SLICE = 0.2
+
+
+def run_async(coro: Coroutine[Any, Any, T], words: str | Callable[[], str]) -> T:
+    """What the coroutine returns; `words` say on the line of progress what is waited for."""
+    with loop_thread() as loop:
+        future = loop.submit(coro)
+        with Progress(words if callable(words) else lambda: words) as progress:
+            try:
+                while not future.done():
+                    _pause(future)
+                    progress.tick()
+            except BaseException:
+                future.cancel()
+                raise
+        return future.result()
+
+
+def wait_for(handles: list[Handle[T]], words: Callable[[], str]) -> None:
+    """Wait until all jobs of a pool have ended."""
+    with Progress(words) as progress:
+        for handle in handles:
+            while not handle.wait(_SLICE):
+                progress.tick()
+
+
+@contextmanager
+def loop_thread() -> Iterator[LoopThread]:
+    """The event loop of a command, closed at its end."""
+    from ..scheduling import LoopThread
+
+    loop = LoopThread()
+    try:
+        yield loop
+    finally:
+        loop.close()
+
+
+def _pause(future: Any) -> None:
+    from concurrent.futures import wait
+
+    wait((future,), _SLICE)
