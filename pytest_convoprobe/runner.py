@@ -11,6 +11,8 @@ from uuid import uuid4
 
 from .conversation.deadline import Deadline
 from .conversation.loop import Conversation, Limits
+from .conversation.port import UserSimulator
+from .conversation.repeating import Repeating
 from .conversation.simulated import SimulatedUser
 from .conversation.user import ScenarioUser, persona_values
 from .errors import Blame, ConvoprobeError, JudgeError, ScenarioTimeout, TargetError
@@ -33,7 +35,7 @@ from .settings.loading import LoadedSettings
 from .settings.models import ScenarioSettings
 from .settings.required import require_model
 from .targets.port import ConversationContext, Target
-from .transcript import Termination, Transcript
+from .transcript import Termination, Transcript, Turn
 
 _CALLING = ("off", "record")
 """The ways of replaying under which every call is a live one."""
@@ -45,7 +47,9 @@ ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
 class Job:
     """One trial to run: a scenario, the target to run it against, and the settings it has.
 
-    `scenario_id` is unique within the run; `extra_checks` adds checks of a project's own.
+    `scenario_id` is unique within the run; `extra_checks` adds checks of a project's own. `earlier` are
+    turns whose user messages are said again before the user goes on. `held` is a conversation that is
+    over already: it is only judged, and the target is only named.
     """
 
     loaded: LoadedScenario
@@ -54,6 +58,8 @@ class Job:
     settings: ScenarioSettings
     trial: int = 1
     extra_checks: ExtraChecks | None = None
+    earlier: tuple[Turn, ...] = ()
+    held: Transcript | None = None
 
     @property
     def scenario(self) -> Scenario:
@@ -71,7 +77,7 @@ class Runner:
 
     def __init__(self, settings: LoadedSettings, *, workers: int = 1, llm: LLM | None = None) -> None:
         run = settings.settings.run
-        self._run = run
+        self._certain_to_call = run.replay in _CALLING and settings.settings.judge.model is not None
         self._redactor = Redactor(settings.secrets)
         self._budget = Budget(
             None if run.max_cost is None else run.max_cost / workers,
@@ -86,7 +92,7 @@ class Runner:
 
     def preload(self) -> None:
         """Start the slow import of the models' library in the background, if live calls are certain."""
-        if self._run.replay in _CALLING and isinstance(self._live, LiveLLM):
+        if self._certain_to_call and isinstance(self._live, LiveLLM):
             self._live.preload()
 
     async def run(self, job: Job) -> ScenarioResult:
@@ -136,7 +142,7 @@ class _Trial:
     async def _recorded(self) -> Verdict:
         """Talk and judge with a recording around it, which is kept however that ends."""
         if self._job.settings.run.replay in _CALLING and isinstance(self._live, LiveLLM):
-            require_models(self._job.settings, self._job.scenario)
+            require_models(self._job.settings, self._job.scenario, only_judge=self._job.held is not None)
         recording = Recording.open(self._recording_path)
         replaying = Replaying(self._live, recording, self._job.settings.run.replay, self._redactor)
         complete = False
@@ -158,7 +164,8 @@ class _Trial:
         return recording_path(Path(loaded.file), within_file, run.recordings)
 
     async def _verdict(self, llm: LLM) -> Verdict:
-        await self._converse(llm)
+        if self._job.held is None:
+            await self._converse(llm)
         scenario = self._job.scenario
         self._checks = (*run_checks(scenario.evaluation, self.transcript), *self._extra_checks())
         self._criteria = await judge(
@@ -181,7 +188,7 @@ class _Trial:
         finally:
             await target.aclose()
 
-    def _user(self, llm: LLM) -> ScenarioUser:
+    def _user(self, llm: LLM) -> UserSimulator:
         user = self._job.scenario.synthetic_user
         simulated = SimulatedUser(
             llm,
@@ -190,7 +197,8 @@ class _Trial:
             scenario=self._job.scenario_id,
             trial=self._job.trial,
         )
-        return ScenarioUser(user, simulated)
+        scenario_user = ScenarioUser(user, simulated)
+        return Repeating(self._job.earlier, scenario_user) if self._job.earlier else scenario_user
 
     @property
     def _limits(self) -> Limits:
@@ -203,7 +211,8 @@ class _Trial:
     @property
     def transcript(self) -> Transcript:
         """What was said until now."""
-        transcript = self._conversation.transcript if self._conversation else Transcript()
+        held = self._job.held or Transcript()
+        transcript = self._conversation.transcript if self._conversation else held
         return replace(transcript, termination=self._termination or transcript.termination)
 
     def _judged(self, verdict: Verdict) -> ScenarioResult:
@@ -261,9 +270,11 @@ class _Trial:
         return {role: model for role, model in named.items() if model}
 
 
-def require_models(settings: ScenarioSettings, scenario: Scenario) -> None:
+def require_models(settings: ScenarioSettings, scenario: Scenario, *, only_judge: bool = False) -> None:
     """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
     require_model(settings.judge, Role.JUDGE)
+    if only_judge:
+        return
     user = scenario.synthetic_user
     literal = bool(user.script) and all(isinstance(part, str) for part in user.script)
     if user.max_turns > 1 and not literal:

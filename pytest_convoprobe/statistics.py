@@ -4,7 +4,7 @@
 |---|---|
 | `wilson` | Wilson (1927), JASA 22, 209-212 |
 | `clustered` | Korn & Graubard (1998), Survey Methodology 24, 193-201, with Wilson's interval inside |
-| `mean_difference` | Miller (2024), arXiv 2411.00640, section 4 (paired differences), with Student's t |
+| `mean_difference` | Miller (2024), arXiv 2411.00640 (paired differences by cluster), with Student's t |
 | `pass_at_k` | Chen et al. (2021), arXiv 2107.03374, equation 1 |
 | `pass_hat_k` | Yao et al. (2024), arXiv 2406.12045, section 4 (pass^k) |
 | `mcnemar_exact` | McNemar (1947), Psychometrika 12, 153-157, in its exact binomial form |

@@ -1,7 +1,8 @@
 """Which trials count, and means over what is known of them.
 
-A trial says something about its scenario where it passed, failed, or was kept from a verdict by the judge, the
-synthetic user or the scenario itself. Skips, and errors of the infrastructure or the budget, say nothing.
+A trial says something about its scenario where it passed, failed, or was kept from a verdict by the
+judge, the synthetic user or the scenario itself. Skips, and errors of the infrastructure or the budget,
+say nothing.
 """
 
 from __future__ import annotations
