@@ -20,9 +20,13 @@ DEFAULT_PATTERNS = (
     "**/*.scenario.yaml",
     "**/*.scenario.yml",
 )
-"""`**` stands for any number of folders; a pattern without a `/` matches names in every folder."""
+"""`**` stands for any number of folders; a pattern without a `/` matches names in every folder.
+
+The case of the ending makes no difference: `refund.YAML` must not go unnoticed.
+"""
 
 BENCHMARK_FILE = "benchmark.yaml"
+_OF_A_SCENARIO = re.compile(rb"^(synthetic_user|evaluation)\s*:", re.MULTILINE)
 _NEVER = frozenset(("node_modules", "site-packages"))
 _ROOT_MARKERS = (
     ".git",
@@ -40,7 +44,7 @@ def matches(relative: PurePath, patterns: Sequence[str] = DEFAULT_PATTERNS) -> b
     """Whether a path, relative to the root, has the name of a scenario file. Looks at names only."""
     if any(_is_left_out(part) for part in relative.parts):
         return False
-    path = relative.as_posix()
+    path = relative.with_suffix(relative.suffix.lower()).as_posix() if relative.name else ""
     return any(_regex(pattern).fullmatch(path) for pattern in patterns)
 
 
@@ -83,7 +87,7 @@ def project_root(folder: Path) -> Path:
 
 def _files(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
-        if BENCHMARK_FILE in names:
+        if BENCHMARK_FILE in names and _is_benchmark(Path(place, BENCHMARK_FILE)):
             folders.clear()
             continue
         folders[:] = sorted(name for name in folders if _is_worth_a_look(place, name))
@@ -105,7 +109,18 @@ def _is_left_out(name: str) -> bool:
 
 def _in_benchmark(relative: PurePath, root: Path) -> bool:
     """Whether a folder from the root down to the file's own holds a benchmark."""
-    return any((root / parent / BENCHMARK_FILE).is_file() for parent in relative.parents)
+    return any(_is_benchmark(root / parent / BENCHMARK_FILE) for parent in relative.parents)
+
+
+def _is_benchmark(file: Path) -> bool:
+    """Whether there is such a file, and it isn't a scenario that happens to have the name.
+
+    Otherwise that name would silently take a whole folder out of a gate.
+    """
+    try:
+        return file.is_file() and _OF_A_SCENARIO.search(file.read_bytes()) is None
+    except OSError:
+        return True
 
 
 @lru_cache(maxsize=64)

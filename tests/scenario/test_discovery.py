@@ -28,6 +28,8 @@ def _found(folder: Path, root: Path | None = None) -> list[str]:
         "tests/scenarios/orders/deep/a.yaml",
         "refund.scenario.yaml",
         "src/agent/refund.scenario.yml",
+        "scenarios/SHOUTED.YAML",
+        "refund.scenario.Yml",
     ],
 )
 def test_a_scenario_file_by_its_path(path: str) -> None:
@@ -106,6 +108,13 @@ def test_a_benchmarks_folder_holds_no_scenarios(tmp_path: Path) -> None:
     _tree(tmp_path, "scenarios/a.yaml", "scenarios/bench/benchmark.yaml", "scenarios/bench/runs/b.yaml")
     assert _found(tmp_path, tmp_path) == ["scenarios/a.yaml"]
     assert not is_scenario_file(tmp_path / "scenarios/bench/runs/b.yaml", tmp_path)
+
+
+def test_a_scenario_that_is_called_benchmark_takes_nothing_out(tmp_path: Path) -> None:
+    _tree(tmp_path, "scenarios/a.yaml", "scenarios/benchmark.yaml")
+    (tmp_path / "scenarios/benchmark.yaml").write_text("name: Speed\nsynthetic_user:\n  persona: Someone\n")
+    assert _found(tmp_path, tmp_path) == ["scenarios/a.yaml", "scenarios/benchmark.yaml"]
+    assert is_scenario_file(tmp_path / "scenarios/a.yaml", tmp_path)
 
 
 def test_a_folder_below_scenarios_can_be_searched(tmp_path: Path) -> None:
