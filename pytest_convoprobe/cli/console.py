@@ -17,9 +17,8 @@ import click
 from ..text import harmless, one_line, to_ascii
 
 _SIGNS = "…▁█✓✗→"
-_PLAIN = {"…": "...", "→": "->", "✓": "ok", "✗": "x", "±": "+-", "·": "."}
-_BLOCKS, _ASCII_BLOCKS = "▁▂▃▄▅▆▇█", "_.,-=+*#"
-_GAP = "·"
+_PLAIN = {"…": "...", "→": "->", "✓": "ok", "✗": "x", "±": "+-", "·": " "}
+_PLAIN.update(zip("▁▂▃▄▅▆▇█", "_.,-=+*#", strict=True))
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,6 @@ class Console:
             return click.style(text, bold=color == "bold" or None, dim=color == "faint" or None)
         return click.style(text, fg=color)
 
-    def sparkline(self, values: list[float | None], low: float = 0.0, high: float = 1.0) -> str:
-        """One character a value, `·` for one that isn't known."""
-        blocks = _BLOCKS if self.unicode else _ASCII_BLOCKS
-        return "".join(self.ours(_GAP) if v is None else _block(blocks, v, low, high) for v in values)
-
     def say(self, text: str = "", color: str = "") -> None:
         """A line of our own words; what came from elsewhere has been through `safe`."""
         click.echo(self.paint(self.ours(text), color), color=self.color)
@@ -99,11 +93,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item) for item in value]
     return value if value is None or isinstance(value, (str, int)) else str(value)
-
-
-def _block(blocks: str, value: float, low: float, high: float) -> str:
-    share = (value - low) / (high - low) if high > low else 1.0
-    return blocks[min(len(blocks) - 1, max(0, int(share * len(blocks))))]
 
 
 def _can_write(stream: TextIO, text: str) -> bool:

@@ -78,3 +78,10 @@ def commit_text(info: RunInfo) -> str:
 def counts_text(counts: Mapping[str, int]) -> str:
     """`5 passed, 1 failed`."""
     return ", ".join(f"{counts[name]} {name}" for name in COLORS if counts.get(name)) or "nothing"
+
+
+def rate_color(rate: float | None) -> str:
+    """Green for all, red for none, yellow between."""
+    if rate is None:
+        return "faint"
+    return "green" if rate == 1 else "red" if rate == 0 else "yellow"

@@ -1,0 +1,117 @@
+"""`convoprobe compare`: two stored runs, scenario by scenario, and a gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from ..console import Console, write_json
+from ..exits import FINDINGS, OK
+from ..project import Project, json_option, project_options
+
+if TYPE_CHECKING:
+    from ...results.history import Comparison, FailOn, ScenarioChange, Side
+    from ...results.store import StoredRun
+
+_PIPED_WIDTH = 120
+
+
+@click.command(short_help="Compare two stored runs, and gate on what got worse.")
+@click.argument("base")
+@click.argument("head", default="latest")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["regression", "new-failure", "none"]),
+    default="regression",
+    show_default=True,
+    help="What the exit status is 1 for.",
+)
+@json_option
+@project_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    base: str,
+    head: str,
+    fail_on: str,
+    as_json: bool,
+    config_file: Path | None,
+    results_dir: Path | None,
+) -> None:
+    """Compare the run HEAD (the latest by default) with the run BASE, scenario by scenario.
+
+    A new failure passed every time in BASE and doesn't in HEAD. A regression is a new failure, or a scenario
+    that was red before and passes less often or scores less now. Where BASE has a verdict and HEAD has none,
+    the gate closes for both. The exit status is 1 if the gate is closed.
+
+    \b
+    Example:
+        convoprobe compare origin/main latest --fail-on new-failure
+    """  # noqa: D301 - click looks for the character itself
+    from ...results.history import compare
+
+    project = Project.here(config_file, results_dir)
+    before, after = project.open(base), project.open(head)
+    comparison, gate = compare(before.rows(), after.rows()), cast("FailOn", fail_on)
+    if as_json:
+        write_json(_as_json(before, after, comparison, gate))
+    else:
+        _print(before, after, comparison, gate)
+    ctx.exit(FINDINGS if comparison.fails(gate) else OK)
+
+
+def _print(before: StoredRun, after: StoredRun, comparison: Comparison, gate: FailOn) -> None:
+    from ...reports.comparison import Names, comparison_text, run_name
+
+    console = Console.of()
+    text = comparison_text(
+        comparison,
+        Names(run_name(before.info), run_name(after.info)),
+        gate,
+        width=console.width or _PIPED_WIDTH,
+        ascii_only=not console.unicode,
+        color=console.color,
+    )
+    console.write(text.split("\n"))
+    for stored in (before, after):
+        for note in stored.notes:
+            console.note(f"note: {stored.id}: {note}")
+
+
+def _as_json(before: StoredRun, after: StoredRun, comparison: Comparison, gate: FailOn) -> dict[str, Any]:
+    from dataclasses import fields
+
+    facts = {part.name: getattr(comparison, part.name) for part in fields(comparison)}
+    return {
+        "base": before.id,
+        "head": after.id,
+        "fail_on": gate,
+        "fails": comparison.fails(gate),
+        **facts,
+        "changes": [_change(change) for change in comparison.changes],
+    }
+
+
+def _change(change: ScenarioChange) -> dict[str, Any]:
+    return {
+        "scenario_id": change.scenario_id,
+        "name": change.name,
+        "kind": change.kind,
+        "base": _side(change.base),
+        "head": _side(change.head),
+        "changed": change.changed,
+        "flipped": change.flipped,
+    }
+
+
+def _side(side: Side | None) -> dict[str, Any] | None:
+    if side is None:
+        return None
+    names = ("trials", "passed", "rate", "score", "cost", "latency")
+    row = side.example
+    return {
+        **{name: getattr(side, name) for name in names},
+        "example": {"trial": row.trial, "outcome": row.outcome, "blame": row.blame, "reason": row.reason},
+    }

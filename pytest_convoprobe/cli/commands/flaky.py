@@ -1,0 +1,77 @@
+"""`convoprobe flaky`: scenarios that come out differently although nothing changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..console import Console, write_json
+from ..gathered import all_rows, in_scenario
+from ..project import Project, json_option, project_options
+from ..steadiness import as_json as stability_as_json
+from ..steadiness import print_flips, print_stabilities
+
+if TYPE_CHECKING:
+    from ...result import ScenarioResult
+    from ...results.history import Stability
+
+_EXPLAINED = 10
+
+
+@click.command(short_help="Find scenarios that come out differently although nothing changed.")
+@click.option("--scenario", metavar="TEXT", help="Only scenarios with this in their id or name.")
+@click.option(
+    "--min-runs",
+    type=click.IntRange(min=2),
+    default=5,
+    show_default=True,
+    help="Leave out scenarios with fewer trials than this on what they rest on now.",
+)
+@json_option
+@project_options
+def command(
+    scenario: str | None,
+    min_runs: int,
+    as_json: bool,
+    config_file: Path | None,
+    results_dir: Path | None,
+) -> None:
+    """Find scenarios that come out differently although nothing changed: the same scenario, prompts, models,
+    target prompt and tools. The most uneven come first, with the pass rate and its 95 % interval, the
+    spread of the score, and the criteria that flip.
+
+    "On one commit" says whether one and the same commit saw both outcomes; if not, the agent's own code may
+    have made the difference. Finding flaky scenarios doesn't change the exit status.
+
+    \b
+    Example:
+        convoprobe flaky --min-runs 10
+    """  # noqa: D301 - click looks for the character itself
+    from ...results.history import flaky
+
+    project = Project.here(config_file, results_dir)
+    found = flaky(all_rows(project, in_scenario(scenario)), min_runs)
+    if as_json:
+        write_json([stability_as_json(one) for one in found])
+        return
+    console = Console.of()
+    if not found:
+        console.say(f"no scenario with {min_runs} trials or more came out differently")
+        return
+    print_stabilities(console, found)
+    for one in found[:_EXPLAINED]:
+        console.say()
+        console.say(console.safe(one.scenario_id), "bold")
+        print_flips(console, one, _example(project, one))
+
+
+def _example(project: Project, one: Stability) -> ScenarioResult | None:
+    """A trial with the words of its criteria, if it can still be read."""
+    from ...errors import ResultsError
+
+    try:
+        return project.open(one.example.run).trial(one.example).result
+    except ResultsError:
+        return None

@@ -1,0 +1,121 @@
+"""`convoprobe trends`: how scenarios went over the stored runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..console import Console, write_json
+from ..exits import Wrong
+from ..gathered import all_rows, in_scenario
+from ..project import Project, json_option, project_options
+from ..tables import Cell, Column, Row, print_table
+from ..words import between, moment, money, number, percent, rate_color, seconds_text
+
+if TYPE_CHECKING:
+    from ...results.history import Point, Trend
+
+_COLUMNS = (
+    Column("SCENARIO", flexible=True),
+    Column("RUNS", right=True, rank=4),
+    Column("PASSED", right=True, rank=3),
+    Column("RATE", right=True),
+    Column("95 %", right=True, rank=5),
+    Column("TREND"),
+    Column("SCORE", right=True, rank=6),
+    Column("LAST CHANGE", flexible=True, rank=7),
+)
+_POINTS = (
+    Column("RUN"),
+    Column("STARTED", rank=5),
+    Column("PASSED", right=True),
+    Column("SCORE", right=True),
+    Column("TOOK", right=True, rank=2),
+    Column("REPLY", right=True, rank=3),
+    Column("COST", right=True, rank=4),
+    Column("CHANGED", flexible=True, rank=1),
+)
+
+
+@click.command(short_help="Show how scenarios went over the stored runs.")
+@click.option("--scenario", metavar="TEXT", help="Only scenarios with this in their id or name.")
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Look at so many runs of each scenario, the latest.",
+)
+@json_option
+@project_options
+def command(
+    scenario: str | None,
+    window: int,
+    as_json: bool,
+    config_file: Path | None,
+    results_dir: Path | None,
+) -> None:
+    """Show how scenarios went over the stored runs: the pass rate with its 95 % interval, and run by run as a
+    line. If --scenario leaves one of them, each of its runs is shown.
+
+    Runs that never got to a verdict on the agent, for a provider was down, don't count.
+
+    \b
+    Example:
+        convoprobe trends --scenario refund --window 10
+    """  # noqa: D301 - click looks for the character itself
+    from ...results.history import trends
+
+    rows = all_rows(Project.here(config_file, results_dir), in_scenario(scenario))
+    if scenario and not rows:
+        raise Wrong(f"no stored scenario has {scenario!r} in its id or name")
+    found = trends(rows, window)
+    if as_json:
+        write_json(found)
+        return
+    console = Console.of()
+    print_table(console, _COLUMNS, [_row(trend) for trend in found])
+    if scenario and len(found) == 1:
+        console.say()
+        print_table(console, _POINTS, [_point(point) for point in reversed(found[0].points)])
+
+
+def _row(trend: Trend) -> Row:
+    from ...results.history import sparkline
+
+    scores = [score for score in trend.scores if score is not None]
+    return (
+        trend.scenario_id,
+        str(len(trend.points)),
+        f"{trend.passed}/{trend.trials}",
+        Cell(percent(trend.rate), rate_color(trend.rate)),
+        between(trend.interval),
+        sparkline(trend.rates),
+        number(scores[-1] if scores else None),
+        _last_change(trend),
+    )
+
+
+def _last_change(trend: Trend) -> str:
+    """`prompts (3 runs ago)`."""
+    for ago, point in enumerate(reversed(trend.points)):
+        if point.changed:
+            when = "in the latest run" if ago == 0 else f"{ago} run{'' if ago == 1 else 's'} ago"
+            return f"{', '.join(point.changed)} ({when})"
+    return ""
+
+
+def _point(point: Point) -> Row:
+    passed = f"{point.passed}/{point.trials}" if point.trials else "no verdict"
+    return (
+        point.run,
+        moment(point.started),
+        Cell(passed, rate_color(point.rate)),
+        number(point.score),
+        seconds_text(point.duration),
+        seconds_text(point.latency),
+        money(point.cost),
+        ", ".join(point.changed),
+    )

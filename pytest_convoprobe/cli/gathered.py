@@ -1,0 +1,34 @@
+"""The rows of all stored runs, with a line of progress while they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .exits import Wrong
+from .progress import Progress
+from .project import Project
+
+if TYPE_CHECKING:
+    from ..results.store import IndexRow
+
+
+def all_rows(project: Project, choose: Callable[[IndexRow], bool] | None = None) -> list[IndexRow]:
+    """The rows of every stored run that `choose` takes. Raises `Wrong` if there are no runs."""
+    runs = project.runs()
+    if not runs:
+        raise Wrong(f"no stored runs in {project.results}: run pytest on some scenarios first")
+    rows: list[IndexRow] = []
+    with Progress() as progress:
+        for number, run in enumerate(runs):
+            progress.tick(f"reading run {number + 1} of {len(runs)} …")
+            rows += filter(choose, run.open().rows())
+    return rows
+
+
+def in_scenario(text: str | None) -> Callable[[IndexRow], bool] | None:
+    """Whether a row is of a scenario whose id or name has the text in it; None takes all."""
+    if not text:
+        return None
+    wanted = text.casefold()
+    return lambda row: wanted in row.scenario_id.casefold() or wanted in row.name.casefold()
