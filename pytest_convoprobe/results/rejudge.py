@@ -148,7 +148,8 @@ def _by_key(
     The second of the same words is another one than the first.
     """
     seen: Counter[tuple[str, str]] = Counter()
-    for found in (*result.criteria, *result.checks):
+    everything: tuple[CriterionResult | CheckResult, ...] = (*result.criteria, *result.checks)
+    for found in everything:
         kind, words = _words(found)
         seen[kind, words] += 1
         yield (f"{kind} {seen[kind, words]}", words), found

@@ -54,7 +54,6 @@ class RunWriter:
         self._alive = contextlib.ExitStack()
         self._trials = _Lines(self.folder / trials_file(worker))
         self._index = _Lines(self.folder / index_file(worker))
-        self._lost = 0
 
     @property
     def begun(self) -> bool:
@@ -68,8 +67,7 @@ class RunWriter:
             try:
                 self._append(record)
             except OSError as error:
-                self._lost += 1
-                self._complain(error, f"; trials not stored: {self._lost}")
+                self._complain(error)
 
     def write_info(self, info: RunInfo) -> None:
         """Write or replace the description of the run. Only one process of a run does that."""
@@ -110,9 +108,9 @@ class RunWriter:
             with contextlib.suppress(OSError, TimeoutError):
                 self._alive.enter_context(locked(self.folder, timeout=0))
 
-    def _complain(self, error: OSError, more: str = "") -> None:
+    def _complain(self, error: OSError) -> None:
         words = error.strerror or str(error)
-        self.problem = self._redactor.text(f"this run is not stored whole in {self.folder}: {words}{more}")
+        self.problem = self._redactor.text(f"this run is not stored whole in {self.folder}: {words}")
 
 
 class _Lines:
