@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -135,8 +136,10 @@ class _Trial:
             return self._broken(error)
         except ConvoprobeError as error:
             return self._broken(error)
-        except Exception as error:  # noqa: BLE001 - a defect in one part must not end the whole run
-            return self._defect(error)
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a defect, or `pytest.skip` or `sys.exit` in a hook,
+            return self._defect(error)  # must neither end the run nor pass for an outcome
         return self._judged(verdict)
 
     async def _recorded(self) -> Verdict:
@@ -227,7 +230,7 @@ class _Trial:
         outcome = Outcome.FAILED if error.blame is Blame.AGENT else Outcome.ERROR
         return self._result(outcome, str(error), error.blame, trace=_shown_with(error))
 
-    def _defect(self, error: Exception) -> ScenarioResult:
+    def _defect(self, error: BaseException) -> ScenarioResult:
         trace = "".join(traceback.format_exception(error))
         reason = f"unexpected {type(error).__name__}: {error}"
         return self._result(Outcome.ERROR, reason, Blame.INFRASTRUCTURE, trace=trace)

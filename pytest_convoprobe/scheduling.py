@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import threading
 import time
 from collections import OrderedDict
@@ -17,10 +18,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from .errors import ConvoprobeError
+
 T = TypeVar("T")
 
 # A lock that is waited for without end can't be interrupted by Ctrl-C on Windows; short waits can.
 _SLICE = 0.2
+
+
+class CancelledFromWithin(ConvoprobeError):
+    """A job was cancelled, though nobody outside of it asked for that."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the conversation was cancelled from within: the agent, a tool, or a library of theirs cancels "
+            "the asyncio task that it runs in"
+        )
 
 
 class LoopThread:
@@ -33,6 +46,7 @@ class LoopThread:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._before_close: list[Callable[[float], object]] = []
+        self._ended = threading.Event()
 
     @property
     def closed(self) -> bool:
@@ -99,7 +113,8 @@ class LoopThread:
             raise RuntimeError("the event loop of convoprobe is closed: nothing can be started any more")
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=_serve, args=(self._loop,), name=self._name, daemon=True)
+            served = self._loop, self._ended
+            self._thread = threading.Thread(target=_serve, args=served, name=self._name, daemon=True)
             self._thread.start()
         return self._loop
 
@@ -113,20 +128,20 @@ class LoopThread:
         # The second more is for a loop that is busy just now; a blocked one never answers.
         if not _wait_for(ending, _left(deadline) + 1.0) or not ending.result():
             return False
+        self._ended.set()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_left(deadline) + 1.0)
         return not self._thread.is_alive()
 
 
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    while True:
-        try:
+def _serve(loop: asyncio.AbstractEventLoop, ended: threading.Event) -> None:
+    """Run the loop until its owner ends it: one job that stops it must not take it from all others.
+
+    asyncio lets the two exceptions through after handing them to whoever awaits the task.
+    """
+    while not ended.is_set():
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):
             loop.run_forever()
-        except (KeyboardInterrupt, SystemExit):
-            # asyncio lets these two through after handing them to whoever awaits the task;
-            # one job that calls sys.exit() must not take the loop from all others.
-            continue
-        break
     loop.close()
 
 
@@ -183,6 +198,7 @@ class Handle(Generic[T]):
         self._task: asyncio.Task[T] | None = None
         self._begun: float | None = None
         self._ended: float | None = None
+        self._unwanted = False
 
     @property
     def done(self) -> bool:
@@ -208,8 +224,8 @@ class Handle(Generic[T]):
     def result(self, timeout: float | None = None) -> T:
         """What the job returned; raises what it raised.
 
-        Raises `concurrent.futures.CancelledError` if it was cancelled, TimeoutError if it has
-        not ended after `timeout` seconds.
+        Raises `concurrent.futures.CancelledError` if it was cancelled, `CancelledFromWithin` if
+        it did so itself, TimeoutError if it has not ended after `timeout` seconds.
         """
         if not self.wait(timeout):
             raise TimeoutError(f"{self.key!r} has not ended after {timeout:g} seconds")
@@ -222,9 +238,9 @@ class Handle(Generic[T]):
     def _settle(self, task: asyncio.Task[T]) -> None:
         """Take over what the task came to; nothing changes if the job was given up before."""
         self._ended = time.monotonic()
-        if task.cancelled():
+        if task.cancelled() and self._unwanted:
             return self._give_up()
-        error = task.exception()
+        error = CancelledFromWithin() if task.cancelled() else task.exception()
         with self._settling:
             if self._future.done():
                 return
@@ -311,6 +327,7 @@ class Pool:
     def _cancel(self, handles: Sequence[Handle[Any]]) -> None:
         """Cancel jobs that were taken out of the queue, and jobs that run; the caller holds the lock."""
         for handle in handles:
+            handle._unwanted = True
             if handle.key in self._running:
                 self._loop_thread.call(_cancel_task, handle)
             else:

@@ -22,8 +22,8 @@ _NAME = "convoprobe-target"
 class Call(Generic[T]):
     """A function on its way through a thread; its outcome goes to a future of the caller's loop.
 
-    The context variables are those of the caller. `StopIteration` becomes a `RuntimeError`, as in
-    a coroutine, because a future can't hold it.
+    The context variables are those of the caller. What means something to asyncio itself becomes a
+    `RuntimeError`: a future can't hold a `StopIteration`, and the others would end the caller's task.
     """
 
     def __init__(self, function: Callable[[], T]) -> None:
@@ -37,9 +37,9 @@ class Call(Generic[T]):
         """Called once, in the thread."""
         try:
             result = self._context.run(self._function)
-        except StopIteration as stop:
-            error = RuntimeError("the function raised StopIteration")
-            error.__cause__ = stop
+        except (StopIteration, GeneratorExit, asyncio.CancelledError) as signal:
+            error = RuntimeError(f"the function raised {type(signal).__name__}")
+            error.__cause__ = signal
             self._deliver(self._fail, error)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the caller
             self._deliver(self._fail, error)

@@ -258,6 +258,16 @@ def test_a_defect_is_an_error_with_a_trace_and_ends_nothing_else(tmp_path: Path)
     assert "ZeroDivisionError" in result.trace
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), pytest.skip.Exception("not today")])
+def test_a_check_that_wants_to_leave_is_an_error_like_any_other(tmp_path: Path, error: BaseException) -> None:
+    def check(*_: object) -> list[CheckResult]:
+        raise error
+
+    result = run(tmp_path, checks=check)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert type(error).__name__ in result.reason
+
+
 def test_recorded_once_a_scenario_replays_without_a_model(tmp_path: Path) -> None:
     recorded = run(tmp_path, overrides={"run.replay": "record"})
     silent = FakeLLM(lambda _: AssertionError("called live"))

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_convoprobe.scheduling import Handle, LoopThread, Pool, Stats
+from pytest_convoprobe.scheduling import CancelledFromWithin, Handle, LoopThread, Pool, Stats
 
 SOON = 10.0  # a bound against hanging, never a measurement
 
@@ -371,6 +371,27 @@ class TestPool:
         with pytest.raises(SystemExit):
             bad.result(SOON)
         assert good.result(SOON) == "b"
+
+    def test_one_that_stops_the_loop_does_not_disturb_the_others(self, loop_thread: LoopThread) -> None:
+        async def stop() -> str:
+            asyncio.get_running_loop().stop()
+            await asyncio.sleep(0.001)
+            return "stopped"
+
+        pool = Pool(loop_thread, 2)
+        bad, good = pool.submit("a", stop), pool.submit("b", lambda: give("b"))
+        assert (bad.result(SOON), good.result(SOON)) == ("stopped", "b")
+
+    def test_one_that_cancels_itself_says_so(self, loop_thread: LoopThread) -> None:
+        async def cancel_itself() -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            await asyncio.sleep(60)
+
+        handle = Pool(loop_thread, 1).submit("a", cancel_itself)
+        with pytest.raises(CancelledFromWithin, match="cancelled from within"):
+            handle.result(SOON)
 
     def test_a_factory_that_raises_is_the_jobs_own_error(self, loop_thread: LoopThread) -> None:
         def broken() -> object:

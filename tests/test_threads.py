@@ -25,6 +25,15 @@ async def test_stop_iteration_becomes_a_runtime_error() -> None:
         await in_thread(lambda: next(iter(())))
 
 
+@pytest.mark.parametrize("kind", [GeneratorExit, asyncio.CancelledError])
+async def test_what_would_end_the_callers_task_becomes_a_runtime_error(kind: type[BaseException]) -> None:
+    def function() -> None:
+        raise kind
+
+    with pytest.raises(RuntimeError, match=kind.__name__):
+        await in_thread(function)
+
+
 async def test_context_variables_are_those_of_the_caller() -> None:
     VARIABLE.set("set here")
     assert await in_thread(VARIABLE.get) == "set here"
