@@ -167,7 +167,7 @@ def test_workers_have_files_of_their_own(tmp_path: Path) -> None:
         part.add(trial(worker))
         part.close()
     run = open_run(part.folder)
-    assert names(run) == ["gw2", "main", "gw10"]
+    assert names(run) == ["gw2", "gw10", "main"]
     assert sorted(path.name for path in run.path.glob("trials-*")) == [
         "trials-gw10.jsonl",
         "trials-gw2.jsonl",
@@ -281,9 +281,10 @@ def test_a_run_without_a_description_is_read_all_the_same(tmp_path: Path) -> Non
     assert run.notes == ("run.json is missing: the run broke off before it was written",)
 
 
-@pytest.mark.parametrize(
-    "text", ["{torn", "[]", '{"version": 9}', '{"version": 1}', '{"id": "a", "started": 1, "state": "?"}']
-)
+BROKEN = ["{torn", "[]", '{"version": 9}', '{"version": 1}', '{"id": "a", "started": 1, "state": "?"}']
+
+
+@pytest.mark.parametrize("text", BROKEN)
 def test_a_description_that_cannot_be_read_is_told(tmp_path: Path, text: str) -> None:
     run = stored(tmp_path, "a")
     (run.path / "run.json").write_text(text)
@@ -303,22 +304,20 @@ def test_ids_sort_by_time() -> None:
     assert ids[0].startswith("19700101T000000Z-")
 
 
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+    return subprocess.check_output(command, cwd=folder, text=True).strip()
+
+
 class TestFinding:
     @pytest.fixture
     def results(self, tmp_path: Path) -> Path:
-        """Three runs of one repository; the newest but one is of another commit, and so is the newest."""
-        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-        for command in (
-            ["init", "-qb", "main"],
-            ["commit", "-qm1", "--allow-empty"],
-            ["tag", "v1"],
-            ["commit", "-qm2", "--allow-empty"],
-        ):
-            subprocess.run([*git, *command], cwd=tmp_path, check=True)
-        commits = [
-            subprocess.check_output(["git", "rev-parse", name], cwd=tmp_path, text=True).strip()
-            for name in ("v1", "v1", "main")
-        ]
+        """Three runs in a checkout: two of the commit `v1`, then one of `main`."""
+        _git(tmp_path, "init", "-qb", "main")
+        _git(tmp_path, "commit", "-qm1", "--allow-empty")
+        _git(tmp_path, "tag", "v1")
+        _git(tmp_path, "commit", "-qm2", "--allow-empty")
+        commits = [_git(tmp_path, "rev-parse", name) for name in ("v1", "v1", "main")]
         results = tmp_path / ".convoprobe"
         for day, commit in enumerate(commits, start=1):
             run = f"2026112{day}T000000Z-00000{day}"
@@ -371,9 +370,8 @@ class TestFinding:
             resolve_run(results, text)
 
     def test_a_commit_without_a_run_is_told(self, results: Path, tmp_path: Path) -> None:
-        commit = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm3", "--allow-empty"]
-        subprocess.run(commit, cwd=tmp_path, check=True)
-        with pytest.raises(ResultsError, match="main is commit .*, of which no run is stored"):
+        _git(tmp_path, "commit", "-qm3", "--allow-empty")
+        with pytest.raises(ResultsError, match=r"main is commit .*, of which no run is stored"):
             resolve_run(results, "main")
 
     def test_no_runs_at_all_are_told(self, tmp_path: Path) -> None:
