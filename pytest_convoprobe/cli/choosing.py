@@ -40,6 +40,17 @@ def one_scenario(rows: Iterable[IndexRow], text: str) -> list[IndexRow]:
     return sorted(found, key=lambda row: row.trial)
 
 
+def pick_trial(rows: list[IndexRow], trial: int | None) -> IndexRow:
+    """The trial of that number, or the first that didn't pass. Raises `Wrong` if it isn't there."""
+    if trial is None:
+        return next((row for row in rows if not row.passed), rows[0])
+    for row in rows:
+        if row.trial == trial:
+            return row
+    known = ", ".join(str(row.trial) for row in rows)
+    raise Wrong(f"no trial {trial} of it is stored; there are: {known}")
+
+
 def _nothing(text: str, known: Sequence[IndexRow]) -> str:
     ids = _ids(known)
     if not ids:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ..choosing import one_scenario
+from ..choosing import one_scenario, pick_trial
 from ..console import Console, write_json
-from ..exits import Wrong
 from ..project import Project, json_option, project_options
+from ..reading import conversation_text
 from ..tables import Column, Row, print_table
 from ..words import commit_text, counts_text, moment, money, number, outcome_cell, seconds_text
 
 if TYPE_CHECKING:
-    from ...results.store import IndexRow, StoredRun, TrialRecord
-
-_PIPED_WIDTH = 100
+    from ...results.store import IndexRow, StoredRun
 
 _COLUMNS = (
     Column("OUTCOME"),
@@ -120,7 +117,7 @@ def _show_trial(stored: StoredRun, text: str, trial: int | None, verbose: bool, 
     from ...results.store import final
 
     rows = one_scenario(final(stored.rows()), text)
-    record = stored.trial(_pick(rows, trial))
+    record = stored.trial(pick_trial(rows, trial))
     if as_json:
         from ...results.records import to_record
 
@@ -131,27 +128,3 @@ def _show_trial(stored: StoredRun, text: str, trial: int | None, verbose: bool, 
     if len(rows) > 1:
         others = ", ".join(f"{row.trial} {row.outcome.value}" for row in rows)
         console.note(f"this is trial {record.result.trial} of {len(rows)} ({others}); --trial shows another")
-
-
-def _pick(rows: list[IndexRow], trial: int | None) -> IndexRow:
-    if trial is None:
-        return next((row for row in rows if not row.passed), rows[0])
-    for row in rows:
-        if row.trial == trial:
-            return row
-    known = ", ".join(str(row.trial) for row in rows)
-    raise Wrong(f"no trial {trial} of it is stored; there are: {known}")
-
-
-def conversation_text(console: Console, record: TrialRecord, verbose: bool = False) -> str:
-    """The report on a trial with every turn, as wide as the terminal."""
-    from ...reports.failure import render_failure
-
-    return render_failure(
-        record.result,
-        verbosity=2 if verbose else 1,
-        width=console.width or _PIPED_WIDTH,
-        rerun_command=shlex.join(["pytest", record.result.scenario_id]),
-        ascii_only=not console.unicode,
-        color=console.color,
-    )

@@ -1,0 +1,158 @@
+"""`convoprobe rejudge`: stored conversations judged again, with today's criteria, prompts and judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..console import Console, write_json
+from ..exits import FINDINGS, OK, TROUBLE, Wrong
+from ..keywords import selects
+from ..project import Project, json_option, project_options
+from ..waiting import run_async
+from ..words import COLORS, money
+
+if TYPE_CHECKING:
+    from ...results.rejudge import Answer, Rejudged
+    from ...results.store import StoredRun
+
+
+@click.command(short_help="Judge stored conversations again, with today's criteria and judge.")
+@click.argument("run")
+@click.option("--judge-model", metavar="MODEL", help="The judge, instead of the one in the settings.")
+@click.option(
+    "-k", "expression", metavar="EXPR", help="Only scenarios that fit, as in pytest: 'refund and not slow'."
+)
+@json_option
+@project_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    run: str,
+    judge_model: str | None,
+    expression: str | None,
+    as_json: bool,
+    config_file: Path | None,
+    results_dir: Path | None,
+) -> None:
+    """Judge the conversations of a stored RUN again, with the scenario files, the prompts and the judge of
+    today. The target isn't talked to, and the stored run stays as it is.
+
+    The exit status is 1 if a verdict is another one now; if none is, but some conversation could not be
+    judged, it is 3.
+
+    \b
+    Example:
+        convoprobe rejudge latest --judge-model openai/gpt-4o -k "refund and not slow"
+    """  # noqa: D301 - click looks for the character itself
+    project = Project.here(config_file, results_dir)
+    stored, chosen = project.open(run), selects(expression)
+    found = _judged(project, stored, judge_model, chosen)
+    if not found:
+        raise Wrong(f"no stored conversation of {stored.id} is to be judged again")
+    if as_json:
+        write_json({"run": stored.id, "trials": [_as_json(one) for one in found]})
+    else:
+        _print(found)
+    ctx.exit(_status(found))
+
+
+def _judged(project: Project, stored: StoredRun, judge_model: str | None, chosen: Any) -> list[Rejudged]:
+    from ...results.rejudge import rejudge
+    from ...settings.required import require_model
+
+    settings = project.settings({"judge.model": judge_model})
+    require_model(settings.settings.judge, "judge")
+    done: list[Rejudged] = []
+    again = rejudge(stored, settings, root=project.root, select=chosen, on_result=done.append)
+    return run_async(again, lambda: f"{len(done)} conversations judged …")
+
+
+def _status(found: Sequence[Rejudged]) -> int:
+    if any(one.changed and not _errored(one) for one in found):
+        return FINDINGS
+    return TROUBLE if any(one.new is None or _errored(one) for one in found) else OK
+
+
+def _errored(one: Rejudged) -> bool:
+    """The judge gave no verdict now: that says nothing about the conversation."""
+    return one.new is not None and one.new.outcome.value == "error"
+
+
+def _print(found: Sequence[Rejudged]) -> None:
+    console = Console.of()
+    for one in found:
+        _print_trial(console, one)
+    judged = [one for one in found if one.new is not None]
+    changed = Counter(f"{one.old.outcome.value} → {_new(one)}" for one in judged if one.changed)
+    told = ", ".join(f"{number} {what}" for what, number in changed.items()) or "no verdict changed"
+    left = f", {len(found) - len(judged)} not judged" if len(judged) < len(found) else ""
+    costs = [one.new.total.cost for one in judged if one.new is not None]
+    known = [cost for cost in costs if cost is not None]
+    price = money(sum(known)) if len(known) == len(costs) else "price unknown"
+    console.say(f"{len(judged)} judged again: {told}{left}; {price}")
+
+
+def _new(one: Rejudged) -> str:
+    return one.new.outcome.value if one.new else "not judged"
+
+
+def _print_trial(console: Console, one: Rejudged) -> None:
+    """A line for each trial whose verdict or some answer changed, and why; nothing for the rest."""
+    answers = [answer for answer in one.answers if answer.changed] if one.new else []
+    if one.new is not None and not one.changed and not answers:
+        return
+    trial = f" (trial {one.row.trial})" if one.row.trial > 1 else ""
+    verdict = f"{one.old.outcome.value} → {_new(one)}" if one.changed or one.new is None else _new(one)
+    console.say(f"{verdict}  {console.safe(one.row.scenario_id)}{trial}", COLORS.get(_new(one), "yellow"))
+    if one.problem:
+        console.say(f"    {console.safe(one.problem)}")
+    if _errored(one) and one.new is not None:
+        console.say(f"    {console.safe(one.new.reason)}")
+    for answer in answers:
+        console.say(f"    {console.safe(answer.key)}")
+        console.say(f"      {_word(answer.old)} → {_word(answer.new)}{console.safe(_why(answer))}")
+    console.say()
+
+
+def _word(found: Any) -> str:
+    """The judge's word, or what code found."""
+    if found is None:
+        return "not asked"
+    if hasattr(found, "answer"):
+        return str(found.answer).replace("_", " ")
+    return "holds" if found.holds else "doesn't hold"
+
+
+def _why(answer: Answer) -> str:
+    new = answer.new
+    if new is None:
+        return ""
+    finding = getattr(new, "finding", "") or getattr(new, "found", "")
+    quote, turn = getattr(new, "quote", None), new.turn
+    place = f' ("{quote}" in turn {turn})' if quote else ""
+    return f": {finding}{place}"
+
+
+def _as_json(one: Rejudged) -> dict[str, Any]:
+    return {
+        "scenario_id": one.row.scenario_id,
+        "trial": one.row.trial,
+        "changed": one.changed,
+        "problem": one.problem,
+        "old": _verdict(one.old),
+        "new": None if one.new is None else {**_verdict(one.new), "cost": one.new.total.cost},
+        "answers": [
+            {"key": answer.key, "old": answer.old, "new": answer.new}
+            for answer in one.answers
+            if answer.changed and one.new is not None
+        ],
+    }
+
+
+def _verdict(result: Any) -> dict[str, Any]:
+    return {"outcome": result.outcome, "score": result.score, "blame": result.blame, "reason": result.reason}

@@ -1,0 +1,70 @@
+"""`convoprobe rerun`: a stored conversation taken up again, against the target as it is now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..choosing import one_scenario, pick_trial
+from ..console import Console, write_json
+from ..exits import FINDINGS, OK, TROUBLE
+from ..project import Project, json_option, project_options
+from ..reading import conversation_text
+from ..waiting import run_async
+
+_STATUS = {"passed": OK, "failed": FINDINGS}
+
+
+@click.command(short_help="Take up a stored conversation again from one of its turns.")
+@click.argument("run")
+@click.argument("scenario")
+@click.option(
+    "--from-turn",
+    type=click.IntRange(min=1),
+    required=True,
+    metavar="N",
+    help="The first turn that is new; the user's messages before it are said again.",
+)
+@click.option("--trial", type=click.IntRange(min=1), help="The trial to take up, where there are several.")
+@click.option("-v", "--verbose", is_flag=True, help="Shorten nothing.")
+@json_option
+@project_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    run: str,
+    scenario: str,
+    from_turn: int,
+    trial: int | None,
+    verbose: bool,
+    as_json: bool,
+    config_file: Path | None,
+    results_dir: Path | None,
+) -> None:
+    """Take up the conversation of SCENARIO in the stored RUN again from a turn, with the target as it is now.
+
+    What the target knew then isn't stored: the user's messages before that turn are sent again word for word,
+    the target answers them anew, and its tools do again what they do. From the turn on the user is live.
+    The outcome is shown and not stored. The exit status is 0 if it passed, 1 if it failed, 3 without a verdict.
+
+    \b
+    Example:
+        convoprobe rerun latest "Order status" --from-turn 3
+    """  # noqa: D301 - click looks for the character itself
+    from ...results.prints import NO_PRINTS
+    from ...results.records import to_record
+    from ...results.resume import rerun
+    from ...results.store import TrialRecord, final
+
+    project = Project.here(config_file, results_dir)
+    stored = project.open(run)
+    row = pick_trial(one_scenario(final(stored.rows()), scenario), trial)
+    going_on = rerun(stored, row, project.settings(), root=project.root, from_turn=from_turn)
+    result = run_async(going_on, "talking …")
+    if as_json:
+        write_json(to_record(result, NO_PRINTS))
+    else:
+        console = Console.of()
+        console.write(conversation_text(console, TrialRecord(result), verbose).split("\n"))
+    ctx.exit(_STATUS.get(result.outcome.value, TROUBLE))

@@ -1,0 +1,127 @@
+"""`convoprobe stability`: one scenario, run many times now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..console import Console, write_json
+from ..exits import FINDINGS, OK, TROUBLE
+from ..project import Project, json_option, project_options
+from ..steadiness import as_json as stability_as_json
+from ..steadiness import print_flips, spread
+from ..words import between, percent, rate_color
+
+if TYPE_CHECKING:
+    from ...results.history import Stability
+    from ..live import LiveRun
+
+_KS = (1, 2, 3, 5, 10, 20, 50, 100)
+_REASONS = 5
+
+
+@click.command(short_help="Run a scenario many times, and see how steadily it comes out.")
+@click.argument("scenario")
+@click.option(
+    "--trials", type=click.IntRange(1, 10_000), default=10, show_default=True, help="How many times."
+)
+@click.option(
+    "--concurrency", type=click.IntRange(min=1), metavar="N", help="Hold up to N conversations at once."
+)
+@click.option(
+    "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop after so many US dollars."
+)
+@click.option(
+    "--replay",
+    type=click.Choice(["off", "auto", "only", "record"]),
+    default="off",
+    show_default=True,
+    help="Take replies of models from recordings; of these nothing varies.",
+)
+@json_option
+@project_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    scenario: str,
+    trials: int,
+    concurrency: int | None,
+    max_cost: float | None,
+    replay: str,
+    as_json: bool,
+    config_file: Path | None,
+    results_dir: Path | None,
+) -> None:
+    """Run SCENARIO (file.yaml, or file.yaml::name) now, many times, against the target of the settings: the
+    pass rate with its 95 % interval, the chance that k trials in a row pass (pass^k), and what flips.
+
+    The trials are stored like those of any run. The exit status is 0 if all passed, 1 if one failed, 3 if the
+    others have no verdict.
+
+    \b
+    Example:
+        convoprobe stability scenarios/refund.yaml --trials 20
+    """  # noqa: D301 - click looks for the character itself
+    from ...results.history import stability
+    from ..live import LiveRun, find_scenario
+
+    project = Project.here(config_file, results_dir)
+    loaded, scenario_id = find_scenario(project, scenario)
+    settings = project.settings(
+        {"run.replay": replay, "run.concurrency": concurrency, "run.max_cost": max_cost}
+    )
+    run = LiveRun(project, settings, loaded, scenario_id)
+    run.hold(trials)
+    found = stability(run.rows)
+    if as_json:
+        write_json({"run": run.id, **stability_as_json(found, _fitting(found.trials))})
+    else:
+        _print(run, found)
+    ctx.exit(_status(found))
+
+
+def _fitting(trials: int) -> list[int]:
+    return sorted({k for k in (*_KS, trials) if 0 < k <= trials})
+
+
+def _status(found: Stability) -> int:
+    if found.passed < found.trials:
+        return FINDINGS
+    return OK if found.outcomes == {"passed": found.trials} else TROUBLE
+
+
+def _print(run: LiveRun, found: Stability) -> None:
+    from ..live import show_command
+
+    console = Console.of()
+    console.say(console.safe(found.scenario_id), "bold")
+    told = f"{found.passed} of {found.trials} trials passed: {percent(found.rate)}"
+    console.say(f"  {told} (95 % interval {between(found.interval)})", rate_color(found.rate))
+    if found.trials:
+        chances = [f"{k}: {percent(found.pass_hat(k))}" for k in _fitting(found.trials)]
+        console.say(f"  pass^k  {', '.join(chances)}")
+        console.say(f"  score   {spread(found)}")
+    _print_reasons(console, run)
+    if found.flips:
+        console.say()
+        console.say("What flips", "bold")
+        print_flips(console, found, next((one for one in run.results if one.criteria), None))
+    console.say()
+    if run.problem is None:
+        console.say(f"stored as {run.id}: {console.safe(show_command(run.id, found.scenario_id))}")
+    else:
+        console.note(run.problem)
+
+
+def _print_reasons(console: Console, run: LiveRun) -> None:
+    """Why trials didn't pass, the most frequent first."""
+    reasons = Counter(
+        f"{row.blame.value}: {row.reason}" if row.blame else row.reason for row in run.rows if not row.passed
+    )
+    for reason, number in reasons.most_common(_REASONS):
+        console.say(f"  {number} × {console.safe(reason)}")
+    if len(reasons) > _REASONS:
+        console.say(f"  and {len(reasons) - _REASONS} other reasons")
