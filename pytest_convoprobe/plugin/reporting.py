@@ -56,12 +56,20 @@ def _verdict(item: ScenarioItem, excinfo: pytest.ExceptionInfo[Any], result: Sce
     travels through xdist, and `--tb=line`, JUnit and the short summary find what they look for.
     """
     shown = excinfo.getrepr(style="value")
-    shown.reprtraceback.reprentries[-1].lines = failure_text(item, result).splitlines()
+    headline = backend_of(item.config).headline(result)
+    shown.reprtraceback.reprentries[-1].lines = _lines(item, result, headline)
     crash = shown.reprcrash
     if crash is not None:
         crash.path, crash.lineno = _relative(item.path, item.config.rootpath), item.loaded.line
-        crash.message = backend_of(item.config).headline(result)
+        crash.message = headline
     return shown
+
+
+def _lines(item: ScenarioItem, result: ScenarioResult, headline: str) -> list[str]:
+    """The whole text; under `--tb=line` one line, which pytest itself writes for what failed."""
+    if item.config.getoption("tbstyle", "auto") != "line":
+        return failure_text(item, result).splitlines()
+    return [] if result.outcome is Outcome.FAILED else [f"{item.nodeid}: {headline}"]
 
 
 def _add_texts(item: pytest.Item, report: pytest.TestReport, results: list[ScenarioResult]) -> None:

@@ -56,6 +56,14 @@ def test_tb_line_names_the_scenarios_line_and_the_reason(suite: Suite) -> None:
     suite.scenario("bad", file="scenarios/a.yaml", outcome="failed", reason="it was rude")
     result = suite.run("--tb=line")
     result.stdout.fnmatch_lines(["*scenarios/a.yaml:11: agent: it was rude"])
+    result.stdout.no_fnmatch_line("*run again*")
+
+
+def test_tb_line_has_one_line_for_an_error_too(suite: Suite) -> None:
+    suite.scenario("gone", outcome="error", reason="no connection")
+    result = suite.run("--tb=line")
+    result.stdout.fnmatch_lines(["scenarios/gone.yaml::gone: infrastructure: no connection"])
+    result.stdout.no_fnmatch_line("*run again*")
 
 
 def test_tb_no_shows_the_short_summary_only(suite: Suite) -> None:
