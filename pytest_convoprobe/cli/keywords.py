@@ -81,9 +81,8 @@ class _Parser:
             words.append(self._next)
             self._at += 1
         if not words:
-            raise self._wrong(
-                f"a name is missing before {self._next!r}" if self._next else "it ends too early"
-            )
+            where = f"before {self._next!r}" if self._next else "at the end"
+            raise self._wrong(f"a name is missing {where}")
         wanted = " ".join(words).casefold()
         return lambda text: wanted in text
 

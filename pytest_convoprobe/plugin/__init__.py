@@ -34,6 +34,10 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Gatherer(config), "convoprobe-gatherer")
     config.pluginmanager.register(Storing(config), "convoprobe-storing")
+    if config.option.convoprobe_baseline or config.option.convoprobe_fail_on:
+        from .baseline import configure
+
+        configure(config)
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:

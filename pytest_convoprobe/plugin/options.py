@@ -169,6 +169,19 @@ def add_options(parser: pytest.Parser) -> None:
         default=False,
         help="Store nothing of this run (default: it is stored in .convoprobe).",
     )
+    group.addoption(
+        "--convoprobe-baseline",
+        metavar="RUN",
+        default=None,
+        help="Compare with this stored run: its id, `latest`, its folder, or a git branch, tag or commit.",
+    )
+    group.addoption(
+        "--convoprobe-fail-on",
+        choices=("regression", "new-failure", "none"),
+        default=None,
+        help="With a baseline: what makes the exit status 1 although pytest itself passed "
+        "(default: regression).",
+    )
     parser.addini(
         "convoprobe_files",
         "Globs of scenario files, relative to the rootdir (default: *.yaml and *.yml below a folder "

@@ -46,7 +46,7 @@ def command(
 
     What the target knew then isn't stored: the user's messages before that turn are sent again word for word,
     the target answers them anew, and its tools do again what they do. From the turn on the user is live.
-    The outcome is shown and not stored. The exit status is 0 if it passed, 1 if it failed, 3 without a verdict.
+    The outcome is shown, not stored. The exit status is 0 if it passed, 1 if it failed, 3 without a verdict.
 
     \b
     Example:

@@ -28,12 +28,8 @@ _REASONS = 5
 @click.option(
     "--trials", type=click.IntRange(1, 10_000), default=10, show_default=True, help="How many times."
 )
-@click.option(
-    "--concurrency", type=click.IntRange(min=1), metavar="N", help="Hold up to N conversations at once."
-)
-@click.option(
-    "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop after so many US dollars."
-)
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Hold up to N at once.")
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop at so many US dollars.")
 @click.option(
     "--replay",
     type=click.Choice(["off", "auto", "only", "record"]),
@@ -122,6 +118,6 @@ def _print_reasons(console: Console, run: LiveRun) -> None:
         f"{row.blame.value}: {row.reason}" if row.blame else row.reason for row in run.rows if not row.passed
     )
     for reason, number in reasons.most_common(_REASONS):
-        console.say(f"  {number} × {console.safe(reason)}")
+        console.say(f"  {number} times: {console.safe(reason)}")
     if len(reasons) > _REASONS:
         console.say(f"  and {len(reasons) - _REASONS} other reasons")
