@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..errors import ConvoprobeError
 from ..scheduling import Handle
 from .bridge import OnLoop, pause
 from .items import forget, keep
@@ -56,6 +57,7 @@ class Convoprobe:
 
         A scenario with `skip` skips the test. Raises `ScenarioFileError` and `SettingsError`.
         """
+        __tracebackhide__ = True  # pytest shows the test's own line
         if _asyncio_loop() is not None:
             raise RuntimeError(
                 "convoprobe.run() would block the event loop: use `await convoprobe.run_async()`"
@@ -75,6 +77,7 @@ class Convoprobe:
 
         Under trio they run on convoprobe's loop, as everything that isn't asyncio's does.
         """
+        __tracebackhide__ = True
         order, value = self._order(scenario, settings), self._target(target)
         made, loop = self._engine.as_target(value), _asyncio_loop()
         if made is value or loop is None:
@@ -102,7 +105,12 @@ class Convoprobe:
         return self._request.getfixturevalue("convoprobe_target") if given is None else given
 
     def _order(self, scenario: AnyScenario, settings: Mapping[str, Any] | None) -> Order:
-        loaded = self._loaded(scenario)
+        __tracebackhide__ = True
+        try:
+            loaded = self._loaded(scenario)
+        except (ConvoprobeError, OSError, ValueError) as error:
+            # What is wrong is the scenario that was given, and nothing on the way to its reader.
+            raise error.with_traceback(None) from None
         if loaded.skip is not None:
             pytest.skip(loaded.skip)
         count = self._seen[loaded.id] = self._seen.get(loaded.id, 0) + 1

@@ -151,6 +151,29 @@ def test_a_scenario_that_is_to_be_skipped_skips_the_test(suite: Suite) -> None:
     suite.run("-rs").stdout.fnmatch_lines(["SKIPPED*not yet"])
 
 
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("nowhere.yaml", "no scenario file nowhere.yaml: looked for *"),
+        ({"nmae": "x"}, "*unknown key; did you mean `name`?*"),
+    ],
+)
+def test_a_scenario_that_cannot_be_read_is_shown_at_the_tests_own_line(
+    suite: Suite, scenario: object, words: str
+) -> None:
+    suite.write(
+        "test_it.py",
+        f"""
+        def test_it(convoprobe):
+            convoprobe.run({scenario!r})
+        """,
+    )
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([">*convoprobe.run(*", f"E*{words}"])
+    result.stdout.no_fnmatch_line("*inline.py*")
+
+
 def test_the_summary_counts_them(suite: Suite) -> None:
     suite.write(
         "test_it.py",
