@@ -51,8 +51,8 @@ class StandInRunner:
         told = job.loaded.scenario.metadata
         begun = time.perf_counter()
         context = ConversationContext(job.scenario_id, FakeLLM([]), job.scenario_id, job.trial)
-        conversation = await job.target.start(context)
         try:
+            conversation = await job.target.start(context)
             await asyncio.sleep(told.get("sleep", 0))
             reply = await conversation.send("hello")
         except asyncio.CancelledError:
