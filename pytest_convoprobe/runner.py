@@ -18,6 +18,7 @@ from .conversation.simulated import SimulatedUser
 from .conversation.user import ScenarioUser, persona_values
 from .errors import Blame, ConvoprobeError, JudgeError, ScenarioTimeout, TargetError
 from .judging.checks import run_checks
+from .judging.criteria import criteria_of
 from .judging.judge import judge
 from .judging.types import CheckResult, CriterionResult, Verdict
 from .judging.verdict import decide
@@ -171,16 +172,28 @@ class _Trial:
             await self._converse(llm)
         scenario = self._job.scenario
         self._checks = (*run_checks(scenario.evaluation, self.transcript), *self._extra_checks())
-        self._criteria = await judge(
+        try:
+            self._criteria = await self._judge(llm)
+        except JudgeError as error:
+            if all(check.holds for check in self._checks):
+                raise
+            # What code found against the agent stands: no word of a judge could acquit it.
+            self._criteria = tuple(
+                CriterionResult(criterion, "cannot_tell", None, str(error))
+                for criterion in criteria_of(scenario.evaluation)
+            )
+        return decide(self._criteria, self._checks)
+
+    async def _judge(self, llm: LLM) -> tuple[CriterionResult, ...]:
+        return await judge(
             llm,
             self._job.settings.judge,
-            scenario,
+            self._job.scenario,
             self.transcript,
             scenario_id=self._job.scenario_id,
             trial=self._job.trial,
             redactor=self._redactor,
         )
-        return decide(self._criteria, self._checks)
 
     async def _converse(self, llm: LLM) -> None:
         context = ConversationContext(uuid4().hex, llm, self._job.scenario_id, self._job.trial)

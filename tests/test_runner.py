@@ -240,6 +240,23 @@ async def _never(*_: object) -> Reply:
     return Reply("late")
 
 
+def _rambling_judge(request: LLMRequest) -> LLMReply:
+    answered: LLMReply = answers()(request)
+    return LLMReply("I would rather not say.") if request.context.role is Role.JUDGE else answered
+
+
+def test_a_judge_without_a_verdict_is_an_error(tmp_path: Path) -> None:
+    result = run(tmp_path, llm=_rambling_judge)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.JUDGE)
+    assert "I would rather not say." in result.trace
+
+
+def test_what_code_found_against_the_agent_stands_without_the_judge(tmp_path: Path) -> None:
+    result = run(tmp_path, llm=_rambling_judge, more="  tool_usage: {required_tools: [wave]}")
+    assert (result.outcome, result.blame, result.score) == (Outcome.FAILED, Blame.AGENT, 0.0)
+    assert [criterion.holds for criterion in result.criteria] == [None]
+
+
 def test_a_turn_that_takes_too_long_is_a_timeout(tmp_path: Path) -> None:
     result = run(tmp_path, target=FakeTarget(_never), overrides={"run.turn_timeout": 0.05})
     assert (result.outcome, result.transcript.termination) == (Outcome.ERROR, Termination.TIMEOUT)
