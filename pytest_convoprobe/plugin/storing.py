@@ -102,8 +102,9 @@ class Store:
         self._waiting.append(trial)
         if trial.result.outcome.value != "skipped":
             self.begin()
-        if self._info is not None:
-            self._guarded(self._flush)
+        elif self._written is None:
+            return
+        self._guarded(self._flush)
 
     def finish(self, session: pytest.Session, exit_status: int) -> None:
         """The run is over."""

@@ -151,8 +151,11 @@ def flaky(rows: Iterable[IndexRow], min_runs: int = 5) -> list[Stability]:
     """
     found = []
     for group in _grouped(rows).values():
-        newest = max(group, key=_when)
-        steadiness = stability(row for row in group if _rests_on(row) == _rests_on(newest))
+        counted = [row for row in group if counts_as_trial(row)]
+        if len(counted) < max(2, min_runs):
+            continue
+        newest = max(counted, key=_when)
+        steadiness = stability(row for row in counted if _rests_on(row) == _rests_on(newest))
         if steadiness.is_flaky and steadiness.trials >= min_runs:
             found.append(steadiness)
     return sorted(found, key=lambda one: (abs((one.rate or 0.0) - 0.5), -one.trials, one.scenario_id))

@@ -56,8 +56,12 @@ NO_PRINTS = Prints()
 
 
 def changes(before: Prints, after: Prints) -> tuple[str, ...]:
-    """What is different, in words: "scenario", "prompts", "target's system prompt", "target's tools"."""
-    return tuple(words for name, words in _WORDS.items() if getattr(before, name) != getattr(after, name))
+    """What is different, in words: "scenario", "prompts", "target's system prompt", "target's tools".
+
+    What one of the two doesn't know isn't called a change.
+    """
+    pairs = [(words, getattr(before, name), getattr(after, name)) for name, words in _WORDS.items()]
+    return tuple(words for words, old, new in pairs if old is not None and new is not None and old != new)
 
 
 def take_prints(

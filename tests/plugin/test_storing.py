@@ -1,0 +1,332 @@
+"""What a run of pytest leaves in the results folder, however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.results.prints import NO_PRINTS
+from pytest_convoprobe.results.store import IndexRow, RunState, StoredRun, list_runs
+
+from .suite import Suite
+
+
+def the_run(suite: Suite) -> StoredRun:
+    """The only stored run."""
+    (found,) = list_runs(suite.path / ".convoprobe")
+    return found.open()
+
+
+def by_name(run: StoredRun) -> dict[str, IndexRow]:
+    return {row.name: row for row in run.rows()}
+
+
+@pytest.fixture
+def mixed(suite: Suite) -> Suite:
+    suite.scenario("first")
+    suite.scenario("good")
+    suite.scenario("bad", outcome="failed", reason="it was rude")
+    suite.scenario("away", outcome="error", reason="provider down")
+    suite.scenario("later", skip="not yet")
+    return suite
+
+
+COUNTS = {"passed": 2, "failed": 1, "error": 1, "skipped": 1}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_every_scenario_is_stored(mixed: Suite, workers: int) -> None:
+    more = [f"-n{workers}"] if workers else []
+    mixed.run_process(*more, plugins=["xdist.plugin"] if workers else [])
+    run = the_run(mixed)
+    rows = by_name(run)
+    assert run.info.counts == COUNTS == run.counts
+    assert (run.info.state, run.info.exit_status, run.notes) == (RunState.FINISHED, 1, ())
+    assert (rows["bad"].reason, rows["later"].reason) == ("it was rude", "not yet")
+    assert run.trial(rows["good"]).result.transcript.turns[0].reply.text == "echo hello"
+    assert rows["good"].prints == rows["bad"].prints != NO_PRINTS
+    assert mixed.path.joinpath(".convoprobe/.gitignore").read_text().endswith("\n*\n")
+
+
+def test_workers_of_xdist_write_files_of_their_own(mixed: Suite) -> None:
+    mixed.run_process("-n2", "--dist=each", plugins=["xdist.plugin"])
+    run = the_run(mixed)
+    written = sorted(path.name for path in run.path.glob("*"))
+    assert written == [
+        "index-gw0.jsonl",
+        "index-gw1.jsonl",
+        "index-main.jsonl",
+        "run.json",
+        "trials-gw0.jsonl",
+        "trials-gw1.jsonl",
+        "trials-main.jsonl",
+    ]
+    assert {row.worker for row in run.rows() if row.outcome is Outcome.SKIPPED} == {"main"}
+
+
+def test_files_are_named_from_the_rootdir(mixed: Suite) -> None:
+    mixed.run("scenarios/good.yaml")
+    (row,) = the_run(mixed).rows()
+    assert (row.file, row.scenario_id) == ("scenarios/good.yaml", "scenarios/good.yaml::good")
+
+
+def test_the_description_says_how_it_was_run(mixed: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("GITHUB_", "CI")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_REF", "refs/pull/17/merge")
+    mixed.write(
+        "convoprobe.yaml", "llm: {model: openai/x, api_key: sk-this-is-the-key-1}\nrun: {concurrency: 3}"
+    )
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-qb", "topic"], ["add", "."], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *command], cwd=mixed.path, check=True)
+    mixed.run("-k", "good", "--convoprobe-judge-model=openai/y")
+    run = the_run(mixed)
+    info, text = run.info, (run.path / "run.json").read_text()
+    assert info.command[-3:] == ("-k", "good", "--convoprobe-judge-model=openai/y")
+    assert info.versions["pytest"] == pytest.__version__
+    assert {"python", "litellm", "pytest-convoprobe"} <= info.versions.keys()
+    assert info.settings["run"]["concurrency"] == 3
+    assert info.models == {"synthetic_user": "openai/x", "judge": "openai/y"}
+    assert (info.git and (info.git.branch, info.git.dirty)) == ("topic", False)
+    assert info.ci
+    assert (info.ci.provider, info.ci.pull_request) == ("GitHub Actions", "17")
+    assert "sk-this" not in text
+    assert info.settings["judge"]["api_key"] == "****"
+    assert 0 < info.started <= (info.ended or 0)
+
+
+def test_no_results_stores_nothing(mixed: Suite) -> None:
+    mixed.run("--convoprobe-no-results").assert_outcomes(passed=2, failed=1, errors=1, skipped=1)
+    assert not (mixed.path / ".convoprobe").exists()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["--collect-only"], ["-k", "later"], ["-k", "nothing"], ["--setup-only"], ["--setup-plan"]],
+    ids=str,
+)
+def test_nothing_is_stored_where_no_scenario_ran(mixed: Suite, args: list[str]) -> None:
+    mixed.run(*args)
+    assert not (mixed.path / ".convoprobe").exists()
+
+
+def test_a_suite_without_scenarios_stores_nothing(suite: Suite) -> None:
+    suite.write("test_plain.py", "def test_plain(): pass")
+    suite.run_process("-n1", plugins=["xdist.plugin"]).assert_outcomes(passed=1)
+    assert not (suite.path / ".convoprobe").exists()
+
+
+def test_the_folder_of_the_settings_is_used(mixed: Suite) -> None:
+    mixed.write("convoprobe.yaml", "results: {dir: build/talks}")
+    mixed.run("-k", "good")
+    assert len(list_runs(mixed.path / "build/talks")) == 1
+    assert not (mixed.path / ".convoprobe").exists()
+
+
+def test_a_scenario_that_met_no_target_is_stored_as_an_error(suite: Suite) -> None:
+    suite.conftest(
+        "",
+        target="""
+@pytest.fixture(scope="session")
+def convoprobe_target():
+    raise RuntimeError("no database, my password=hunter2xyz")
+""",
+    )
+    suite.scenario("one")
+    suite.run().assert_outcomes(errors=1)
+    run = the_run(suite)
+    (row,) = run.rows()
+    assert (row.outcome, row.blame) == (Outcome.ERROR, "infrastructure")
+    assert row.reason == "RuntimeError: no database, my password=****"
+    assert run.info.counts == {"error": 1}
+
+
+def test_scenarios_within_tests_are_stored(suite: Suite) -> None:
+    suite.scenario("all", file="talks.yaml")
+    suite.write(
+        "test_it.py",
+        """
+        def test_two(convoprobe):
+            convoprobe.run("talks.yaml")
+            convoprobe.run("talks.yaml")
+        """,
+    )
+    suite.run("test_it.py").assert_outcomes(passed=1)
+    ids = [row.scenario_id for row in the_run(suite).rows()]
+    assert ids == ["test_it.py::test_two::all", "test_it.py::test_two::all[2]"]
+
+
+def test_each_trial_is_stored(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.run("--convoprobe-trials=3")
+    assert sorted(row.trial for row in the_run(suite).rows()) == [1, 2, 3]
+
+
+def test_a_rerun_is_stored_beside_what_it_replaces(suite: Suite) -> None:
+    suite.scenario("one", outcome="failed", until_run=2)
+    suite.run_process("--reruns=3", plugins=["pytest_rerunfailures"]).assert_outcomes(passed=1)
+    run = the_run(suite)
+    assert [row.outcome.value for row in run.rows()] == ["failed", "failed", "passed"]
+    assert run.info.counts == {"passed": 1}
+
+
+def test_what_ran_ahead_is_stored_before_its_turn(suite: Suite) -> None:
+    """Both talk at once; the second is over long before pytest comes to it."""
+    suite.scenario("first", sleep=1.5, file="scenarios/all.yaml")
+    suite.scenario("second", file="scenarios/all.yaml")
+    with running(suite) as process:
+        wait_for(lambda: "second" in stored_names(suite), process)
+        assert stored_names(suite) == {"second"}
+        assert the_run(suite).info.state is RunState.RUNNING
+
+
+def test_stopping_at_the_first_failure_is_told_from_an_interruption(mixed: Suite) -> None:
+    mixed.run("-x", "-p", "no:randomly")
+    assert the_run(mixed).info.state is RunState.STOPPED
+
+
+def test_stopping_under_xdist_is_told_too(mixed: Suite) -> None:
+    mixed.run_process("-x", "-n2", plugins=["xdist.plugin"])
+    assert the_run(mixed).info.state is RunState.STOPPED
+
+
+@pytest.mark.parametrize("workers", [[], ["-p", "xdist.plugin", "-n2"]], ids=["alone", "xdist"])
+def test_ctrl_c_keeps_what_had_ended(suite: Suite, workers: list[str]) -> None:
+    suite.scenario("quick", file="scenarios/all.yaml")
+    suite.scenario("slow", file="scenarios/all.yaml", sleep=120)
+    with running(suite, *workers) as process:
+        wait_for(lambda: "quick" in stored_names(suite) and described(suite), process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 2
+    run = the_run(suite)
+    assert (run.info.state, run.info.counts) == (RunState.INTERRUPTED, {"passed": 1})
+
+
+def test_kill_9_under_xdist_loses_no_trial_that_had_ended(suite: Suite) -> None:
+    """All processes are killed at once while every worker is in the middle of a conversation."""
+    for number in range(40):
+        suite.scenario(f"s{number}", file="scenarios/all.yaml", sleep=0.05)
+    with running(suite, "-p", "xdist.plugin", "-n4") as process:
+        wait_for(lambda: len(stored_names(suite)) >= 9 and described(suite), process)
+        os.killpg(process.pid, signal.SIGKILL)
+        assert process.wait(60) == -signal.SIGKILL
+    ended = {line.split("::")[1].split()[0] for line in suite.log if line.startswith("end ")}
+    run = the_run(suite)
+    records = [record.result for record in run.trials()]
+    # The stand-in writes its log before the plug-in has the result: a worker's last may be in between.
+    assert len(ended - {record.name for record in records}) <= 4
+    assert 9 <= len(records) < 40
+    assert all(record.transcript.turns for record in records)
+    assert (run.info.state, run.info.ended) == (RunState.BROKEN_OFF, None)
+
+
+def test_a_worker_that_crashes_takes_only_its_running_trial_with_it(suite: Suite) -> None:
+    suite.conftest(
+        "",
+        target="""
+import os
+
+@pytest.fixture(scope="session")
+def convoprobe_target():
+    return lambda message: "echo"
+
+def pytest_convoprobe_settings(item):
+    if item.name == "s3":
+        os._exit(1)
+""",
+    )
+    for number in range(6):
+        suite.scenario(f"s{number}", file="scenarios/all.yaml")
+    suite.run_process("-n1", "--max-worker-restart=1", plugins=["xdist.plugin"])
+    run = the_run(suite)
+    assert {row.name for row in run.rows()} >= {"s0", "s1", "s4", "s5"}
+    assert "s3" not in {row.name for row in run.rows()}
+    assert run.info.state is RunState.FINISHED
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "xdist"])
+def test_a_disk_that_takes_nothing_is_told_once_and_fails_nothing(suite: Suite, workers: list[str]) -> None:
+    suite.write(".convoprobe", "a file where the folder should be")
+    for name in ("one", "two"):
+        suite.scenario(name)
+    result = suite.run_process(*workers, plugins=["xdist.plugin"] if workers else [])
+    result.assert_outcomes(passed=2)
+    notes = [line for line in result.outlines if line.startswith("note: this run is not stored whole in ")]
+    assert len(notes) == 1
+    assert "/.convoprobe/runs/" in notes[0]
+
+
+def test_a_defect_in_storing_is_told_and_fails_nothing(suite: Suite) -> None:
+    suite.conftest("""
+        from pytest_convoprobe.results import writer
+
+        def broken(*args, **kwargs):
+            raise TypeError("what is this?")
+
+        @pytest.fixture(autouse=True, scope="session")
+        def break_it():
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(writer, "to_record", broken)
+                yield
+        """)
+    suite.scenario("one")
+    result = suite.run_process()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["note: this run is not stored whole: TypeError: what is this?*"])
+
+
+def test_the_run_is_described_before_others_write_their_summary(suite: Suite) -> None:
+    suite.conftest("""
+        from pytest_convoprobe.plugin.storing import store_of
+
+        def pytest_terminal_summary(terminalreporter, config):
+            store = store_of(config)
+            terminalreporter.line(f"stored: {(store.folder / 'run.json').read_text()}")
+        """)
+    suite.scenario("one")
+    suite.run("-s").stdout.fnmatch_lines(['*"state": "finished",*'])
+
+
+@contextmanager
+def running(suite: Suite, *args: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A pytest in a process group of its own."""
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-p", "convoprobe", *args]
+    with open(suite.path / "output.txt", "wb") as output:
+        process = subprocess.Popen(
+            command, cwd=suite.path, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def wait_for(happened: Callable[[], bool], process: subprocess.Popen[Any], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert process.poll() is None, "pytest ended before"
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.02)
+
+
+def stored_names(suite: Suite) -> set[str]:
+    return {row.name for run in list_runs(suite.path / ".convoprobe") for row in run.open().rows()}
+
+
+def described(suite: Suite) -> bool:
+    return any(suite.path.glob(".convoprobe/runs/*/run.json"))
