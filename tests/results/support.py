@@ -31,6 +31,7 @@ def row(name: str = "a", passed: bool | None = True, run: int = 1, **values: Any
     """A row of the run of that number; None for `passed` is an error of the infrastructure."""
     outcome = {True: Outcome.PASSED, False: Outcome.FAILED, None: Outcome.ERROR}[passed]
     known: dict[str, Any] = {
+        "outcome": outcome,
         "worker": "main",
         "offset": 0,
         "length": 0,
@@ -44,4 +45,4 @@ def row(name: str = "a", passed: bool | None = True, run: int = 1, **values: Any
         "latency": 1.0,
         "prints": PRINTS,
     }
-    return IndexRow(run=f"run{run:03}", scenario_id=f"s.yaml::{name}", outcome=outcome, **{**known, **values})
+    return IndexRow(run=f"run{run:03}", scenario_id=f"s.yaml::{name}", **{**known, **values})
