@@ -81,10 +81,7 @@ class Runner:
         run = settings.settings.run
         self._certain_to_call = run.replay in _CALLING and settings.settings.judge.model is not None
         self._redactor = Redactor(settings.secrets)
-        self._budget = Budget(
-            None if run.max_cost is None else run.max_cost / workers,
-            None if run.max_tokens is None else run.max_tokens // workers,
-        )
+        self._budget = Budget(run.max_cost, run.max_tokens, workers=workers)
         self._live = build_llm(run, self._redactor, self._budget) if llm is None else llm
 
     @property

@@ -23,13 +23,17 @@ class Spent:
 class Budget:
     """The limits of a run, in US dollars and in tokens (None: no limit), and what was spent.
 
+    `workers` processes divide the limits evenly: each keeps to its own share.
     Calls that are out are not counted until they are answered, so the last calls of a run may
     go over a limit, each by at most its own cost.
     """
 
-    def __init__(self, max_cost: float | None = None, max_tokens: int | None = None) -> None:
+    def __init__(
+        self, max_cost: float | None = None, max_tokens: int | None = None, *, workers: int = 1
+    ) -> None:
         self.max_cost = max_cost
         self.max_tokens = max_tokens
+        self._workers = workers
         self._spent = Spent()
 
     @property
@@ -38,17 +42,19 @@ class Budget:
 
     def check(self) -> None:
         """Raises `BudgetExceeded` if nothing more may be spent."""
-        cost = self._spent.cost
-        if self.max_cost is not None and cost is not None and cost >= self.max_cost:
-            raise BudgetExceeded(
-                f"the run's budget is used up: ${cost:.4f} spent of "
-                f"--convoprobe-max-cost {self.max_cost:g} (run.max_cost)"
+        cost, tokens = self._spent.cost, self._spent.tokens
+        if self.max_cost is not None and cost is not None and cost >= self.max_cost / self._workers:
+            raise self._exceeded(
+                f"${cost:.4f} spent", f"--convoprobe-max-cost {self.max_cost:g} (run.max_cost)"
             )
-        if self.max_tokens is not None and self._spent.tokens >= self.max_tokens:
-            raise BudgetExceeded(
-                f"the run's budget is used up: {self._spent.tokens} tokens spent of "
-                f"--convoprobe-max-tokens {self.max_tokens} (run.max_tokens)"
+        if self.max_tokens is not None and tokens >= self.max_tokens / self._workers:
+            raise self._exceeded(
+                f"{tokens} tokens spent", f"--convoprobe-max-tokens {self.max_tokens} (run.max_tokens)"
             )
+
+    def _exceeded(self, spent: str, limit: str) -> BudgetExceeded:
+        share = f"this worker's share, 1 in {self._workers}, of " if self._workers > 1 else ""
+        return BudgetExceeded(f"the run's budget is used up: {spent} of {share}{limit}; raise it to go on")
 
     def add(self, reply: LLMReply) -> None:
         """A reply came and has to be paid."""

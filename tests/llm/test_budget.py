@@ -61,6 +61,15 @@ async def test_no_call_once_the_tokens_are_spent() -> None:
         await llm.complete(request())
 
 
+def test_workers_keep_to_their_share_and_say_so() -> None:
+    budget = Budget(max_tokens=25, workers=5)
+    budget.check()
+    budget.add(LLMReply("ok", usage=Usage(3, 2)))
+    words = "5 tokens spent of this worker's share, 1 in 5, of --convoprobe-max-tokens 25"
+    with pytest.raises(BudgetExceeded, match=words):
+        budget.check()
+
+
 async def test_a_budget_of_nothing_allows_no_call() -> None:
     inner = FakeLLM([])
     with pytest.raises(BudgetExceeded):
