@@ -70,8 +70,8 @@ def _words(example: ScenarioResult) -> dict[str, str]:
 
 
 def _counts(flip: Flip) -> str:
-    untold = f", could not be told {flip.untold} times" if flip.untold else ""
-    return f"held {flip.held} times, didn't {flip.failed} times{untold}"
+    untold = f", could not be told in {flip.untold}" if flip.untold else ""
+    return f"held in {flip.held} trials, not in {flip.failed}{untold}"
 
 
 def as_json(one: Stability, ks: Sequence[int] = ()) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from ..text import cell_width
 from .console import Console
 
 _GAP = "  "
-_NARROWEST = 12
+_COMFORTABLE, _NARROWEST = 24, 8
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,32 @@ def _cell(console: Console, value: str | Cell) -> Cell:
 
 def _fit(console: Console, columns: Sequence[Column], widths: list[int]) -> tuple[list[int], list[int]]:
     """The columns to show, by index, and how wide each of all of them may be."""
-    kept, fitted = list(range(len(columns))), list(widths)
-    while console.width is not None and (excess := _total(fitted, kept) - console.width) > 0:
-        flexible = [index for index in kept if columns[index].flexible and fitted[index] > _NARROWEST]
-        if flexible:
-            widest = max(flexible, key=lambda index: fitted[index])
-            fitted[widest] = max(_NARROWEST, fitted[widest] - excess)
-            continue
+    kept = list(range(len(columns)))
+    if console.width is None:
+        return kept, widths
+    while True:
         spare = [index for index in kept if columns[index].rank]
-        if not spare:
-            break
+        fitted = _shrunk(columns, widths, kept, console.width, _COMFORTABLE if spare else _NARROWEST)
+        if not spare or _total(fitted, kept) <= console.width:
+            return kept, fitted
         kept.remove(max(spare, key=lambda index: columns[index].rank))
-        # What the others gave up may not be needed any more.
-        fitted = list(widths)
-    return kept, fitted
+
+
+def _shrunk(
+    columns: Sequence[Column], widths: Sequence[int], kept: Sequence[int], room: int, floor: int
+) -> list[int]:
+    """The widths after flexible columns gave way, the widest first, none of them below the floor."""
+    fitted = list(widths)
+    while (excess := _total(fitted, kept) - room) > 0:
+        flexible = [index for index in kept if columns[index].flexible and fitted[index] > floor]
+        if not flexible:
+            break
+        widest = max(flexible, key=lambda index: fitted[index])
+        others = sorted(fitted[index] for index in flexible if index != widest)
+        # Down to the next widest at most: then both give way.
+        step = max(1, fitted[widest] - max(floor, others[-1] if others else floor))
+        fitted[widest] -= min(excess, step)
+    return fitted
 
 
 def _total(widths: Sequence[int], kept: Sequence[int]) -> int:

@@ -18,8 +18,9 @@ _COLORS = {
     Change.BETTER: "green",
 }
 _TOLD = (Change.NEW_FAILURE, Change.NO_VERDICT, Change.WORSE, Change.FIXED, Change.BETTER)
-_ONE_PERCENT = 0.01
 _REASON = 300
+# A smaller change of a latency is noise.
+_LATENCY = 0.1
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _figures(change: ScenarioChange) -> str:
         parts.append(f"score {base.score:.2f} → {head.score:.2f}")
     if _differ(base.cost, head.cost):
         parts.append(f"{dollars(base.cost)} → {dollars(head.cost)} a trial")
-    if _differ(base.latency, head.latency):
+    if _differ(base.latency, head.latency, _LATENCY):
         parts.append(f"{_seconds(base.latency)} → {_seconds(head.latency)} a reply")
     return ", ".join(parts)
 
@@ -120,11 +121,11 @@ def _passed(side: Side) -> str:
     return f"{side.passed} of {side.trials}" if side.trials else "none"
 
 
-def _differ(before: float | None, after: float | None) -> bool:
-    """Whether both are known and a reader would see a difference."""
+def _differ(before: float | None, after: float | None, share: float = 0.01) -> bool:
+    """Whether both are known and differ by more than that share of the larger."""
     if before is None or after is None:
         return False
-    return abs(after - before) > max(abs(before), abs(after)) * _ONE_PERCENT
+    return abs(after - before) > max(abs(before), abs(after)) * share
 
 
 def _add_list(page: Page, kind: Change, changes: tuple[ScenarioChange, ...]) -> None:

@@ -115,4 +115,4 @@ def test_a_torn_run_says_so(folder: Path, convoprobe: Convoprobe) -> None:
 def test_without_unicode(folder: Path, on_terminal: Callable[..., str]) -> None:
     store(folder, 1, [failed("two")])
     output = on_terminal("show", "latest", "two", env={"PYTHONIOENCODING": "latin-1", "NO_COLOR": "1"})
-    assert "[x] c2 must: The agent tells the wind" in output
+    assert "[x]  c2 must: The agent tells the wind" in output

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..console import write_json
+from ..exits import FINDINGS, OK
+from ..project import json_option
+
 if TYPE_CHECKING:
+    from ...errors import Problem
     from ...scenario.loading import LoadedScenario
 
 
@@ -25,8 +30,11 @@ if TYPE_CHECKING:
     multiple=True,
     help="What a scenario file is called, instead of the usual patterns; may be given several times.",
 )
+@json_option
 @click.pass_context
-def command(ctx: click.Context, paths: tuple[Path, ...], quiet: bool, patterns: tuple[str, ...]) -> None:
+def command(
+    ctx: click.Context, paths: tuple[Path, ...], quiet: bool, patterns: tuple[str, ...], as_json: bool
+) -> None:
     """Check scenario files, and the scenario files in folders, without running them.
 
     A file is checked whatever its name. In folders, the files are the ones that pytest collects:
@@ -39,15 +47,28 @@ def command(ctx: click.Context, paths: tuple[Path, ...], quiet: bool, patterns: 
         convoprobe validate scenarios/ tests/refund.scenario.yaml
     """  # noqa: D301 - click looks for the character itself
     tally = _Tally()
+    checked = list(_checked(paths, patterns, tally, show=not as_json, quiet=quiet))
+    if as_json:
+        write_json(checked)
+    else:
+        click.echo(tally.summary())
+    ctx.exit(FINDINGS if tally.broken else OK)
+
+
+def _checked(
+    paths: Sequence[Path], patterns: Sequence[str], tally: _Tally, *, show: bool, quiet: bool
+) -> Iterator[dict[str, Any]]:
+    """Each file with its scenarios and problems, shown as it is checked."""
     for path in paths:
         files = tuple(_files(path, patterns))
         if not files:
             click.echo(f"{path}: no scenario files in this folder", err=True)
             tally.broken += 1
         for file in files:
-            _check(file, quiet, tally)
-    click.echo(tally.summary())
-    ctx.exit(1 if tally.broken else 0)
+            loaded, problems, text = _check(file, tally)
+            if show and (problems or not quiet):
+                click.echo(text)
+            yield {"file": str(file), "scenarios": [one.id for one in loaded], "problems": problems}
 
 
 @dataclass
@@ -71,7 +92,8 @@ def _files(path: Path, patterns: Sequence[str]) -> Iterator[Path]:
         yield path
 
 
-def _check(file: Path, quiet: bool, tally: _Tally) -> None:
+def _check(file: Path, tally: _Tally) -> tuple[Sequence[LoadedScenario], Sequence[Problem], str]:
+    """The scenarios of a file or what is wrong with it, and that in words."""
     from ...errors import ScenarioFileError
     from ...scenario.loading import load_scenarios
 
@@ -81,11 +103,9 @@ def _check(file: Path, quiet: bool, tally: _Tally) -> None:
     except ScenarioFileError as error:
         tally.broken += 1
         tally.problems += len(error.problems)
-        click.echo(str(error))
-        return
+        return (), error.problems, str(error)
     tally.scenarios += len(loaded)
-    if not quiet:
-        click.echo(_good(file, loaded))
+    return loaded, (), _good(file, loaded)
 
 
 def _good(file: Path, loaded: Sequence[LoadedScenario]) -> str:

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import Convoprobe
+from .stored import failed, passed, store
+
+
+@pytest.fixture
+def worse(folder: Path) -> Path:
+    """Two runs: `one` breaks, `two` was red and is redder, `three` is mended."""
+    store(folder, 1, [passed("one"), failed("two"), failed("three"), passed("four")])
+    store(folder, 2, [failed("one"), failed("two", score=0.25), passed("three"), passed("four")])
+    return folder
+
+
+def test_what_changed(worse: Path, convoprobe: Convoprobe) -> None:
+    result = convoprobe("compare", "latest~1", "latest")
+    lines = result.output.splitlines()
+    assert result.exit_code == 1
+    assert lines[0] == (
+        "20261101T120000Z-000001 → 20261102T120000Z-000002: 1 new failure, 1 worse, 1 fixed, 1 the same"
+    )
+    assert lines[1] == "  new failure: scenarios/one.yaml::one"
+    assert lines[2].startswith("      passed 1 of 1 → 0 of 1, score 1.00 → 0.50")
+    assert "      agent: The agent tells the wind" in lines
+    assert "  worse: scenarios/two.yaml::two" in lines
+    assert "  fixed: scenarios/three.yaml::three" in lines
+    assert "four.yaml" not in result.output
+    assert lines[-1] == "gate (regression): closed by 1 new failure, 1 worse"
+
+
+def test_the_statistics(worse: Path, convoprobe: Convoprobe) -> None:
+    output = convoprobe("compare", "latest~1").output
+    assert "of 4 paired trials, 1 passed only before and 1 only now (exact McNemar: p = 1)" in output
+    assert "pass rate: no change on average (95 % interval by scenario: -100.0 to +100.0)" in output
+
+
+@pytest.mark.parametrize(
+    ("head", "fail_on", "status"),
+    [
+        ([failed("one"), failed("two")], "new-failure", 1),
+        ([failed("one"), failed("two")], "none", 0),
+        ([passed("one"), failed("two", score=0.1)], "new-failure", 0),
+        ([passed("one"), failed("two", score=0.1)], "regression", 1),
+        ([passed("one"), passed("two")], "regression", 0),
+        ([passed("one"), failed("two")], "regression", 0),
+    ],
+)
+def test_the_gate(
+    folder: Path, convoprobe: Convoprobe, head: list[object], fail_on: str, status: int
+) -> None:
+    store(folder, 1, [passed("one"), failed("two")])
+    store(folder, 2, head)  # type: ignore[arg-type]
+    assert convoprobe("compare", "latest~1", "latest", "--fail-on", fail_on).exit_code == status
+
+
+def test_by_git_branches(folder: Path, convoprobe: Convoprobe) -> None:
+    def git(*words: str) -> str:
+        alone = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false"]
+        command = ["git", *alone, *words]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+    git("init", "-q", "-b", "main")
+    git("commit", "-q", "--allow-empty", "-m", "one")
+    store(folder, 1, [passed("one")], commit=git("rev-parse", "HEAD"))
+    git("checkout", "-q", "-b", "change")
+    git("commit", "-q", "--allow-empty", "-m", "two")
+    store(folder, 2, [failed("one")], commit=git("rev-parse", "HEAD"))
+    result = convoprobe("compare", "main", "change")
+    assert result.exit_code == 1
+    assert "new failure: scenarios/one.yaml::one" in result.output
+
+
+def test_added_and_removed_close_no_gate(folder: Path, convoprobe: Convoprobe) -> None:
+    store(folder, 1, [passed("one"), passed("old")])
+    store(folder, 2, [passed("one"), failed("new")])
+    result = convoprobe("compare", "latest~1")
+    assert result.exit_code == 0
+    assert "  added: scenarios/new.yaml::new" in result.output
+    assert "  removed: scenarios/old.yaml::old" in result.output
+
+
+def test_folders(worse: Path, convoprobe: Convoprobe) -> None:
+    runs = worse / ".convoprobe" / "runs"
+    arguments = [str(path) for path in sorted(runs.iterdir())]
+    assert "1 new failure" in convoprobe("compare", *arguments, "--results", "elsewhere").output
+
+
+def test_an_unknown_run(worse: Path, convoprobe: Convoprobe) -> None:
+    assert convoprobe("compare", "nowhere").exit_code == 2
+
+
+def test_json(worse: Path, convoprobe: Convoprobe) -> None:
+    result = convoprobe("compare", "latest~1", "--json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["fails"]) == (1, True)
+    assert found["changes"][0]["kind"] == "new failure"
+    assert found["changes"][0]["head"]["example"]["blame"] == "agent"
