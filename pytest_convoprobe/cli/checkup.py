@@ -170,7 +170,7 @@ class Checkup:
         folder = self._project.results_dir or self._project.root / loaded.settings.results.dir
         there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
-            return Finding("results", True, f"runs are stored in {folder}")
+            return Finding("results", True, f"runs are stored in {shown_path(folder)}")
         return Finding(
             "results", False, f"{there} cannot be written to", "Set results.dir to another folder."
         )

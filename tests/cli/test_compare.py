@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_convoprobe.result import ScenarioResult
+
 from .conftest import Convoprobe
 from .stored import failed, passed, store
 
@@ -52,10 +54,10 @@ def test_the_statistics(worse: Path, convoprobe: Convoprobe) -> None:
     ],
 )
 def test_the_gate(
-    folder: Path, convoprobe: Convoprobe, head: list[object], fail_on: str, status: int
+    folder: Path, convoprobe: Convoprobe, head: list[ScenarioResult], fail_on: str, status: int
 ) -> None:
     store(folder, 1, [passed("one"), failed("two")])
-    store(folder, 2, head)  # type: ignore[arg-type]
+    store(folder, 2, head)
     assert convoprobe("compare", "latest~1", "latest", "--fail-on", fail_on).exit_code == status
 
 

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.chat_server import ChatServer
+
+from .conftest import Convoprobe
+from .live import KEY, project
+
+
+def test_all_is_well(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
+    project(folder, chat_server.base_url)
+    result = convoprobe("doctor")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert lines[0] == "✓ settings: convoprobe.yaml"
+    assert lines[1].startswith(
+        "✓ judge and synthetic user: openai/fake (key from llm section, convoprobe.yaml:"
+    )
+    assert lines[2].startswith("✓ target: agent.py:Agent answers: I heard 1 messages, the last was: Hello")
+    assert lines[3] == f"✓ results: runs are stored in {Path('.convoprobe')}"
+    assert len(chat_server.requests) == 1
+    assert not (folder / ".convoprobe").exists()
+
+
+def test_two_models_get_a_call_each(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
+    project(folder, chat_server.base_url, judge={"model": "openai/strict"})
+    output = convoprobe("doctor").output
+    assert "✓ judge: openai/strict" in output
+    assert "✓ synthetic user: openai/fake" in output
+    assert sorted(request.body["model"] for request in chat_server.requests) == ["fake", "strict"]
+
+
+def test_a_key_that_is_refused(folder: Path, convoprobe: Convoprobe) -> None:
+    with ChatServer(faults=["401"] * 9) as server:
+        project(folder, server.base_url)
+        result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert "✗ judge and synthetic user: openai/fake refuses the API key (status 401)" in result.output
+    assert "    Set api_key in the settings to ${A_VARIABLE}" in result.output
+    assert KEY not in result.output
+
+
+def test_a_model_that_gives_no_json(folder: Path, convoprobe: Convoprobe) -> None:
+    with ChatServer(["So be it."] * 9) as server:
+        project(folder, server.base_url)
+        result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert "    Try structured_output: text" in result.output
+
+
+def test_a_server_that_is_away(folder: Path, convoprobe: Convoprobe) -> None:
+    project(folder, "http://127.0.0.1:9/v1")
+    result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert (
+        "✗ judge and synthetic user: no connection to openai/fake at http://127.0.0.1:9/v1" in result.output
+    )
+    assert "    Look whether the server runs" in result.output
+
+
+def test_a_variable_that_is_missing(folder: Path, convoprobe: Convoprobe) -> None:
+    convoprobe("init")
+    result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert "✗ settings: convoprobe.yaml:4:" in result.output
+    assert "the environment variable OPENAI_API_KEY is not set" in result.output
+    assert "- judge and synthetic user: not called: a variable is missing" in result.output
+    assert "✓ target: agent.py:answer answers: I know when the shop is open." in result.output
+
+
+def test_settings_that_make_no_sense(folder: Path, convoprobe: Convoprobe) -> None:
+    (folder / "convoprobe.yaml").write_text("llm: {modle: openai/x}\n")
+    result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert result.output.startswith("✗ settings: convoprobe.yaml:1:7: llm.modle: unknown key")
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        ("def Agent(message):\n    raise ValueError('no stock')\n", "ValueError: no stock"),
+        ("import nothing_of_that_name\n", "nothing_of_that_name"),
+        ("", "Agent"),
+    ],
+)
+def test_a_target_that_does_not_work(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer, agent: str, words: str
+) -> None:
+    project(folder, chat_server.base_url)
+    (folder / "agent.py").write_text(agent)
+    result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert words in result.output.split("✗ target: ")[1]
+
+
+def test_a_target_in_conftest_is_not_tried(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    project(folder, chat_server.base_url, target=None)
+    assert "✗ target: the settings name none" in convoprobe("doctor").output
+    (folder / "conftest.py").write_text("def convoprobe_target(): ...")
+    result = convoprobe("doctor")
+    assert result.exit_code == 0
+    assert "- target: a fixture in conftest.py, not tried" in result.output
+
+
+def test_offline_nothing_is_called(folder: Path, convoprobe: Convoprobe) -> None:
+    project(folder, "http://127.0.0.1:9/v1")
+    result = convoprobe("doctor", "--offline")
+    assert result.exit_code == 0
+    assert "- target: agent.py:Agent, not called" in result.output
+
+
+def test_a_target_that_says_a_secret(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
+    project(folder, chat_server.base_url)
+    (folder / "agent.py").write_text(f"def Agent(message):\n    return 'my key is {KEY}'\n")
+    assert KEY not in convoprobe("doctor").output
+    assert KEY not in convoprobe("doctor", "--json").output
+
+
+def test_json(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
+    project(folder, chat_server.base_url)
+    found = json.loads(convoprobe("doctor", "--json").stdout)
+    assert [(one["what"], one["works"]) for one in found] == [
+        ("settings", True),
+        ("judge and synthetic user", True),
+        ("target", True),
+        ("results", True),
+    ]

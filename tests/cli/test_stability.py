@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.support.chat_server import ChatServer
+from tests.support.default_answers import default_answer
+
+from .conftest import Convoprobe
+from .live import KEY, project
+
+
+def sometimes(every: int) -> Any:
+    """The default answers, but every so many verdicts the first criterion isn't met."""
+    verdicts = itertools.count(1)
+
+    def answer(body: dict[str, Any]) -> Any:
+        text = default_answer(body)
+        if isinstance(text, str) and '"met"' in text and next(verdicts) % every == 0:
+            return text.replace('"met"', '"not_met"', 1)
+        return text
+
+    return answer
+
+
+def test_all_trials_pass(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
+    project(folder, chat_server.base_url)
+    result = convoprobe("stability", "scenarios/talk.yaml", "--trials", "4")
+    assert result.exit_code == 0, result.output
+    assert "4 of 4 trials passed: 100 % (95 % interval 51-100 %)" in result.output
+    assert "pass^k  1: 100 %, 2: 100 %, 3: 100 %, 4: 100 %" in result.output
+    assert "What flips" not in result.output
+    assert len(chat_server.requests) == 4 * (2 + 1)
+
+
+def test_what_flips(folder: Path, convoprobe: Convoprobe) -> None:
+    with ChatServer(sometimes(2)) as server:
+        project(folder, server.base_url)
+        result = convoprobe("stability", "scenarios/talk.yaml::Talk", "--trials", "4")
+    assert result.exit_code == 1
+    assert "2 of 4 trials passed: 50 %" in result.output
+    assert "pass^k  1: 50 %, 2: 17 %, 3: 0 %, 4: 0 %" in result.output
+    assert "2 times: agent: The agent counts" in result.output
+    assert "  c1: The agent counts\n      held in 2 trials, not in 2\n" in result.output
+
+
+def test_it_is_stored_like_any_run(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
+    project(folder, chat_server.base_url)
+    output = convoprobe("stability", "talk.yaml", "--trials", "1").output
+    assert "no scenario file talk.yaml" in output
+    output = convoprobe("stability", "scenarios/talk.yaml", "--trials", "2").output
+    run = output.split("stored as ")[1].split(":")[0]
+    (stored,) = json.loads(convoprobe("runs", "--json").stdout)
+    assert (stored["id"], stored["state"], stored["counts"]) == (run, "finished", {"passed": 2})
+    shown = convoprobe("show", run, "scenarios/talk.yaml::Talk", "--trial", "2").output
+    assert "agent │ I heard 1 messages, the last was: Hello, what about trains?" in shown
+    assert not [
+        path for path in (folder / ".convoprobe").rglob("*") if path.is_file() and KEY in path.read_text()
+    ]
+
+
+def test_without_a_verdict(folder: Path, convoprobe: Convoprobe) -> None:
+    with ChatServer(faults=["401"] * 50) as server:
+        project(folder, server.base_url)
+        result = convoprobe("stability", "scenarios/talk.yaml", "--trials", "2")
+    assert result.exit_code == 3
+    assert "0 of 0 trials passed" in result.output
+    assert "2 times: infrastructure: openai/fake refuses the API key" in result.output
+    assert KEY not in result.output
+
+
+def test_json(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
+    project(folder, chat_server.base_url)
+    found = json.loads(convoprobe("stability", "scenarios/talk.yaml", "--trials", "2", "--json").stdout)
+    assert (found["trials"], found["passed"], found["pass_hat"]) == (2, 2, {"1": 1.0, "2": 1.0})
+
+
+def test_without_a_target(folder: Path, convoprobe: Convoprobe) -> None:
+    project(folder, "http://127.0.0.1:9/v1", target=None)
+    result = convoprobe("stability", "scenarios/talk.yaml")
+    assert result.exit_code == 2
+    assert "or use pytest with --convoprobe-trials" in result.output
+    assert not (folder / ".convoprobe").exists()
+
+
+def test_a_skipped_scenario(folder: Path, convoprobe: Convoprobe) -> None:
+    file = project(folder, "http://127.0.0.1:9/v1")
+    file.write_text(file.read_text() + "skip: not yet\n")
+    result = convoprobe("stability", "scenarios/talk.yaml")
+    assert result.exit_code == 2
+    assert "Talk is skipped: not yet" in result.output
