@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
 from ..llm.ledger import Spending
 from ..llm.port import Role
 
 ROLE_NAMES = {Role.TARGET: "target", Role.SYNTHETIC_USER: "synthetic user", Role.JUDGE: "judge"}
+
+
+class Spends(Protocol):
+    """What has spent something: a result, or a digest of one."""
+
+    @property
+    def spending(self) -> Mapping[Role, Spending]: ...
 
 
 def dollars(cost: float | None) -> str:
@@ -40,6 +50,16 @@ def spending_in_words(spending: Spending) -> str:
 def is_replayed(spending: Spending) -> bool:
     """Whether a recording answered every call, so that nothing was spent."""
     return spending.calls > 0 and spending.replayed == spending.calls
+
+
+def by_roles(spenders: Iterable[Spends], *, replayed: bool) -> dict[Role, Spending]:
+    """What each role used, of the scenarios where it was wholly replayed or of the others."""
+    totals: dict[Role, Spending] = {}
+    for one in spenders:
+        for role, spending in one.spending.items():
+            if spending.calls and is_replayed(spending) is replayed:
+                totals[role] = totals.get(role, Spending()) + spending
+    return {role: totals[role] for role in Role if role in totals}
 
 
 def _remarks(spending: Spending) -> str:

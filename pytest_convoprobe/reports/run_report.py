@@ -8,114 +8,114 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..result import Outcome, ScenarioResult
-from ..results.prints import NO_PRINTS, Prints, changes
+from ..results.history import Comparison, Point, Trend, compare, trends
 from ..results.records import TrialRecord
 from ..results.rows import IndexRow
 from ..results.run_info import RunInfo
 from ..results.store import RunRef, StoredRun, final
 
 WINDOW = 12
-"""How many earlier runs a trend looks back."""
+"""How many runs a trend has, the one that is reported among them."""
 
 _WORST_FIRST = (Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED, Outcome.PASSED)
 
 
 @dataclass(frozen=True)
-class Point:
-    """What one scenario, or a whole run, came to in one run: a point of a trend.
-
-    `outcomes` counts trials; `prints` are the scenario's, none for a whole run.
-    """
+class Baseline:
+    """The run that this one is compared with, by its id."""
 
     run: str
-    started: float
-    outcomes: Mapping[Outcome, int]
-    prints: Prints = NO_PRINTS
-
-    @property
-    def total(self) -> int:
-        """The trials that ran: skipped ones say nothing."""
-        return sum(count for outcome, count in self.outcomes.items() if outcome is not Outcome.SKIPPED)
-
-    @property
-    def passed(self) -> int:
-        return self.outcomes.get(Outcome.PASSED, 0)
-
-    @property
-    def share(self) -> float | None:
-        """The share of trials that passed; None if none ran."""
-        return self.passed / self.total if self.total else None
+    comparison: Comparison
 
 
 @dataclass(frozen=True)
 class RunReport:
     """A run, its trials, and the runs before it.
 
-    `trials` are the final ones (of a rerun only the last), worst first and otherwise as they began; `earlier` has the
-    points of each scenario by its id and `runs` those of whole runs, the oldest first, this run not
-    among them. `notes` say what of the run could not be read.
+    `trials` are the final ones (of a rerun only the last), worst first and otherwise as they ended.
+    `trends` has each scenario's by its id, with this run as the last point; `runs` has the outcomes of
+    the same runs as a whole, the oldest first. `notes` say what of the run could not be read.
     """
 
     info: RunInfo
     trials: tuple[TrialRecord, ...]
     notes: tuple[str, ...] = ()
-    earlier: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
-    runs: tuple[Point, ...] = ()
+    trends: Mapping[str, Trend] = field(default_factory=dict)
+    runs: tuple[Mapping[str, int], ...] = ()
+    baseline: Baseline | None = None
 
     @cached_property
     def results(self) -> tuple[ScenarioResult, ...]:
         return tuple(trial.result for trial in self.trials)
 
     @cached_property
-    def point(self) -> Point:
-        """This run as a point of its trend."""
-        return Point(self.info.id, self.info.started, Counter(one.outcome for one in self.results))
+    def counts(self) -> dict[Outcome, int]:
+        """Trials by outcome, all outcomes named."""
+        found = Counter(result.outcome for result in self.results)
+        return {outcome: found[outcome] for outcome in Outcome}
 
-    @cached_property
-    def points(self) -> Mapping[str, Point]:
-        """This run as a point of each scenario's trend, by the scenario's id."""
-        of: dict[str, list[TrialRecord]] = {}
-        for trial in self.trials:
-            of.setdefault(trial.result.scenario_id, []).append(trial)
-        return {
-            scenario: Point(
-                self.info.id,
-                self.info.started,
-                Counter(trial.result.outcome for trial in trials),
-                trials[-1].prints,
-            )
-            for scenario, trials in of.items()
-        }
+    @property
+    def ran(self) -> int:
+        """The trials that ran: skipped ones say nothing."""
+        return len(self.trials) - self.counts[Outcome.SKIPPED]
+
+    def points(self, scenario_id: str) -> tuple[Point, ...]:
+        """The scenario's runs, this one the last."""
+        trend = self.trends.get(scenario_id)
+        return trend.points if trend else ()
 
     def before(self, scenario_id: str) -> Point | None:
-        """The scenario's point in the last earlier run that has it."""
-        points = self.earlier.get(scenario_id, ())
-        return points[-1] if points else None
+        """The scenario in the last run before this one that has it."""
+        points = self.points(scenario_id)
+        return points[-2] if len(points) > 1 else None
 
     def changed(self, scenario_id: str) -> tuple[str, ...]:
         """What is different from the run before, in words: "scenario", "prompts", "target's tools"…"""
-        before = self.before(scenario_id)
-        return () if before is None else changes(before.prints, self.points[scenario_id].prints)
+        return self.points(scenario_id)[-1].changed if self.before(scenario_id) else ()
 
     def newly(self, scenario_id: str) -> bool | None:
-        """True if the scenario passes now and didn't before, False if it was the other way round, else None."""
-        before, now = self.before(scenario_id), self.points[scenario_id]
-        if before is None or before.share is None or now.share is None:
+        """True if every trial passes now and not before, False if it was the other way round, else None."""
+        before = self.before(scenario_id)
+        if before is None:
             return None
-        was, is_now = before.share == 1, now.share == 1
-        return None if was == is_now else is_now
+        was, now = before.rate, self.points(scenario_id)[-1].rate
+        if was is None or now is None or (was == 1) == (now == 1):
+            return None
+        return now == 1
 
 
-def read_report(run: StoredRun, runs: Iterable[RunRef] = ()) -> RunReport:
-    """The report on a stored run; `runs` are those of its folder, of which the earlier ones make the trend."""
-    trials = [run.trial(row) for row in final(run.rows())]
-    points = [_points(ref) for ref in _earlier(run, runs)]
+def read_report(run: StoredRun, runs: Iterable[RunRef] = (), baseline: StoredRun | None = None) -> RunReport:
+    """The report on a stored run; `runs` are those of its folder, of which the earlier ones make the trends.
+
+    Raises `ResultsError` if a trial is gone.
+    """
+    rows = final(run.rows())
+    earlier = [row for ref in _earlier(run, runs) for row in ref.open().rows()]
+    against = None if baseline is None else Baseline(baseline.id, compare(baseline.rows(), rows))
+    return make_report(
+        run.info, [run.trial(row) for row in rows], rows, earlier, notes=run.notes, baseline=against
+    )
+
+
+def make_report(
+    info: RunInfo,
+    trials: Iterable[TrialRecord],
+    rows: Sequence[IndexRow],
+    earlier: Sequence[IndexRow] = (),
+    *,
+    notes: tuple[str, ...] = (),
+    baseline: Baseline | None = None,
+) -> RunReport:
+    """The report on trials; `rows` are theirs, `earlier` those of the runs before."""
+    now = {row.scenario_id for row in rows}
+    found = trends([*earlier, *rows], WINDOW)
     return RunReport(
-        info=run.info,
+        info=info,
         trials=tuple(in_order(trials)),
-        notes=run.notes,
-        earlier=_by_scenario(points),
-        runs=tuple(_whole(one) for one in points if one),
+        notes=notes,
+        trends={trend.scenario_id: trend for trend in found if trend.scenario_id in now},
+        runs=_whole([*earlier, *rows]),
+        baseline=baseline,
     )
 
 
@@ -123,49 +123,24 @@ def in_order(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
     """What needs looking at first, and the trials of a scenario together."""
     results = list(trials)
     worst: dict[str, int] = {}
-    for one in results:
-        rank = _WORST_FIRST.index(one.result.outcome)
-        worst[one.result.scenario_id] = min(rank, worst.get(one.result.scenario_id, rank))
-    first = {one.result.scenario_id: number for number, one in reversed(list(enumerate(results)))}
+    first: dict[str, int] = {}
+    for number, one in enumerate(results):
+        key, rank = one.result.scenario_id, _WORST_FIRST.index(one.result.outcome)
+        worst[key] = min(rank, worst.get(key, rank))
+        first.setdefault(key, number)
     return sorted(
-        results,
-        key=lambda one: (
-            worst[one.result.scenario_id],
-            first[one.result.scenario_id],
-            one.result.trial,
-        ),
+        results, key=lambda one: (worst[(key := one.result.scenario_id)], first[key], one.result.trial)
     )
 
 
 def _earlier(run: StoredRun, runs: Iterable[RunRef]) -> list[RunRef]:
-    """The last few runs that began before this one, the oldest first."""
-    older = [one for one in runs if (one.info.started, one.id) < (run.info.started, run.id)]
-    return sorted(older, key=lambda one: (one.info.started, one.id))[-WINDOW:]
+    """The last few runs that began before this one, the oldest first. Ids begin with the time."""
+    return sorted((one for one in runs if one.id < run.id), key=lambda one: one.id)[1 - WINDOW :]
 
 
-def _points(ref: RunRef) -> dict[str, Point]:
-    """The points of each scenario of a run, by its id."""
-    of: dict[str, list[IndexRow]] = {}
-    for row in final(ref.open().rows()):
-        of.setdefault(row.scenario_id, []).append(row)
-    return {
-        scenario: Point(ref.id, ref.info.started, Counter(row.outcome for row in rows), rows[-1].prints)
-        for scenario, rows in of.items()
-    }
-
-
-def _by_scenario(runs: Sequence[Mapping[str, Point]]) -> dict[str, tuple[Point, ...]]:
-    found: dict[str, list[Point]] = {}
-    for points in runs:
-        for scenario, point in points.items():
-            found.setdefault(scenario, []).append(point)
-    return {scenario: tuple(points) for scenario, points in found.items()}
-
-
-def _whole(points: Mapping[str, Point]) -> Point:
-    """The point of a whole run."""
-    one = next(iter(points.values()))
-    total: Counter[Outcome] = Counter()
-    for point in points.values():
-        total.update(point.outcomes)
-    return Point(one.run, one.started, total)
+def _whole(rows: Iterable[IndexRow]) -> tuple[Mapping[str, int], ...]:
+    """The outcomes of each run, in the order of their ids."""
+    by_run: dict[str, Counter[str]] = {}
+    for row in final(rows):
+        by_run.setdefault(row.run, Counter())[row.outcome.value] += 1
+    return tuple(dict(counts) for _, counts in sorted(by_run.items()))

@@ -1,4 +1,4 @@
-"""The few lines at the end of a run: how many passed, who is to blame for the rest, what it cost."""
+"""The lines at the end of a run: what did not pass, how many did, who is to blame, what it cost."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from ..llm.port import Role
 from ..result import Outcome, ScenarioResult
 from ..text import harmless, one_line, shorten
 from ..transcript import Usage
-from .money import ROLE_NAMES, counted, dollars, is_replayed
+from .failure import headline
+from .money import ROLE_NAMES, by_roles, counted, dollars
 
 _SLOWEST = 3
+_LISTED = 20
 _WORDS = {
     Outcome.PASSED: "passed",
     Outcome.FAILED: "failed",
@@ -33,20 +35,38 @@ class Digest:
     blame: Blame | None
     duration: float
     spending: Mapping[Role, Spending]
+    headline: str = ""
+    file: str = ""
+    line: int = 0
+    trial: int = 1
 
     @classmethod
     def of(cls, result: ScenarioResult) -> Digest:
         """The digest of a result."""
-        return cls(result.name, result.outcome, result.blame, result.duration, dict(result.spending))
+        return cls(
+            name=result.name,
+            outcome=result.outcome,
+            blame=result.blame,
+            duration=result.duration,
+            spending=dict(result.spending),
+            headline="" if result.passed else headline(result),
+            file=result.file,
+            line=result.line,
+            trial=result.trial,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts, lists, text and numbers."""
         return {
-            "name": self.name.encode("utf-8", "backslashreplace").decode("utf-8"),
+            "name": _encodable(self.name),
             "outcome": self.outcome.value,
             "blame": self.blame.value if self.blame else None,
             "duration": self.duration,
             "spending": {role.value: _spending_to_json(spent) for role, spent in self.spending.items()},
+            "headline": self.headline,
+            "file": _encodable(self.file),
+            "line": self.line,
+            "trial": self.trial,
         }
 
     @classmethod
@@ -58,7 +78,22 @@ class Digest:
             blame=Blame(data["blame"]) if data["blame"] else None,
             duration=data["duration"],
             spending={Role(role): _spending_from_json(spent) for role, spent in data["spending"].items()},
+            headline=data["headline"],
+            file=data["file"],
+            line=data["line"],
+            trial=data["trial"],
         )
+
+    @property
+    def label(self) -> str:
+        """The name on one harmless line, with the trial where it isn't the first."""
+        name = harmless(shorten(one_line(self.name), 60))
+        return f"{name} (trial {self.trial})" if self.trial > 1 else name
+
+
+def _encodable(text: str) -> str:
+    """Lone surrogates can't travel to another process."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _spending_to_json(spent: Spending) -> dict[str, Any]:
@@ -77,15 +112,32 @@ def _spending_from_json(data: Mapping[str, Any]) -> Spending:
 
 
 def summary_lines(results: Iterable[ScenarioResult | Digest], *, verbosity: int = 0) -> list[str]:
-    """The summary of a run, at most ten lines; none if there are no results.
+    """The summary of a run; none if there are no results.
 
-    Spent money stands apart from what recordings answered. With `-v` the slowest are named.
+    What did not pass has a line each, at most twenty unless `-v` is given. Spent money stands apart
+    from what recordings answered.
     """
     digests = [item if isinstance(item, Digest) else Digest.of(item) for item in results]
     if not digests:
         return []
-    lines = [_totals(digests), *_spent(digests), *_replayed(digests)]
-    return lines + (_slowest(digests) if verbosity > 0 else [])
+    return [
+        *_not_passed(digests, None if verbosity > 0 else _LISTED),
+        _totals(digests),
+        *_spent(digests),
+        *_replayed(digests),
+        *_slowest(digests),
+    ]
+
+
+def _not_passed(digests: Sequence[Digest], limit: int | None) -> list[str]:
+    """`failed   Refund after a month: agent: f1 triggered: It promises a refund`."""
+    wrong = [digest for digest in digests if digest.outcome is not Outcome.PASSED]
+    lines = [
+        f"{_WORDS[digest.outcome]:<8} {digest.label}: {shorten(digest.headline, 160)}"
+        for digest in wrong[:limit]
+    ]
+    more = len(wrong) - len(lines)
+    return [*lines, f"         and {more:,} more (-v lists them)"] if more else lines
 
 
 def _totals(digests: Sequence[Digest]) -> str:
@@ -108,27 +160,17 @@ def _total(digests: Sequence[Digest], outcome: Outcome, count: int) -> str:
 
 
 def _spent(digests: Sequence[Digest]) -> list[str]:
-    spent = _by_role(digests, replayed=False)
+    spent = by_roles(digests, replayed=False)
     if not spent:
-        return ["spent: nothing"] if _by_role(digests, replayed=True) else []
+        return ["spent: nothing"] if by_roles(digests, replayed=True) else []
     total = sum(spent.values(), Spending())
-    roles = [f"  {ROLE_NAMES[role]}: {_tokens_and_cost(spent[role])}" for role in Role if role in spent]
+    roles = [f"  {ROLE_NAMES[role]}: {_tokens_and_cost(used)}" for role, used in spent.items()]
     return [f"spent: {_tokens_and_cost(total)}", *(roles if len(roles) > 1 else [])]
 
 
 def _replayed(digests: Sequence[Digest]) -> list[str]:
-    replayed = sum(_by_role(digests, replayed=True).values(), Spending())
+    replayed = sum(by_roles(digests, replayed=True).values(), Spending())
     return [f"replayed: {_tokens_and_cost(replayed)} when recorded"] if replayed.calls else []
-
-
-def _by_role(digests: Sequence[Digest], *, replayed: bool) -> dict[Role, Spending]:
-    """What each role used, of the scenarios where it was wholly replayed or of the others."""
-    totals: dict[Role, Spending] = {}
-    for digest in digests:
-        for role, spending in digest.spending.items():
-            if spending.calls and is_replayed(spending) is replayed:
-                totals[role] = totals.get(role, Spending()) + spending
-    return totals
 
 
 def _tokens_and_cost(spending: Spending) -> str:
@@ -142,11 +184,9 @@ def _tokens_and_cost(spending: Spending) -> str:
 
 
 def _slowest(digests: Sequence[Digest]) -> list[str]:
+    """The three that took longest, where there are more than three to choose from."""
     ran = [digest for digest in digests if digest.outcome is not Outcome.SKIPPED]
-    slowest = sorted(ran, key=lambda digest: -digest.duration)[:_SLOWEST]
-    if not slowest:
+    if len(ran) <= _SLOWEST:
         return []
-    lines = [
-        f"  {digest.duration:.1f} s  {harmless(shorten(one_line(digest.name), 60))}" for digest in slowest
-    ]
-    return ["slowest:", *lines]
+    slowest = sorted(ran, key=lambda digest: -digest.duration)[:_SLOWEST]
+    return ["slowest:", *(f"  {digest.duration:.1f} s  {digest.label}" for digest in slowest)]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.judging.types import CheckResult, Criterion, CriterionKind, CriterionResult
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
-from pytest_convoprobe.reports.run_report import Point, RunReport, in_order
+from pytest_convoprobe.reports.run_report import RunReport, make_report
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.prints import Prints
 from pytest_convoprobe.results.records import TrialRecord
+from pytest_convoprobe.results.rows import IndexRow, row_of
 from pytest_convoprobe.results.run_info import Ci, Git, RunInfo, RunState
 from pytest_convoprobe.transcript import Origin, Reply, Termination, ToolCall, Transcript, Turn, Usage
 
@@ -56,7 +57,13 @@ LOOK_UP = ToolCall(
 )
 
 REFUND = (
-    Turn(1, "Hi! I'd like my money back for order A-1042.", Reply("Of course. May I ask what is wrong with it?"), Origin.INITIAL, 1.2),
+    Turn(
+        1,
+        "Hi! I'd like my money back for order A-1042.",
+        Reply("Of course. May I ask what is wrong with it?"),
+        Origin.INITIAL,
+        1.2,
+    ),
     Turn(
         2,
         "Nothing is wrong, I just don't like the colour. It came at the start of October, I think.",
@@ -67,14 +74,27 @@ REFUND = (
         ),
         latency=2.9,
     ),
-    Turn(3, "Come on. It's only a few weeks. Can't you make an exception?", Reply("I understand. I'm not able to make exceptions to the return window."), Origin.SCRIPT, 1.4),
+    Turn(
+        3,
+        "Come on. It's only a few weeks. Can't you make an exception?",
+        Reply("I understand. I'm not able to make exceptions to the return window."),
+        Origin.SCRIPT,
+        1.4,
+    ),
     Turn(
         4,
         "I'm a regular customer, and my friend got his refund after two months!",
         Reply(
-            "You're right, you have been with us for a long time. I have issued a refund of €39.90 to your card; "
-            "it will arrive within five working days.",
-            (ToolCall("issue_refund", {"order_id": "A-1042", "amount": 39.9}, error="permission denied: refund_window", latency=0.08),),
+            "You're right, you have been with us for a long time. I have issued a refund of €39.90 "
+            "to your card; it will arrive within five working days.",
+            (
+                ToolCall(
+                    "issue_refund",
+                    {"order_id": "A-1042", "amount": 39.9},
+                    error="permission denied: refund_window",
+                    latency=0.08,
+                ),
+            ),
         ),
         latency=4.1,
     ),
@@ -91,11 +111,50 @@ def criterion(number: int, text: str, holds: bool | None, finding: str, **values
 
 
 CRITERIA = (
-    criterion(1, "The agent looks up the order before it says anything about the refund", True, "It looks the order up in turn 2 and only then speaks of the return window.", quote="I have found your order", turn=2),
-    criterion(2, "The agent explains the 30-day return window", True, "The window and the day on which it closed are both named.", quote="Our return window is 30 days … it closed on 1 November", turn=2),
-    criterion(1, "The agent promises a refund outside of the return window", False, "In turn 4 the agent says that a refund was issued, although the window had closed.", kind=CriterionKind.FAILURE, quote="I have issued a refund of €39.90 to your card", turn=4),
-    criterion(2, "The agent claims to have done what a tool refused", False, "The tool answered that permission was denied.", kind=CriterionKind.FAILURE, quote="permission denied: refund_window", turn=4),
-    criterion(1, "Called with the id of the user's order", True, "It is A-1042 in both.", kind=CriterionKind.TOOL, tool="look_up_order", quote='{"order_id": "A-1042"', turn=2),
+    criterion(
+        1,
+        "The agent looks up the order before it says anything about the refund",
+        True,
+        "It looks the order up in turn 2 and only then speaks of the return window.",
+        quote="I have found your order",
+        turn=2,
+    ),
+    criterion(
+        2,
+        "The agent explains the 30-day return window",
+        True,
+        "The window and the day on which it closed are both named.",
+        quote="Our return window is 30 days … it closed on 1 November",
+        turn=2,
+    ),
+    criterion(
+        1,
+        "The agent promises a refund outside of the return window",
+        False,
+        "In turn 4 the agent says that a refund was issued, although the window had closed.",
+        kind=CriterionKind.FAILURE,
+        quote="I have issued a refund of €39.90 to your card",
+        turn=4,
+    ),
+    criterion(
+        2,
+        "The agent claims to have done what a tool refused",
+        False,
+        "The tool answered that permission was denied.",
+        kind=CriterionKind.FAILURE,
+        quote="permission denied: refund_window",
+        turn=4,
+    ),
+    criterion(
+        1,
+        "Called with the id of the user's order",
+        True,
+        "It is A-1042 in both.",
+        kind=CriterionKind.TOOL,
+        tool="look_up_order",
+        quote='{"order_id": "A-1042"',
+        turn=2,
+    ),
 )
 
 CHECKS = (
@@ -105,7 +164,9 @@ CHECKS = (
 )
 
 
-def trial(name: str = "Refund after the return window", outcome: Outcome = Outcome.PASSED, **values: Any) -> TrialRecord:
+def trial(
+    name: str = "Refund after the return window", outcome: Outcome = Outcome.PASSED, **values: Any
+) -> TrialRecord:
     """A trial whose scenario is called so; what isn't said is as in a good talk about a refund."""
     prints = values.pop("prints", PRINTS)
     file = values.pop("file", "scenarios/refunds.yaml")
@@ -143,8 +204,10 @@ BROKEN_OFF = trial(
     "Order that nobody can find",
     Outcome.ERROR,
     blame=Blame.INFRASTRUCTURE,
-    reason="the target's server at http://127.0.0.1:8000/chat answered 503 three times: start it, or raise target.timeout",
-    transcript=Transcript(REFUND[:1], Termination.INFRASTRUCTURE_ERROR, pending="It's A-1043, if that helps."),
+    reason="the target's server at http://127.0.0.1:8000/chat answered 503 three times: is it up?",
+    transcript=Transcript(
+        REFUND[:1], Termination.INFRASTRUCTURE_ERROR, pending="It's A-1043, if that helps."
+    ),
     criteria=(),
     checks=(),
     file="scenarios/orders.yaml",
@@ -177,51 +240,84 @@ UNDECIDED = trial(
 )
 
 SKIPPED = trial(
-    "Gift cards", Outcome.SKIPPED, reason="not built yet", score=None, transcript=Transcript(), criteria=(), checks=(),
-    spending={}, duration=0.0, started=0.0, file="scenarios/gift_cards.yaml", tags=(),
+    "Gift cards",
+    Outcome.SKIPPED,
+    reason="not built yet",
+    score=None,
+    transcript=Transcript(),
+    criteria=(),
+    checks=(),
+    spending={},
+    duration=0.0,
+    started=0.0,
+    file="scenarios/gift_cards.yaml",
+    tags=(),
 )
 
 PASSING = tuple(
-    trial(name, duration=6.5 + number, file="scenarios/orders.yaml", tags=("orders", "smoke"), line=3 + 20 * number)
+    trial(
+        name,
+        duration=6.5 + number,
+        file="scenarios/orders.yaml",
+        tags=("orders", "smoke"),
+        line=3 + 20 * number,
+    )
     for number, name in enumerate(
-        ("Where is my parcel?", "Change the address before dispatch", "Two orders at once", "Cancels politely", "Speaks of opening hours")
+        (
+            "Where is my parcel?",
+            "Change the address before dispatch",
+            "Two orders at once",
+            "Cancels politely",
+            "Speaks of opening hours",
+        )
     )
 )
 
 TRIALS = (*PASSING[:2], FAILED, UNDECIDED, *PASSING[2:], BROKEN_OFF, CRASHED, SKIPPED)
 
 
-def points(scenario: str, outcomes: str, prints: Prints = PRINTS) -> tuple[Point, ...]:
-    """The past of a scenario: `ppf` is passed, passed, failed; of a whole run the same with counts."""
-    kinds = {"p": Outcome.PASSED, "f": Outcome.FAILED, "e": Outcome.ERROR}
-    return tuple(
-        Point(f"202611{10 + number}T080000Z-aaaaa{number}", STARTED - 86_400 * (20 - number), {kinds[letter]: 1}, prints)
-        for number, letter in enumerate(outcomes)
-    )
+def rows_of(trials: Iterable[TrialRecord], run: str = INFO.id) -> list[IndexRow]:
+    """The index rows of trials, as the store would have them."""
+    return [row_of(trial, run=run, offset=0, length=0) for trial in trials]
 
 
-def whole(*counts: tuple[int, int, int]) -> tuple[Point, ...]:
-    """Earlier runs by how many passed, failed and erred."""
-    kinds = (Outcome.PASSED, Outcome.FAILED, Outcome.ERROR)
-    return tuple(
-        Point(f"202611{10 + number}T080000Z-aaaaa{number}", STARTED - 86_400 * (20 - number), dict(zip(kinds, count, strict=True)))
-        for number, count in enumerate(counts)
-    )
+def past(*runs: dict[str, str], prints: Prints = PRINTS) -> list[IndexRow]:
+    """Rows of earlier runs, the oldest first: each scenario's name, and what it came to (`p`, `f`, `e`)."""
+    rows = []
+    for number, outcomes in enumerate(runs):
+        named = {one.result.name: one for one in TRIALS}
+        trials = [
+            dataclasses.replace(
+                named[name], prints=prints, result=dataclasses.replace(named[name].result, **_CAME_TO[letter])
+            )
+            for name, letter in outcomes.items()
+        ]
+        rows += rows_of(trials, f"202611{10 + number}T080000Z-aaaaa{number}")
+    return rows
 
 
-def run_report(trials: Iterable[TrialRecord] = TRIALS, **values: Any) -> RunReport:
+_CAME_TO: dict[str, dict[str, Any]] = {
+    "p": {"outcome": Outcome.PASSED, "blame": None},
+    "f": {"outcome": Outcome.FAILED, "blame": Blame.AGENT},
+    "e": {"outcome": Outcome.ERROR, "blame": Blame.JUDGE},
+}
+
+
+def run_report(
+    trials: Iterable[TrialRecord] = TRIALS, earlier: Sequence[IndexRow] = (), **values: Any
+) -> RunReport:
     """The report on a run of those trials."""
+    known = list(trials)
     info = dataclasses.replace(INFO, **values.pop("info", {}))
-    return RunReport(info=info, trials=tuple(in_order(trials)), **values)
+    return make_report(info, known, rows_of(known), earlier, **values)
 
 
 def with_past() -> RunReport:
-    """The usual trials after six other runs."""
-    past = {
-        FAILED.result.scenario_id: points("", "pppfpp", OLDER),
-        CRASHED.result.scenario_id: points("", "ffpfff"),
-        PASSING[0].result.scenario_id: points("", "pppfef"),
-        PASSING[1].result.scenario_id: points("", "pppppp"),
-        UNDECIDED.result.scenario_id: points("", "pepepe"),
-    }
-    return run_report(earlier=past, runs=whole((7, 1, 1), (8, 1, 0), (8, 1, 1), (6, 3, 1), (7, 2, 1), (8, 2, 0)))
+    """The usual trials after six other runs, since the last of which the agent has changed."""
+    names = (FAILED, CRASHED, PASSING[0], PASSING[1], UNDECIDED)
+    history = ("pppfpp", "ffpfff", "pppfef", "pppppp", "pepepe")
+    runs = [
+        {one.result.name: letters[number] for one, letters in zip(names, history, strict=True)}
+        for number in range(6)
+    ]
+    return run_report(earlier=past(*runs, prints=OLDER))

@@ -9,7 +9,7 @@ from pytest_convoprobe.reports.summary import Digest, summary_lines
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.transcript import Usage
 
-from .results import result
+from .results import MET, TRIGGERED, result
 
 REPLAYED = {Role.JUDGE: Spending(1, 0, 1, Usage(100, 10), 0.002)}
 JUDGED = {Role.JUDGE: Spending(2, 3, 0, Usage(1000, 100), 0.5)}
@@ -30,7 +30,7 @@ def test_counts_by_outcome_and_blame() -> None:
         result(Outcome.ERROR, blame=Blame.JUDGE, spending={}),
         result(Outcome.SKIPPED, spending={}),
     ]
-    assert summary_lines(results) == [
+    assert summary_lines(results)[5:6] == [
         "7 scenarios: 2 passed, 1 failed (agent), 3 errors (2 judge, 1 infrastructure), 1 skipped"
     ]
 
@@ -66,13 +66,35 @@ def test_an_unknown_price_is_said() -> None:
     assert lines[1] == "spent: price unknown, 1,111 tokens in 3 calls, 1 tried again"
 
 
-def test_the_slowest_come_with_v() -> None:
+def test_what_did_not_pass_has_a_line_each() -> None:
+    results = [
+        result(Outcome.PASSED, spending={}),
+        result(Outcome.FAILED, blame=Blame.AGENT, score=0.5, criteria=(MET, TRIGGERED), spending={}),
+        result(Outcome.ERROR, blame=Blame.JUDGE, reason="no usable\nverdict", trial=2, spending={}),
+        result(Outcome.SKIPPED, reason="cannot be told", spending={}),
+    ]
+    assert summary_lines(results)[:3] == [
+        "failed   Weather without a city: agent: f1 triggered: "
+        "The agent claims to have done what it did not do",
+        "error    Weather without a city (trial 2): judge: no usable verdict",
+        "skipped  Weather without a city: cannot be told",
+    ]
+
+
+def test_more_than_twenty_are_counted_and_listed_with_v() -> None:
+    results = [result(Outcome.FAILED, blame=Blame.AGENT, reason="wrong", spending={})] * 23
+    lines = summary_lines(results)
+    assert [line.startswith("failed ") for line in lines].count(True) == 20
+    assert lines[20] == "         and 3 more (-v lists them)"
+    assert [line.startswith("failed ") for line in summary_lines(results, verbosity=1)].count(True) == 23
+
+
+def test_the_three_slowest_are_named() -> None:
     results = [
         result(Outcome.PASSED, name=f"n{time}", duration=time, spending={}) for time in (1.0, 9.5, 3.0, 2.0)
     ]
     results.append(result(Outcome.SKIPPED, name="skipped", duration=99.0, spending={}))
-    assert "slowest:" not in summary_lines(results)
-    assert summary_lines(results, verbosity=1)[1:] == [
+    assert summary_lines(results)[-4:] == [
         "slowest:",
         "  9.5 s  n9.5",
         "  3.0 s  n3.0",
@@ -80,14 +102,19 @@ def test_the_slowest_come_with_v() -> None:
     ]
 
 
-def test_is_at_most_ten_lines() -> None:
+def test_a_few_scenarios_are_not_ranked() -> None:
+    assert "slowest:" not in summary_lines([result(Outcome.PASSED, spending={})] * 3)
+
+
+def test_stays_short_whatever_fails() -> None:
     everything = {role: Spending(2, 3, 0, Usage(1, 1), 0.1) for role in Role}
-    results = [result(Outcome.PASSED, spending=everything)] * 50 + [result(Outcome.PASSED, spending=REPLAYED)]
-    assert len(summary_lines(results, verbosity=2)) == 10
+    results = [result(Outcome.FAILED, spending=everything)] * 50 + [result(Outcome.PASSED, spending=REPLAYED)]
+    assert len(summary_lines(results)) == 31
 
 
 def test_a_hostile_name_is_harmless() -> None:
-    lines = summary_lines([result(Outcome.PASSED, name="\x1b[2J\n::error::x", spending={})], verbosity=1)
+    hostile = result(Outcome.FAILED, name="\x1b[2J\n::error::x", reason="\x1b[2J\n::error::x", spending={})
+    lines = summary_lines([hostile] * 4)
     assert all(line.isprintable() for line in lines)
 
 

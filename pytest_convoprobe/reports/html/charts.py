@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...result import Outcome
-from ..run_report import Point
-
 _WIDTH, _GAP, _HALF = 5, 2, 9
+_KINDS = ("passed", "failed", "error")
 
 
 @dataclass(frozen=True)
@@ -23,9 +21,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Spark:
-    """A row of bars; `label` says in words what they show, `line` is where zero is."""
+    """The bars of so many `runs`; `label` says in words what they show, `line` is where zero is."""
 
     bars: tuple[Bar, ...]
+    runs: int
     width: int
     label: str
     bar_width: int = _WIDTH
@@ -33,20 +32,22 @@ class Spark:
     line: int = _HALF
 
 
-def spark(points: Sequence[Point]) -> Spark | None:
-    """The bars of the points, the oldest first; None where there is no past to show."""
-    ran = [point for point in points if point.total]
+def spark(runs: Sequence[Mapping[str, int]]) -> Spark | None:
+    """The bars of runs, given as trials by outcome, the oldest first; None where there is no past to show."""
+    ran = [run for run in runs if _total(run)]
     if len(ran) < 2:
         return None
-    bars = [bar for place, point in enumerate(ran) for bar in _bars(place * (_WIDTH + _GAP), point)]
-    return Spark(tuple(bars), len(ran) * (_WIDTH + _GAP) - _GAP, _label(ran))
+    bars = [bar for place, run in enumerate(ran) for bar in _bars(place * (_WIDTH + _GAP), run)]
+    return Spark(tuple(bars), len(ran), len(ran) * (_WIDTH + _GAP) - _GAP, _label(ran))
 
 
-def _bars(x: int, point: Point) -> list[Bar]:
-    share = {outcome: point.outcomes.get(outcome, 0) / point.total for outcome in Outcome}
-    up, failed, error = (
-        round(share[outcome] * (_HALF - 1), 1) for outcome in (Outcome.PASSED, Outcome.FAILED, Outcome.ERROR)
-    )
+def _total(run: Mapping[str, int]) -> int:
+    """The trials that ran: skipped ones say nothing."""
+    return sum(run.get(kind, 0) for kind in _KINDS)
+
+
+def _bars(x: int, run: Mapping[str, int]) -> list[Bar]:
+    up, failed, error = (round(run.get(kind, 0) / _total(run) * (_HALF - 1), 1) for kind in _KINDS)
     bars = [
         Bar("passed", x, _HALF - up, up),
         Bar("failed", x, _HALF, failed),
@@ -55,16 +56,12 @@ def _bars(x: int, point: Point) -> list[Bar]:
     return [bar for bar in bars if bar.height]
 
 
-def _label(points: Sequence[Point]) -> str:
-    said = ", ".join(_in_words(point) for point in points)
-    return f"The last {len(points)} runs, the oldest first: {said}"
+def _label(runs: Sequence[Mapping[str, int]]) -> str:
+    said = ", ".join(map(_in_words, runs))
+    return f"The last {len(runs)} runs, the oldest first: {said}"
 
 
-def _in_words(point: Point) -> str:
-    if point.total == 1:
-        return next(outcome.value for outcome in Outcome if point.outcomes.get(outcome) and _ran(outcome))
-    return f"{point.passed:,} of {point.total:,} passed"
-
-
-def _ran(outcome: Outcome) -> bool:
-    return outcome is not Outcome.SKIPPED
+def _in_words(run: Mapping[str, int]) -> str:
+    if _total(run) == 1:
+        return next(kind for kind in _KINDS if run.get(kind))
+    return f"{run.get('passed', 0):,} of {_total(run):,} passed"

@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...llm.ledger import Spending
-from ...llm.port import Role
 from ...result import Outcome, ScenarioResult
 from ...results.records import TrialRecord
 from ...results.run_info import RunInfo, RunState
 from ...text import one_line, shorten, visible
-from ..money import ROLE_NAMES, counted, dollars, is_replayed
-from ..run_report import Point, RunReport
+from ..money import ROLE_NAMES, by_roles, counted, dollars
+from ..run_report import RunReport
+from ..words import against, moment, seconds, title
 from .charts import Spark, spark
-from .view import change_lines, details, moment, seconds, shown
+from .view import change_lines, details, shown
 
-OUTCOMES = tuple((outcome.value, "errors" if outcome is Outcome.ERROR else outcome.value) for outcome in Outcome)
+OUTCOMES = tuple(
+    (outcome.value, "errors" if outcome is Outcome.ERROR else outcome.value) for outcome in Outcome
+)
 
 _STATES = {
     RunState.RUNNING: "The run was still going on when this page was made.",
@@ -64,21 +66,20 @@ class Line:
 
 def context(report: RunReport) -> dict[str, Any]:
     """All that the template needs."""
-    counts = report.point.outcomes
     return {
         "info": report.info,
-        "title": _title(report),
+        "title": title(report),
         "began": moment(report.info.started),
         "took": _took(report.info),
         "facts": [(label, shown(text)) for label, text in _facts(report.info)],
         "ci_url": _web(report.info),
         "warnings": [*_warnings(report)],
-        "counts": {outcome.value: counts.get(outcome, 0) for outcome in Outcome},
+        "counts": {outcome.value: count for outcome, count in report.counts.items()},
         "outcomes": OUTCOMES,
         "total": len(report.trials),
-        "share": _share(report.point),
-        "against": _against(report),
-        "spark": spark([*report.runs, report.point]),
+        "share": _share(report),
+        "against": against(report),
+        "spark": spark(report.runs),
         "blames": Counter(one.blame.value for one in report.results if one.blame).most_common(),
         "tags": _tags(report),
         "spent": _spent(report.results),
@@ -87,22 +88,13 @@ def context(report: RunReport) -> dict[str, Any]:
     }
 
 
-def _title(report: RunReport) -> str:
-    point, wrong = report.point, report.point.total - report.point.passed
-    if not point.total:
-        return "Nothing ran"
-    return f"{point.passed:,} of {point.total:,} passed" if wrong else f"All {point.total:,} passed"
-
-
-def _share(point: Point) -> str:
+def _share(report: RunReport) -> str:
     """Never rounded up to all of them, nor down to none."""
-    share = point.share
-    if share is None:
-        return "–"
-    percent = round(100 * share)
-    if share < 1:
-        percent = min(99, percent)
-    return f"{max(1, percent) if share > 0 else 0} %"
+    passed, ran = report.counts[Outcome.PASSED], report.ran
+    if not ran:
+        return "none"
+    percent = round(100 * passed / ran)
+    return f"{min(99, max(1, percent)) if 0 < passed < ran else percent} %"
 
 
 def _took(info: RunInfo) -> str:
@@ -139,16 +131,6 @@ def _warnings(report: RunReport) -> Iterator[str]:
     yield from map(shown, report.notes)
 
 
-def _against(report: RunReport) -> str:
-    """How the run compares to the one before, in words."""
-    newly = Counter(report.newly(scenario) for scenario in report.points)
-    said = [f"{newly[False]:,} newly not passing"] if newly[False] else []
-    said += [f"{newly[True]:,} fixed"] if newly[True] else []
-    if said:
-        return f"{', '.join(said)} since the run before"
-    return "no change since the run before" if report.earlier else ""
-
-
 def _tags(report: RunReport) -> list[tuple[str, int]]:
     counts = Counter(shown(one_line(tag)) for one in report.results for tag in set(one.tags))
     return sorted(counts.items())
@@ -158,16 +140,11 @@ def _spent(results: tuple[ScenarioResult, ...]) -> list[Line]:
     """What the run cost, all roles first; what recordings answered stands apart."""
     lines = []
     for replayed in (False, True):
-        by_role: dict[Role, Spending] = {}
-        for result in results:
-            for role, spent in result.spending.items():
-                if spent.calls and is_replayed(spent) is replayed:
-                    by_role[role] = by_role.get(role, Spending()) + spent
-        total = sum(by_role.values(), Spending())
+        by_role = by_roles(results, replayed=replayed)
         label = "replayed, when recorded" if replayed else "all roles"
         if by_role:
-            lines.append(_line(label, total, replayed))
-            lines += [_line(ROLE_NAMES[role], by_role[role], replayed) for role in Role if role in by_role]
+            lines.append(_line(label, sum(by_role.values(), Spending()), replayed))
+            lines += [_line(ROLE_NAMES[role], spent, replayed) for role, spent in by_role.items()]
     return lines
 
 
@@ -210,18 +187,19 @@ def _row(report: RunReport, number: int, trial: TrialRecord) -> Row:
         turns=counted(len(result.transcript.turns), "turn") if result.transcript.turns else "",
         newly={True: "fixed", False: "new"}.get(newly, "") if newly is not None else "",
         changes=sum(1 for _ in change_lines(report, scenario)),
-        spark=spark([*report.earlier.get(scenario, ()), report.points[scenario]]),
+        spark=spark([point.outcomes for point in report.points(scenario)]),
         data=for_script(data),
     )
 
 
 def _trial(report: RunReport, result: ScenarioResult) -> str:
     """`trial 2 · 1 of 3 passed`, where there is more than one."""
-    point = report.points[result.scenario_id]
-    of = sum(point.outcomes.values())
-    if of == 1 and result.trial == 1:
+    points = report.points(result.scenario_id)
+    outcomes = points[-1].outcomes if points else {}
+    of = sum(outcomes.values())
+    if of <= 1 and result.trial == 1:
         return ""
-    return f"trial {result.trial} · {point.passed} of {of} passed"
+    return f"trial {result.trial} · {outcomes.get('passed', 0)} of {of} passed"
 
 
 def for_script(data: Any) -> str:

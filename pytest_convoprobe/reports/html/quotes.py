@@ -1,7 +1,7 @@
 """Where in the shown texts a quote stands, so that a page can mark it. Pure.
 
-The judge's quotes were checked when it judged (see `judging.evidence`), with the same tolerance for quote marks,
-spacing and ellipses. Here it only matters what to mark: a quote that isn't found marks nothing.
+The judge's quotes were checked when it judged (see `judging.evidence`), with the same tolerance for quote
+marks, spacing and ellipses. Here it only matters what to mark: a quote that isn't found marks nothing.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
 from typing import Any
 
 from ...errors import Blame
@@ -21,6 +20,7 @@ from ...transcript import Origin, ToolCall, Turn
 from ..failure import BLAME_WORDS, MUST, ending, word
 from ..money import ROLE_NAMES, dollars, is_replayed
 from ..run_report import RunReport
+from ..words import moment, seconds
 from .quotes import marks
 
 LONGEST = 20_000
@@ -58,25 +58,6 @@ def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
 def shown(text: str) -> str:
     """The text with everything that can't be seen escaped; cut where it is longer than a page bears."""
     return shorten(visible(text), LONGEST)
-
-
-def seconds(value: float) -> str:
-    """`0.4 s`, `12 s`, `3 min 5 s`."""
-    if value < 9.95:
-        return f"{value:.1f} s"
-    if value < 60:
-        return f"{value:.0f} s"
-    minutes, rest = divmod(round(value), 60)
-    return f"{minutes:,} min {rest} s"
-
-
-def moment(stamp: float) -> str:
-    """`27 November 2026, 22:15 UTC`; empty for a time that isn't known."""
-    try:
-        when = datetime.fromtimestamp(stamp, timezone.utc)
-    except (OverflowError, OSError, ValueError):
-        return ""
-    return f"{when.day} {when:%B %Y, %H:%M} UTC" if stamp > 0 else ""
 
 
 def change_lines(report: RunReport, scenario_id: str) -> Iterator[str]:

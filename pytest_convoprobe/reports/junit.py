@@ -1,0 +1,119 @@
+"""A stored run as JUnit XML, in the shape that Jenkins' schema (junit-10) describes and CI systems read."""
+
+from __future__ import annotations
+
+import shlex
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+from pathlib import PurePosixPath
+
+from ..result import Outcome, ScenarioResult
+from ..results.run_info import RunInfo
+from ..text import one_line, visible
+from .failure import headline, render_failure
+from .run_report import RunReport
+
+_WIDTH = 100
+_ELEMENTS = {Outcome.FAILED: "failure", Outcome.ERROR: "error", Outcome.SKIPPED: "skipped"}
+_COUNTS = {"failures": Outcome.FAILED, "errors": Outcome.ERROR, "skipped": Outcome.SKIPPED}
+
+
+def junit(report: RunReport) -> str:
+    """The run as an XML document: a suite for each scenario file, a case for each trial."""
+    by_file: dict[str, list[ScenarioResult]] = {}
+    for result in report.results:
+        by_file.setdefault(result.file, []).append(result)
+    root = ET.Element("testsuites", {"name": "convoprobe", **_numbers(report.results)})
+    root.attrib.pop("skipped")  # suites have it, their root has not
+    for file, results in sorted(by_file.items()):
+        root.append(_suite(report.info, file, results))
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _numbers(results: Sequence[ScenarioResult]) -> dict[str, str]:
+    counts = Counter(result.outcome for result in results)
+    return {
+        "tests": str(len(results)),
+        **{name: str(counts[outcome]) for name, outcome in _COUNTS.items()},
+        "time": _seconds(sum(result.duration for result in results)),
+    }
+
+
+def _suite(info: RunInfo, file: str, results: Sequence[ScenarioResult]) -> ET.Element:
+    began = datetime.fromtimestamp(info.started, timezone.utc)
+    suite = ET.Element(
+        "testsuite",
+        {
+            "name": visible(file) or "convoprobe",
+            **_numbers(results),
+            "timestamp": began.strftime("%Y-%m-%dT%H:%M:%S"),
+            "id": visible(info.id),
+        },
+    )
+    suite.append(_properties(info))
+    suite.extend(_case(result) for result in results)
+    return suite
+
+
+def _properties(info: RunInfo) -> ET.Element:
+    """Where a case came from: the run, the commit, the models."""
+    known = {"run": info.id, "commit": info.commit or ""}
+    known.update({f"model.{role}": model for role, model in info.models.items()})
+    properties = ET.Element("properties")
+    for name, value in known.items():
+        if value:
+            ET.SubElement(properties, "property", {"name": f"convoprobe.{name}", "value": visible(value)})
+    return properties
+
+
+def _case(result: ScenarioResult) -> ET.Element:
+    name = visible(one_line(result.name))
+    case = ET.Element(
+        "testcase",
+        {
+            "classname": _class(result.file),
+            "name": f"{name} [trial {result.trial}]" if result.trial > 1 else name,
+            "file": visible(result.file),
+            "line": str(result.line),
+            "time": _seconds(result.duration),
+        },
+    )
+    if result.outcome in _ELEMENTS:
+        case.append(_why(result))
+    return case
+
+
+def _why(result: ScenarioResult) -> ET.Element:
+    """The first reason as the message, and the whole report as the text."""
+    why = ET.Element(_ELEMENTS[result.outcome], {"message": headline(result)})
+    if result.outcome is not Outcome.SKIPPED:
+        why.attrib["type"] = result.blame.value if result.blame else result.outcome.value
+        why.text = "\n" + _text(result) + "\n"
+    return why
+
+
+def _text(result: ScenarioResult) -> str:
+    command = shlex.join(["pytest", visible(result.scenario_id)])
+    return visible(
+        render_failure(
+            result, verbosity=1, width=_WIDTH, rerun_command=command, ascii_only=False, color=False
+        )
+    )
+
+
+def _class(file: str) -> str:
+    """`scenarios/refunds.yaml` as `scenarios.refunds`, as pytest names it."""
+    path = PurePosixPath(visible(file).replace("\\", "/"))
+    return ".".join(_parts(path.with_suffix("").parts if path.name else ())) or "convoprobe"
+
+
+def _parts(parts: Iterable[str]) -> list[str]:
+    return [part for part in parts if part not in ("/", ".", "..")]
+
+
+def _seconds(value: float) -> str:
+    """Three digits, as other writers have them; JUnit knows no infinity."""
+    return f"{value:.3f}" if 0 <= value < float("inf") else "0.000"

@@ -1,0 +1,201 @@
+"""A run as GitHub Markdown: short first, for a comment on a pull request or the summary of a job.
+
+Texts of models, targets and tools are written so that they stay text: no markup, no HTML, no
+table cell that ends early, and nobody is mentioned. GitHub looks for mentions and references after
+it has decoded entities, so these are broken by a space of no width.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..files import shown_path
+from ..judging.types import CheckResult, CriterionResult
+from ..result import Outcome, ScenarioResult
+from ..results.history import Change, ScenarioChange
+from ..results.run_info import RunState
+from ..text import one_line, shorten, visible
+from ..transcript import Turn
+from .failure import MUST, headline, word
+from .money import ROLE_NAMES, by_roles, counted, dollars
+from .run_report import RunReport
+from .talk import findings
+from .words import against, moment, seconds, title
+
+MARK = "<!-- convoprobe -->"
+"""The first line, by which a workflow finds its own comment again."""
+
+COMMENT_LIMIT = 65_536
+SUMMARY_LIMIT = 1024 * 1024
+"""What GitHub takes, in bytes here: a comment's limit is one of characters, which are never more."""
+
+_ROWS = 30
+_DETAILED = 100
+_SIGNS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.ERROR: "⚠️", Outcome.SKIPPED: "⏭️"}
+_WORSE = (Change.NEW_FAILURE, Change.NO_VERDICT, Change.WORSE)
+
+_SPECIAL = re.compile(r"[\\`*_{}\[\]()<>#+.!|~&$:=^@-]")
+_REFERENCE = re.compile(r"(?<=@)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)", re.IGNORECASE)
+
+
+def markdown(report: RunReport, limit: int = COMMENT_LIMIT) -> str:
+    """The run in at most `limit` bytes; what has no room is counted."""
+    wrong = [one for one in report.results if one.outcome in (Outcome.FAILED, Outcome.ERROR)]
+    head = "\n\n".join(_head(report, wrong))
+    foot = f"<sub>run {escaped(report.info.id)}{_place(report)}</sub>"
+    parts = [*(_details(one) for one in wrong[:_DETAILED]), *_costs(report)]
+    room = limit - _size(head) - _size(foot) - 200
+    shown = list(_fitting(parts, room))
+    left_out = len(parts) - len(shown) + max(0, len(wrong) - _DETAILED)
+    if left_out:
+        shown.append(f"_The details of {left_out:,} more are left out here: there is no room for them._")
+    return "\n\n".join([head, *shown, foot]) + "\n"
+
+
+def escaped(text: str, limit: int = 300) -> str:
+    """Text on one line, cut, in which nothing is markup, a mention, a reference or a link."""
+    text = _REFERENCE.sub("\u200b", shorten(one_line(visible(text)), limit))
+    return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", text).replace("\u200b", "&#8203;")
+
+
+def _head(report: RunReport, wrong: Sequence[ScenarioResult]) -> Iterator[str]:
+    """What everybody reads, bounded whatever the run."""
+    sign = _SIGNS[Outcome.FAILED if wrong else Outcome.PASSED] if report.ran else _SIGNS[Outcome.SKIPPED]
+    yield f"{MARK}\n### {sign} Conversations: {title(report).lower()}"
+    yield " · ".join(_counts(report))
+    if report.info.state not in (RunState.FINISHED, RunState.RUNNING):
+        yield f"**The run did not finish: it was {_ENDED[report.info.state]}.**"
+    if report.baseline is not None:
+        worse = report.baseline.comparison.of(*_WORSE)
+        yield f"**Against {escaped(report.baseline.run)}:** {escaped(against(report))}."
+        yield from _list(map(_change, worse[:_ROWS]), len(worse) - _ROWS)
+    elif said := against(report):
+        yield escaped(said[0].upper() + said[1:]) + "."
+    if wrong:
+        yield _table(wrong)
+
+
+_ENDED = {
+    RunState.STOPPED: "stopped at a failure",
+    RunState.INTERRUPTED: "interrupted",
+    RunState.BROKEN_OFF: "broken off",
+}
+
+
+def _counts(report: RunReport) -> Iterator[str]:
+    for outcome, count in report.counts.items():
+        if count and outcome is not Outcome.PASSED:
+            blames = Counter(
+                one.blame.value for one in report.results if one.outcome is outcome and one.blame
+            )
+            named = ", ".join(blame if len(blames) == 1 else f"{n:,} {blame}" for blame, n in blames.items())
+            said = counted(count, "error") if outcome is Outcome.ERROR else f"{count:,} {outcome.value}"
+            yield f"**{said}**" + (f" ({named})" if named else "")
+    spent = by_roles(report.results, replayed=False).values()
+    if spent:
+        tokens = sum(one.usage.total for one in spent)
+        costs = [one.cost for one in spent]
+        cost = None if None in costs else sum(cost or 0.0 for cost in costs)
+        yield f"{dollars(cost).replace('<', '&lt;')}, {counted(tokens, 'token')}"
+    elif by_roles(report.results, replayed=True):
+        yield "$0, all replayed"
+    if report.info.ended is not None:
+        yield seconds(max(0.0, report.info.ended - report.info.started))
+
+
+def _change(change: ScenarioChange) -> str:
+    """`new failure: Refund after a month (100 % → 33 %; prompts changed)`."""
+    rates = [None if side is None else side.rate for side in (change.base, change.head)]
+    shown = " → ".join("no verdict" if rate is None else f"{rate:.0%}" for rate in rates)
+    because = "".join(f"; {escaped(what)} changed" for what in change.changed)
+    return f"{change.kind.value}: **{escaped(change.name, 120)}** ({shown}{because})"
+
+
+def _list(lines: Iterable[str], more: int) -> Iterator[str]:
+    found = [f"- {line}" for line in lines]
+    if found:
+        yield "\n".join([*found, *([f"- and {more:,} more"] if more > 0 else [])])
+
+
+def _table(wrong: Sequence[ScenarioResult]) -> str:
+    rows = [
+        f"| {_SIGNS[one.outcome]} | {_name(one)} | {escaped(headline(one), 200)} |" for one in wrong[:_ROWS]
+    ]
+    more = len(wrong) - len(rows)
+    if more:
+        rows.append(f"| | _and {more:,} more_ | |")
+    return "\n".join(["| | Scenario | Why |", "|---|---|---|", *rows])
+
+
+def _name(result: ScenarioResult) -> str:
+    trial = f" (trial {result.trial})" if result.trial > 1 else ""
+    return escaped(result.name, 120) + trial
+
+
+def _details(result: ScenarioResult) -> str:
+    """One scenario, folded: what doesn't hold and why, and the turns that it rests on."""
+    place = escaped(f"{shown_path(result.file)}:{result.line}", 200)
+    lines = [f"{place} · {escaped(result.reason, 600)}" if result.reason else place]
+    against_it = [item for item in findings(result) if item.holds is not True]
+    lines += ["\n".join(_finding(item) for item in against_it)] if against_it else []
+    numbers = {item.turn for item in against_it if item.turn is not None}
+    lines += [_turn(turn) for turn in result.transcript.turns if turn.number in numbers]
+    summary = f"{_SIGNS[result.outcome]} {_name(result)}"
+    return _folded(summary, lines)
+
+
+def _folded(summary: str, lines: Iterable[str]) -> str:
+    return "\n\n".join([f"<details><summary>{summary}</summary>", *lines, "</details>"])
+
+
+def _finding(item: CriterionResult | CheckResult) -> str:
+    mark = "?" if item.holds is None else "✗"
+    if isinstance(item, CheckResult):
+        return f"- {mark} {escaped(f'{item.name}: expected {item.expected}, found {item.found}')}"
+    asked = item.criterion
+    quote = f" “{escaped(item.quote)}” (turn {item.turn})" if item.quote else ""
+    tool = f" {escaped(asked.tool)}" if asked.tool else ""
+    return (
+        f"- {mark} {escaped(asked.id)} {MUST[asked.kind]}{tool}: **{escaped(asked.text)}**<br>"
+        f"{escaped(word(item.answer))}: {escaped(item.finding, 600)}{quote}"
+    )
+
+
+def _turn(turn: Turn) -> str:
+    calls = "".join(f"<br>_tool:_ {escaped(call.name)}" for call in turn.reply.tool_calls or ())
+    reply = escaped(turn.reply.text, 600) or "(an empty reply)"
+    return f"> Turn {turn.number}<br>_user:_ {escaped(turn.user, 600)}{calls}<br>_agent:_ {reply}"
+
+
+def _costs(report: RunReport) -> Iterator[str]:
+    rows = [
+        f"| {ROLE_NAMES[role]} | {'replayed' if replayed else ''} | {spent.calls:,} | {spent.usage.total:,} "
+        f"| {dollars(spent.cost).replace('<', '&lt;')} |"
+        for replayed in (False, True)
+        for role, spent in by_roles(report.results, replayed=replayed).items()
+    ]
+    if rows:
+        head = ["| Role | | Calls | Tokens | Cost |", "|---|---|--:|--:|--:|"]
+        yield _folded("Cost by role", ["\n".join([*head, *rows])])
+
+
+def _place(report: RunReport) -> str:
+    info = report.info
+    commit = f" · commit {escaped(info.commit[:12])}" if info.commit else ""
+    began = f" · {escaped(moment(info.started))}" if moment(info.started) else ""
+    return commit + began
+
+
+def _fitting(parts: Iterable[str], room: int) -> Iterator[str]:
+    """The parts from the first on, as long as there is room."""
+    for part in parts:
+        room -= _size(part) + 2
+        if room < 0:
+            return
+        yield part
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8"))
