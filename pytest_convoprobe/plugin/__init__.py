@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from . import options
+from . import options, reports
 from .fixtures import _convoprobe_result, convoprobe, convoprobe_target
 from .gathering import Gatherer
 from .keys import ENGINE, GATHERED, NEXT_ITEM, RESULTS, TAGS
@@ -38,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from .baseline import configure
 
         configure(config)
+    if reports.wanted(config):
+        reports.configure(config)
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:

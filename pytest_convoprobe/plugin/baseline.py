@@ -33,6 +33,11 @@ class Baseline:
         self._head: StoredRun | None = None
         self._comparison: Comparison | None = None
 
+    @property
+    def base(self) -> StoredRun | None:
+        """The run that this one is compared with, once the session has begun."""
+        return self._base
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Find the baseline before anything is spent; `latest` must not come to mean this run."""

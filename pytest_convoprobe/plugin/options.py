@@ -170,6 +170,12 @@ def add_options(parser: pytest.Parser) -> None:
         help="Store nothing of this run (default: it is stored in .convoprobe).",
     )
     group.addoption(
+        "--convoprobe-html",
+        metavar="PATH",
+        default=None,
+        help="Write a page about this run, one file to read in a browser.",
+    )
+    group.addoption(
         "--convoprobe-baseline",
         metavar="RUN",
         default=None,

@@ -30,10 +30,14 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     verbosity = config.get_verbosity()
     if verbosity < 0:
         return
-    digests = [digest for runs in config.stash[GATHERED].values() for digest in _last_run(runs)]
     reporter.section("convoprobe")
-    for line in [*backend_of(config).summary_lines(digests, verbosity), *_notices(config)]:
+    for line in [*backend_of(config).summary_lines(digests(config), verbosity), *_notices(config)]:
         reporter.line(line)
+
+
+def digests(config: pytest.Config) -> list[Digest]:
+    """What came of all items so far, of reruns the last."""
+    return [digest for runs in config.stash[GATHERED].values() for digest in _last_run(runs)]
 
 
 def _notices(config: pytest.Config) -> list[str]:

@@ -1,0 +1,120 @@
+"""`convoprobe report`: a stored run as a page, as Markdown, or as data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..exits import Wrong
+from ..project import Project, project_options
+
+if TYPE_CHECKING:
+    from ...reports.run_report import RunReport
+
+PAGE = "convoprobe-report.html"
+_SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".xml": "junit"}
+
+
+@click.command(short_help="Write a report on a stored run.")
+@click.argument("run", default="latest")
+@click.option("--html", "form", flag_value="html", help=f"A page to read in a browser ({PAGE} without -o).")
+@click.option("--json", "form", flag_value="json", help="Data for programs.")
+@click.option("--md", "form", flag_value="md", help="Markdown for a comment on a pull request.")
+@click.option("--junit", "form", flag_value="junit", help="JUnit XML.")
+@click.option("--schema", "form", flag_value="schema", help="Print the JSON Schema of --json instead.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write it to this file; its suffix says what it is to be, if no option does.",
+)
+@click.option("--baseline", metavar="RUN", help="Say what is worse or better than in this run.")
+@project_options
+def command(
+    run: str,
+    form: str | None,
+    output: Path | None,
+    baseline: str | None,
+    config_file: Path | None,
+    results_dir: Path | None,
+) -> None:
+    """Write a report on a stored RUN: the latest one, unless it is named by its id, `latest~2`, a folder, or
+    a git branch, tag or commit.
+
+    \b
+    Example:
+        convoprobe report --html -o report.html
+        convoprobe report latest --md --baseline main
+    """  # noqa: D301 - click looks for the character itself
+    chosen = form or (_SUFFIXES.get(output.suffix.lower()) if output else None)
+    if chosen is None:
+        raise Wrong("say what the report is to be: --html, --json, --md or --junit")
+    if chosen == "schema":
+        from ...reports.json_report import schema
+
+        _put(json.dumps(schema(), indent=2) + "\n", output)
+        return
+    report = _read(Project.here(config_file, results_dir), run, baseline)
+    if chosen == "html":
+        _page(report, output or Path(PAGE))
+    else:
+        _put(_WRITERS[chosen](report), output)
+
+
+def _read(project: Project, run: str, baseline: str | None) -> RunReport:
+    from ...reports.run_report import read_report
+    from ...results.store import list_runs
+
+    stored = project.open(run)
+    # A run that was fetched from elsewhere, such as a CI artifact, has its own past beside it, if any.
+    beside = stored.path.parent.parent
+    return read_report(stored, list_runs(beside), project.open(baseline) if baseline else None)
+
+
+def _page(report: RunReport, path: Path) -> None:
+    from ...reports.html import write_html
+
+    try:
+        write_html(report, path)
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror or str(error)) from None
+    click.echo(f"wrote {path}", err=True)
+
+
+def _put(text: str, output: Path | None) -> None:
+    """To the file, or to stdout."""
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise click.FileError(str(output), error.strerror or str(error)) from None
+    click.echo(f"wrote {output}", err=True)
+
+
+def _json(report: RunReport) -> str:
+    from ...reports.json_report import json_report
+
+    return json.dumps(json_report(report), indent=1, allow_nan=False) + "\n"
+
+
+def _md(report: RunReport) -> str:
+    from ...reports.markdown import markdown
+
+    return markdown(report)
+
+
+def _junit(report: RunReport) -> str:
+    from ...reports.junit import junit
+
+    return junit(report)
+
+
+_WRITERS: dict[str, Callable[[RunReport], str]] = {"json": _json, "md": _md, "junit": _junit}

@@ -1,0 +1,133 @@
+"""The reports on a whole run that a session leaves: an HTML page, GitHub's job summary, annotations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..errors import ConvoprobeError
+from .keys import GATHERED
+from .storing import store_of
+
+if TYPE_CHECKING:
+    from ..reports.run_report import RunReport
+    from ..reports.summary import Digest
+
+HTML = "--convoprobe-html"
+
+
+class Reports:
+    """The hooks of a session that is to leave reports; registered in no other, and in no xdist worker."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, None, None]:
+        """Where there is no terminal, the reports are written all the same."""
+        try:
+            return (yield)
+        finally:
+            if GATHERED in self._config.stash:
+                _ = self._written
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if GATHERED not in self._config.stash:
+            return  # no scenario ran
+        for line in [*self._written, *self._annotations()]:
+            terminalreporter.line(line)
+
+    @cached_property
+    def _written(self) -> tuple[str, ...]:
+        """Write the files, once; the lines say where they are, or why they are not there."""
+        return tuple(self._write())
+
+    def _write(self) -> Iterator[str]:
+        path = self._config.getoption(HTML)
+        if path:
+            yield self._guarded(f"report: {path}", lambda report: self._write_html(report, path))
+        summary = os.environ.get("GITHUB_STEP_SUMMARY")
+        if summary:
+            said = self._guarded("", lambda report: _append_summary(report, Path(summary)))
+            yield from [said] if said else []
+
+    def _guarded(self, done: str, write: Callable[[RunReport], None]) -> str:
+        """A report is worth less than a verdict: what keeps it from being written is told, not raised."""
+        try:
+            if self._report is None:
+                return "no report was written: nothing of this run is stored"
+            write(self._report)
+        except (ConvoprobeError, OSError) as error:
+            return f"a report could not be written: {error}"
+        return done
+
+    @cached_property
+    def _report(self) -> RunReport | None:
+        """The stored run with what came before it; None if nothing was stored. Raises `ResultsError`."""
+        from ..reports.run_report import read_report
+        from ..results.store import list_runs, open_run
+
+        folder = store_of(self._config).folder
+        if folder is None:
+            return None
+        baseline = self._config.pluginmanager.get_plugin("convoprobe-baseline")
+        return read_report(
+            open_run(folder), list_runs(folder.parents[1]), None if baseline is None else baseline.base
+        )
+
+    def _write_html(self, report: RunReport, path: str) -> None:
+        from ..reports.html import write_html
+
+        write_html(report, self._config.invocation_params.dir / path)
+
+    def _annotations(self) -> list[str]:
+        if not _on_github():
+            return []
+        from ..reports.annotations import commands
+
+        return commands(self._digests(), folder=self._config.rootpath, environ=os.environ)
+
+    def _digests(self) -> list[Digest]:
+        """Of the stored run, which also knows what broke before it began; else of what was reported."""
+        from ..reports.summary import Digest
+        from .summary import digests
+
+        try:
+            report = self._report
+        except (ConvoprobeError, OSError):
+            report = None
+        return digests(self._config) if report is None else [Digest.of(result) for result in report.results]
+
+
+def configure(config: pytest.Config) -> None:
+    """Register the hooks if there is a report to leave. Raises `pytest.UsageError` for a contradiction."""
+    if config.getoption(HTML) and config.option.convoprobe_no_results:
+        raise pytest.UsageError(f"{HTML} shows the stored run; leave out --convoprobe-no-results")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Reports(config), "convoprobe-reports")
+
+
+def wanted(config: pytest.Config) -> bool:
+    """Whether there is a report to leave."""
+    return bool(config.getoption(HTML) or os.environ.get("GITHUB_STEP_SUMMARY") or _on_github())
+
+
+def _on_github() -> bool:
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def _append_summary(report: RunReport, path: Path) -> None:
+    """Add to the summary of the job's step, which other commands of the step may have begun."""
+    from ..reports.markdown import SUMMARY_LIMIT, markdown
+
+    used = path.stat().st_size if path.exists() else 0
+    text = markdown(report, SUMMARY_LIMIT - used)
+    if used + len(text.encode("utf-8")) <= SUMMARY_LIMIT:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
