@@ -19,9 +19,15 @@ _PULL = re.compile(r"refs/pull/(\d+)/")
 
 
 def new_run_id(now: float | None = None) -> str:
-    """An id that sorts by time, such as `20261127T221500Z-ab12cd`."""
-    began = time.gmtime(time.time() if now is None else now)
-    return f"{time.strftime('%Y%m%dT%H%M%SZ', began)}-{secrets.token_hex(3)}"
+    """An id that sorts by time, such as `20261127T221500Z-ab12cd`.
+
+    Of the digits behind the second, the first four go on with the time and only the last two are
+    random, so that short runs one after the other are in order too.
+    """
+    began = time.time() if now is None else now
+    fraction = int(began % 1 * 0x10000)
+    second = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(began))
+    return f"{second}-{fraction:04x}{secrets.token_hex(1)}"
 
 
 def versions() -> dict[str, str]:

@@ -299,7 +299,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_ids_sort_by_time() -> None:
-    ids = [new_run_id(second) for second in (0, 59, 61, 10**9)]
+    ids = [new_run_id(second) for second in (0, 59, 61, 10**9, 10**9 + 0.25, 10**9 + 0.75)]
     assert ids == sorted(ids)
     assert ids[0].startswith("19700101T000000Z-")
 
