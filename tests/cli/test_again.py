@@ -84,8 +84,10 @@ def test_json_of_rejudge(stored: Path, convoprobe: Convoprobe) -> None:
 
 
 def test_going_on_from_a_turn(stored: Path, folder: Path, convoprobe: Convoprobe) -> None:
-    agent = folder / "agent.py"
-    agent.write_text(agent.read_text().replace("I heard", "Now I heard"))
+    # Under another name: this process has loaded the first one already.
+    (folder / "agent2.py").write_text((folder / "agent.py").read_text().replace("I heard", "Now I heard"))
+    settings = folder / "convoprobe.yaml"
+    settings.write_text(settings.read_text().replace("agent.py", "agent2.py"))
     result = convoprobe("rerun", "latest", "Talk", "--from-turn", "2")
     assert result.exit_code == 0, result.output
     assert "agent │ Now I heard 1 messages, the last was: Hello, what about trains?" in result.output
