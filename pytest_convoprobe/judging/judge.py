@@ -126,12 +126,13 @@ def _owes_quote(answer: Answer) -> bool:
     """Whether the answer falls with its quote.
 
     `met` and `triggered` say that something happened and have to show it, unless they rest on
-    something that never happens. `not_met` need not either. But where a quote is given, one that is
-    made up discredits the answer: a claim of absence is no way around the evidence.
+    something that never happens. `not_met` and `not_triggered` need not. But where a quote is given,
+    one that is made up discredits the answer: a claim of absence is no way around the evidence.
     """
-    if answer.verdict in {"not_triggered", "cannot_tell"}:
+    if answer.verdict == "cannot_tell":
         return False
-    return not (answer.absence or answer.verdict == "not_met") or not is_trivial(answer.quote)
+    claims = answer.verdict in {"met", "triggered"} and not answer.absence
+    return claims or not is_trivial(answer.quote)
 
 
 def _result(criterion: Criterion, answer: Answer, place: Located | None) -> CriterionResult:

@@ -209,6 +209,12 @@ async def test_not_met_by_a_made_up_quote_is_not_believed() -> None:
     assert found["c1"].holds is None
 
 
+async def test_not_triggered_by_a_made_up_quote_is_not_believed() -> None:
+    claim = answer("f1", "not_triggered", "I would never guess", 1)
+    found = await results(reply(MET, claim), reply(claim))
+    assert found["f1"].holds is None
+
+
 async def test_a_missing_answer_is_asked_for_again() -> None:
     llm = FakeLLM([reply(MET), reply(MET, NOT_TRIGGERED)])
     assert [result.holds for result in await judged(llm)] == [True, True]
