@@ -28,7 +28,7 @@ def run(command: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = No
     with log.open("wb") as out:
         started = time.perf_counter()
         child = subprocess.Popen(
-            command, cwd=cwd, env={**os.environ, **(env or {})}, stdout=out, stderr=subprocess.STDOUT
+            command, cwd=cwd, env=_environment(env or {}), stdout=out, stderr=subprocess.STDOUT
         )
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.perf_counter() - started
@@ -42,19 +42,13 @@ def run(command: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = No
     )
 
 
-def pytest_command(*arguments: str) -> list[str]:
-    """The whole `pytest` command, with the plug-ins that only get in the way of a measurement turned off."""
-    others = (
-        "randomly",
-        "rerunfailures",
-        "sugar",
-        "html",
-        "metadata",
-        "cov",
-        "timeout",
-        "repeat",
-        "asyncio",
-        "anyio",
-    )
-    off = [flag for name in others for flag in ("-p", f"no:{name}")]
-    return [sys.executable, "-m", "pytest", *off, "-p", "no:cacheprovider", *arguments]
+def pytest_command(*arguments: str, plugin: bool = True) -> list[str]:
+    """The whole `pytest` command with no other plug-in than ours, or with none at all."""
+    ours = ["-p", "convoprobe"] if plugin else []
+    return [sys.executable, "-m", "pytest", *ours, "-p", "no:cacheprovider", *arguments]
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    """Of the plug-ins that are installed none is loaded by itself; bytecode is kept, as everywhere."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **more}
