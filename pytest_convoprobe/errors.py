@@ -35,6 +35,8 @@ import unicodedata
 from dataclasses import dataclass
 from enum import Enum
 
+from .text import without_commands
+
 
 class Blame(str, Enum):
     """Who is responsible for an outcome that is not a pass."""
@@ -68,7 +70,8 @@ class Problem:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         head = _printable(": ".join(part for part in (place, self.path, self.message) if part))
         excerpt = self._excerpt() if self.source_line.strip() else ""
-        return "\n".join(part for part in (head, excerpt, self.advice) if part)
+        # A CI system obeys what its log says, and the line may be a stranger's.
+        return without_commands("\n".join(part for part in (head, excerpt, self.advice) if part))
 
     def _excerpt(self) -> str:
         """The offending line, or the part of it around the column, with a caret below it."""

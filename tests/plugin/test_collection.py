@@ -44,6 +44,16 @@ def test_a_broken_file_is_an_error_of_that_file_with_its_message(suite: Suite) -
     result.stdout.no_fnmatch_line("*collection.py*")
 
 
+def test_a_broken_file_gives_no_commands_to_a_ci_system(suite: Suite) -> None:
+    suite.write("scenarios/broken.yaml", "name: x\n::error file=x::pwned\n")
+    suite.write("scenarios/odd.yaml", "'##vso[task.setvariable]x': 1\n")
+    result = suite.run()
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["    \\::error file=x::pwned"])
+    result.stdout.no_re_match_line(r"\s*::error")
+    result.stdout.no_fnmatch_line("*##vso[[]*")
+
+
 def test_names_that_are_hard_for_node_ids_can_be_pasted_back(suite: Suite) -> None:
     for name in ("two words", "with [brackets]", "a::b", "Grüße 你好", 'it\'s "quoted"'):
         suite.scenario(name, file="scenarios/a.yaml")
