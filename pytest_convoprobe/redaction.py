@@ -115,12 +115,19 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = (), *, environ: Mapping[str, str] | None = None) -> None:
-        found = {secret for secret in secrets if is_worth_masking(secret)}
-        found.update(_environment_secrets(os.environ if environ is None else environ))
+        self._secrets: frozenset[str] = frozenset()
+        self._known: re.Pattern[str] | None = None
+        self.learn((*secrets, *_environment_secrets(os.environ if environ is None else environ)))
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Mask these from now on, too: keys that come up in the middle of a run."""
+        found = self._secrets.union(secret for secret in secrets if is_worth_masking(secret))
+        if found == self._secrets:
+            return
         forms = {form for secret in found for form in _forms(secret)}
         # The longest first, so that a secret which begins like another is masked as a whole.
         ordered = sorted(forms, key=lambda form: (-len(form), form))
-        self._known = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self._secrets, self._known = found, re.compile("|".join(map(re.escape, ordered)))
 
     def text(self, text: str) -> str:
         """The text with every secret replaced by `****`."""

@@ -33,6 +33,7 @@ from .redaction import Redactor
 from .result import Outcome, ScenarioResult
 from .scenario.loading import LoadedScenario
 from .scenario.models import Scenario
+from .settings.environment import secrets_of
 from .settings.loading import LoadedSettings
 from .settings.models import ScenarioSettings
 from .settings.required import require_model
@@ -96,6 +97,8 @@ class Runner:
 
     async def run(self, job: Job) -> ScenarioResult:
         """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""
+        # A hook or a test may have given this one a key that the settings do not hold.
+        self._redactor.learn(secrets_of(job.settings))
         result = await _Trial(job, self._live, self._redactor).run()
         if isinstance(self._live, LiveLLM):
             # With the result the host goes on and changes warning filters: no good time for an import.

@@ -193,6 +193,12 @@ def test_names_that_are_not_secret(name: str) -> None:
     assert not is_secret_name(name)
 
 
+def test_a_secret_can_be_learned_later() -> None:
+    one = redactor("first-secret")
+    one.learn(["second-secret"])
+    assert one.text("first-secret second-secret") == f"{MASK} {MASK}"
+
+
 def test_a_record_is_masked_in_every_depth_and_keeps_its_types() -> None:
     call = ToolCall("f", {"note": "is s3cr3t-word"}, result=["s3cr3t-word"])
     turn = Turn(1, "hi", Reply("s3cr3t-word!", (call,), Usage(1, 2)), Origin.SCRIPT)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, SecretStr
+
 from ..errors import Problem
 from ..redaction import is_secret_name
 from ..yaml_source import Loc
@@ -59,6 +61,19 @@ def secrets_in(data: Any, path: Loc = ()) -> list[str]:
     if _named_secret(path):
         return [data, *_SCHEME.findall(data)]
     return [password] if (password := _url_password(data)) else []
+
+
+def secrets_of(section: BaseModel) -> list[str]:
+    """The same of settings that were made in the middle of a run: by a hook, or for one call."""
+    return secrets_in(_unwrapped(section.model_dump(exclude_unset=True)))
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    if isinstance(value, Mapping):
+        return {key: _unwrapped(item) for key, item in value.items()}
+    return [_unwrapped(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def is_secret(path: Loc) -> bool:

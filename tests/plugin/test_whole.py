@@ -111,6 +111,21 @@ def test_a_provider_that_is_down_is_an_error_not_a_failure(suite: Suite) -> None
     result.stdout.fnmatch_lines(["ERROR scenarios/one.yaml::one - infrastructure: *"])
 
 
+def test_a_key_that_only_one_call_has_does_not_reach_result_or_recording(live: Suite) -> None:
+    live.write(
+        "test_it.py",
+        f"""
+        KEY = "one-call-" + "secret-4711"
+        def test_it(convoprobe):
+            given = {{"judge.api_key": KEY, "run.replay": "record"}}
+            result = convoprobe.run({dict(name="mapped", **REST)!r}, target=lambda m: KEY, settings=given)
+            assert result.transcript.turns[0].reply.text == "****"
+        """,
+    )
+    live.run_process("test_it.py").assert_outcomes(passed=1)
+    assert not [path for path in live.path.rglob("*.json*") if "one-call-secret-4711" in path.read_text()]
+
+
 def test_the_fixture_runs_for_real(live: Suite) -> None:
     live.write(
         "test_it.py",
