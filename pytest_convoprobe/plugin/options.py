@@ -237,6 +237,17 @@ def overrides(config: pytest.Config) -> dict[str, Any]:
     return {path: value for paths, value in found.items() if value is not None for path in paths}
 
 
+# What a scenario's outcome may hang on; the rest (limits, reports) is the whole run's affair.
+_DECIDING = ("config", "replay", "inconclusive", "model", "judge_model", "user_model")
+
+
+def deciding_words(config: pytest.Config) -> list[str]:
+    """The options of this command line that a command for one scenario has to repeat."""
+    given = {option: config.getoption(option.key, None) for option in OPTIONS if option.name in _DECIDING}
+    # Recording again is a wish of the run; the scenario alone is to be looked at, not paid for.
+    return [f"{option.flag}={value}" for option, value in given.items() if value not in (None, "record")]
+
+
 def trials(config: pytest.Config) -> int:
     """How many trials each scenario has; pytest-repeat's `--count` multiplies them."""
     counts = config.getoption("count", 1) if config.pluginmanager.hasplugin("pytest_repeat") else 1

@@ -95,6 +95,7 @@ def rerun_command(item: pytest.Item) -> str:
     path, separator, name = item.nodeid.partition("::")
     here = item.config.invocation_params.dir
     words = ["pytest", _relative(item.config.rootpath / path, here) + separator + name]
+    words += options.deciding_words(item.config)
     if isinstance(item, ScenarioItem) and item.trial > 1:
         words.append(f"--convoprobe-trials={options.trials(item.config)}")
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)

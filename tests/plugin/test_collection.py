@@ -161,6 +161,26 @@ def test_the_command_for_a_trial_names_the_number_of_trials(suite: Suite) -> Non
     )
 
 
+def test_the_command_repeats_the_options_that_decide_the_outcome(suite: Suite) -> None:
+    suite.scenario("bad", outcome="failed")
+    suite.write("other.yaml", "run: {turn_timeout: 5}")
+    result = suite.run(
+        "--convoprobe-config=other.yaml", "--convoprobe-judge-model=m", "--convoprobe-max-cost=1"
+    )
+    result.stdout.fnmatch_lines(
+        [
+            "run again: pytest scenarios/bad.yaml::bad --convoprobe-config=other.yaml "
+            "--convoprobe-judge-model=m"
+        ]
+    )
+
+
+def test_the_command_does_not_record_again(suite: Suite) -> None:
+    suite.scenario("bad", outcome="failed")
+    result = suite.run("--convoprobe-replay=record", "--convoprobe-model=m")
+    result.stdout.fnmatch_lines(["run again: pytest scenarios/bad.yaml::bad --convoprobe-model=m"])
+
+
 def test_collect_only_shows_the_descriptions_when_verbose(suite: Suite) -> None:
     suite.scenario("one")
     result = suite.run("--collect-only", "-v")
