@@ -42,10 +42,10 @@ def count(rows: Iterable[IndexRow]) -> dict[str, int]:
 def mean(values: Iterable[float | None]) -> float | None:
     """The mean; None if there are no values or one of them is unknown."""
     known = list(values)
-    numbers = [value for value in known if value is not None]
-    return sum(numbers) / len(numbers) if numbers and len(numbers) == len(known) else None
+    return None if None in known else mean_known(known)
 
 
 def mean_known(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that are known."""
-    return mean(value for value in values if value is not None)
+    """The mean of the values that are known; None if none is."""
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None

@@ -60,6 +60,8 @@ def changes(before: Prints, after: Prints) -> tuple[str, ...]:
 
     What one of the two doesn't know isn't called a change.
     """
+    if before is after:
+        return ()
     pairs = [(words, getattr(before, name), getattr(after, name)) for name, words in _WORDS.items()]
     return tuple(words for words, old, new in pairs if old is not None and new is not None and old != new)
 

@@ -121,7 +121,7 @@ class _Lines:
         self._handle: int | None = None
         self._size = 0
 
-    def append(self, data: Mapping[str, Any]) -> tuple[int, int]:
+    def append(self, data: Mapping[str, Any] | list[Any]) -> tuple[int, int]:
         """Write one line to the disk; its offset and its length, the line break included."""
         line = json.dumps(data, separators=(",", ":")).encode("ascii") + b"\n"
         handle = self._open()

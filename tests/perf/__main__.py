@@ -1,7 +1,7 @@
 """Measure the bars of the project and print each figure beside its bar.
 
-`python -m tests.perf [throughput] [cpu] [collection] [idle]` measures all of them, or the ones named.
-It exits with 1 when a bar is missed. Quote medians: machines are noisy.
+`python -m tests.perf [throughput] [cpu] [collection] [idle] [history]` measures all of them, or the
+ones named. It exits with 1 when a bar is missed. Quote medians: machines are noisy.
 """
 
 from __future__ import annotations
@@ -115,11 +115,33 @@ def collection(folder: Path) -> list[Figure]:
 def idle(folder: Path) -> list[Figure]:
     """200 plain tests: what the plug-in adds, pair by pair."""
     project = projects.plain_tests(folder / "idle", 200)
-    without = pytest_command("-q", "-p", "no:convoprobe")
+    without = pytest_command("-q", plugin=False)
     with_it = pytest_command("-q")
     run(with_it, cwd=project)
     ratios = [run(with_it, cwd=project).wall / run(without, cwd=project).wall for _ in range(15)]
     return [Figure("200 plain tests: the plug-in adds", (statistics.median(ratios) - 1) * 100, 3, "%")]
+
+
+def history(folder: Path) -> list[Figure]:
+    """Answers out of 100,000 stored trials, each by a process of its own."""
+    store, figures = folder / "store", []
+    made = run(_history("make", store), cwd=folder, env={"PYTHONPATH": str(REPOSITORY)})
+    for what in ("list", "trends", "flaky", "compare") if made.code == 0 else ():
+        runs = [run(_history(what, store), cwd=folder, env={"PYTHONPATH": str(REPOSITORY)}) for _ in range(3)]
+        if any(one.code for one in runs):
+            raise SystemExit(runs[0].output[-3000:])
+        wall, peak = statistics.median(one.wall for one in runs), max(one.peak_mb for one in runs)
+        figures += [
+            Figure(f"100,000 stored trials, {what}: wall time", wall, 5, "s"),
+            Figure(f"100,000 stored trials, {what}: peak memory", peak, 500, "MB"),
+        ]
+    if not figures:
+        raise SystemExit(made.output[-3000:])
+    return figures
+
+
+def _history(what: str, store: Path) -> list[str]:
+    return [sys.executable, "-m", "tests.perf.history", what, str(store)]
 
 
 BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
@@ -127,6 +149,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "cpu": cpu,
     "collection": collection,
     "idle": idle,
+    "history": history,
 }
 
 
