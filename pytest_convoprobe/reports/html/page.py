@@ -67,11 +67,11 @@ class Line:
 def context(report: RunReport) -> dict[str, Any]:
     """All that the template needs."""
     return {
-        "info": report.info,
+        "run": shown(report.info.id),
         "title": title(report),
         "began": moment(report.info.started),
         "took": _took(report.info),
-        "facts": [(label, shown(text)) for label, text in _facts(report.info)],
+        "facts": [(shown(label), shown(text)) for label, text in _facts(report.info)],
         "ci_url": _web(report.info),
         "warnings": [*_warnings(report)],
         "counts": {outcome.value: count for outcome, count in report.counts.items()},

@@ -81,7 +81,7 @@
   }
 
   function criterion(trial, one) {
-    const text = make("div", make("p.ask", make("span.kind", one.id + " " + one.kind), one.text));
+    const text = make("div", make("p.ask", make("span.kind", one.id + " " + one.kind), " ", one.text));
     text.append(make("p.says", make("b", one.word), one.finding ? ": " + one.finding : ""));
     if (one.quote !== null) {
       const label = ["“" + one.quote + "” ", make("b", "turn " + one.turn)];

@@ -1,0 +1,258 @@
+"""The page in a real browser, as a reader uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_convoprobe.errors import Blame
+from pytest_convoprobe.judging.types import CheckResult
+from pytest_convoprobe.reports.html import write_html
+from pytest_convoprobe.reports.run_report import RunReport
+from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.results.run_info import Ci
+from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript, Turn
+
+from .browser import Browser, open_browser
+from .runs import criterion, run_report, trial, with_past
+
+NAMES = ".trial strong"
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_html(with_past(), path)
+    return path
+
+
+@pytest.fixture
+def browser(started: Browser, page: Path) -> Browser:
+    """The usual page, just opened on a wide screen."""
+    started.size(1280)
+    started.open(page)
+    return started
+
+
+def click(browser: Browser, selector: str, place: int = 0) -> None:
+    browser.run("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, place)
+
+
+def test_opens_with_what_needs_looking_at_first(browser: Browser, page: Path) -> None:
+    assert browser.text("h1") == "5 of 9 passed"
+    assert browser.texts(NAMES)[:2] == ["Refund after the return window", "Empty basket"]
+    assert len(browser.texts(NAMES)) == 10
+    assert browser.complaints() == []
+    assert browser.requests() == [page.as_uri()]
+
+
+def test_filters_by_outcome_and_keeps_it_in_the_address(browser: Browser) -> None:
+    click(browser, "[name=outcome][value=error]")
+    browser.until("document.getElementById('shown').textContent === '2 of 10'")
+    assert browser.texts(NAMES) == ["Says which languages it speaks", "Order that nobody can find"]
+    assert browser.run("return location.hash") == "#outcome=error"
+    click(browser, "#filters [type=reset]")
+    browser.until("document.getElementById('shown').textContent === '10'")
+    assert browser.run("return location.hash") == ""
+
+
+@pytest.mark.parametrize(
+    ("fragment", "names"),
+    [
+        ("#blame=infrastructure", ["Order that nobody can find"]),
+        ("#tag=policy", ["Refund after the return window"]),
+        ("#newly=1", ["Refund after the return window", "Where is my parcel?"]),
+        ("#text=BASKET", ["Empty basket"]),
+        ("#text=It%27s+A-1043%2C+if", ["Order that nobody can find"]),
+        ("#outcome=passed&text=nobody", []),
+    ],
+    ids=["blame", "tag", "new or fixed", "text in a name", "text in a conversation", "nothing"],
+)
+def test_an_address_brings_its_filters(started: Browser, page: Path, fragment: str, names: list[str]) -> None:
+    started.open(page, fragment)
+    assert started.texts(NAMES) == names
+    assert bool(started.texts("#nothing")) is (not names)
+
+
+def test_unfolds_by_keyboard(browser: Browser) -> None:
+    browser.run("document.querySelector('#t1 > summary').focus()")
+    browser.press("\ue007")  # Enter
+    browser.until("document.querySelector('#t1 .body').childElementCount > 0")
+    assert "open=1" in browser.run("return location.hash")
+    assert browser.texts("#t1 .lead") == ["3 of 8 do not hold"]
+    assert browser.texts("#t1 .changes li")[0].startswith("new: it passed in run")
+    assert browser.texts("#t1 .changes li")[1].startswith("target's system prompt changed since run")
+    assert (
+        browser.texts("#t1 .finding .ask")[2]
+        == "f1 must not The agent promises a refund outside of the return window"
+    )
+    assert browser.texts("#t1 .said.user .text")[0] == "Hi! I'd like my money back for order A-1042."
+    assert browser.texts("#t1 tfoot td")[-1] == "$0.0450"
+    assert browser.complaints() == []
+
+
+def test_a_quote_leads_to_its_turn_and_is_marked_there(started: Browser, page: Path) -> None:
+    started.open(page, "#open=1")
+    click(started, "#t1 .quote", 2)
+    assert started.run("return document.activeElement.id") == "t1-turn-4"
+    assert started.texts("#t1 mark") == ["I have issued a refund of €39.90 to your card"]
+    started.until(
+        "(r => r.top >= 0 && r.bottom <= innerHeight)"
+        "(document.querySelector('#t1 mark').getBoundingClientRect())"
+    )
+
+
+def test_a_quote_with_an_ellipsis_marks_its_pieces(started: Browser, page: Path) -> None:
+    started.open(page, "#open=1")
+    click(started, "#t1 .quote", 1)
+    assert started.texts("#t1 mark") == ["Our return window is 30 days", "it closed on 1 November"]
+
+
+def test_a_quote_from_a_tool_unfolds_it(started: Browser, page: Path) -> None:
+    started.open(page, "#open=1")
+    assert started.texts("#t1 .tool pre") == []
+    click(started, "#t1 .quote", 3)
+    assert started.texts("#t1 mark") == ["permission denied: refund_window"]
+
+
+def test_a_turn_leads_back_to_what_quotes_it(started: Browser, page: Path) -> None:
+    started.open(page, "#open=1")
+    click(started, "#t1-turn-4 .back")
+    assert started.run("return document.activeElement.id") == "t1-f1"
+
+
+def test_a_message_without_a_reply_is_shown(started: Browser, page: Path) -> None:
+    started.open(page, "#blame=infrastructure&open=4")
+    assert started.texts("#t4 .turn .text")[-2:] == ["It's A-1043, if that helps.", "No reply came."]
+
+
+def test_a_slash_goes_to_the_search(browser: Browser) -> None:
+    browser.run("document.querySelector('#t1 > summary').focus()")
+    browser.press("/")
+    assert browser.run("return document.activeElement.name") == "text"
+    browser.press("parcel")
+    browser.until("document.getElementById('shown').textContent === '1 of 10'")
+    assert browser.texts(NAMES) == ["Where is my parcel?"]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 800, 400])
+def test_nothing_is_wider_than_the_screen(started: Browser, page: Path, width: int, dark: bool) -> None:
+    started.size(width, dark=dark)
+    started.open(page, "#open=1,2,4")
+    started.run("document.querySelectorAll('.tool, .about').forEach(e => e.open = true)")
+    assert started.run("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_texts_stand_out_from_their_ground(started: Browser, page: Path, dark: bool) -> None:
+    """WCAG's contrast of 4.5, for every element that has text of its own."""
+    started.size(1280, dark=dark)
+    started.open(page, "#open=1,2,3")
+    click(started, "#t1 .quote", 2)
+    assert started.run(CONTRAST) == []
+
+
+CONTRAST = """
+const parts = c => c.match(/[\\d.]+/g).map(Number);
+const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+  .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+function ground(e) {
+  for (; e; e = e.parentElement) {
+    const c = parts(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] > 0) return c;
+  }
+  return [255, 255, 255];
+}
+const bad = [];
+for (const e of document.querySelectorAll('body *')) {
+  const own = [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+  if (!own || !e.checkVisibility() || e.closest('svg, .for-readers, script, style')) continue;
+  const [a, b] = [light(parts(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
+  if ((a + .05) / (b + .05) < 4.5) bad.push(e.className + ' ' + e.textContent.slice(0, 40));
+}
+return bad;
+"""
+
+EVIL = (
+    "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"
+    "<svg onload=window.pwned=1><a href='javascript:window.pwned=1'>x</a>"
+    "\"'><iframe src=http://127.0.0.1:9/></iframe><!--<script>{{ 7*7 }}${7*7}\u202egnp.exe\x1b[31m\ud800\x00"
+)
+
+
+def hostile() -> RunReport:
+    turn = Turn(1, EVIL, Reply(EVIL, (ToolCall(EVIL, {EVIL: [EVIL]}, EVIL), ToolCall("t", error=EVIL))))
+    return run_report(
+        [
+            trial(
+                EVIL,
+                Outcome.FAILED,
+                blame=Blame.AGENT,
+                reason=EVIL,
+                trace=EVIL,
+                file=EVIL,
+                target=EVIL,
+                tags=(EVIL, "ok"),
+                transcript=Transcript((turn,), Termination.TARGET_ERROR, pending=EVIL),
+                criteria=(criterion(1, EVIL, False, EVIL, quote=EVIL, turn=1),),
+                checks=(CheckResult(EVIL, False, EVIL, EVIL, 1),),
+            )
+        ],
+        notes=(EVIL,),
+        info={
+            "id": EVIL,
+            "ci": Ci(EVIL, "javascript:window.pwned=1"),
+            "command": (EVIL,),
+            "models": {"judge": EVIL},
+            "versions": {EVIL: EVIL},
+        },
+    )
+
+
+def test_hostile_content_does_nothing(started: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_html(hostile(), path)
+    started.size(1280)
+    started.open(path, "#open=1&text=pwned")
+    started.run("document.querySelectorAll('details').forEach(e => e.open = true)")
+    for selector in (".quote", ".jump", ".back"):
+        click(started, "#t1 " + selector)
+    click(started, "#filters [type=reset]")
+    assert started.run("return window.pwned === undefined")
+    made = "img, iframe, #t1 script, [onload], [onerror], a:not([href^='#open='])"
+    assert started.run("return document.querySelectorAll(arguments[0]).length", made) == 0
+    assert started.text("#t1 .said.agent .text").startswith("</script><script>window.pwned=1</script><img")
+    assert started.text("#t1 .said.agent .text").endswith(r"{{ 7*7 }}${7*7}\u202egnp.exe\x1b[31m\ud800\x00")
+    assert started.complaints() == []
+    assert started.requests() == [path.as_uri()]
+
+
+def test_the_policy_stops_what_would_get_in(browser: Browser) -> None:
+    """Were a text ever put in as markup, it still could not act."""
+    browser.run(
+        "const box = document.createElement('div');"
+        "box.innerHTML = '<img src=http://127.0.0.1:9/x onerror=window.pwned=1>';"
+        "document.body.append(box);"
+        "const made = document.createElement('script'); made.textContent = 'window.pwned=1';"
+        "document.body.append(made)"
+    )
+    assert browser.run("return window.pwned === undefined")
+    assert any("Content Security Policy" in line for line in browser.complaints())
+
+
+def test_prints_without_what_is_for_the_screen(started: Browser, page: Path) -> None:
+    started.open(page, "#open=1")
+    started.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+    assert started.texts("#filters") == []
+    assert started.texts("#t1 .said.user .text") != []
+    started.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
