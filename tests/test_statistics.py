@@ -162,3 +162,19 @@ def test_agreement_is_never_above_one(units: list[list[str]]) -> None:
     assert kappa is None or kappa <= 1 + 1e-12
     assert (alpha is None) == (kappa is None)
     assert alpha is None or math.isfinite(alpha)
+
+
+DIFFERENCES = st.lists(st.floats(-1, 1), min_size=2, max_size=30)
+
+
+@given(DIFFERENCES.filter(lambda found: max(found) - min(found) > 1e-3))
+def test_mean_difference_is_the_interval_of_a_paired_t_test(differences: list[float]) -> None:
+    found = stats.mean_difference(differences)
+    expected = scipy_stats.ttest_1samp(differences, 0).confidence_interval(0.95)
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
+@pytest.mark.parametrize("differences", [[], [0.5], [0.0, 0.0, 0.0]])
+def test_mean_difference_without_a_spread_is_unknown(differences: list[float]) -> None:
+    assert stats.mean_difference(differences) is None

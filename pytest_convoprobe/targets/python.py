@@ -28,7 +28,7 @@ from .calling import (
 )
 from .failures import failure, start_failure
 from .loading import Once, Reference, load_object
-from .port import ConversationContext, Target, TargetConversation
+from .port import ConversationContext, Description, Target, TargetConversation, description_of
 from .replies import as_reply, described
 from .traces import describe
 
@@ -69,6 +69,11 @@ class PythonAgent:
     async def aclose(self) -> None:
         if is_target(self._agent.value):
             await as_port(self._agent.value).aclose()
+
+    def describe(self) -> Description:
+        """What the object tells, if it is a target itself and has been loaded."""
+        agent = self._agent.value
+        return description_of(as_port(agent)) if is_target(agent) else Description()
 
 
 def is_target(value: object) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pytest_convoprobe.settings.loaded import LoadedSettings
 from pytest_convoprobe.settings.models import HttpTarget, ModelSettings, Settings
-from pytest_convoprobe.settings.show import show
+from pytest_convoprobe.settings.show import masked, show
 
 
 def row(text: str, section: str, name: str) -> list[str]:
@@ -78,3 +78,20 @@ def test_long_and_odd_texts_take_one_line(load) -> None:
 def test_notices_are_shown(load) -> None:
     text = show(load("mcp_server: {}", name="mcprobe.yaml"))
     assert "notices\n  mcprobe.yaml:1: `mcp_server` has no meaning here" in text
+
+
+def test_masked_settings_are_whole_but_for_their_secrets(load) -> None:
+    prompt = "You are an agent. " * 20
+    text = (
+        "llm: {model: openai/x, api_key: sk-secret-key-1, extra_headers: {X-Team: blue-team-secret}}\n"
+        f"target: {{type: model, system_prompt: '{prompt}'}}\n"
+    )
+    sections = masked(load(text))
+    assert sections["judge"]["model"] == "openai/x"
+    assert (sections["judge"]["api_key"], sections["judge"]["extra_headers"]) == ("****", {"X-Team": "****"})
+    assert sections["target"]["system_prompt"] == prompt
+    assert sections["run"]["concurrency"] == 16
+
+
+def test_masked_settings_without_a_target(load) -> None:
+    assert masked(load(""))["target"] is None
