@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 
 from ..errors import RecordingUnusable
-from ..files import locked, write_atomically
+from ..files import locked, shown_path, write_atomically
 from .fingerprint import Fingerprint
 from .port import Role
 from .recording_format import FormatError, LaterVersion, RecordedCall, dumps, loads
@@ -101,8 +101,13 @@ class Recording:
                 write_atomically(self.path, text.encode("utf-8"))
         except OSError as error:
             reason = error.strerror or str(error)
-            raise RecordingUnusable(f"{self.path}: the recording cannot be written: {reason}") from error
+            raise RecordingUnusable(f"{self._cannot_be}written: {reason}") from error
         self._calls, self._added = None, []
+
+    @property
+    def _cannot_be(self) -> str:
+        """How every message about the file begins."""
+        return f"{shown_path(self.path)}: the recording cannot be "
 
     def _present(self, instead_of: int | None) -> tuple[RecordedCall, ...]:
         """What the file holds now. A broken one is no loss where it is being recorded anew."""
@@ -127,15 +132,15 @@ class Recording:
             return ()
         except OSError as error:
             reason = error.strerror or str(error)
-            raise RecordingUnusable(f"{self.path}: the recording cannot be read: {reason}") from error
+            raise RecordingUnusable(f"{self._cannot_be}read: {reason}") from error
         except FormatError as error:
-            raise _unusable(self.path, error) from None
+            raise _unusable(self._cannot_be, error) from None
 
 
-def _unusable(path: Path, error: FormatError) -> RecordingUnusable:
+def _unusable(cannot_be: str, error: FormatError) -> RecordingUnusable:
     if isinstance(error, LaterVersion):
-        return RecordingUnusable(f"{path}: the recording cannot be read: {error}. Update pytest-convoprobe.")
+        return RecordingUnusable(f"{cannot_be}read: {error}. Update pytest-convoprobe.")
     return _Broken(
-        f"{path}: the recording cannot be read: {error}. Restore the file from version control, "
+        f"{cannot_be}read: {error}. Restore the file from version control, "
         "or record it again with --convoprobe-replay=record."
     )

@@ -464,3 +464,15 @@ def save(text, trial=1):
     return subprocess.Popen(
         [sys.executable, "-c", head + textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
     )
+
+
+def test_a_broken_file_is_named_as_seen_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "_recordings" / "a.json"
+    path.parent.mkdir()
+    path.write_text("{")
+    with pytest.raises(RecordingUnusable) as caught:
+        _ = Recording.open(path).calls
+    assert str(caught.value).startswith("_recordings/a.json: the recording cannot be read: ")
