@@ -1,5 +1,8 @@
 """Fixtures for all parts' tests."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 from .support.fixtures import chat_server
@@ -9,3 +12,12 @@ __all__ = ["chat_server"]
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _not_on_github() -> Iterator[None]:
+    """The runs that tests start must not write into the summary of the job that runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+            patch.delenv(name, raising=False)
+        yield

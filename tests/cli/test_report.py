@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Convoprobe
+from .stored import failed, passed, store
+
+
+@pytest.fixture
+def runs(folder: Path) -> list[str]:
+    """Two runs, the second one worse."""
+    return [
+        store(folder, 1, [passed("a"), passed("b")]),
+        store(folder, 2, [failed("a"), passed("b")]),
+    ]
+
+
+def test_markdown_of_the_latest_run_goes_to_stdout(convoprobe: Convoprobe, runs: list[str]) -> None:
+    result = convoprobe("report", "--md")
+    assert result.exit_code == 0
+    assert "### ❌ Conversations: 1 of 2 passed" in result.stdout
+    assert "1 scenario worse than in the run before." in result.stdout
+
+
+def test_another_run_and_a_baseline_can_be_named(convoprobe: Convoprobe, runs: list[str]) -> None:
+    result = convoprobe("report", "latest", "--md", "--baseline", "latest~1")
+    assert "- new failure: **a** (100% → 0%)" in result.stdout
+    assert "all 2 passed" in convoprobe("report", "latest~1", "--md").stdout
+
+
+def test_json_goes_to_stdout(convoprobe: Convoprobe, runs: list[str]) -> None:
+    data = json.loads(convoprobe("report", "--json").stdout)
+    assert data["run"]["id"] == runs[1]
+    assert [trial["outcome"] for trial in data["trials"]] == ["failed", "passed"]
+
+
+def test_junit_goes_to_a_file(convoprobe: Convoprobe, runs: list[str], folder: Path) -> None:
+    result = convoprobe("report", "--junit", "-o", "out/report.xml")
+    assert (result.stdout, result.stderr) == ("", "wrote out/report.xml\n")
+    assert '<testsuites name="convoprobe" tests="2"' in (folder / "out/report.xml").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_the_suffix_says_what_it_is_to_be(convoprobe: Convoprobe, runs: list[str], folder: Path) -> None:
+    for name, begin in (("a.html", "<!doctype html>"), ("a.md", "<!--"), ("a.json", "{"), ("a.xml", "<?xml")):
+        assert convoprobe("report", "-o", name).exit_code == 0
+        assert (folder / name).read_text(encoding="utf-8").lstrip().startswith(begin)
+
+
+def test_a_page_has_a_usual_name(convoprobe: Convoprobe, runs: list[str], folder: Path) -> None:
+    result = convoprobe("report", "--html")
+    assert result.stderr == "wrote convoprobe-report.html\n"
+    assert (folder / "convoprobe-report.html").stat().st_size > 10_000
+
+
+def test_the_schema_is_printed(convoprobe: Convoprobe) -> None:
+    assert json.loads(convoprobe("report", "--schema").stdout)["$schema"].endswith("2020-12/schema")
+
+
+@pytest.mark.parametrize("arguments", [(), ("-o", "report.txt")])
+def test_it_has_to_be_said_what_the_report_is(
+    convoprobe: Convoprobe, runs: list[str], arguments: tuple[str, ...]
+) -> None:
+    result = convoprobe("report", *arguments)
+    assert result.exit_code == 2
+    assert "--html, --json, --md or --junit" in result.stderr
+
+
+def test_without_a_run_it_says_what_to_do(convoprobe: Convoprobe) -> None:
+    result = convoprobe("report", "--md")
+    assert result.exit_code == 2
+    assert "run pytest on some scenarios first" in result.stderr
+
+
+def test_a_file_that_cannot_be_written_is_trouble(
+    convoprobe: Convoprobe, runs: list[str], folder: Path
+) -> None:
+    (folder / "taken").write_text("")
+    for form in ("--md", "--html"):
+        result = convoprobe("report", form, "-o", "taken/report")
+        assert result.exit_code == 3
+        assert "taken" in result.stderr

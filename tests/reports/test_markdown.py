@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_convoprobe.errors import Blame
+from pytest_convoprobe.reports.markdown import COMMENT_LIMIT, MARK, escaped, markdown
+from pytest_convoprobe.reports.run_report import Baseline
+from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.results.history import compare
+from pytest_convoprobe.results.run_info import RunState
+
+from .runs import FAILED, PASSING, TRIALS, criterion, past, rows_of, run_report, trial, with_past
+
+EVIL = "@octocat |x| <img src=x> [a](http://evil.example) `code` </details> #12 GH-7 **b**\n\n# head"
+
+
+def test_begins_with_what_everybody_reads() -> None:
+    lines = markdown(with_past()).split("\n")
+    assert lines[:6] == [
+        MARK,
+        "### ❌ Conversations: 5 of 9 passed",
+        "",
+        "**2 failed** (agent) · **2 errors** (1 judge, 1 infrastructure) · **1 skipped** · "
+        "$0.3600, 133,360 tokens · 1 min 35 s",
+        "",
+        "1 scenario worse, 1 better than in the run before.",
+    ]
+
+
+def test_a_green_run_is_short() -> None:
+    text = markdown(run_report(PASSING))
+    assert "### ✅ Conversations: all 5 passed" in text
+    assert "| Scenario |" not in text
+    assert text.count("<details>") == 1  # what it cost
+
+
+def test_what_fails_is_told_with_its_evidence() -> None:
+    text = markdown(run_report([FAILED]))
+    assert "| ❌ | Refund after the return window | agent&#58; f1 triggered&#58; The agent promises" in text
+    assert "✗ f1 must not: **The agent promises a refund outside of the return window**" in text
+    assert "“I have issued a refund of €39&#46;90 to your card” (turn 4)" in text
+    assert "> Turn 4<br>_user:_ I'm a regular customer" in text
+    assert "c1 must" not in text
+
+
+def test_what_got_worse_against_a_baseline() -> None:
+    base = past({FAILED.result.name: "p", PASSING[0].result.name: "p"})
+    comparison = compare(base, rows_of(TRIALS))
+    text = markdown(run_report(baseline=Baseline("20261101T000000Z-ffffff", comparison)))
+    assert "**Against 20261101T000000Z&#45;ffffff:** 1 scenario worse than in" in text
+    assert "- new failure: **Refund after the return window** (100% → 0%)" in text
+
+
+def test_an_unfinished_run_says_so() -> None:
+    text = markdown(run_report(info={"state": RunState.INTERRUPTED}))
+    assert "**The run did not finish: it was interrupted.**" in text
+
+
+def test_stays_below_the_limit_and_counts_what_is_left_out() -> None:
+    many = [
+        trial(
+            f"Scenario {number} " + "|@<é" * 30,
+            Outcome.FAILED,
+            blame=Blame.AGENT,
+            criteria=FAILED.result.criteria,
+        )
+        for number in range(500)
+    ]
+    text = markdown(run_report(many))
+    assert len(text.encode()) <= COMMENT_LIMIT
+    assert re.search(r"_The details of \d+ more are left out here: there is no room for them._", text)
+    assert "_and 470 more_" in text
+    assert text.rstrip().endswith("</sub>")
+
+
+def test_folded_parts_are_closed_even_where_there_is_little_room() -> None:
+    text = markdown(run_report(), limit=3000)
+    assert text.count("<details>") == text.count("</details>")
+    assert len(text.encode()) <= 3000
+
+
+def test_hostile_texts_stay_text() -> None:
+    evil = trial(
+        EVIL,
+        Outcome.FAILED,
+        blame=Blame.AGENT,
+        reason=EVIL,
+        file=EVIL,
+        score=0.0,
+        criteria=(criterion(1, EVIL, False, EVIL, quote=EVIL, turn=1),),
+    )
+    text = markdown(run_report([evil], info={"id": EVIL}))
+    ours = re.sub(r"</?(details|summary|sub|br)>|<!-- convoprobe -->", "", text)
+    assert "<" not in ours
+    assert "octocat" in text
+    assert "@" not in text
+    assert "http:" not in text
+    assert all(line.count("|") in (0, 4, 6) for line in text.split("\n"))
+    assert "\n# head" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("@octocat", "&#64;&#8203;octocat"),
+        ("see #12", "see &#35;&#8203;12"),
+        ("GH-7", "GH&#45;&#8203;7"),
+        ("a\nb", "a b"),
+        ("\x1b[31m", "&#92;x1b&#91;31m"),
+        ("it's 5 %", "it's 5 %"),
+    ],
+)
+def test_escapes(text: str, written: str) -> None:
+    assert escaped(text) == written
+
+
+@given(st.text())
+def test_nothing_special_is_left(text: str) -> None:
+    rest = re.sub(r"&#\d+;", "", escaped(text))
+    assert not re.search(r"[\\`*_{}\[\]()<>#|~&@\n]", rest)

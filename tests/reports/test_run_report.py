@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_convoprobe.reports.run_report import Baseline, read_report
+from pytest_convoprobe.reports.words import against, title
+from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.results.history import compare
+from pytest_convoprobe.results.store import list_runs, open_run
+
+from ..cli.stored import failed, passed, store
+from .runs import FAILED, OLDER, PASSING, TRIALS, past, rows_of, run_report, trial, with_past
+
+
+def test_what_failed_comes_first() -> None:
+    outcomes = [result.outcome for result in run_report().results]
+    assert outcomes == [Outcome.FAILED] * 2 + [Outcome.ERROR] * 2 + [Outcome.SKIPPED] + [Outcome.PASSED] * 5
+
+
+def test_says_what_changed_since_the_run_before() -> None:
+    report = with_past()
+    assert report.changed(FAILED.result.scenario_id) == ("target's system prompt", "target's tools")
+    assert report.newly(FAILED.result.scenario_id) is False
+    assert report.newly(PASSING[0].result.scenario_id) is True
+    assert report.newly(PASSING[1].result.scenario_id) is None
+    assert report.newly(PASSING[2].result.scenario_id) is None
+
+
+def test_the_run_before_is_the_last_one_that_has_the_scenario() -> None:
+    name = FAILED.result.name
+    report = run_report([FAILED], past({name: "p"}, {PASSING[0].result.name: "p"}, prints=OLDER))
+    before = report.before(FAILED.result.scenario_id)
+    assert before is not None
+    assert before.run == "20261110T080000Z-aaaaa0"
+
+
+def test_in_words() -> None:
+    assert title(with_past()) == "5 of 9 passed"
+    assert title(run_report(PASSING)) == "All 5 passed"
+    assert title(run_report([trial(outcome=Outcome.SKIPPED)])) == "Nothing ran"
+    assert against(with_past()) == "1 scenario worse, 1 better than in the run before"
+    assert against(run_report()) == ""
+    assert against(run_report([PASSING[1]], past({PASSING[1].result.name: "p"}))) == (
+        "no scenario better or worse than in the run before"
+    )
+
+
+def test_a_baseline_takes_the_place_of_the_run_before() -> None:
+    base = past({one.result.name: "p" for one in TRIALS})
+    comparison = compare(base, rows_of(TRIALS))
+    report = run_report(baseline=Baseline("main-run", comparison))
+    assert against(report) == "4 scenarios worse than in main-run"
+
+
+def test_reads_a_stored_run_and_those_before_it(tmp_path: Path) -> None:
+    for day, result in ((1, passed("a")), (2, passed("a")), (3, failed("a")), (4, passed("a"))):
+        store(tmp_path, day, [result])
+    runs = list_runs(tmp_path / ".convoprobe")
+    report = read_report(open_run(runs[1].path), runs)
+    assert [point.outcomes for point in report.points("scenarios/a.yaml::a")] == [
+        {"passed": 1},
+        {"passed": 1},
+        {"failed": 1},
+    ]
+    assert report.runs == ({"passed": 1}, {"passed": 1}, {"failed": 1})
+    assert report.results[0].transcript.turns[0].user == "What's the weather like?"
