@@ -46,7 +46,7 @@ def _by_path(text: str) -> Path | None:
 
 def _by_age(runs: list[Path], text: str) -> Path | None:
     match = _LATEST.fullmatch(text)
-    if match is None:
+    if match is None or not runs:
         return None
     back = int(match[1] or 0)
     if back < len(runs):
