@@ -1,7 +1,7 @@
 """Measure the bars of the project and print each figure beside its bar.
 
-`python -m tests.perf [throughput] [cpu] [collection] [idle] [history]` measures all of them, or the
-ones named. It exits with 1 when a bar is missed. Quote medians: machines are noisy.
+`python -m tests.perf [throughput] [cpu] [collection] [idle] [history] [page]` measures all of them, or
+the ones named. It exits with 1 when a bar is missed. Quote medians: machines are noisy.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import page as large_page
 from . import projects
 from .measure import Measured, pytest_command, run
 
@@ -40,7 +41,7 @@ class Figure:
 
     def __str__(self) -> str:
         mark = "ok  " if self.holds else "MISS"
-        return f"{mark}  {self.what:<58} {self.value:>9.2f} {self.unit:<4} bar {self.bar:.2f}"
+        return f"{mark}  {self.what:<72} {self.value:>9.2f} {self.unit:<4} bar {self.bar:.2f}"
 
 
 @contextmanager
@@ -123,25 +124,48 @@ def idle(folder: Path) -> list[Figure]:
 
 
 def history(folder: Path) -> list[Figure]:
-    """Answers out of 100,000 stored trials, each by a process of its own."""
-    store, figures = folder / "store", []
+    """Answers out of 100,000 stored trials: by the functions alone, and by the commands as a user has them."""
+    store = folder / "store"
     made = run(_history("make", store), cwd=folder, env={"PYTHONPATH": str(REPOSITORY)})
-    for what in ("list", "trends", "flaky", "compare") if made.code == 0 else ():
-        runs = [run(_history(what, store), cwd=folder, env={"PYTHONPATH": str(REPOSITORY)}) for _ in range(3)]
-        if any(one.code for one in runs):
-            raise SystemExit(runs[0].output[-3000:])
-        wall, peak = statistics.median(one.wall for one in runs), max(one.peak_mb for one in runs)
-        figures += [
-            Figure(f"100,000 stored trials, {what}: wall time", wall, 5, "s"),
-            Figure(f"100,000 stored trials, {what}: peak memory", peak, 500, "MB"),
-        ]
-    if not figures:
+    if made.code:
         raise SystemExit(made.output[-3000:])
-    return figures
+    functions = {what: _history(what, store) for what in ("list", "trends", "flaky", "compare")}
+    commands = {f"`convoprobe {words}`": _convoprobe(words, store) for words in COMMANDS}
+    asked = {**functions, **commands}.items()
+    return [figure for name, command in asked for figure in _answered(name, command, folder)]
+
+
+COMMANDS = ("runs --all", "show latest", "trends", "flaky", "compare latest~1 --fail-on none")
+
+
+def _answered(name: str, command: list[str], folder: Path) -> list[Figure]:
+    runs = [run(command, cwd=folder, env={"PYTHONPATH": str(REPOSITORY)}) for _ in range(3)]
+    if any(one.code for one in runs):
+        raise SystemExit(runs[0].output[-3000:])
+    wall, peak = statistics.median(one.wall for one in runs), max(one.peak_mb for one in runs)
+    return [
+        Figure(f"100,000 trials, {name}: wall time", wall, 5, "s"),
+        Figure(f"100,000 trials, {name}: peak memory", peak, 500, "MB"),
+    ]
 
 
 def _history(what: str, store: Path) -> list[str]:
     return [sys.executable, "-m", "tests.perf.history", what, str(store)]
+
+
+def _convoprobe(words: str, store: Path) -> list[str]:
+    return [sys.executable, "-m", "pytest_convoprobe.cli", *words.split(), "--results", str(store)]
+
+
+def page(folder: Path) -> list[Figure]:
+    """The HTML report on 2,000 trials of 20 turns."""
+    file = folder / "report.html"
+    size = large_page.make(file)
+    paint = statistics.median(large_page.first_paint(file) for _ in range(3))
+    return [
+        Figure("page of 2,000 trials of 20 turns: size", size, 60, "MB"),
+        Figure("page of 2,000 trials of 20 turns: first paint", paint, 3, "s"),
+    ]
 
 
 BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
@@ -150,6 +174,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "collection": collection,
     "idle": idle,
     "history": history,
+    "page": page,
 }
 
 
