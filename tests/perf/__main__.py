@@ -124,7 +124,7 @@ def idle(folder: Path) -> list[Figure]:
 
 
 def history(folder: Path) -> list[Figure]:
-    """Answers out of 100,000 stored trials: by the functions alone, and by the commands as a user has them."""
+    """Answers out of 100,000 stored trials: by the functions alone, and by whole commands."""
     store = folder / "store"
     made = run(_history("make", store), cwd=folder, env={"PYTHONPATH": str(REPOSITORY)})
     if made.code:
