@@ -76,9 +76,7 @@ def test_without_a_target_it_says_what_to_do(tmp_path: Path) -> None:
         run_scenario(SCENARIO, rootdir=tmp_path)
 
 
-def test_a_running_loop_calls_it_in_a_thread(
-    tmp_path: Path, chat_server: ChatServer
-) -> None:
+def test_a_running_loop_calls_it_in_a_thread(tmp_path: Path, chat_server: ChatServer) -> None:
     async def main() -> Outcome:
         given = {"target": echo, "settings": settings(chat_server), "rootdir": tmp_path}
         return (await asyncio.to_thread(run_scenario, SCENARIO, **given)).outcome
