@@ -201,7 +201,9 @@ class Store:
 
 def store_of(config: pytest.Config) -> Store:
     """The session's store; made when it is first asked for."""
-    return config.stash.setdefault(STORE, Store(config))
+    if STORE not in config.stash:
+        config.stash[STORE] = Store(config)
+    return config.stash[STORE]
 
 
 def _state(session: pytest.Session, exit_status: int) -> RunState:
