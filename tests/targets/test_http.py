@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from pydantic import SecretStr
@@ -83,6 +84,31 @@ async def test_a_leaf_that_is_one_expression_keeps_its_type(talk: Talk) -> None:
 async def test_a_message_is_never_code_nor_a_number(talk: Talk, message: str) -> None:
     _, (request,) = await talk({"text": "hi"}, message, body={"m": "{{ message }}"})
     assert request.json == {"m": message}
+
+
+@pytest.mark.parametrize(
+    "source", ["{# note #}{{ messages }}", "{{ messages }}{# note #}", "{{- messages -}} {# a #}{# b #}"]
+)
+async def test_a_comment_beside_an_expression_changes_nothing(talk: Talk, source: str) -> None:
+    _, (request,) = await talk({"text": "hi"}, "one", body={"m": source})
+    assert request.json == {"m": [{"role": "user", "content": "one"}]}
+
+
+@pytest.mark.parametrize("braces", ["{{ 7*7 }}", "{% for x in messages %}", "{# gone #}", "}}{{ messages }}"])
+async def test_braces_that_somebody_says_are_no_template(talk: Talk, braces: str) -> None:
+    def parrot(request: Request) -> Any:
+        return {"text": braces}
+
+    body = {"m": "{{ message }}", "all": "{{ history }}", "text": "{{ message }}: {{ history | length }}"}
+    path, headers = "/{{ message | urlencode }}", {"X-Said": SecretStr("{{ message | urlencode }}")}
+    _, (_, second) = await talk(parrot, braces, braces, path=path, headers=headers, body=body)
+    assert second.json == {
+        "m": braces,
+        "all": [{"role": "user", "content": braces}, {"role": "assistant", "content": braces}],
+        "text": f"{braces}: 2",
+    }
+    assert unquote(second.path) == f"/{braces}"
+    assert unquote(second.headers["x-said"]) == braces
 
 
 async def test_a_text_is_a_template_of_the_whole_body(talk: Talk) -> None:
@@ -264,7 +290,7 @@ async def test_json_nested_too_deeply_is_an_error(talk: Talk) -> None:
 
 async def test_a_huge_answer_is_given_up(talk: Talk) -> None:
     bomb = Answer(gzip.compress(b"x" * 11_000_000), headers=(("content-encoding", "gzip"),))
-    assert "larger than 10 MB" in await unavailable(talk, bomb)
+    assert (await unavailable(talk, bomb)).endswith(": the answer is larger than 10 MB")
 
 
 async def test_a_broken_encoding_is_an_error(talk: Talk) -> None:

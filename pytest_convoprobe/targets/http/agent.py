@@ -21,6 +21,10 @@ from .recipe import TEMPLATE_ERRORS, Recipe
 _MAX_BYTES = 10_000_000
 
 
+class _TooLargeError(Exception):
+    """An answer that nobody should keep in memory."""
+
+
 class HttpAgent:
     """Talks with an HTTP service; raises `SettingsError` for templates and paths that make no sense.
 
@@ -49,6 +53,8 @@ class HttpAgent:
             answer = await asyncio.wait_for(self._fetch(variables, cookies), self._timeout)
         except (TimeoutError, asyncio.TimeoutError):
             raise self._failure(f"no answer within {self._timeout:g} s") from None
+        except _TooLargeError:
+            raise self._failure(f"the answer is larger than {_MAX_BYTES // 1_000_000} MB") from None
         except (httpx.HTTPError, httpx.InvalidURL, *TEMPLATE_ERRORS) as error:
             raise self._failure(f"the request failed: {describe(error)}") from None
         try:
@@ -120,7 +126,7 @@ async def _body_of(response: httpx.Response) -> bytes:
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > _MAX_BYTES:
-            raise httpx.DecodingError(f"the answer is larger than {_MAX_BYTES // 1_000_000} MB")
+            raise _TooLargeError
     return bytes(body)
 
 

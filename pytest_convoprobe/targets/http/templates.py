@@ -54,11 +54,9 @@ def compile_tree(source: Any, path: str) -> Filling:
 
 def _compile_leaf(source: str, path: str) -> Filling:
     as_text = compile_text(source, path)
-    body = _parsed(source, path).body
-    single = len(body) == 1 and isinstance(body[0], nodes.Output) and len(body[0].nodes) == 1
-    if not single or isinstance(body[0].nodes[0], nodes.TemplateData):  # type: ignore[attr-defined]
+    inner = _lone_expression(source)
+    if inner is None:
         return as_text
-    inner = source.strip().removeprefix("{{").removesuffix("}}").strip("-+").strip()
     expression = _ENVIRONMENT.compile_expression(inner, undefined_to_none=False)
 
     def fill(variables: Mapping[str, Any]) -> Any:
@@ -67,6 +65,15 @@ def _compile_leaf(source: str, path: str) -> Filling:
         return str(value) if isinstance(value, Undefined) else value
 
     return fill
+
+
+def _lone_expression(source: str) -> str | None:
+    """What stands between the braces of a text that is one `{{ … }}` and at most comments; else None."""
+    tokens = [(kind, text) for _, kind, text in _ENVIRONMENT.lex(source) if not kind.startswith("comment")]
+    kinds = [kind for kind, _ in tokens]
+    if not tokens or kinds[0] != "variable_begin" or kinds.index("variable_end") != len(kinds) - 1:
+        return None
+    return "".join(text for _, text in tokens[1:-1]).strip()
 
 
 def _parsed(source: str, path: str) -> nodes.Template:
