@@ -192,6 +192,11 @@ def is_worth_masking(secret: str) -> bool:
     return len(bare) >= _MIN_SECRET and bare.lower() not in _PLACEHOLDERS and bool(bare.strip("*"))
 
 
+def is_plain(text: str) -> bool:
+    """Whether the text is short and made of words only: `order-support`, `staging`."""
+    return len(text) < 24 and bool(_PLAIN_WORDS.fullmatch(text))
+
+
 def _mask_leaves(value: Any, depth: int) -> Any:
     """What stands under a secret key: the shape stays, every value goes."""
     if value is None or isinstance(value, bool) or value == "":
@@ -223,7 +228,7 @@ def _looks_harmless(name: str, value: str) -> bool:
         return False
     if value[0] in "/~." and len(value) < 500 and _exists(value):
         return True
-    return len(value) < 24 and bool(_PLAIN_WORDS.fullmatch(value))
+    return is_plain(value)
 
 
 def _exists(path: str) -> bool:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretStr
 
 from ..errors import Problem
-from ..redaction import is_secret_name
+from ..redaction import is_plain, is_secret_name
 from ..yaml_source import Loc
 from .document import Document
 
@@ -19,6 +19,11 @@ _REFERENCE = re.compile(
     r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))"
 )
 _HEADERS = frozenset(("extra_headers", "headers"))
+# They say what a request is and hold no secret; their values stand in many an ordinary text.
+_PUBLIC_HEADERS = frozenset(
+    "accept accept-charset accept-encoding accept-language cache-control connection content-encoding "
+    "content-language content-type date host origin pragma prefer referer te user-agent".split()
+)
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)\s+(\S+)", re.IGNORECASE)
 
 
@@ -51,14 +56,17 @@ def expand(document: Document, environ: Mapping[str, str]) -> Expansion:
 
 
 def secrets_in(data: Any, path: Loc = ()) -> list[str]:
-    """The texts in secret positions, with the token of `Bearer …` and the password of a URL apart."""
+    """The texts in secret positions, with the token of `Bearer …` and the password of a URL apart.
+
+    A header's value is one whatever the header's name, unless it says nothing but a plain word.
+    """
     if isinstance(data, Mapping):
         return [secret for key, item in data.items() for secret in secrets_in(item, (*path, str(key)))]
     if isinstance(data, (list, tuple)):
         return [secret for index, item in enumerate(data) for secret in secrets_in(item, (*path, index))]
     if not isinstance(data, str):
         return [str(data)] if _named_secret(path) and type(data) in (int, float) else []
-    if _named_secret(path):
+    if _named_secret(path) or (_is_header(path) and not is_plain(data)):
         return [data, *_SCHEME.findall(data)]
     return [password] if (password := _url_password(data)) else []
 
@@ -78,7 +86,11 @@ def _unwrapped(value: Any) -> Any:
 
 def is_secret(path: Loc) -> bool:
     """Whether a value at this path is shown to nobody: keys, tokens, passwords, all headers."""
-    return _named_secret(path) or any(part in _HEADERS for part in path[:-1])
+    return _named_secret(path) or _is_header(path)
+
+
+def _is_header(path: Loc) -> bool:
+    return any(part in _HEADERS for part in path[:-1]) and str(path[-1]).lower() not in _PUBLIC_HEADERS
 
 
 def _named_secret(path: Loc) -> bool:

@@ -63,6 +63,12 @@ def test_values_in_secret_positions_are_secrets(load) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("keys", ["llm: {extra_headers: ", "target: {type: http, url: 'http://h', headers: "])
+def test_a_header_of_any_name_may_hold_a_secret(load, keys: str) -> None:
+    headers = "{X-Thing: secret-value-123456, X-Team: support, Accept: application/json; q=0.9}"
+    assert set(load(f"{keys}{headers}}}").secrets) == {"secret-value-123456"}
+
+
 @pytest.mark.parametrize("replay", ["only", "auto"])
 def test_a_replay_needs_no_key(load, replay: str) -> None:
     loaded = load(f"llm: {{model: openai/x, api_key: '${{KEY}}'}}\nrun: {{replay: {replay}}}")
