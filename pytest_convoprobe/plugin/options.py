@@ -250,5 +250,7 @@ def deciding_words(config: pytest.Config) -> list[str]:
 
 def trials(config: pytest.Config) -> int:
     """How many trials each scenario has; pytest-repeat's `--count` multiplies them."""
-    counts = config.getoption("count", 1) if config.pluginmanager.hasplugin("pytest_repeat") else 1
+    # Named after its entry point when pytest found it by itself, after its module when `-p` asked for it.
+    repeats = any(map(config.pluginmanager.hasplugin, ("repeat", "pytest_repeat")))
+    counts = config.getoption("count", 1) if repeats else 1
     return int(value_of(config, "trials") or 1) * int(counts or 1)

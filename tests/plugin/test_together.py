@@ -122,6 +122,14 @@ def test_repeat_counts_as_trials(suite: Suite) -> None:
     assert suite.log.count("start scenarios/one.yaml::one 3") == 1
 
 
+def test_repeat_counts_as_trials_where_pytest_found_it_by_itself(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.scenario("flaky", outcome="failed", until_run=1)
+    suite.write("test_plain.py", "def test_plain(): pass")
+    result = suite.pytester.runpytest_subprocess("--count=2", "--reruns=1", "--timeout=60", "--cov=.")
+    result.assert_outcomes(passed=6)
+
+
 @pytest.mark.parametrize("method", ["signal", "thread"])
 def test_timeout_ends_a_scenario_that_hangs(suite: Suite, method: str) -> None:
     suite.scenario("hangs", sleep=600)
