@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .exits import Wrong
@@ -19,11 +21,21 @@ def all_rows(project: Project, choose: Callable[[IndexRow], bool] | None = None)
     if not runs:
         raise Wrong(f"no stored runs in {project.results}: run pytest on some scenarios first")
     rows: list[IndexRow] = []
-    with Progress() as progress:
+    with Progress() as progress, _no_collection():
         for number, run in enumerate(runs):
             progress.tick(f"reading run {number + 1} of {len(runs)} …")
             rows += filter(choose, run.open().rows())
     return rows
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Rows are many, live until the command ends and hold no cycles: looking for some would take longer."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def in_scenario(text: str | None) -> Callable[[IndexRow], bool] | None:
