@@ -21,7 +21,13 @@ from .port import Status, UserMessage
 REPLY_LIMIT = 20_000
 """Characters of one reply that the synthetic user reads; a longer one is cut, and the cut is marked."""
 
-_FENCE = re.compile(r"<(?=\s*/?\s*reply\b)", re.IGNORECASE)
+# A model reads a tag with wide brackets, or with characters in it that nobody sees, as the tag all the same.
+_UNSEEN = (
+    r"[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
+)
+_FENCE = re.compile(
+    rf"[<\uff1c\ufe64\u2039\u3008\u27e8](?=[^\w<>]{{0,20}}{_UNSEEN.join('reply')}\b)", re.IGNORECASE
+)
 
 
 def swapped(turns: Sequence[Turn]) -> tuple[Message, ...]:
