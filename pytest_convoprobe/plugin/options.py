@@ -6,43 +6,50 @@ may stand, and is left to convoprobe's own settings after that.
 
 from __future__ import annotations
 
+import argparse
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 
+class BadValue(argparse.ArgumentTypeError, ValueError):
+    """A value that makes no sense, in words that argparse hands on."""
+
+
+N = TypeVar("N", int, float)
+
+
+def _checked(text: str, kind: Callable[[str], N], fits: Callable[[N], bool], expected: str) -> N:
+    try:
+        number = kind(text)
+    except ValueError:
+        raise BadValue(f"expected {expected}, got {text!r}") from None
+    if not fits(number):
+        raise BadValue(f"expected {expected}, got {text!r}")
+    return number
+
+
 def at_least_one(text: str) -> int:
     """A whole number from 1."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(f"{text} is less than 1")
-    return number
+    return _checked(text, int, lambda number: number >= 1, "a whole number from 1")
 
 
 def not_negative(text: str) -> float:
-    """A number from 0; `nan` is none."""
-    number = float(text)
-    if not number >= 0:
-        raise ValueError(f"{text} is not a number from 0")
-    return number
+    """A number from 0; neither `nan` nor `inf` is one."""
+    return _checked(text, float, lambda number: 0 <= number < math.inf, "a number from 0")
 
 
 def whole(text: str) -> int:
     """A whole number from 0."""
-    number = int(text)
-    if number < 0:
-        raise ValueError(f"{text} is less than 0")
-    return number
+    return _checked(text, int, lambda number: number >= 0, "a whole number from 0")
 
 
 def positive(text: str) -> float:
     """A number above 0."""
-    number = not_negative(text)
-    if number == 0:
-        raise ValueError("0 is too little")
-    return number
+    return _checked(text, float, lambda number: 0 < number < math.inf, "a number above 0")
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,10 @@ def test_the_ini_file_comes_after_the_command_line(suite: Suite) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("convoprobe_concurrency = many", "*convoprobe_concurrency in pytest's ini file: *many*"),
+        (
+            "convoprobe_concurrency = many",
+            "*convoprobe_concurrency in pytest's ini file: expected a whole number from 1, got 'many'",
+        ),
         ("convoprobe_replay = perhaps", "*'perhaps' is none of off, auto, only, record*"),
     ],
 )
@@ -72,12 +75,21 @@ def test_nonsense_in_the_ini_file_is_a_usage_error(suite: Suite, line: str, word
 
 
 @pytest.mark.parametrize(
-    "option", ["--convoprobe-concurrency=0", "--convoprobe-max-cost=-1", "--convoprobe-trials=x"]
+    ("option", "expected"),
+    [
+        ("--convoprobe-concurrency=0", "a whole number from 1"),
+        ("--convoprobe-max-cost=-1", "a number from 0"),
+        ("--convoprobe-max-cost=inf", "a number from 0"),
+        ("--convoprobe-max-tokens=1.5", "a whole number from 0"),
+        ("--convoprobe-turn-timeout=nan", "a number above 0"),
+        ("--convoprobe-trials=x", "a whole number from 1"),
+    ],
 )
-def test_nonsense_on_the_command_line_is_a_usage_error(suite: Suite, option: str) -> None:
+def test_nonsense_on_the_command_line_is_a_usage_error(suite: Suite, option: str, expected: str) -> None:
     result = suite.run(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*{option.split('=')[0]}*"])
+    flag, value = option.split("=")
+    result.stderr.fnmatch_lines([f"*{flag}: expected {expected}, got '{value}'"])
 
 
 def test_broken_settings_are_one_usage_error_before_any_work(suite: Suite) -> None:
