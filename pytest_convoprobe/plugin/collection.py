@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -39,13 +40,25 @@ def with_scenarios(
     """
     config = parent.config
     ours = backend_of(config).is_scenario_file(path, _root(config, path), config.getini("convoprobe_files"))
-    if ours or (not collectors and parent.session.isinitpath(path)):
+    if ours or (not collectors and _is_asked_for(parent.session, path)):
         return [*collectors, ScenarioFile.from_parent(parent, path=path)]
     return collectors
 
 
+def _is_asked_for(session: pytest.Session, path: Path) -> bool:
+    """Whether the command line names the file; pytest forgets it if it also names a folder above."""
+    if session.isinitpath(path):
+        return True
+    return path in _asked(session.config)
+
+
+def _asked(config: pytest.Config) -> list[Path]:
+    """The files and folders of the command line; `..` is taken out of them, links stay."""
+    names = (argument.partition("::")[0] for argument in config.args)
+    return [Path(os.path.abspath(config.invocation_params.dir / name)) for name in names]
+
+
 def _root(config: pytest.Config, path: Path) -> Path:
     """The folder below which names of folders count: the rootdir, or else what was asked for."""
-    asked = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    roots = [config.rootpath, config.invocation_params.dir, *asked]
+    roots = [config.rootpath, config.invocation_params.dir, *_asked(config)]
     return next((root for root in roots if root in path.parents), path.parent)

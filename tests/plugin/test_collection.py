@@ -77,6 +77,13 @@ def test_a_file_on_the_command_line_is_collected_whatever_its_name(suite: Suite)
     suite.run("drafts/_idea.yml").assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize("folder", [".", "drafts", "drafts/../drafts"])
+def test_a_file_beside_its_folder_on_the_command_line_is_collected_too(suite: Suite, folder: str) -> None:
+    suite.scenario("one", file="drafts/_idea.yml")
+    suite.scenario("two", file="drafts/_other.yml")
+    suite.run(folder, "drafts/_idea.yml").assert_outcomes(passed=1)
+
+
 def test_a_file_that_another_plugin_takes_is_left_to_it(suite: Suite) -> None:
     suite.conftest("""
         class Other(pytest.File):
