@@ -152,7 +152,8 @@ class _Walker:
         if value is None:
             self.expansion.missing.setdefault(
                 path,
-                f"the environment variable {name} is not set; set it, or write ${{{name}:-a default}}",
+                # Not with this name: what follows `KEY:` in a text looks like a key, and would be masked.
+                f"the environment variable {name} is not set; set it, or give a default: ${{NAME:-default}}",
             )
             return ""
         if value and is_secret(path):

@@ -68,6 +68,7 @@ def test_a_variable_that_is_missing(folder: Path, convoprobe: Convoprobe) -> Non
     assert result.exit_code == 1
     assert "✗ settings: convoprobe.yaml:4:" in result.output
     assert "the environment variable OPENAI_API_KEY is not set" in result.output
+    assert "give a default: ${NAME:-default}" in result.output  # not masked, as `KEY:-default` would be
     assert "- judge and synthetic user: not called: a variable is missing" in result.output
     assert "✓ target: agent.py:answer answers: I know when the shop is open." in result.output
 
