@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections import Counter
 from dataclasses import replace
 from typing import Literal
@@ -115,9 +114,11 @@ def _miss(recording: Recording, context: CallContext, request: Fingerprint, ordi
     reasons = _reasons(recording, context, request, ordinal, repeat)
     return "\n".join(
         (
-            f"{context.scenario or recording.path.stem}: no reply is recorded for {_whose(context)}:",
+            f"no reply is recorded for {_whose(context)}:",
             *(f"  - {reason}" for reason in reasons),
-            f"The recording is {shown_path(recording.path)}. {_command(context)}",
+            f"The recording is {shown_path(recording.path)}. "
+            # Which other options belong to it, only the report's own command knows.
+            "To record it again, run the same with --convoprobe-replay=record.",
         )
     )
 
@@ -159,9 +160,3 @@ def _whose(context: CallContext) -> str:
     turn = f" in turn {context.turn}" if context.turn else ""
     trial = f" (trial {context.trial})" if context.trial > 1 else ""
     return f"the {role}'s call{turn}{trial}"
-
-
-def _command(context: CallContext) -> str:
-    if "::" not in context.scenario:
-        return "To record it again, run it once with --convoprobe-replay=record."
-    return f"To record it again:\n    pytest {shlex.quote(context.scenario)} --convoprobe-replay=record"
