@@ -40,11 +40,17 @@ def _require_known_tools(evaluation: Evaluation, transcript: Transcript) -> None
     asked = list(_keys_about_tools(evaluation))
     if silent and asked:
         raise ScenarioError(
-            f"{' and '.join(asked)} cannot be checked: the target does not tell its tool calls in "
+            f"{_listed(asked)} cannot be checked: the target does not tell its tool calls in "
             f"{_where(silent, transcript)}. Have it tell them (a Python target returns "
             "Reply(text, tool_calls=[...]), an empty list where it called none; an HTTP target sets "
             "`tool_calls`), or take these keys out of the scenario"
         )
+
+
+def _listed(keys: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = keys
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _keys_about_tools(evaluation: Evaluation) -> Iterator[str]:

@@ -292,6 +292,18 @@ def test_a_target_that_tells_no_tools_is_an_error_of_the_scenario(sections: dict
     assert "Reply(text, tool_calls=[...])" in str(caught.value)
 
 
+def test_several_keys_that_cannot_be_checked_are_listed() -> None:
+    usage = {"required_tools": ["a"], "prohibited_tools": ["b"]}
+    with pytest.raises(ScenarioError) as caught:
+        run_checks(
+            evaluation(tool_usage=usage, efficiency={"max_tool_calls": 3}),
+            talk(("Hi", Reply("Hello", tool_calls=None))),
+        )
+    assert str(caught.value).startswith(
+        "tool_usage.required_tools, tool_usage.prohibited_tools and efficiency.max_tool_calls cannot be "
+    )
+
+
 def test_one_turn_without_its_tool_calls_is_an_error_that_names_it() -> None:
     asked = evaluation(tool_usage={"prohibited_tools": ["a"]})
     turns = talk(("Hi", Reply("Hello", ())), ("Go on", Reply("Done", tool_calls=None)))
