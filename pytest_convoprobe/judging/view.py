@@ -27,7 +27,7 @@ ENDINGS = {
     Termination.USER_GAVE_UP: "the user gave up",
     Termination.MAX_TURNS: "the limit of turns was reached",
     Termination.LOOP: "the same exchange repeated itself again and again",
-    Termination.TARGET_ERROR: "the agent raised an error instead of answering",
+    Termination.TARGET_ERROR: "the agent gave no answer that can be used",
     Termination.TIMEOUT: "the time limit was reached",
     Termination.BUDGET: "the budget of the run was spent",
     Termination.SIMULATOR_ERROR: "the synthetic user went off its rails",

@@ -367,7 +367,7 @@ FAILED  Weather without a city
   where    scenarios/weather.yaml:12
   blame    agent
   why      the agent raised KeyError: 'Oslo'
-  ended    the agent raised an error instead of answering, after 1 turn
+  ended    the agent gave no answer that can be used, after 1 turn
   target   weather_agent.py:answer
 
 Criteria: not judged
