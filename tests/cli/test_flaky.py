@@ -4,6 +4,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_convoprobe.errors import Blame
+from pytest_convoprobe.result import Outcome
+
 from .conftest import Convoprobe
 from .stored import PRINTS, failed, passed, store
 
@@ -26,6 +29,20 @@ def test_what_flips_has_its_words(folder: Path, convoprobe: Convoprobe) -> None:
     store(folder, 1, [both, failed("one", trial=2), failed("one", trial=3)])
     output = convoprobe("flaky", "--min-runs", "3").output
     assert "  c2: The agent tells the wind\n      held in 1 trials, not in 2\n" in output
+
+
+def test_where_no_criterion_flips_the_reason_is_told(folder: Path, convoprobe: Convoprobe) -> None:
+    broken = replace(
+        failed("one", trial=2),
+        outcome=Outcome.ERROR,
+        blame=Blame.SIMULATOR,
+        reason="the user spoke as the assistant",
+        score=None,
+        criteria=(),
+    )
+    store(folder, 1, [passed("one"), broken])
+    output = convoprobe("flaky", "--min-runs", "2").output
+    assert output.endswith("\nscenarios/one.yaml::one\n  the user spoke as the assistant\n")
 
 
 def test_after_a_change_of_the_prompts_it_is_another_matter(folder: Path, convoprobe: Convoprobe) -> None:

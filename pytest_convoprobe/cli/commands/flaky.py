@@ -65,6 +65,9 @@ def command(
         console.say()
         console.say(console.safe(one.scenario_id), "bold")
         print_flips(console, one, _example(project, one))
+        if not one.flips:
+            # Errors alone: no criterion was judged in them.
+            console.say(f"  {console.safe(one.example.reason)}")
 
 
 def _example(project: Project, one: Stability) -> ScenarioResult | None:
