@@ -55,6 +55,8 @@ class HttpAgent:
             raise self._failure(f"no answer within {self._timeout:g} s") from None
         except _TooLargeError:
             raise self._failure(f"the answer is larger than {_MAX_BYTES // 1_000_000} MB") from None
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise self._failure(f"no connection; is the service running? ({describe(error)})") from None
         except (httpx.HTTPError, httpx.InvalidURL, *TEMPLATE_ERRORS) as error:
             raise self._failure(f"the request failed: {describe(error)}") from None
         try:
