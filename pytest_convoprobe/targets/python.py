@@ -26,6 +26,7 @@ from .calling import (
     needs_nothing,
     takes_nothing,
 )
+from .contained import contained
 from .failures import failure, start_failure
 from .loading import Once, Reference, load_object
 from .port import ConversationContext, Description, Target, TargetConversation, description_of
@@ -190,14 +191,17 @@ class _Conversation:
     ) -> Any:
         """What the user's code gives; whatever it raises, a `SystemExit` included, is its own fault."""
         try:
-            result = call() if on_loop else await self._worker.run(lambda: _drained(call()))
-            if inspect.isawaitable(result):
-                result = await result
-            return _joined([chunk async for chunk in result]) if inspect.isasyncgen(result) else result
+            return await contained(self._value(call, on_loop))
         except BaseException as error:
             if _is_for_us(error, on_loop):
                 raise
             raise wrap(error) from None
+
+    async def _value(self, call: Callable[[], Any], on_loop: bool) -> Any:
+        result = call() if on_loop else await self._worker.run(lambda: _drained(call()))
+        if inspect.isawaitable(result):
+            result = await result
+        return _joined([chunk async for chunk in result]) if inspect.isasyncgen(result) else result
 
 
 def _maker(source: object) -> Step:

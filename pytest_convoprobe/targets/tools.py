@@ -23,6 +23,7 @@ from ..llm.port import ToolRequest, ToolSpec
 from ..threads import in_thread
 from ..transcript import ToolCall
 from .calling import is_async
+from .contained import contained
 from .docstrings import Documented, read_docstring
 from .replies import as_arguments, clean_text, plain
 from .traces import describe
@@ -226,14 +227,17 @@ def _complaint(error: ValidationError, tool: Tool) -> str:
 
 async def _result(call: Callable[[], Any], on_loop: bool) -> Any:
     try:
-        value = call() if on_loop else await in_thread(call)
-        if inspect.isawaitable(value):
-            value = await value
+        value = await contained(_value(call, on_loop))
     except (asyncio.CancelledError, GeneratorExit, TargetUnavailable):
         raise
     except BaseException as error:  # noqa: BLE001 - a tool that calls sys.exit() must not end pytest
         raise _ToolError(describe(error)) from None
     return clean_text(value) if isinstance(value, str) else plain(value)
+
+
+async def _value(call: Callable[[], Any], on_loop: bool) -> Any:
+    value = call() if on_loop else await in_thread(call)
+    return await value if inspect.isawaitable(value) else value
 
 
 def _since(started: float) -> float:
