@@ -56,7 +56,7 @@ class Baseline:
         """Compare, and close the gate: a run that could not be compared does not pass it either."""
         if self._base is None or GATHERED not in self._config.stash:
             return  # no scenario ran
-        self._compare(self._base)
+        self._compare(self._base, ended=not (session.shouldstop or session.shouldfail))
         closed = self._comparison is None or self._comparison.fails(self._fail_on)
         if closed and self._fail_on != "none" and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -68,7 +68,7 @@ class Baseline:
         for line in self._lines(self._base):
             terminalreporter.line(line)
 
-    def _compare(self, base: StoredRun) -> None:
+    def _compare(self, base: StoredRun, *, ended: bool) -> None:
         from ..results.history import compare
         from ..results.store import open_run
 
@@ -77,7 +77,7 @@ class Baseline:
             return
         try:
             self._head = open_run(folder)
-            self._comparison = compare(base.rows(), self._head.rows())
+            self._comparison = compare(base.rows(), self._head.rows(), head_ended=ended)
         except (ConvoprobeError, OSError):
             self._comparison = None
 

@@ -91,7 +91,10 @@ def read_report(run: StoredRun, runs: Iterable[RunRef] = (), baseline: StoredRun
     """
     rows = final(run.rows())
     earlier = [row for ref in _earlier(run, runs) for row in ref.open().rows()]
-    against = None if baseline is None else Baseline(baseline.id, compare(baseline.rows(), rows))
+    against = None
+    if baseline is not None:
+        compared = compare(baseline.rows(), rows, head_ended=run.info.came_to_its_end)
+        against = Baseline(baseline.id, compared)
     return make_report(
         run.info, [run.trial(row) for row in rows], rows, earlier, notes=run.notes, baseline=against
     )

@@ -23,7 +23,7 @@ class Change(str, Enum):
     """What became of a scenario from base to head, the most serious first."""
 
     NEW_FAILURE = "new failure"  # every trial passed, and now one at least doesn't
-    NO_VERDICT = "no verdict"  # base has a verdict, head has none: nobody knows
+    NO_VERDICT = "no verdict"  # base has a verdict, head has none or broke off before it: nobody knows
     WORSE = "worse"  # it didn't pass every time before, and now passes less often or scores less
     FIXED = "fixed"  # not every trial passed, and now every one does
     BETTER = "better"
@@ -125,10 +125,15 @@ class Comparison:
         return bool(self.of(Change.NEW_FAILURE, Change.NO_VERDICT, *worse))
 
 
-def compare(base_rows: Iterable[IndexRow], head_rows: Iterable[IndexRow]) -> Comparison:
-    """Compare two sets of trials. Of a trial that was run again in its run, the last counts."""
+def compare(
+    base_rows: Iterable[IndexRow], head_rows: Iterable[IndexRow], *, head_ended: bool = True
+) -> Comparison:
+    """Compare two sets of trials. Of a trial that was run again in its run, the last counts.
+
+    Where head didn't come to its end (`head_ended`), what it lacks wasn't removed: it has no verdict.
+    """
     base, head = _by_scenario(base_rows), _by_scenario(head_rows)
-    found = [_change(base.get(key, []), head.get(key, [])) for key in {**base, **head}]
+    found = [_change(base.get(key, []), head.get(key, []), head_ended) for key in {**base, **head}]
     pairs = [pair for key in base.keys() & head.keys() for pair in _pairs(base[key], head[key])]
     differences = [change.rate_change for change in found if change.rate_change is not None]
     only_base = sum(before and not after for before, after in pairs)
@@ -164,13 +169,16 @@ def _by_scenario(rows: Iterable[IndexRow]) -> dict[str, list[IndexRow]]:
     return dict(groups)
 
 
-def _change(base: Sequence[IndexRow], head: Sequence[IndexRow]) -> ScenarioChange:
+def _change(base: Sequence[IndexRow], head: Sequence[IndexRow], head_ended: bool) -> ScenarioChange:
     before, after = _side(base), _side(head)
+    kind = _kind(before, after)
+    if not head_ended and kind in (Change.REMOVED, Change.SAME) and _lacks_trials(before, after):
+        kind = Change.NO_VERDICT
     newest = (head or base)[-1]
     return ScenarioChange(
         scenario_id=newest.scenario_id,
         name=newest.name,
-        kind=_kind(before, after),
+        kind=kind,
         base=before,
         head=after,
         changed=changes(base[-1].prints, head[-1].prints) if base and head else (),
@@ -205,6 +213,10 @@ def _kind(base: Side | None, head: Side | None) -> Change:
     if abs(gained) <= _SAME_SCORE:
         return Change.SAME
     return Change.BETTER if gained > 0 else Change.WORSE
+
+
+def _lacks_trials(base: Side | None, head: Side | None) -> bool:
+    return base is not None and (head.trials if head else 0) < base.trials
 
 
 _TURNED = {True: Change.FIXED, False: Change.NEW_FAILURE}

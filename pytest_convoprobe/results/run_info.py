@@ -70,6 +70,11 @@ class RunInfo:
     def commit(self) -> str | None:
         return self.git.commit if self.git else None
 
+    @property
+    def came_to_its_end(self) -> bool:
+        """Whether every scenario that was to run had its turn."""
+        return self.state is RunState.FINISHED
+
     def to_json(self) -> dict[str, Any]:
         """Plain data, with the version of the format."""
         return {"version": VERSION, **asdict(self), "state": self.state.value, "command": list(self.command)}

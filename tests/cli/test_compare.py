@@ -87,6 +87,21 @@ def test_added_and_removed_close_no_gate(folder: Path, convoprobe: Convoprobe) -
     assert "  removed: scenarios/old.yaml::old" in result.output
 
 
+def test_a_run_that_broke_off_does_not_pass_the_gate(folder: Path, convoprobe: Convoprobe) -> None:
+    store(folder, 1, [passed("one"), passed("two")])
+    run = store(folder, 2, [passed("one")], ended=False)
+    result = convoprobe("compare", "latest~1", "--fail-on", "new-failure")
+    assert result.exit_code == 1
+    assert "  no verdict: scenarios/two.yaml::two" in result.output
+    assert f"note: {run} did not come to its end (broken off)" in result.output
+
+
+def test_a_run_is_not_compared_with_itself(worse: Path, convoprobe: Convoprobe) -> None:
+    result = convoprobe("compare", "latest")
+    assert result.exit_code == 2
+    assert "latest and latest are the same run, 20261102T120000Z-000002" in result.output
+
+
 def test_folders(worse: Path, convoprobe: Convoprobe) -> None:
     runs = worse / ".convoprobe" / "runs"
     arguments = [str(path) for path in sorted(runs.iterdir())]

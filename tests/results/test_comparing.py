@@ -148,6 +148,21 @@ def test_gates(before: list, after: list, regression: bool, new_failure: bool) -
     assert comparison.fails("none") is False
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (PASS, [], Change.NO_VERDICT),
+        ([True] * 3, [True, True], Change.NO_VERDICT),
+        ([True] * 3, [False], Change.NEW_FAILURE),
+        (PASS, PASS, Change.SAME),
+        (AWAY, [], Change.REMOVED),
+    ],
+)
+def test_what_a_broken_off_run_lacks_has_no_verdict(before: list, after: list, kind: Change) -> None:
+    (change,) = compare(trials("a", *before), trials("a", *after), head_ended=False).changes
+    assert change.kind is kind
+
+
 def test_nothing_to_compare() -> None:
     comparison = compare([], [])
     assert (comparison.changes, comparison.p_value, comparison.difference) == ((), 1.0, None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..console import Console, write_json
-from ..exits import FINDINGS, OK
+from ..exits import FINDINGS, OK, Wrong
 from ..project import Project, json_option, project_options
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def command(
 
     A new failure passed every time in BASE and doesn't in HEAD. A regression is a new failure, or a scenario
     that was red before and passes less often or scores less now. Where BASE has a verdict and HEAD has none,
-    the gate closes for both. The exit status is 1 if the gate is closed.
+    the gate closes for both; a HEAD that didn't come to its end has none for what it lacks. The exit status
+    is 1 if the gate is closed.
 
     \b
     Example:
@@ -54,7 +55,10 @@ def command(
 
     project = Project.here(config_file, results_dir)
     before, after = project.open(base), project.open(head)
-    comparison, gate = compare(before.rows(), after.rows()), cast("FailOn", fail_on)
+    if before.path.resolve() == after.path.resolve():
+        raise Wrong(f"{base} and {head} are the same run, {after.id}: there is nothing to compare")
+    ended = after.info.came_to_its_end
+    comparison, gate = compare(before.rows(), after.rows(), head_ended=ended), cast("FailOn", fail_on)
     if as_json:
         write_json(_as_json(before, after, comparison, gate))
     else:
@@ -76,6 +80,8 @@ def _print(before: StoredRun, after: StoredRun, comparison: Comparison, gate: Fa
     )
     console.write(text.split("\n"))
     for stored in (before, after):
+        if not stored.info.came_to_its_end:
+            console.note(f"note: {stored.id} did not come to its end ({stored.info.state.value})")
         for note in stored.notes:
             console.note(f"note: {stored.id}: {note}")
 
