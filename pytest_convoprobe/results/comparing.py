@@ -209,10 +209,15 @@ def _kind(base: Side | None, head: Side | None) -> Change:
         return Change.SAME if base.rate is None else Change.NO_VERDICT
     if base.rate == 1.0 or head.rate == 1.0:
         return Change.SAME if base.rate == head.rate else _TURNED[head.rate == 1.0]
-    gained = (head.rate - base.rate) or ((head.score or 0.0) - (base.score or 0.0))
+    gained = (head.rate - base.rate) or _gained(base.score, head.score)
     if abs(gained) <= _SAME_SCORE:
         return Change.SAME
     return Change.BETTER if gained > 0 else Change.WORSE
+
+
+def _gained(before: float | None, after: float | None) -> float:
+    """A score that isn't known on one of the sides is no change of it."""
+    return 0.0 if before is None or after is None else after - before
 
 
 def _lacks_trials(base: Side | None, head: Side | None) -> bool:

@@ -62,6 +62,11 @@ def test_where_both_fail_the_score_decides(score: float, kind: Change) -> None:
     assert change.score_change == pytest.approx(score - 0.5)
 
 
+@pytest.mark.parametrize(("before", "after"), [(0.5, None), (None, 0.5)])
+def test_a_score_that_is_not_known_is_no_change(before: float | None, after: float | None) -> None:
+    assert one([row("a", False, score=before)], [row("a", False, score=after)]).kind is Change.SAME
+
+
 def test_a_judge_that_cannot_tell_any_more_is_a_new_failure() -> None:
     assert one([row("a")], [row("a", None, blame=Blame.JUDGE)]).kind is Change.NEW_FAILURE
 
