@@ -14,7 +14,7 @@ from ..result import Outcome
 from ..statistics import Interval, pass_at_k, pass_hat_k, wilson
 from .comparing import Change, Comparison, FailOn, ScenarioChange, Side, compare
 from .counting import counts_as_trial, final, mean, mean_known
-from .prints import changes
+from .prints import NO_PRINTS, changes
 from .rows import IndexRow
 
 __all__ = [
@@ -44,7 +44,7 @@ class Point:
 
     `rate` is the share that passed, None if none counted; `score`, `duration`, `latency` (both in
     seconds) and `cost` (US dollars) are means, None where unknown. `changed` says what is different from the
-    point before it ("scenario", "prompts", "target's system prompt", "target's tools").
+    last point before it that tells ("scenario", "prompts", "target's system prompt", "target's tools").
     """
 
     run: str
@@ -228,7 +228,7 @@ def _trend(rows: Sequence[IndexRow], window: int) -> Trend:
     for row in sorted(rows, key=_when):
         by_run[row.run].append(row)
     runs = list(by_run.values())[-window:] if window > 0 else []
-    points = [_point(found, before) for found, before in zip(runs, [None, *runs], strict=False)]
+    points = _points(runs)
     trials, passed = sum(point.trials for point in points), sum(point.passed for point in points)
     newest = max(rows, key=_when)
     return Trend(
@@ -243,7 +243,17 @@ def _trend(rows: Sequence[IndexRow], window: int) -> Trend:
     )
 
 
-def _point(rows: Sequence[IndexRow], before: Sequence[IndexRow] | None) -> Point:
+def _points(runs: Iterable[Sequence[IndexRow]]) -> list[Point]:
+    """A run that only skipped the scenario, or broke before it, tells no fingerprints: it hides no change."""
+    points, before = [], NO_PRINTS
+    for rows in runs:
+        now = next((row.prints for row in reversed(rows) if row.prints != NO_PRINTS), NO_PRINTS)
+        points.append(_point(rows, changes(before, now)))
+        before = before if now == NO_PRINTS else now
+    return points
+
+
+def _point(rows: Sequence[IndexRow], changed: tuple[str, ...]) -> Point:
     counted = [row for row in rows if counts_as_trial(row)]
     passed = sum(row.passed for row in counted)
     ran = [row for row in rows if row.outcome is not Outcome.SKIPPED]
@@ -258,7 +268,7 @@ def _point(rows: Sequence[IndexRow], before: Sequence[IndexRow] | None) -> Point
         duration=mean(row.duration for row in ran),
         latency=mean_known(row.latency for row in ran),
         cost=mean(row.cost for row in ran),
-        changed=changes(before[-1].prints, rows[-1].prints) if before else (),
+        changed=changed,
     )
 
 

@@ -138,6 +138,18 @@ class TestFlaky:
         assert [found.name for found in flaky([*rarely, *often])] == ["often", "rarely"]
 
 
+class TestChanges:
+    def test_a_run_that_tells_nothing_hides_no_change(self) -> None:
+        away = {"outcome": Outcome.SKIPPED, "prints": Prints()}
+        rows = [
+            row("a", run=1, prints=Prints("s", "p")),
+            row("a", run=2, **away),
+            row("a", run=3, prints=Prints("other", "p")),
+        ]
+        (trend,) = trends(rows)
+        assert [point.changed for point in trend.points] == [(), (), ("scenario",)]
+
+
 class TestStability:
     def test_the_chances_of_several_trials(self) -> None:
         found = stability(runs(True, True, True, False))
