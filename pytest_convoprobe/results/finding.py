@@ -8,6 +8,7 @@ from pathlib import Path
 from ..errors import ResultsError
 from .facts import commit_of
 from .reading import RunRef, is_run, read_info
+from .run_info import RunInfo
 from .writer import RUNS
 
 _LATEST = re.compile(r"latest(?:~(\d+))?")
@@ -23,7 +24,8 @@ def resolve_run(results: Path | str, text: str) -> RunRef:
     """The run that a text means. Raises `ResultsError` if there is none, or more than one.
 
     The text is the path of a run's folder, `latest`, `latest~2` (the second before it), a run's id, the
-    beginning of one that no other has, or a git branch, tag or commit: then the newest run of that commit.
+    beginning of one that no other has, or a git branch, tag or commit: then the newest run of that commit,
+    if possible one that came to its end and had no changes that no commit has.
     """
     folder, runs = Path(results), _folders(Path(results))
     found = _by_path(text) or _by_age(runs, text) or _by_id(runs, text) or _by_commit(folder, runs, text)
@@ -67,10 +69,16 @@ def _by_commit(results: Path, runs: list[Path], text: str) -> Path | None:
     commit = commit_of(text, _existing(results))
     if commit is None:
         return None
-    found = next((path for path in runs if read_info(path).commit == commit), None)
+    fitting = [(path, info) for path in runs if (info := read_info(path)).commit == commit]
+    sound = (path for path, info in fitting if info.came_to_its_end and not _dirty(info))
+    found = next(sound, next((path for path, _ in fitting), None))
     if found is None:
         raise ResultsError(f"{text} is commit {commit[:12]}, of which no run is stored in {results}")
     return found
+
+
+def _dirty(info: RunInfo) -> bool:
+    return info.git is not None and info.git.dirty
 
 
 def _existing(folder: Path) -> Path:

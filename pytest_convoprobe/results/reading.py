@@ -76,6 +76,12 @@ class StoredRun:
         """Trials by outcome; of an item that was run again only its last run counts."""
         return count(self.rows())
 
+    @property
+    def _commit(self) -> str | None:
+        """The commit whose code ran: none where the checkout had changes, which differ from run to run."""
+        git = self.info.git
+        return None if git is None or git.dirty else git.commit
+
     @cached_property
     def _workers(self) -> tuple[str, ...]:
         prefix, suffix = trials_file("*").split("*")
@@ -86,7 +92,7 @@ class StoredRun:
 
     def _rows_of(self, worker: str) -> Iterator[IndexRow]:
         """The index, and what it lacks out of the trials themselves."""
-        reader = LineReader(self.id, self.info.commit)
+        reader = LineReader(self.id, self._commit)
         end = 0
         for row in self._indexed(worker, reader):
             if row.offset > end:
@@ -124,7 +130,7 @@ class StoredRun:
             record = self._record(line, name)
             if record is not None:
                 record = replace(record, worker=worker)
-                yield row_of(record, run=self.id, offset=offset, length=len(line), commit=self.info.commit)
+                yield row_of(record, run=self.id, offset=offset, length=len(line), commit=self._commit)
             offset += len(line)
 
     def _record(self, line: bytes, name: str) -> TrialRecord | None:

@@ -20,7 +20,8 @@ _LONGEST_REASON = 300
 class IndexRow:
     """A trial in short.
 
-    `run` is the run's id and `commit` the git commit that it ran on; both are the run's, not the line's.
+    `run` is the run's id and `commit` the git commit that it ran on, None where there were changes that no
+    commit has; both are the run's, not the line's.
     `worker` names the trials file, in which the whole trial has `length` bytes from `offset` on.
     `latency` is the mean wait for a reply of the target in seconds, `cost` in US dollars; both are None
     where they aren't known. `replayed` says that recordings answered every call. `holds` tells by

@@ -298,6 +298,15 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
         open_run(tmp_path)
 
 
+@pytest.mark.parametrize(("dirty", "commit"), [(False, "c0ffee"), (True, None)])
+def test_uncommitted_changes_belong_to_no_commit(tmp_path: Path, dirty: bool, commit: str | None) -> None:
+    part = writer(tmp_path)
+    part.add(trial())
+    part.write_info(RunInfo(RUN, 1.0, git=Git("c0ffee", dirty=dirty)))
+    part.close()
+    assert [row.commit for row in open_run(part.folder).rows()] == [commit]
+
+
 def test_ids_sort_by_time() -> None:
     ids = [new_run_id(second) for second in (0, 59, 61, 10**9, 10**9 + 0.25, 10**9 + 0.75)]
     assert ids == sorted(ids)
@@ -373,6 +382,27 @@ class TestFinding:
         _git(tmp_path, "commit", "-qm3", "--allow-empty")
         with pytest.raises(ResultsError, match=r"main is commit .*, of which no run is stored"):
             resolve_run(results, "main")
+
+    @pytest.mark.parametrize(
+        ("dirty", "state", "day"),
+        [
+            (False, RunState.FINISHED, "4"),
+            (True, RunState.FINISHED, "3"),
+            (False, RunState.INTERRUPTED, "3"),
+        ],
+    )
+    def test_a_commit_means_a_whole_run_of_it_alone(
+        self, results: Path, tmp_path: Path, dirty: bool, state: RunState, day: str
+    ) -> None:
+        git = Git(_git(tmp_path, "rev-parse", "main"), dirty=dirty)
+        for name, info in (
+            ("20261123T000000Z-000003", {"git": Git(git.commit), "state": RunState.FINISHED}),
+            ("20261124T000000Z-000004", {"git": git, "state": state}),
+        ):
+            part = writer(results, name)
+            part.write_info(RunInfo(name, 1.0, **info))
+            part.close()
+        assert resolve_run(results, "main").id[7] == day
 
     def test_no_runs_at_all_are_told(self, tmp_path: Path) -> None:
         with pytest.raises(ResultsError, match="run pytest on some scenarios first"):
