@@ -99,11 +99,17 @@ class Runner:
         """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""
         # A hook or a test may have given this one a key that the settings do not hold.
         self._redactor.learn(secrets_of(job.settings))
+        # The import of the models' library is nobody's turn: it is waited for before one begins.
+        await self._loaded()
         result = await _Trial(job, self._live, self._redactor).run()
-        if isinstance(self._live, LiveLLM):
-            # With the result the host goes on and changes warning filters: no good time for an import.
-            await self._live.loaded()
+        # With the result the host goes on and changes warning filters: no good time for an import.
+        await self._loaded()
         return result
+
+    async def _loaded(self) -> None:
+        """Wait for an import that has begun."""
+        if isinstance(self._live, LiveLLM):
+            await self._live.loaded()
 
     async def aclose(self) -> None:
         """Let go of the models."""
