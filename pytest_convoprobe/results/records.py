@@ -178,26 +178,39 @@ def _tool_call(call: ToolCall) -> dict[str, Any]:
 
 def _result(data: Mapping[str, Any]) -> ScenarioResult:
     return ScenarioResult(
-        name=data["name"],
-        scenario_id=data["scenario_id"],
-        file=data.get("file", ""),
-        line=data.get("line", 0),
+        name=_text(data["name"]),
+        scenario_id=_text(data["scenario_id"]),
+        file=_text(data.get("file", "")),
+        line=_whole(data.get("line", 0)),
         outcome=Outcome(data["outcome"]),
-        reason=data.get("reason", ""),
+        reason=_text(data.get("reason", "")),
         blame=Blame(data["blame"]) if data.get("blame") else None,
-        trace=data.get("trace", ""),
+        trace=_text(data.get("trace", "")),
         score=_float(data.get("score")),
         transcript=_read_transcript(data.get("transcript") or {}),
         criteria=tuple(_read_criterion(found) for found in data.get("criteria", ())),
         checks=tuple(_read_check(found) for found in data.get("checks", ())),
         spending={Role(role): _read_spending(spent) for role, spent in data.get("spending", {}).items()},
-        trial=data.get("trial", 1),
+        trial=_whole(data.get("trial", 1)),
         started=_float(data.get("started")) or 0.0,
         duration=_float(data.get("duration")) or 0.0,
-        target=data.get("target", ""),
+        target=_text(data.get("target", "")),
         models={Role(role): model for role, model in data.get("models", {}).items()},
-        tags=tuple(data.get("tags", ())),
+        tags=tuple(map(_text, data.get("tags", ()))),
     )
+
+
+def _text(value: Any) -> str:
+    """Whatever else stands there would break a reader much later, in the middle of a list of good trials."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"{value!r:.40} is no whole number")
+    return value
 
 
 def _float(value: Any) -> float | None:
@@ -219,23 +232,24 @@ def _read_usage(data: Mapping[str, Any]) -> Usage:
 
 
 def _read_criterion(data: Mapping[str, Any]) -> CriterionResult:
-    asked = Criterion(data["id"], CriterionKind(data["kind"]), data.get("text", ""), data.get("tool"))
+    asked = Criterion(data["id"], CriterionKind(data["kind"]), _text(data.get("text", "")), data.get("tool"))
     return CriterionResult(
         criterion=asked,
-        answer=data.get("answer", ""),
+        answer=_text(data.get("answer", "")),
         holds=data.get("holds"),
-        finding=data.get("finding", ""),
+        finding=_text(data.get("finding", "")),
         quote=data.get("quote"),
         turn=data.get("turn"),
     )
 
 
 def _read_check(data: Mapping[str, Any]) -> CheckResult:
+    """A check of the project's own may have said anything."""
     return CheckResult(
-        name=data["name"],
+        name=str(data["name"]),
         holds=bool(data["holds"]),
-        expected=data.get("expected", ""),
-        found=data.get("found", ""),
+        expected=str(data.get("expected", "")),
+        found=str(data.get("found", "")),
         turn=data.get("turn"),
     )
 
@@ -251,17 +265,18 @@ def _read_transcript(data: Mapping[str, Any]) -> Transcript:
 def _read_turn(data: Mapping[str, Any]) -> Turn:
     calls, usage = data.get("tool_calls"), data.get("usage")
     reply = Reply(
-        text=data.get("reply", ""),
+        text=_text(data.get("reply", "")),
         tool_calls=None if calls is None else tuple(_read_tool_call(call) for call in calls),
         usage=_read_usage(usage) if usage else None,
     )
     origin = Origin(data.get("origin", Origin.SIMULATED.value))
-    return Turn(data["number"], data["user"], reply, origin, _float(data.get("latency")) or 0.0)
+    latency = _float(data.get("latency")) or 0.0
+    return Turn(_whole(data["number"]), _text(data["user"]), reply, origin, latency)
 
 
 def _read_tool_call(data: Mapping[str, Any]) -> ToolCall:
     return ToolCall(
-        name=data["name"],
+        name=str(data["name"]),
         arguments=data.get("arguments", {}),
         result=data.get("result"),
         error=data.get("error"),

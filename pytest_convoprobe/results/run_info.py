@@ -90,8 +90,11 @@ class RunInfo:
             )
         try:
             return _info(cls, data)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ResultsError(f"it is no description of a run ({type(error).__name__}: {error})") from None
+
+
+_MAPPINGS = ("versions", "settings", "models", "prices", "counts")
 
 
 def _info(cls: type[RunInfo], data: dict[str, Any]) -> RunInfo:
@@ -99,6 +102,10 @@ def _info(cls: type[RunInfo], data: dict[str, Any]) -> RunInfo:
     return cls(
         **{
             **known,
+            "id": str(data["id"]),
+            "started": float(data["started"]),
+            "ended": None if data.get("ended") is None else float(data["ended"]),
+            **{name: dict(data.get(name) or {}) for name in _MAPPINGS},
             "state": RunState(data.get("state", RunState.RUNNING.value)),
             "command": tuple(data.get("command", ())),
             "git": Git(**_known(Git, data["git"])) if data.get("git") else None,

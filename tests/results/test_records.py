@@ -122,6 +122,22 @@ def test_a_later_version_is_refused_with_words() -> None:
         from_record({**to_record(trial(), NO_PRINTS), "version": 2})
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": 5},
+        {"scenario_id": None},
+        {"file": None},
+        {"trial": "1"},
+        {"started": "then"},
+        {"tags": [None]},
+    ],
+)
+def test_values_of_another_kind_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ResultsError, match="it is no stored trial"):
+        from_record({**to_record(trial(), NO_PRINTS), **wrong})
+
+
 @pytest.mark.parametrize("data", [{}, {"version": "x"}, [], "text", {"outcome": "great"}, {"name": 1}])
 def test_what_is_no_trial_is_refused(data: Any) -> None:
     with pytest.raises(ResultsError, match="it is no stored trial"):

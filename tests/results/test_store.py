@@ -281,7 +281,17 @@ def test_a_run_without_a_description_is_read_all_the_same(tmp_path: Path) -> Non
     assert run.notes == ("run.json is missing: the run broke off before it was written",)
 
 
-BROKEN = ["{torn", "[]", '{"version": 9}', '{"version": 1}', '{"id": "a", "started": 1, "state": "?"}']
+BROKEN = [
+    "{torn",
+    "[]",
+    '{"version": 9}',
+    '{"version": 1}',
+    '{"id": "a", "started": 1, "state": "?"}',
+    '{"id": "a", "started": "then"}',
+    '{"id": "a", "started": 1, "ended": "later"}',
+    '{"id": "a", "started": 1, "models": 5}',
+    '{"id": "a", "started": 1, "git": "main"}',
+]
 
 
 @pytest.mark.parametrize("text", BROKEN)
