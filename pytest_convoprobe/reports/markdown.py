@@ -32,6 +32,7 @@ SUMMARY_LIMIT = 1024 * 1024
 """What GitHub takes, in bytes here: a comment's limit is one of characters, which are never more."""
 
 _ROWS = 30
+_NOTES = 3
 _DETAILED = 100
 _SIGNS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.ERROR: "⚠️", Outcome.SKIPPED: "⏭️"}
 _WORSE = (Change.NEW_FAILURE, Change.NO_VERDICT, Change.WORSE)
@@ -67,6 +68,9 @@ def _head(report: RunReport, wrong: Sequence[ScenarioResult]) -> Iterator[str]:
     yield " · ".join(_counts(report))
     if report.info.state not in (RunState.FINISHED, RunState.RUNNING):
         yield f"**The run did not finish: it was {_ENDED[report.info.state]}.**"
+    if report.notes:
+        more = f"; and {len(report.notes) - _NOTES:,} more" if len(report.notes) > _NOTES else ""
+        yield f"**Not all of it could be read:** {'; '.join(map(escaped, report.notes[:_NOTES]))}{more}."
     if report.baseline is not None:
         worse = report.baseline.comparison.of(*_WORSE)
         yield f"**Against {escaped(report.baseline.run)}:** {escaped(against(report))}."

@@ -76,6 +76,14 @@ def test_without_a_run_it_says_what_to_do(convoprobe: Convoprobe) -> None:
     assert "run pytest on some scenarios first" in result.stderr
 
 
+@pytest.mark.parametrize("form", ["--md", "--json", "--junit"])
+def test_a_torn_run_says_so(convoprobe: Convoprobe, runs: list[str], folder: Path, form: str) -> None:
+    with (folder / ".convoprobe/runs" / runs[1] / "trials-main.jsonl").open("a") as file:
+        file.write('{"version": 1, "na')
+    result = convoprobe("report", form)
+    assert result.stderr == f"note: {runs[1]}: a torn last line in trials-main.jsonl was skipped\n"
+
+
 def test_a_file_that_cannot_be_written_is_trouble(
     convoprobe: Convoprobe, runs: list[str], folder: Path
 ) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -53,6 +54,12 @@ def test_what_got_worse_against_a_baseline() -> None:
     text = markdown(run_report(baseline=Baseline("20261101T000000Z-ffffff", comparison)))
     assert "**Against 20261101T000000Z&#45;ffffff:** 1 scenario worse than in" in text
     assert "- new failure: **Refund after the return window** (100% → 0%)" in text
+
+
+def test_a_torn_run_says_so() -> None:
+    report = replace(run_report(), notes=("a torn last line was skipped", "<b>", "b", "c", "d"))
+    said = "**Not all of it could be read:** a torn last line was skipped; &#60;b&#62;; b; and 2 more."
+    assert said in markdown(report)
 
 
 def test_an_unfinished_run_says_so() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..console import Console
 from ..exits import Wrong
 from ..project import Project, project_options
 
@@ -60,6 +61,8 @@ def command(
         _put(json.dumps(schema(), indent=2) + "\n", output)
         return
     report = _read(Project.here(config_file, results_dir), run, baseline)
+    for note in report.notes:
+        Console.of().note(f"note: {report.info.id}: {note}")
     if chosen == "html":
         _page(report, output or Path(PAGE))
     else:
