@@ -75,6 +75,7 @@ def test_a_folder_without_scenario_files(project: Path) -> None:
     result = validate(".")
     assert result.exit_code == 1
     assert ".: no scenario files in this folder" in result.output
+    assert "all good" not in result.output
 
 
 def test_other_patterns(project: Path) -> None:

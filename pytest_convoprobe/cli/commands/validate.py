@@ -80,7 +80,9 @@ class _Tally:
 
     def summary(self) -> str:
         checked = f"{_count(self.files, 'file')} checked, {_count(self.scenarios, 'scenario')}"
-        return f"{checked}, {_count(self.problems, 'problem')}" if self.problems else f"{checked}, all good"
+        if self.problems:
+            return f"{checked}, {_count(self.problems, 'problem')}"
+        return checked if self.broken else f"{checked}, all good"
 
 
 def _files(path: Path, patterns: Sequence[str]) -> Iterator[Path]:
