@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
@@ -52,6 +53,12 @@ def answers_to(criteria: Sequence[Criterion]) -> type[Answers]:
 
     Its schema says the same as far as a schema can, for models that are held to one.
     """
+    return _answers_to(tuple(replace(criterion, text="", tool=None) for criterion in criteria))
+
+
+@lru_cache(maxsize=64)
+def _answers_to(criteria: tuple[Criterion, ...]) -> type[Answers]:
+    """Kept for criteria that differ in their texts alone: making a model takes longer than a whole call."""
     check: Callable[[tuple[Answer, ...]], tuple[Answer, ...]] = partial(_checked, criteria)
     schema = WithJsonSchema({"type": "array", "items": _item_schema(criteria)})
     answers = Annotated[tuple[Answer, ...], AfterValidator(check), schema]
