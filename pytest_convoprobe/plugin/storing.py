@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from .items import ScenarioItem
 
 _WORKER_INPUT = "convoprobe_run"
+_SCENARIO_ITEM = re.compile(
+    r"(?P<file>.+?\.ya?ml)::(?P<name>.+?)(?:\[trial-(?P<trial>\d+)\])?", re.IGNORECASE | re.DOTALL
+)
 
 
 class Store:
@@ -45,6 +49,8 @@ class Store:
         self._info: RunInfo | None = None
         self._written: RunInfo | None = None
         self._problems: dict[str, None] = {}
+        self.lost_worker = False
+        """Whether a worker of xdist died: what it had before it may never have run."""
 
     @cached_property
     def run_id(self) -> str:
@@ -185,6 +191,7 @@ class Store:
 
     def _end(self, session: pytest.Session, exit_status: int) -> None:
         from ..results.reading import open_run
+        from ..results.run_info import RunState
 
         if self._info is None or not self._writer.begun:
             return
@@ -192,7 +199,7 @@ class Store:
             return
         self._describe_once()
         counts = open_run(self._writer.folder).counts
-        state = _state(session, exit_status)
+        state = RunState.INTERRUPTED if self.lost_worker else _state(session, exit_status)
         self._written = replace(
             self._info, state=state, ended=time.time(), exit_status=exit_status, counts=counts
         )
@@ -227,6 +234,14 @@ class Storing:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[_WORKER_INPUT] = store_of(self._config).run_id
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+        """A worker of xdist died in a scenario: without a record it would look like one that was removed."""
+        store = store_of(self._config)
+        store.lost_worker = True
+        if store.wanted and (record := _crashed(self._config, crashitem, report)):
+            store.unrun(record)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
@@ -323,6 +338,30 @@ def _unrun(item: ScenarioItem, call: pytest.CallInfo[Any], report: pytest.TestRe
         trial=item.trial,
         started=time.time(),
         tags=loaded.tags,
+    )
+    return json.dumps(to_record(result, NO_PRINTS))
+
+
+def _crashed(config: pytest.Config, nodeid: str, report: pytest.TestReport) -> str | None:
+    """The record of a scenario whose worker died, as JSON. Its id is all that is known of it here."""
+    from ..errors import Blame
+    from ..result import Outcome, ScenarioResult
+    from ..results.prints import NO_PRINTS
+    from ..results.records import to_record
+
+    found = _SCENARIO_ITEM.fullmatch(nodeid)
+    if found is None:
+        return None
+    result = ScenarioResult(
+        name=found["name"],
+        scenario_id=f"{found['file']}::{found['name']}",
+        file=str(config.rootpath / found["file"]),
+        line=1,
+        outcome=Outcome.ERROR,
+        reason=str(report.longrepr),
+        blame=Blame.INFRASTRUCTURE,
+        trial=int(found["trial"] or 1),
+        started=time.time(),
     )
     return json.dumps(to_record(result, NO_PRINTS))
 

@@ -20,7 +20,7 @@ class RunState(str, Enum):
     RUNNING = "running"
     FINISHED = "finished"
     STOPPED = "stopped"  # by -x or --maxfail
-    INTERRUPTED = "interrupted"  # by Ctrl-C, or by a plug-in that ended the session
+    INTERRUPTED = "interrupted"  # by Ctrl-C, a plug-in that ended the session, or the death of a worker
     BROKEN_OFF = "broken off"  # it never said that it ended, and its process is gone
 
 

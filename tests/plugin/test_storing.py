@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.prints import NO_PRINTS
 from pytest_convoprobe.results.store import IndexRow, RunState, StoredRun, list_runs
@@ -249,11 +251,16 @@ def pytest_convoprobe_settings(item):
     )
     for number in range(6):
         suite.scenario(f"s{number}", file="scenarios/all.yaml")
-    suite.run_process("-n1", "--max-worker-restart=1", plugins=["xdist.plugin"])
+    result = suite.run_process("-n1", "--max-worker-restart=1", plugins=["xdist.plugin"])
+    blamed = re.findall(r"^FAILED scenarios/all.yaml::(s\d) - worker", result.stdout.str(), re.MULTILINE)
     run = the_run(suite)
     assert {row.name for row in run.rows()} >= {"s0", "s1", "s4", "s5"}
-    assert "s3" not in {row.name for row in run.rows()}
-    assert run.info.state is RunState.FINISHED
+    found = [row for row in run.rows() if row.outcome is Outcome.ERROR]
+    assert blamed
+    assert [row.name for row in found] == blamed
+    assert {(row.blame, row.file) for row in found} == {(Blame.INFRASTRUCTURE, "scenarios/all.yaml")}
+    assert re.fullmatch(r"worker 'gw\d' crashed while running 'scenarios/all.yaml::s\d'", found[0].reason)
+    assert run.info.state is RunState.INTERRUPTED
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "xdist"])
