@@ -31,7 +31,7 @@ COMMENT_LIMIT = 65_536
 SUMMARY_LIMIT = 1024 * 1024
 """What GitHub takes, in bytes here: a comment's limit is one of characters, which are never more."""
 
-_ROWS = 30
+_ROWS = (30, 15, 5, 1)
 _NOTES = 3
 _DETAILED = 100
 _SIGNS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.ERROR: "⚠️", Outcome.SKIPPED: "⏭️"}
@@ -44,8 +44,10 @@ _REFERENCE = re.compile(r"(?<=@)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)", re.IGNORECASE)
 def markdown(report: RunReport, limit: int = COMMENT_LIMIT) -> str:
     """The run in at most `limit` bytes; what has no room is counted."""
     wrong = [one for one in report.results if one.outcome in (Outcome.FAILED, Outcome.ERROR)]
-    head = "\n\n".join(_head(report, wrong))
     foot = f"<sub>run {escaped(report.info.id)}{_place(report)}</sub>"
+    # What is escaped takes up to seven times its room: then fewer rows are shown.
+    heads = ("\n\n".join(_head(report, wrong, rows)) for rows in _ROWS)
+    head = next((text for text in heads if _size(text) + _size(foot) + 200 <= limit), MARK)
     parts = [*(_details(one) for one in wrong[:_DETAILED]), *_costs(report)]
     room = limit - _size(head) - _size(foot) - 200
     shown = list(_fitting(parts, room))
@@ -61,8 +63,8 @@ def escaped(text: str, limit: int = 300) -> str:
     return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", text).replace("\u200b", "&#8203;")
 
 
-def _head(report: RunReport, wrong: Sequence[ScenarioResult]) -> Iterator[str]:
-    """What everybody reads, bounded whatever the run."""
+def _head(report: RunReport, wrong: Sequence[ScenarioResult], rows: int) -> Iterator[str]:
+    """What everybody reads, with at most so many rows of each kind."""
     sign = _SIGNS[Outcome.FAILED if wrong else Outcome.PASSED] if report.ran else _SIGNS[Outcome.SKIPPED]
     yield f"{MARK}\n### {sign} Conversations: {title(report).lower()}"
     yield " · ".join(_counts(report))
@@ -74,11 +76,11 @@ def _head(report: RunReport, wrong: Sequence[ScenarioResult]) -> Iterator[str]:
     if report.baseline is not None:
         worse = report.baseline.comparison.of(*_WORSE)
         yield f"**Against {escaped(report.baseline.run)}:** {escaped(against(report))}."
-        yield from _list(map(_change, worse[:_ROWS]), len(worse) - _ROWS)
+        yield from _list(map(_change, worse[:rows]), len(worse) - rows)
     elif said := against(report):
         yield escaped(said[0].upper() + said[1:]) + "."
     if wrong:
-        yield _table(wrong)
+        yield _table(wrong, rows)
 
 
 _ENDED = {
@@ -123,9 +125,9 @@ def _list(lines: Iterable[str], more: int) -> Iterator[str]:
         yield "\n".join([*found, *([f"- and {more:,} more"] if more > 0 else [])])
 
 
-def _table(wrong: Sequence[ScenarioResult]) -> str:
+def _table(wrong: Sequence[ScenarioResult], most: int) -> str:
     rows = [
-        f"| {_SIGNS[one.outcome]} | {_name(one)} | {escaped(headline(one), 200)} |" for one in wrong[:_ROWS]
+        f"| {_SIGNS[one.outcome]} | {_name(one)} | {escaped(headline(one), 200)} |" for one in wrong[:most]
     ]
     more = len(wrong) - len(rows)
     if more:

@@ -84,6 +84,16 @@ def test_stays_below_the_limit_and_counts_what_is_left_out() -> None:
     assert text.rstrip().endswith("</sub>")
 
 
+def test_stays_below_the_limit_even_where_every_character_is_escaped() -> None:
+    names = [f"{number:03}" + "|" * 150 for number in range(50)]
+    gone = {"blame": Blame.AGENT, "reason": "|" * 400, "criteria": (), "checks": ()}
+    many = [trial(name, Outcome.FAILED, **gone) for name in names]
+    base = rows_of([trial(name) for name in names], "20261101T000000Z-ffffff")
+    text = markdown(run_report(many, baseline=Baseline("|" * 300, compare(base, rows_of(many)))))
+    assert len(text.encode()) <= COMMENT_LIMIT
+    assert re.search(r"_and \d\d more_", text)
+
+
 def test_folded_parts_are_closed_even_where_there_is_little_room() -> None:
     text = markdown(run_report(), limit=3000)
     assert text.count("<details>") == text.count("</details>")
