@@ -26,7 +26,13 @@ async def main(url: str, calls: int, concurrency: int) -> None:
     async def call() -> None:
         async with slots:
             await litellm.acompletion(
-                "openai/fake", MESSAGES, api_base=url, api_key="k", max_retries=0, num_retries=0, timeout=60
+                "openai/gpt-4o-mini",
+                MESSAGES,
+                api_base=url,
+                api_key="k",
+                max_retries=0,
+                num_retries=0,
+                timeout=60,
             )
 
     await asyncio.gather(*(call() for _ in range(calls)))

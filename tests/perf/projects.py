@@ -45,7 +45,7 @@ tags:
 
 SETTINGS = """\
 llm:
-  model: openai/fake
+  model: openai/gpt-4o-mini
   api_base: {url}
   api_key: not-a-secret-at-all
 target:
