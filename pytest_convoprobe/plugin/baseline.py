@@ -93,7 +93,11 @@ class Baseline:
             width=shutil.get_terminal_size().columns,
             ascii_only=not _writes_unicode(),
         )
-        return text.splitlines()
+        if base.info.came_to_its_end:
+            return text.splitlines()
+        state = base.info.state.value
+        unknown = f"note: {base.id} did not come to its end ({state}): what it lacks is not compared"
+        return [*text.splitlines(), unknown]
 
 
 def configure(config: pytest.Config) -> None:

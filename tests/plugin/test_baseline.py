@@ -87,6 +87,15 @@ def test_pytests_own_status_stays(green: Suite) -> None:
     assert green.run("--convoprobe-baseline=latest", "--convoprobe-fail-on=none").ret == 1
 
 
+def test_a_baseline_that_broke_off_is_told(green: Suite) -> None:
+    info = runs(green)[0] / "run.json"
+    info.write_text(json.dumps({**json.loads(info.read_text()), "state": "interrupted"}))
+    result = green.run("--convoprobe-baseline=latest")
+    result.stdout.fnmatch_lines(
+        ["gate (regression): open", f"note: {info.parent.name} did not come to its end (interrupted): *"]
+    )
+
+
 def test_a_folder_as_a_baseline(green: Suite) -> None:
     result = green.run(f"--convoprobe-baseline={runs(green)[0]}")
     result.stdout.fnmatch_lines(["* → this run: 2 the same"])
