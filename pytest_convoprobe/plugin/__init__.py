@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from . import options, reports
+from . import options
 from .fixtures import _convoprobe_result, convoprobe, convoprobe_target
 from .gathering import Gatherer
 from .keys import ENGINE, GATHERED, NEXT_ITEM, RESULTS, TAGS
@@ -38,7 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
         from .baseline import configure
 
         configure(config)
-    if reports.wanted(config):
+    if options.wants_reports(config):
+        from . import reports
+
         reports.configure(config)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -30,6 +31,9 @@ def _checked(text: str, kind: Callable[[str], N], fits: Callable[[N], bool], exp
     if not fits(number):
         raise BadValue(f"expected {expected}, got {text!r}")
     return number
+
+
+HTML = "--convoprobe-html"
 
 
 def at_least_one(text: str) -> int:
@@ -177,7 +181,7 @@ def add_options(parser: pytest.Parser) -> None:
         help="Store nothing of this run (default: it is stored in .convoprobe).",
     )
     group.addoption(
-        "--convoprobe-html",
+        HTML,
         metavar="PATH",
         default=None,
         help="Write a page about this run, one file to read in a browser.",
@@ -253,6 +257,16 @@ def deciding_words(config: pytest.Config) -> list[str]:
     given = {option: config.getoption(option.key, None) for option in OPTIONS if option.name in _DECIDING}
     # Recording again is a wish of the run; the scenario alone is to be looked at, not paid for.
     return [f"{option.flag}={value}" for option, value in given.items() if value not in (None, "record")]
+
+
+def wants_reports(config: pytest.Config) -> bool:
+    """Whether a report is to be left: a page, or what GitHub shows of a job."""
+    return bool(config.getoption(HTML) or os.environ.get("GITHUB_STEP_SUMMARY") or on_github())
+
+
+def on_github() -> bool:
+    """Whether this is a job of GitHub Actions."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def trials(config: pytest.Config) -> int:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..errors import ConvoprobeError
+from . import options
 from .keys import GATHERED
 from .storing import store_of
 
 if TYPE_CHECKING:
     from ..reports.run_report import RunReport
     from ..reports.summary import Digest
-
-HTML = "--convoprobe-html"
 
 
 class Reports:
@@ -49,7 +48,7 @@ class Reports:
         return tuple(self._write())
 
     def _write(self) -> Iterator[str]:
-        path = self._config.getoption(HTML)
+        path = self._config.getoption(options.HTML)
         if path:
             yield self._guarded(f"report: {path}", lambda report: self._write_html(report, path))
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -87,7 +86,7 @@ class Reports:
         write_html(report, self._config.invocation_params.dir / path)
 
     def _annotations(self) -> list[str]:
-        if not _on_github():
+        if not options.on_github():
             return []
         from ..reports.annotations import commands
 
@@ -107,19 +106,10 @@ class Reports:
 
 def configure(config: pytest.Config) -> None:
     """Register the hooks if there is a report to leave. Raises `pytest.UsageError` for a contradiction."""
-    if config.getoption(HTML) and config.option.convoprobe_no_results:
-        raise pytest.UsageError(f"{HTML} shows the stored run; leave out --convoprobe-no-results")
+    if config.getoption(options.HTML) and config.option.convoprobe_no_results:
+        raise pytest.UsageError(f"{options.HTML} shows the stored run; leave out --convoprobe-no-results")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Reports(config), "convoprobe-reports")
-
-
-def wanted(config: pytest.Config) -> bool:
-    """Whether there is a report to leave."""
-    return bool(config.getoption(HTML) or os.environ.get("GITHUB_STEP_SUMMARY") or _on_github())
-
-
-def _on_github() -> bool:
-    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def _append_summary(report: RunReport, path: Path) -> None:
