@@ -1,5 +1,6 @@
 """Fixtures for all parts' tests."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,10 @@ __all__ = ["chat_server"]
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# Whoever starts the tests in the background makes them, and all that they start, deaf to Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
