@@ -67,7 +67,7 @@ class OrderSupportAgent:
 
     def _act(self) -> str:
         if self._order_id is None:
-            return "I'm happy to help. What is your order number? It looks like A-1234."
+            return "I'm happy to help. What is your order number? It is in your confirmation mail."
         order = self._use(self._shop.get_order, order_id=self._order_id)
         if order is None:
             missing, self._order_id = self._order_id, None
