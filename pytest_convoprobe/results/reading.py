@@ -190,6 +190,8 @@ def _info(folder: Path) -> tuple[RunInfo, str]:
         info, note = RunInfo.from_json(json.loads((folder / INFO).read_bytes())), ""
     except FileNotFoundError:
         info, note = _nameless(folder), f"{INFO} is missing: the run broke off before it was written"
+        if _goes_on(folder):
+            note = f"{INFO} is missing: the run has only just begun"
     except (OSError, ValueError, RecursionError, ResultsError) as error:
         info, note = _nameless(folder), f"{INFO} cannot be read: {error}"
     if info.state is RunState.RUNNING and not _goes_on(folder):

@@ -24,6 +24,8 @@ from .run_info import RunInfo
 
 RUNS = "runs"
 INFO = "run.json"
+MAIN = "main"
+"""The worker that is the process which the user started."""
 
 
 def trials_file(worker: str) -> str:
@@ -43,7 +45,7 @@ class RunWriter:
     or description. No method raises when the disk refuses: `problem` then says so in a line for people.
     """
 
-    def __init__(self, results: Path, run: str, *, worker: str = "main", redactor: Redactor) -> None:
+    def __init__(self, results: Path, run: str, *, worker: str = MAIN, redactor: Redactor) -> None:
         self.run = run
         self.folder = results / RUNS / run
         self.problem: str | None = None
@@ -90,6 +92,8 @@ class RunWriter:
 
     def _append(self, record: Mapping[str, Any]) -> None:
         self._make_folder()
+        if self._worker == MAIN:
+            self._stay_alive()  # before the first trial, which may be there long before the description
         offset, length = self._trials.append(record)
         row = row_of(from_record(record), run=self.run, offset=offset, length=length)
         self._index.append(to_line(row))

@@ -273,6 +273,15 @@ def test_a_run_without_an_end_goes_on_or_broke_off(tmp_path: Path) -> None:
     assert open_run(part.folder).info.state is RunState.BROKEN_OFF
 
 
+def test_a_run_goes_on_from_its_first_trial_described_or_not(tmp_path: Path) -> None:
+    part = writer(tmp_path)
+    part.add(trial("a"))
+    run = open_run(part.folder)
+    assert run.info.state is RunState.RUNNING
+    assert run.notes == ("run.json is missing: the run has only just begun",)
+    part.close()
+
+
 def test_a_run_without_a_description_is_read_all_the_same(tmp_path: Path) -> None:
     run = stored(tmp_path, "a")
     assert names(run) == ["a"]
