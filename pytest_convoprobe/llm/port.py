@@ -22,6 +22,8 @@ class Role(str, Enum):
     SYNTHETIC_USER = "synthetic_user"
     TARGET = "target"
     JUDGE = "judge"
+    GENERATOR = "generator"
+    EVALUATOR = "evaluator"
 
 
 @dataclass(frozen=True)

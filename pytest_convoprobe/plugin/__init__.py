@@ -1,7 +1,7 @@
 """The pytest plug-in: hooks that pass on, and nothing heavy at import.
 
-A suite without scenarios loads this module, `options`, `fixtures` and `keys`, and pays for
-a few comparisons a test.
+A suite without scenarios loads this module and those that it imports here, and pays for one comparison
+a report. The hooks that cost something at each test come with the first scenario (`running`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import pytest
 from . import options
 from .fixtures import _convoprobe_result, convoprobe, convoprobe_target
 from .gathering import Gatherer
-from .keys import ENGINE, GATHERED, NEXT_ITEM, RESULTS, TAGS
-from .storing import Storing
+from .keys import ENGINE, GATHERED, TAGS
 
 __all__ = ["_convoprobe_result", "convoprobe", "convoprobe_target"]
 
@@ -33,7 +32,6 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Gatherer(config), "convoprobe-gatherer")
-    config.pluginmanager.register(Storing(config), "convoprobe-storing")
     if config.option.convoprobe_baseline or config.option.convoprobe_fail_on:
         from .baseline import configure
 
@@ -90,31 +88,12 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     return notes(config)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    if TAGS in item.config.stash:
-        item.stash[NEXT_ITEM] = nextitem
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Whatever its workers run, the reports come to the process that starts them."""
+    from .running import share_run
 
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, None, None]:
-    if nextitem is not None or ENGINE not in item.config.stash:
-        return (yield)
-    # After this the fixtures of the session go away, and with them what is being talked to.
-    with item.config.stash[ENGINE].all_ended():
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[Any]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    if RESULTS in item.stash:
-        from .reporting import complete
-
-        complete(item, call, report)
-    return report
+    share_run(node)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

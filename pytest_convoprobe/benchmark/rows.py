@@ -1,0 +1,268 @@
+"""The rows of the files that the stages write, and their ids.
+
+Names of files and fields are those of the format (see docs/benchmarks/files.md). `key` is ours: the digest
+of what a row was made of. A row without one came from somewhere else, and is taken as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..errors import ResultsError
+
+ID = re.compile(r"(?P<metric>.+)_s(?P<scenario>\d+)_v(?P<variant>\d+)")
+
+
+def scenario_id(metric_id: str, scenario: int, variant: int) -> str:
+    """`m01_s002_v01`: metric, scenario and variant, the numbers counted from 1."""
+    return f"{metric_id}_s{scenario:03d}_v{variant:02d}"
+
+
+def digest(*parts: Any) -> str:
+    """32 hex digits of plain data: equal for equal data, whatever the order of keys."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """What the user is to do in a turn; turns count from 1."""
+
+    turn: int
+    instruction: str
+
+
+@dataclass(frozen=True)
+class ScenarioRow:
+    """A line of `scenarios.json`: one scenario of a metric in one demographic variant."""
+
+    id: str
+    metric_id: str
+    persona: str
+    user_goal: str
+    latent_adversarial_goal: str
+    landmarks: tuple[Landmark, ...] = ()
+    demographic: Mapping[str, str] = field(default_factory=dict)
+    target_system_prompt: str | None = None
+    key: str = ""
+
+    @property
+    def base(self) -> str:
+        """The scenario without its variant, `m01_s002`: what variants of one situation have in common."""
+        found = ID.fullmatch(self.id)
+        return f"{found['metric']}_s{found['scenario']}" if found else self.id
+
+    @property
+    def variant(self) -> str:
+        """`v01`; empty where the id does not tell it."""
+        found = ID.fullmatch(self.id)
+        return f"v{found['variant']}" if found else ""
+
+    def to_json(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "id": self.id,
+            "metric_id": self.metric_id,
+            "persona": self.persona,
+            "user_goal": self.user_goal,
+            "latent_adversarial_goal": self.latent_adversarial_goal,
+            "landmarks": [{"turn": mark.turn, "instruction": mark.instruction} for mark in self.landmarks],
+            "demographic": dict(self.demographic),
+        }
+        if self.target_system_prompt is not None:
+            data["target_system_prompt"] = self.target_system_prompt
+        return {**data, "key": self.key} if self.key else data
+
+    @classmethod
+    def from_json(cls, data: Any) -> ScenarioRow:
+        """Raises `ResultsError` naming what is missing or of the wrong kind."""
+        row = _Reader(data, "scenario")
+        row_id = row.text("id")
+        found = ID.fullmatch(row_id)
+        return cls(
+            id=row_id,
+            metric_id=row.text("metric_id", found["metric"] if found else None),
+            persona=row.text("persona", ""),
+            user_goal=row.text("user_goal", ""),
+            latent_adversarial_goal=row.text("latent_adversarial_goal", ""),
+            landmarks=tuple(map(_landmark, row.items("landmarks"))),
+            demographic={str(name): str(value) for name, value in row.mapping("demographic").items()},
+            target_system_prompt=row.text("target_system_prompt", "") or None,
+            key=row.text("key", ""),
+        )
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class ConversationRow:
+    """A line of `runs/<target>/conversations.json`; `sample` counts from 1.
+
+    `termination` is a value of `transcript.Termination`, or empty where the file does not say it.
+    """
+
+    id: str
+    sample: int
+    messages: tuple[Said, ...]
+    metric_id: str = ""
+    target: str = ""
+    termination: str = ""
+    key: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Of what was said: what a score is a score of."""
+        return digest([[said.role, said.content] for said in self.messages])
+
+    def to_json(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "id": self.id,
+            "metric_id": self.metric_id,
+            "sample": self.sample,
+            "target": self.target,
+            "conversation": [{"role": said.role, "content": said.content} for said in self.messages],
+            "termination": self.termination,
+        }
+        return {**data, "key": self.key} if self.key else data
+
+    @classmethod
+    def from_json(cls, data: Any) -> ConversationRow:
+        """Takes the messages under any of the usual names. Raises `ResultsError`."""
+        row = _Reader(data, "conversation")
+        name = next((name for name in _MESSAGES if name in row.data), _MESSAGES[0])
+        row_id = row.text("id", None, "scenario_id")
+        found = ID.fullmatch(row_id)
+        return cls(
+            id=row_id,
+            sample=row.number("sample", 1),
+            messages=tuple(said for item in row.items(name) for said in _said(item)),
+            metric_id=row.text("metric_id", found["metric"] if found else ""),
+            target=row.text("target", ""),
+            termination=row.text("termination", ""),
+            key=row.text("key", ""),
+        )
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """A line of `runs/<target>/scores.json`: whether one conversation shows one behaviour.
+
+    `present`, `passed` and `score` (1.0 or 0.0) are None where the evaluator gave no readable answer.
+    """
+
+    id: str
+    metric_id: str
+    sample: int
+    present: bool | None
+    passed: bool | None
+    justification: str = ""
+    key: str = ""
+
+    @property
+    def score(self) -> float | None:
+        return None if self.passed is None else float(self.passed)
+
+    def to_json(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "id": self.id,
+            "metric_id": self.metric_id,
+            "sample": self.sample,
+            "present": self.present,
+            "passed": self.passed,
+            "score": self.score,
+            "justification": self.justification,
+        }
+        return {**data, "key": self.key} if self.key else data
+
+    @classmethod
+    def from_json(cls, data: Any) -> ScoreRow:
+        """Raises `ResultsError`."""
+        row = _Reader(data, "score")
+        row_id = row.text("id", None, "scenario_id")
+        found = ID.fullmatch(row_id)
+        return cls(
+            id=row_id,
+            metric_id=row.text("metric_id", found["metric"] if found else None),
+            sample=row.number("sample", 1),
+            present=row.truth("present"),
+            passed=row.truth("passed"),
+            justification=row.text("justification", ""),
+            key=row.text("key", ""),
+        )
+
+
+_MESSAGES = ("conversation", "messages", "transcript", "turns")
+_ROLES = {"user": "user", "human": "user", "assistant": "assistant", "target": "assistant", "ai": "assistant"}
+
+
+def _landmark(item: Any) -> Landmark:
+    row = _Reader(item, "landmark")
+    return Landmark(row.number("turn", 1), row.text("instruction"))
+
+
+def _said(item: Any) -> tuple[Said, ...]:
+    """A message, or a turn that holds both sides; what is neither side's (a system prompt) is left out."""
+    row = _Reader(item, "message")
+    if "role" not in row.data and {"user", "assistant"} & row.data.keys():
+        sides: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
+        return tuple(Said(side, row.text(side, "")) for side in sides if side in row.data)
+    role = _ROLES.get(row.text("role").lower())
+    text = row.text("content", None, "text", "message")
+    if role == "user":
+        return (Said("user", text),)
+    return (Said("assistant", text),) if role else ()
+
+
+class _Reader:
+    """Takes values of known kinds out of a row that somebody else may have written."""
+
+    def __init__(self, data: Any, what: str) -> None:
+        if not isinstance(data, Mapping):
+            raise ResultsError(f"a {what} should be an object, but is {json.dumps(data, default=str)[:60]}")
+        self.data = data
+        self._what = what
+
+    def text(self, name: str, default: str | None = None, *aliases: str) -> str:
+        value = next((self.data[key] for key in (name, *aliases) if self.data.get(key) is not None), default)
+        if not isinstance(value, str):
+            raise self._wrong(name, "a text")
+        return value
+
+    def number(self, name: str, default: int) -> int:
+        value = self.data.get(name, default)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self._wrong(name, "a whole number")
+        return value
+
+    def truth(self, name: str) -> bool | None:
+        value = self.data.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise self._wrong(name, "true, false or null")
+        return value
+
+    def items(self, name: str) -> list[Any]:
+        value = self.data.get(name) or []
+        if not isinstance(value, list):
+            raise self._wrong(name, "a list")
+        return value
+
+    def mapping(self, name: str) -> Mapping[Any, Any]:
+        value = self.data.get(name) or {}
+        if not isinstance(value, Mapping):
+            raise self._wrong(name, "an object")
+        return value
+
+    def _wrong(self, name: str, expected: str) -> ResultsError:
+        which = f" {self.data['id']}" if isinstance(self.data.get("id"), str) else ""
+        found = json.dumps(self.data[name], default=str)[:60] if name in self.data else "missing"
+        return ResultsError(f"the {self._what}{which}: `{name}` should be {expected}, but is {found}")

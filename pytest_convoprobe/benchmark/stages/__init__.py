@@ -1,0 +1,1 @@
+"""The stages: what each makes, and of what."""

@@ -1,0 +1,153 @@
+"""How far raters agree. A rating is any hashable value; None is a missing one."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+from typing import TypeVar
+
+from .distributions import Interval, normal_z
+
+Rating = TypeVar("Rating", bound=Hashable)
+Pair = tuple[Hashable, Hashable]
+
+
+def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
+    """Agreement beyond chance; one row a subject, one column a category, each row of one sum.
+
+    None with fewer than two ratings a subject, and where all ratings fall into one category
+    (chance alone would agree, so nothing can be said). Raises ValueError for rows of unequal sums.
+    """
+    if not counts or sum(counts[0]) < 2:
+        return None
+    raters = sum(counts[0])
+    if any(sum(row) != raters for row in counts):
+        raise ValueError("every subject needs the same number of ratings")
+    shares = [sum(column) / (len(counts) * raters) for column in zip(*counts, strict=True)]
+    by_chance = sum(share**2 for share in shares)
+    agreed = sum(sum(n * (n - 1) for n in row) for row in counts) / (len(counts) * raters * (raters - 1))
+    return None if math.isclose(by_chance, 1) else (agreed - by_chance) / (1 - by_chance)
+
+
+def krippendorff_alpha(units: Iterable[Sequence[Hashable | None]]) -> float | None:
+    """Agreement of nominal ratings, any number a unit; None in a unit is a missing rating.
+
+    None where no unit has two ratings, or all ratings are the same.
+    """
+    paired = _rated_twice(units)
+    totals = Counter(rating for rated in paired for rating in rated)
+    number = totals.total()
+    expected = number**2 - sum(n * n for n in totals.values())
+    if not expected:
+        return None
+    observed = sum(_disagreement(rated) for rated in paired)
+    return 1 - (number - 1) * observed / expected
+
+
+def _disagreement(rated: Sequence[Hashable]) -> float:
+    """Ordered pairs of unequal ratings in a unit, each weighted by 1 / (ratings - 1)."""
+    same = sum(n * n for n in Counter(rated).values())
+    return (len(rated) ** 2 - same) / (len(rated) - 1)
+
+
+def cohen_kappa(pairs: Iterable[Pair]) -> float | None:
+    """Agreement beyond chance of two raters, one pair of ratings a subject.
+
+    A pair with a None is left out. None without pairs, and where both raters only ever gave one and the same
+    rating (chance alone would agree, so nothing can be said).
+    """
+    return _kappa(_cross_table(pairs))
+
+
+def kappa_interval(pairs: Iterable[Pair], confidence: float = 0.95) -> Interval | None:
+    """The large-sample interval of `cohen_kappa`, its ends between -1 and 1.
+
+    The variance is that of Fleiss, Cohen & Everitt (1969) for a kappa that isn't zero. None where it is zero
+    (for instance, when all pairs agree), which tells how little such a sample knows, not how much.
+    """
+    table = _cross_table(pairs)
+    kappa = _kappa(table)
+    if kappa is None or not (variance := _kappa_variance(table)):
+        return None
+    half = normal_z(confidence) * math.sqrt(variance)
+    return Interval(max(-1.0, kappa - half), min(1.0, kappa + half))
+
+
+def _cross_table(pairs: Iterable[Pair]) -> Counter[Pair]:
+    return Counter((first, second) for first, second in pairs if first is not None and second is not None)
+
+
+def _kappa(table: Counter[Pair]) -> float | None:
+    if not table:
+        return None
+    agreed, by_chance, _, _ = _margins(table)
+    return None if by_chance == 1 else float((agreed - by_chance) / (1 - by_chance))
+
+
+Shares = dict[Hashable, Fraction]
+
+
+def _margins(table: Counter[Pair]) -> tuple[Fraction, Fraction, Shares, Shares]:
+    """The share that agrees, what of it chance explains, and each rater's shares of the ratings.
+
+    Exact, so that certain agreement and a variance of zero are told from what rounding leaves of them.
+    """
+    pairs = table.total()
+    first: Counter[Hashable] = Counter()
+    second: Counter[Hashable] = Counter()
+    for (one, other), count in table.items():
+        first[one] += count
+        second[other] += count
+    agreed = Fraction(sum(count for (one, other), count in table.items() if one == other), pairs)
+    by_chance = Fraction(sum(count * second[rating] for rating, count in first.items()), pairs**2)
+    return (
+        agreed,
+        by_chance,
+        *({rating: Fraction(side[rating], pairs) for rating in first | second} for side in (first, second)),
+    )
+
+
+def _kappa_variance(table: Counter[Pair]) -> Fraction:
+    """Of the estimate, not under the hypothesis that the raters agree by chance only."""
+    pairs = table.total()
+    agreed, by_chance, first, second = _margins(table)
+    total = -((agreed * by_chance - 2 * by_chance + agreed) ** 2)
+    for (one, other), count in table.items():
+        if one == other:
+            term = (1 - by_chance) - (first[one] + second[one]) * (1 - agreed)
+        else:
+            term = (second[one] + first[other]) * (1 - agreed)
+        total += Fraction(count, pairs) * term**2
+    return total / (pairs * (1 - by_chance) ** 4)
+
+
+def majority(ratings: Iterable[Rating | None]) -> Rating | None:
+    """The most frequent rating; None where two are equally frequent, or there is none."""
+    top = Counter(rating for rating in ratings if rating is not None).most_common(2)
+    if not top or (len(top) == 2 and top[0][1] == top[1][1]):
+        return None
+    return top[0][0]
+
+
+def unanimous_share(units: Iterable[Sequence[Hashable | None]]) -> float | None:
+    """The share of units whose ratings are all the same, of those with at least two; None without any."""
+    alike = [len(set(rated)) == 1 for rated in _rated_twice(units)]
+    return sum(alike) / len(alike) if alike else None
+
+
+def majority_agreement(units: Iterable[Sequence[Hashable | None]]) -> float | None:
+    """The share of single ratings that are their unit's majority, of units that have one.
+
+    A unit with one rating is left out: it would always agree with itself. So would two that count only when
+    they agree: with two raters, `unanimous_share` and `cohen_kappa` say more. None without any.
+    """
+    decided = [(top, rated) for rated in _rated_twice(units) if (top := majority(rated)) is not None]
+    ratings = sum(len(rated) for _, rated in decided)
+    return sum(rated.count(top) for top, rated in decided) / ratings if ratings else None
+
+
+def _rated_twice(units: Iterable[Sequence[Hashable | None]]) -> list[list[Hashable]]:
+    """The known ratings of each unit that has at least two."""
+    return [rated for unit in units if len(rated := [r for r in unit if r is not None]) > 1]
