@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import TypeVar
@@ -12,6 +12,7 @@ from .distributions import Interval, normal_z
 
 Rating = TypeVar("Rating", bound=Hashable)
 Pair = tuple[Hashable, Hashable]
+Shares = defaultdict[Hashable, Fraction]
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
@@ -86,9 +87,6 @@ def _kappa(table: Counter[Pair]) -> float | None:
     return None if by_chance == 1 else float((agreed - by_chance) / (1 - by_chance))
 
 
-Shares = dict[Hashable, Fraction]
-
-
 def _margins(table: Counter[Pair]) -> tuple[Fraction, Fraction, Shares, Shares]:
     """The share that agrees, what of it chance explains, and each rater's shares of the ratings.
 
@@ -102,11 +100,11 @@ def _margins(table: Counter[Pair]) -> tuple[Fraction, Fraction, Shares, Shares]:
         second[other] += count
     agreed = Fraction(sum(count for (one, other), count in table.items() if one == other), pairs)
     by_chance = Fraction(sum(count * second[rating] for rating, count in first.items()), pairs**2)
-    return (
-        agreed,
-        by_chance,
-        *({rating: Fraction(side[rating], pairs) for rating in first | second} for side in (first, second)),
-    )
+    return agreed, by_chance, _shares(first, pairs), _shares(second, pairs)
+
+
+def _shares(counts: Counter[Hashable], pairs: int) -> Shares:
+    return defaultdict(Fraction, {rating: Fraction(count, pairs) for rating, count in counts.items()})
 
 
 def _kappa_variance(table: Counter[Pair]) -> Fraction:

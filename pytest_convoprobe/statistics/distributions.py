@@ -1,0 +1,58 @@
+"""Confidence intervals, and the quantiles that they are made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval. Of a proportion, both ends are between 0 and 1."""
+
+    low: float
+    high: float
+
+
+def normal_z(confidence: float) -> float:
+    """How many standard errors either side hold `confidence` of a normal distribution."""
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def student_t(level: float, degrees: float) -> float:
+    """The `level` quantile (above 0.5) of Student's t distribution, by bisection."""
+    low, high = 0.0, 1.0
+    while _student_cdf(high, degrees) < level:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if _student_cdf(middle, degrees) < level else (low, middle)
+    return high
+
+
+def _student_cdf(t: float, degrees: float) -> float:
+    return 1 - _incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function (Abramowitz & Stegun 26.5.8)."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(b, a, 1 - x)
+    if x <= 0:
+        return 0.0
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    return math.exp(log_front) / a / _beta_fraction(a, b, x)
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction 1 + d1 / (1 + d2 / (1 + ...)), from the inside out."""
+    fraction = 1.0
+    for m in range(300, -1, -1):
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        even = (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))) if m else 0.0
+        fraction = 1 + odd / fraction
+        fraction = 1 + even / fraction if m else fraction
+    return fraction
