@@ -36,10 +36,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from .baseline import configure
 
         configure(config)
-    if options.wants_reports(config):
-        from . import reports
+    if config.option.convoprobe_html:
+        from .running import start
 
-        reports.configure(config)
+        start(config)
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
@@ -91,9 +91,11 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Whatever its workers run, the reports come to the process that starts them."""
-    from .running import share_run
+    from .running import start
+    from .storing import share_run_id
 
-    share_run(node)
+    start(node.config)
+    share_run_id(node)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

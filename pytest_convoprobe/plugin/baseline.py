@@ -10,6 +10,7 @@ import pytest
 from ..errors import ConvoprobeError
 from .keys import GATHERED
 from .reporting import _writes_unicode
+from .running import start
 from .session import load_settings
 from .storing import store_of
 
@@ -110,4 +111,5 @@ def configure(config: pytest.Config) -> None:
     if config.option.convoprobe_no_results:
         raise pytest.UsageError(f"{BASELINE} compares stored runs; leave out --convoprobe-no-results")
     if not hasattr(config, "workerinput"):
+        start(config)  # first, so that the run is stored by the time that its end comes here
         config.pluginmanager.register(Baseline(config, named), "convoprobe-baseline")

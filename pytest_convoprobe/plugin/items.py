@@ -13,6 +13,7 @@ from ..result import Outcome
 from . import marks
 from .keys import REPORTED, RESULTS, WAITED
 from .lookahead import target_is_shared
+from .running import start
 from .session import Engine, Order, engine_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class ScenarioItem(pytest.Function):
     @classmethod
     def of(cls, parent: pytest.File, loaded: LoadedScenario, trial: int) -> ScenarioItem:
         """The item of a trial; the first one has the plain name, so that it can be pasted back."""
+        start(parent.config)
         name = loaded.id if trial == 1 else f"{loaded.id}[trial-{trial}]"
         item: ScenarioItem = cls.from_parent(parent, name=name, callobj=_function_of(loaded))
         item.loaded, item.trial, item.begun = loaded, trial, False

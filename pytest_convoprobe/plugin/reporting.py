@@ -14,6 +14,7 @@ import pytest
 
 from ..result import Outcome, ScenarioNotPassed
 from . import options
+from .gathering import carried
 from .items import ScenarioItem
 from .keys import REPORTED, RESULTS, WAITED
 from .session import backend_of
@@ -30,7 +31,7 @@ def complete(item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestR
     fresh = results[item.stash.get(REPORTED, 0) :]
     item.stash[REPORTED] = len(results)
     if fresh:
-        report.convoprobe = backend_of(item.config).pack(fresh)  # type: ignore[attr-defined]
+        carried(report)["digests"] = backend_of(item.config).pack(fresh)
     if isinstance(item, ScenarioItem):
         _complete_scenario(item, call, report, fresh)
     elif report.failed and call.when == "call":

@@ -106,6 +106,8 @@ class Reports:
 
 def configure(config: pytest.Config) -> None:
     """Register the hooks if there is a report to leave. Raises `pytest.UsageError` for a contradiction."""
+    if not options.wants_reports(config):
+        return
     if config.getoption(options.HTML) and config.option.convoprobe_no_results:
         raise pytest.UsageError(f"{options.HTML} shows the stored run; leave out --convoprobe-no-results")
     if not hasattr(config, "workerinput"):

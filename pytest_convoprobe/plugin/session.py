@@ -18,6 +18,7 @@ from .backend import Backend, RunsJobs
 from .keys import BACKEND, ENGINE, WAITED
 from .lookahead import LookAhead
 from .progress import Progress
+from .running import start
 from .storing import store_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def engine_of(config: pytest.Config) -> Engine:
     """The session's engine; made when it is first asked for."""
     if ENGINE not in config.stash:
         config.stash[ENGINE] = Engine(config)
+        start(config)
     return config.stash[ENGINE]
 
 

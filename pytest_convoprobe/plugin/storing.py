@@ -11,7 +11,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .keys import RESULTS, STORE, TAGS
+from .gathering import carried
+from .keys import RESULTS, STORE
 
 if TYPE_CHECKING:
     from ..redaction import Redactor
@@ -213,6 +214,22 @@ def store_of(config: pytest.Config) -> Store:
     return config.stash[STORE]
 
 
+def share_run_id(node: Any) -> None:
+    """Tell a worker of xdist, before it starts, to which run its trials belong."""
+    node.workerinput[_WORKER_INPUT] = store_of(node.config).run_id
+
+
+def take(config: pytest.Config, carried: Mapping[str, Any]) -> None:
+    """Take what a report carried to the process that describes the run."""
+    store = store_of(config)
+    if record := carried.get("unrun"):
+        store.unrun(record)
+    if "digests" in carried:
+        store.reported()
+    for problem in carried.get("problems", ()):
+        store.take_problem(problem)
+
+
 def _state(session: pytest.Session, exit_status: int) -> RunState:
     from ..results.run_info import RunState
 
@@ -232,10 +249,6 @@ class Storing:
         self._session: pytest.Session | None = None
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput[_WORKER_INPUT] = store_of(self._config).run_id
-
-    @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
         """A worker of xdist died in a scenario: without a record it would look like one that was removed."""
         store = store_of(self._config)
@@ -245,21 +258,15 @@ class Storing:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        if TAGS in item.config.stash:
-            _look_around(item)
+        _look_around(item)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        if TAGS in item.config.stash:
-            _complete(item, call, report)
+        _complete(item, call, report)
         return report
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if not hasattr(self._config, "workerinput"):
-            _take(self._config, report)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
@@ -304,19 +311,9 @@ def _complete(item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.Test
         return
     store = store_of(item.config)
     if store.wanted and call.when == "setup" and not report.passed and not item.stash.get(RESULTS, None):
-        report.convoprobe_unrun = _unrun(item, call, report)  # type: ignore[attr-defined]
+        carried(report)["unrun"] = _unrun(item, call, report)
     if store.problems:
-        report.convoprobe_problems = store.problems  # type: ignore[attr-defined]
-
-
-def _take(config: pytest.Config, report: pytest.TestReport) -> None:
-    """The other end of `_complete`."""
-    if record := getattr(report, "convoprobe_unrun", None):
-        store_of(config).unrun(record)
-    if hasattr(report, "convoprobe"):
-        store_of(config).reported()
-    for problem in getattr(report, "convoprobe_problems", ()):
-        store_of(config).take_problem(problem)
+        carried(report)["problems"] = store.problems
 
 
 def _unrun(item: ScenarioItem, call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:

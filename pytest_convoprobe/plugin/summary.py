@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from ..errors import ConvoprobeError
 from ..llm.ledger import Spending
+from .gathering import carried
 from .keys import GATHERED
 from .preflight import notes
+from .running import start
 from .session import backend_of
+from .storing import take
 
 if TYPE_CHECKING:
     from ..llm.port import Role
     from ..reports.summary import Digest
 
 
-def gather(config: pytest.Config, report: pytest.TestReport, packed: Iterable[dict[str, Any]]) -> None:
-    """Take over the digests that a report carries: one phase of one run of one item."""
-    digests = [backend_of(config).unpack(data) for data in packed]
-    config.stash.setdefault(GATHERED, {}).setdefault((report.nodeid, report.when), []).append(digests)
+def gather(config: pytest.Config, report: pytest.TestReport) -> None:
+    """Take over what a report carries: one phase of one run of one item."""
+    if hasattr(config, "workerinput"):
+        return  # the report goes on to the process that writes the summary
+    start(config)  # a test that ran in a process of its own may have been the first of ours
+    load = carried(report)
+    take(config, load)
+    if digests := [backend_of(config).unpack(data) for data in load.get("digests", ())]:
+        config.stash.setdefault(GATHERED, {}).setdefault((report.nodeid, report.when), []).append(digests)
 
 
 def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:

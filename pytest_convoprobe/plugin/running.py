@@ -1,0 +1,57 @@
+"""The hooks that cost something at each test, registered in sessions that have to do with scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from .keys import ENGINE, NEXT_ITEM, RESULTS
+from .storing import Storing
+
+_NAME = "convoprobe-running"
+
+
+def start(config: pytest.Config) -> None:
+    """Register the hooks, if they aren't yet: a scenario was collected, or something of ours is used.
+
+    Raises `pytest.UsageError` for options that contradict each other.
+    """
+    manager = config.pluginmanager
+    if manager.hasplugin(_NAME):
+        return
+    manager.register(Running(), _NAME)
+    manager.register(Storing(config), "convoprobe-storing")
+    from . import reports
+
+    reports.configure(config)  # the last: of the session's end they are told when all is stored
+
+
+class Running:
+    """The hooks around each test; all of them may come in the middle of one, with its first fixture."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        item.stash[NEXT_ITEM] = nextitem
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, None, None]:
+        if nextitem is not None or ENGINE not in item.config.stash:
+            return (yield)
+        # After this the fixtures of the session go away, and with them what is being talked to.
+        with item.config.stash[ENGINE].all_ended():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if RESULTS in item.stash:
+            from .reporting import complete
+
+            complete(item, call, report)
+        return report
