@@ -107,6 +107,6 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     adjusted, lowest = [0.0] * count, 1.0
     falling = sorted(range(count), key=p_values.__getitem__, reverse=True)
     for place, index in enumerate(falling):
-        lowest = min(lowest, p_values[index] * count / (count - place))
+        lowest = min(lowest, p_values[index] * (count / (count - place)))
         adjusted[index] = lowest
     return adjusted

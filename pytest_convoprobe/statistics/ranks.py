@@ -18,8 +18,9 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
         return None
     ranks_x, ranks_y = _double_ranks(x), _double_ranks(y)
     covariance = _covariance(ranks_x, ranks_y)
-    spread = math.sqrt(_covariance(ranks_x, ranks_x)) * math.sqrt(_covariance(ranks_y, ranks_y))
-    return max(-1.0, min(1.0, covariance / spread))
+    # One root of a whole number: of two, the product could be a little more than it is.
+    spread = math.sqrt(_covariance(ranks_x, ranks_x) * _covariance(ranks_y, ranks_y))
+    return covariance / spread
 
 
 def kendall_tau_b(x: Sequence[float], y: Sequence[float]) -> float | None:
@@ -36,7 +37,7 @@ def kendall_tau_b(x: Sequence[float], y: Sequence[float]) -> float | None:
     ]
     untied_x, untied_y = sum(abs(one) for one, _ in signs), sum(abs(other) for _, other in signs)
     concordance = sum(one * other for one, other in signs)
-    return max(-1.0, min(1.0, concordance / (math.sqrt(untied_x) * math.sqrt(untied_y))))
+    return concordance / math.sqrt(untied_x * untied_y)
 
 
 def _check_lengths(x: Sequence[float], y: Sequence[float]) -> None:
