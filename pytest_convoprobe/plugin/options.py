@@ -10,8 +10,7 @@ import argparse
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
@@ -56,9 +55,8 @@ def positive(text: str) -> float:
     return _checked(text, float, lambda number: 0 < number < math.inf, "a number above 0")
 
 
-@dataclass(frozen=True)
-class Option:
-    """One option.
+class Option(NamedTuple):
+    """One option; no dataclass, since every suite would wait for that to be made.
 
     `settings` are the dotted settings that it overrides, `ini` says whether an ini file may hold it.
     """

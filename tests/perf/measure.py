@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -40,6 +41,19 @@ def run(command: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = No
         child.returncode,
         log.read_text("utf-8"),
     )
+
+
+def instructions(command: Sequence[str], *, cwd: Path) -> int:
+    """How many instructions of the processor the command takes, counted by valgrind."""
+    counted = run(
+        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={os.devnull}", *command],
+        cwd=cwd,
+        env={"PYTHONHASHSEED": "0"},
+    )
+    total = re.search(r"Collected : (\d+)", counted.output)
+    if counted.code != 0 or total is None:
+        raise SystemExit(f"the measured run failed:\n{counted.output[-3000:]}")
+    return int(total[1])
 
 
 def pytest_command(*arguments: str, plugin: bool = True) -> list[str]:
