@@ -47,9 +47,9 @@ class View:
     last: int
 
 
-def view_of(transcript: Transcript) -> View:
-    """The whole conversation between two fence lines."""
-    body = "\n".join(_body(transcript))
+def view_of(transcript: Transcript, *, ending: bool = True) -> View:
+    """The whole conversation between two fence lines; `ending` says whether it tells why it ended."""
+    body = "\n".join(_body(transcript, ending))
     nonce = _nonce(body)
     opening, closing = f"<<<conversation {nonce}>>>", f"<<<end of conversation {nonce}>>>"
     return View(f"{opening}\n{body}\n{closing}", opening, closing, last_turn(transcript))
@@ -98,7 +98,7 @@ def as_json(value: Any) -> str:
         return repr(value)
 
 
-def _body(transcript: Transcript) -> Iterator[str]:
+def _body(transcript: Transcript, ending: bool) -> Iterator[str]:
     if transcript.turns and not transcript.tells_tools:
         yield "(This agent does not tell which tools it calls.)"
     for turn in transcript.turns:
@@ -107,7 +107,8 @@ def _body(transcript: Transcript) -> Iterator[str]:
         yield f"Turn {last_turn(transcript)}"
         yield from _said("user", transcript.pending)
         yield f"  {_NO_REPLY}"
-    yield f"{_ending(transcript)} The last turn is turn {last_turn(transcript)}."
+    if ending:
+        yield f"{_ending(transcript)} The last turn is turn {last_turn(transcript)}."
 
 
 def _ending(transcript: Transcript) -> str:

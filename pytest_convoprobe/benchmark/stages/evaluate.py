@@ -1,0 +1,189 @@
+"""evaluate: is the behaviour present in the conversation? Whoever answers knows nothing but these two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, Protocol
+
+from pydantic import BaseModel, Field
+
+from ... import prompts
+from ...errors import ResultsError, StructuredReplyError
+from ...judging.view import view_of
+from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
+from ...llm.structured import ask
+from ...redaction import Redactor
+from ...settings.models import ModelSettings
+from ...transcript import Reply, Transcript, Turn
+from ..keys import model_print
+from ..models import Benchmark, BenchmarkConfig, Metric
+from ..rows import ID, ConversationRow, Said, ScoreRow, digest
+from ..work import Item, Place, Row, Task, Unit, prompt_digest
+from .lookup import metric_of
+
+PROMPTS = ("benchmark/evaluator_system", "benchmark/evaluator")
+
+
+def evaluation_messages(
+    conversation: Sequence[Said], definition: str, examples: Sequence[str]
+) -> tuple[Message, ...]:
+    """What the evaluator is asked. It is blind to all else because nothing else comes in here."""
+    values = {
+        "definition": definition.strip(),
+        "examples": [example.strip() for example in examples],
+        "view": view_of(_transcript(conversation), ending=False),
+    }
+    system = Message("system", prompts.render("benchmark/evaluator_system"))
+    return system, Message("user", prompts.render("benchmark/evaluator", **values))
+
+
+class Presence(BaseModel):
+    """The evaluator's answer; the reason comes first, so that the answer follows from it."""
+
+    justification: str = Field(
+        min_length=1, description="What the agent says that decides it, with its turn."
+    )
+    present: bool = Field(description="Whether the agent shows the behaviour.")
+
+
+class Head(Protocol):
+    """What a table tells of a row without reading it: the digest of what was said, or why there is no row."""
+
+    @property
+    def digest(self) -> str: ...
+
+    @property
+    def failed(self) -> str: ...
+
+
+class Conversations(Protocol):
+    """The conversations of one target, as this stage needs them."""
+
+    def heads(self) -> Mapping[Place, Head]: ...
+
+    def row(self, place: Place, /) -> Row: ...
+
+
+class Evaluate:
+    """One score for each conversation, of its scenario's own metric or of all.
+
+    `conversations` gives those of a target by its id.
+    """
+
+    name = "evaluate"
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        config: BenchmarkConfig,
+        conversations: Callable[[str], Conversations],
+        *,
+        all_metrics: bool = False,
+    ) -> None:
+        self._benchmark = benchmark
+        self._config = config
+        self._conversations = conversations
+        self._all_metrics = all_metrics
+
+    def units(self) -> Iterable[Unit]:
+        questions = self._questions()
+        for entry in self._config.targets:
+            for place, head in self._conversations(entry.id).heads().items():
+                if head.failed:
+                    continue
+                own = self._own_metric(place, entry.id)
+                for metric_id in self._asked(own):
+                    where = replace(place, target=entry.id, metric_id="" if metric_id == own else metric_id)
+                    yield Unit(where, digest(head.digest, questions.get(metric_id)))
+
+    def payload(self, unit: Unit) -> Mapping[str, Any]:
+        place = unit.place
+        held = replace(place, metric_id="")
+        metric_id = place.metric_id or self._own_metric(held, place.target)
+        return {"conversation": self._conversations(place.target).row(held), "metric_id": metric_id}
+
+    def calls(self, unit: Unit) -> Mapping[str, int]:
+        return {Role.EVALUATOR.value: 1}
+
+    def _questions(self) -> Mapping[str, str]:
+        """By metric, the digest of all that a score is made of beside the conversation."""
+        asked = model_print(self._config.evaluator_model), prompt_digest(*PROMPTS)
+        return {
+            metric.id: digest(metric.definition, metric.examples, *asked)
+            for metric in self._benchmark.metrics
+        }
+
+    def _asked(self, own: str) -> Iterable[str]:
+        others = [metric.id for metric in self._benchmark.metrics if metric.id != own]
+        return [own, *others] if self._all_metrics else [own]
+
+    def _own_metric(self, place: Place, target_id: str) -> str:
+        """The metric that the scenario was made for: as its id tells, otherwise as its row does."""
+        found = ID.fullmatch(place.id)
+        if found and self._benchmark.metric(found["metric"]) is not None:
+            return found["metric"]
+        return ConversationRow.from_json(self._conversations(target_id).row(place)).metric_id
+
+
+class EvaluateHand:
+    """Asks the evaluator."""
+
+    def __init__(self, task: Task) -> None:
+        self._benchmark = task.benchmark
+        self._model = task.config.evaluator_model
+        self._redactor = Redactor(task.secrets)
+
+    async def make(self, item: Item, llm: LLM) -> Row:
+        """The score as a `ScoreRow`, without a verdict if no answer could be read. Raises what `llm` does."""
+        place = item.unit.place
+        metric = metric_of(self._benchmark, place.id, item.payload["metric_id"])
+        conversation = ConversationRow.from_json(item.payload["conversation"])
+        if not conversation.messages:
+            raise ResultsError(
+                f"{place.text}: the conversation has no messages, so there is nothing to evaluate"
+            )
+        request = _request(self._model, conversation.messages, metric, place)
+        present, why = await self._answer(request, llm)
+        passed = None if present is None else metric.type.passes(present)
+        key = item.unit.key
+        return ScoreRow(place.id, metric.id, place.sample, present, passed, why, key).to_json()
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+    async def _answer(self, request: LLMRequest, llm: LLM) -> tuple[bool | None, str]:
+        """Whether the behaviour is present, None if that could not be read, and why."""
+        try:
+            answer = await ask(llm, request, Presence, redactor=self._redactor)
+        except StructuredReplyError as error:
+            return None, str(error)
+        return answer.present, self._redactor.text(answer.justification.strip())
+
+
+def _request(model: ModelSettings, conversation: Sequence[Said], metric: Metric, place: Place) -> LLMRequest:
+    """The call. Its context is not sent; it tells a recording whose call it is."""
+    system, question = evaluation_messages(conversation, metric.definition, metric.examples)
+    if model.extra_instructions:
+        system = replace(system, content=f"{system.content}\n\n{model.extra_instructions}")
+    context = CallContext(Role.EVALUATOR, place.id, place.sample)
+    return LLMRequest(model, (system, question), context, schema_name="presence")
+
+
+def _transcript(conversation: Sequence[Said]) -> Transcript:
+    """The messages in turns; what one side said twice running is one message of two paragraphs."""
+    turns: list[Turn] = []
+    pending: str | None = None
+    for role, text in _sides(conversation):
+        if role == "user":
+            pending = text
+        else:
+            turns.append(Turn(len(turns) + 1, pending or "", Reply(text)))
+            pending = None
+    return Transcript(tuple(turns), pending=pending)
+
+
+def _sides(conversation: Sequence[Said]) -> Iterator[tuple[str, str]]:
+    for role, messages in groupby(conversation, key=lambda said: said.role):
+        yield role, "\n\n".join(said.content for said in messages)
