@@ -7,11 +7,12 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _TEMP_SUFFIX = ".convoprobe-tmp"
 _POLL = 0.01
+_BLOCK = 1 << 16
 
 
 def shown_path(path: str | Path) -> str:
@@ -68,17 +69,18 @@ else:
         return handle
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Replace a file in one step. To be called within `locked(path.parent)`.
 
-    What a killed writer left behind is removed on the way: nobody else writes here now.
+    Content that comes in pieces is written piece by piece. What a killed writer left behind is removed
+    on the way: nobody else writes here now.
     """
     for leftover in path.parent.glob(f".*{_TEMP_SUFFIX}"):
         leftover.unlink(missing_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:40]}-", suffix=_TEMP_SUFFIX)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines((content,) if isinstance(content, bytes) else content)
             file.flush()
             os.fsync(file.fileno())
         _give_usual_rights(Path(name), path)
@@ -105,3 +107,68 @@ def _replace(source: str, target: Path) -> None:
         except PermissionError:
             time.sleep(_POLL)
     os.replace(source, target)
+
+
+class Lines:
+    """A file that only grows, by a whole line at a time, from one process.
+
+    The beginning of a line that a killed writer left at the end is taken away before the first new one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: int | None = None
+        self._size = 0
+
+    def append(self, line: bytes) -> tuple[int, int]:
+        """Write one line, given with its line break, to the disk; its offset and its length."""
+        handle = self._open()
+        try:
+            self._write(handle, line)
+        except OSError:
+            self._take_back(handle)
+            raise
+        offset, self._size = self._size, self._size + len(line)
+        return offset, len(line)
+
+    def close(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def _open(self) -> int:
+        if self._handle is None:
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+            self._handle = os.open(self._path, flags, 0o666)
+            self._size = os.fstat(self._handle).st_size
+            self._cut_torn_line(self._handle)
+        return self._handle
+
+    def _cut_torn_line(self, handle: int) -> None:
+        end = self._size
+        while end:
+            start = max(0, end - _BLOCK)
+            os.lseek(handle, start, os.SEEK_SET)
+            if (found := os.read(handle, end - start).rfind(b"\n")) >= 0:
+                end = start + found + 1
+                break
+            end = start
+        if end < self._size:
+            os.ftruncate(handle, end)
+            self._size = end
+
+    @staticmethod
+    def _write(handle: int, line: bytes) -> None:
+        """A system that is short of space may write a part without an error first."""
+        rest = memoryview(line)
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+
+    def _take_back(self, handle: int) -> None:
+        """Remove what was written of a line, or at least end it, so that the next one stands alone."""
+        try:
+            os.ftruncate(handle, self._size)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.write(handle, b"\n")
+            self._size = os.fstat(handle).st_size

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..files import locked, write_atomically
+from ..files import Lines, locked, write_atomically
 from ..redaction import Redactor
 from ..result import ScenarioResult
 from .prints import NO_PRINTS, Prints
@@ -54,8 +53,8 @@ class RunWriter:
         self._redactor = redactor
         self._lock = threading.Lock()
         self._alive = contextlib.ExitStack()
-        self._trials = _Lines(self.folder / trials_file(worker))
-        self._index = _Lines(self.folder / index_file(worker))
+        self._trials = Lines(self.folder / trials_file(worker))
+        self._index = Lines(self.folder / index_file(worker))
 
     @property
     def begun(self) -> bool:
@@ -94,9 +93,9 @@ class RunWriter:
         self._make_folder()
         if self._worker == MAIN:
             self._stay_alive()  # before the first trial, which may be there long before the description
-        offset, length = self._trials.append(record)
+        offset, length = self._trials.append(_line(record))
         row = row_of(from_record(record), run=self.run, offset=offset, length=length)
-        self._index.append(to_line(row))
+        self._index.append(_line(to_line(row)))
 
     def _make_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -117,50 +116,5 @@ class RunWriter:
         self.problem = self._redactor.text(f"this run is not stored whole in {self.folder}: {words}")
 
 
-class _Lines:
-    """A file of JSON lines that only grows."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._handle: int | None = None
-        self._size = 0
-
-    def append(self, data: Mapping[str, Any] | list[Any]) -> tuple[int, int]:
-        """Write one line to the disk; its offset and its length, the line break included."""
-        line = json.dumps(data, separators=(",", ":")).encode("ascii") + b"\n"
-        handle = self._open()
-        try:
-            self._write(handle, line)
-        except OSError:
-            self._take_back(handle)
-            raise
-        offset, self._size = self._size, self._size + len(line)
-        return offset, len(line)
-
-    def _open(self) -> int:
-        if self._handle is None:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-            self._handle = os.open(self._path, flags, 0o666)
-            self._size = os.fstat(self._handle).st_size
-        return self._handle
-
-    @staticmethod
-    def _write(handle: int, line: bytes) -> None:
-        """A system that is short of space may write a part without an error first."""
-        rest = memoryview(line)
-        while rest:
-            rest = rest[os.write(handle, rest) :]
-
-    def _take_back(self, handle: int) -> None:
-        """Remove what was written of a line, or at least end it, so that the next one stands alone."""
-        try:
-            os.ftruncate(handle, self._size)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.write(handle, b"\n")
-            self._size = os.fstat(handle).st_size
-
-    def close(self) -> None:
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+def _line(data: Mapping[str, Any] | list[Any]) -> bytes:
+    return json.dumps(data, separators=(",", ":")).encode("ascii") + b"\n"
