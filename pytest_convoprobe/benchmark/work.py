@@ -55,7 +55,8 @@ class Item:
 class Outcome:
     """What became of an item: a row, or the reason why there is none; `spending` by role, in either case.
 
-    `over_budget` says that it wasn't made because the run may not spend more.
+    `over_budget` says that it wasn't made because the run may not spend more, `rejected` that the reason
+    is one that other rows of the same target will meet too: a wrong key, settings that cannot be used.
     """
 
     unit: Unit
@@ -63,6 +64,7 @@ class Outcome:
     failure: str = ""
     spending: Mapping[str, Spending] = field(default_factory=dict)
     over_budget: bool = False
+    rejected: bool = False
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,11 @@ def recording_path(scenario_file: Path, scenario_id: str, folder: str) -> Path:
     return scenario_file.parent / folder / _portable(name) / f"{_slug(scenario_id)}.json"
 
 
+def file_name(name: str) -> str:
+    """Any name as one that a file can have on every system, without its ending."""
+    return _slug(name) if "/" in name else _portable(name)
+
+
 def _portable(name: str) -> str:
     return _slug(name) if _UNPORTABLE.search(name) or _RESERVED.fullmatch(name) else name
 

@@ -1,0 +1,75 @@
+"""The engine of one process: one event loop, and so many items at once as the run may have."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator
+
+from ...llm.budget import Budget
+from ...llm.port import LLM
+from ...llm.stack import LiveLLM
+from ...scheduling import CancelledFromWithin
+from ..work import Item, Outcome, Task
+from .worker import Hands, Worker, models_of
+
+
+class LocalEngine:
+    """Does the items of any number of tasks on the running event loop, `run.concurrency` at once.
+
+    All tasks share the models, with their limits, and one budget: that of the first task, unless `budget`
+    is given. `llm` replaces the live models and is closed by whoever made it; `hands` replaces the
+    stages' own.
+    """
+
+    def __init__(
+        self, *, llm: LLM | None = None, budget: Budget | None = None, hands: Hands | None = None
+    ) -> None:
+        self._given = llm
+        self._budget = budget
+        self._hands = hands
+        self._live: LiveLLM | None = None
+
+    async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[Outcome]:
+        """The outcomes as they come. Leaving early, or a cancellation, ends what is being made."""
+        worker = Worker(task, self._models(task), hands=self._hands)
+        source, running = iter(items), dict[asyncio.Task[Outcome], Item]()
+        try:
+            while True:
+                _fill(worker, source, running, task.config.run.concurrency)
+                if not running:
+                    return
+                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for one in done:
+                    yield _outcome(one, running.pop(one))
+        finally:
+            for one in running:
+                one.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            await worker.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of the models."""
+        if self._live is not None:
+            await self._live.aclose()
+
+    def _models(self, task: Task) -> LLM:
+        if self._given is not None:
+            return self._given
+        if self._live is None:
+            self._live = models_of(task, self._budget)
+        return self._live
+
+
+def _fill(
+    worker: Worker, source: Iterator[Item], running: dict[asyncio.Task[Outcome], Item], limit: int
+) -> None:
+    """Begin the next items while there is room."""
+    while len(running) < limit and (item := next(source, None)) is not None:
+        running[asyncio.ensure_future(worker.do(item))] = item
+
+
+def _outcome(done: asyncio.Task[Outcome], item: Item) -> Outcome:
+    """What the task came to. Nobody outside has cancelled it: a target that cancels itself fails alone."""
+    if done.cancelled():
+        return Outcome(item.unit, None, str(CancelledFromWithin()))
+    return done.result()

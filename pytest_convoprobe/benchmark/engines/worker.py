@@ -1,0 +1,114 @@
+"""One process's half of an engine: the way to the models, the stage's hand, and what becomes of an item."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ...errors import Blame, BudgetExceeded, ConvoprobeError, LLMRejected, SettingsError, TargetStartError
+from ...llm.budget import Budget
+from ...llm.ledger import Ledger, Spending
+from ...llm.metered import Metered
+from ...llm.port import LLM
+from ...llm.recording import Recording, file_name
+from ...llm.replay import Replaying
+from ...llm.stack import LiveLLM, build_llm
+from ...redaction import Redactor
+from ..work import Hand, Item, Outcome, Place, Row, Task
+
+Hands = Mapping[str, Callable[[Task], Hand]]
+
+_CALLING = ("off", "record")
+"""The ways of replaying under which every call is a live one."""
+_FINAL = (LLMRejected, SettingsError, TargetStartError)
+"""What would meet the next row of the same target as well."""
+
+
+class Worker:
+    """Does the items of one task in this process, any number at once on one event loop.
+
+    `llm` replaces the live models and stays open; `hands` replaces the stages' own.
+    """
+
+    def __init__(self, task: Task, llm: LLM | None = None, *, hands: Hands | None = None) -> None:
+        self._task = task
+        self._redactor = Redactor(task.secrets)
+        self._own = models_of(task) if llm is None else None
+        self._llm: LLM = self._own if llm is None else llm  # type: ignore[assignment]
+        self._hand = (hands or _registered())[task.stage](task)
+
+    async def do(self, item: Item) -> Outcome:
+        """What becomes of an item. Whatever goes wrong is in the outcome; only cancellation is raised."""
+        ledger = Ledger()
+        try:
+            row = await self._recorded(item, ledger)
+        except BudgetExceeded as error:
+            return self._failed(item, str(error), ledger, over_budget=True)
+        except ConvoprobeError as error:
+            return self._failed(item, str(error), ledger, rejected=isinstance(error, _FINAL))
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a defect, or `sys.exit` in a target: one row's, not the run's
+            return self._failed(item, f"unexpected {type(error).__name__}: {error}", ledger)
+        return Outcome(item.unit, self._redactor.data(row), spending=_spent(ledger))
+
+    async def aclose(self) -> None:
+        """Let go of the targets, and of the models if they are this worker's own."""
+        await self._hand.aclose()
+        if self._own is not None:
+            await self._own.aclose()
+
+    async def _recorded(self, item: Item, ledger: Ledger) -> Row:
+        """Make the row with a recording around it, which is kept however that ends."""
+        await self._loaded()
+        recording = Recording.open(self._recording_path(item.unit.place))
+        replaying = Replaying(self._llm, recording, self._task.config.run.replay, self._redactor)
+        complete = False
+        try:
+            row = await self._hand.make(item, Metered(replaying, ledger))
+            complete = True
+            return row
+        except ConvoprobeError as error:
+            # A crash of the agent is a finding; a recording of any other trouble would only replay it.
+            complete = error.blame is Blame.AGENT
+            raise
+        finally:
+            await replaying.finish(complete=complete)
+
+    async def _loaded(self) -> None:
+        """The import of the models' library is nobody's turn: it is waited for before one begins."""
+        if isinstance(self._llm, LiveLLM):
+            if self._task.config.run.replay in _CALLING:
+                self._llm.preload()
+            await self._llm.loaded()
+
+    def _recording_path(self, place: Place) -> Path:
+        """One file for all samples of a row."""
+        task = self._task
+        stage = f"{task.stage}-{place.target}" if place.target else task.stage
+        name = f"{place.id}@{place.metric_id}" if place.metric_id else place.id
+        return task.folder / task.config.run.recordings / stage / f"{file_name(name)}.json"
+
+    def _failed(
+        self, item: Item, reason: str, ledger: Ledger, *, over_budget: bool = False, rejected: bool = False
+    ) -> Outcome:
+        masked = self._redactor.text(reason)
+        return Outcome(item.unit, None, masked, _spent(ledger), over_budget, rejected)
+
+
+def _registered() -> Hands:
+    from ..stages.registry import hands
+
+    return hands
+
+
+def models_of(task: Task, budget: Budget | None = None) -> LiveLLM:
+    """The way to the models for a task; its own budget, unless one is given, is this process's share."""
+    run = task.config.run
+    own = budget or Budget(run.max_cost, run.max_tokens, workers=task.workers)
+    return build_llm(run, Redactor(task.secrets), own)
+
+
+def _spent(ledger: Ledger) -> Mapping[str, Spending]:
+    return {role.value: spending for role, spending in ledger.by_role.items()}

@@ -1,0 +1,338 @@
+"""One stage's rows of one target: a file of lines that only grows, and a JSON array made of it for people.
+
+A line is one finished unit, whole and on the disk as soon as it is done, so that a killed run loses only
+what it was making. Its row stands last in it: what there is can be found without reading the rows. The
+array is written at the end of a stage. A stamp beside the lines tells which lines are in the array, and
+whether it is still as it was written; rows of an array that somebody else wrote, or edited, are taken over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ResultsError
+from ..files import Lines, locked, shown_path, write_atomically
+from ..llm.ledger import Spending
+from .arrays import Broken, items
+from .kinds import Kind
+from .spending import Sum, as_numbers
+from .work import Outcome, Place, Row, Unit
+
+_ROW = b',"row":'
+_NO_ROW = b"null}\n"
+
+
+@dataclass(frozen=True)
+class Head:
+    """What is known of a row without reading it: its key, a digest of its content, and where its line is.
+
+    A row that was `adopted` comes from a file that we didn't write; without a key it counts as
+    done whatever it is made of.
+    """
+
+    key: str
+    digest: str
+    offset: int
+    length: int
+    adopted: bool = False
+
+    def fits(self, unit: Unit) -> bool:
+        """Whether this is the row that the unit asks for."""
+        return self.key == unit.key or (self.adopted and not self.key)
+
+
+class Table:
+    """The rows of a stage and a target. One process at a time may have it open.
+
+    `open` raises `ResultsError` for an array that cannot be read: it is somebody's work, and isn't
+    overwritten. `row`, `put` and `export` raise it where the disk refuses.
+    """
+
+    def __init__(self, json_file: Path | None, lines_file: Path, kind: Kind, target: str = "") -> None:
+        self.file = json_file
+        self._kind = kind
+        self._target = target
+        self._path = lines_file
+        self._lines = Lines(lines_file)
+        self._stamp = lines_file.with_suffix(".stamp")
+        self._latest: dict[Place, Head] = {}
+        self._older: dict[tuple[Place, str], Head] = {}
+        self._failures: dict[Place, str] = {}
+        self._sum = Sum()
+        self._exported: tuple[int, ...] = ()
+        self._seen: list[int] | None = None
+
+    @classmethod
+    def open(cls, json_file: Path | None, lines_file: Path, kind: Kind, target: str = "") -> Table:
+        """The table of these two files, which need not exist; without `json_file` there is no array."""
+        table = cls(json_file, lines_file, kind, target)
+        table._load()
+        return table
+
+    def heads(self) -> Mapping[Place, Head]:
+        """The rows that the array holds, in its order; where there is no array, all that there are."""
+        if self.file is None:
+            return self._latest
+        return dict(self._in_array())
+
+    def row(self, place: Place) -> Row:
+        """The newest row of a place. Raises KeyError if there is none."""
+        row: Row = json.loads(self._row_text(self._latest[place]))
+        return row
+
+    def rows(self) -> Iterator[Row]:
+        """The rows of `heads`, one at a time in memory."""
+        for text in self._row_texts(list(self.heads().values())):
+            yield json.loads(text)
+
+    def done(self, unit: Unit) -> bool:
+        """Whether the row that the unit asks for was ever made; it need not be the newest of its place."""
+        head = self._latest.get(unit.place)
+        return head is not None and (head.fits(unit) or (unit.place, unit.key) in self._older)
+
+    def put(self, outcome: Outcome) -> None:
+        """Write down what became of a unit."""
+        unit = outcome.unit
+        row = None if outcome.row is None else {**outcome.row, "key": unit.key}
+        head = {"spent": as_numbers(outcome.spending), "failed": outcome.failure}
+        self._append(unit.place, unit.key, row, head)
+        self._sum.add(head["spent"])
+
+    def failures(self) -> list[tuple[Place, str]]:
+        """The units that came to nothing at the last attempt, and why."""
+        return list(self._failures.items())
+
+    def spending(self) -> dict[str, Spending]:
+        """By role, what all lines ever cost, those of failures too."""
+        return self._sum.by_role()
+
+    def export(self, units: Iterable[Unit]) -> bool:
+        """Write the array if it would change: done units in this order, then adopted rows of no unit.
+
+        Says whether it was written. A table without an array has nothing to write.
+        """
+        if self.file is None:
+            return False
+        if self._seen != (seen := _size_and_time(self.file)) and seen is not None:
+            self._adopt(self.file)  # edited while the run went on
+        wanted = self._wanted(units)
+        offsets = tuple(head.offset for head in wanted)
+        if offsets == self._exported and (self.file.exists() or not wanted):
+            return False
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with locked(self.file.parent):
+                write_atomically(self.file, _array(self._row_texts(wanted)))
+        except (OSError, TimeoutError) as error:
+            raise _unusable(self.file, "written", error) from None
+        self._sign(offsets)
+        return True
+
+    def close(self) -> None:
+        """Let go of the file of lines."""
+        self._lines.close()
+
+    def _wanted(self, units: Iterable[Unit]) -> list[Head]:
+        wanted: dict[Place, Head] = {}
+        places = set()
+        for unit in units:
+            places.add(unit.place)
+            if self.done(unit):
+                wanted[unit.place] = self._current(unit)
+        kept = ((place, head) for place, head in self._in_array() if head.adopted and place not in places)
+        return [*wanted.values(), *(head for _, head in kept)]
+
+    def _current(self, unit: Unit) -> Head:
+        """The head of a unit that is done; a row made earlier becomes the newest of its place again."""
+        head = self._latest[unit.place]
+        if not head.fits(unit):
+            text = self._row_text(self._older[unit.place, unit.key])
+            self._append(unit.place, unit.key, json.loads(text), {})
+        return self._latest[unit.place]
+
+    def _in_array(self) -> Iterator[tuple[Place, Head]]:
+        by_offset = {head.offset: (place, head) for place, head in self._latest.items()}
+        return (by_offset[offset] for offset in self._exported if offset in by_offset)
+
+    def _append(self, place: Place, key: str, row: Row | None, more: Mapping[str, Any]) -> None:
+        head = {
+            "key": key,
+            "id": place.id,
+            "sample": place.sample,
+            "metric": place.metric_id,
+            "digest": "" if row is None else self._kind.digest(row),
+            **more,
+        }
+        line = json.dumps(head, separators=(",", ":")).encode("ascii")[:-1] + _ROW
+        line += _NO_ROW if row is None else _encoded(row) + b"}\n"
+        try:
+            self._make_folder()
+            offset, length = self._lines.append(line)
+        except OSError as error:
+            raise _unusable(self._path, "written", error) from None
+        self._take(place, head, offset, length, row is not None)
+
+    def _make_folder(self) -> None:
+        if not self._path.parent.is_dir():
+            self._path.parent.mkdir(parents=True)
+            ignore = self._path.parent.parent / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("# Made by pytest-convoprobe: what a run has finished.\n*\n", "utf-8")
+
+    def _take(self, place: Place, head: Mapping[str, Any], offset: int, length: int, made: bool) -> None:
+        """Take a line in: the newest one of a place counts."""
+        if not made:
+            self._failures[place] = head["failed"]
+            return
+        self._failures.pop(place, None)
+        old = self._latest.get(place)
+        if old is not None and old.key:
+            self._older[place, old.key] = old
+        adopted = bool(head.get("adopted"))
+        self._latest[place] = Head(head["key"], head["digest"], offset, length, adopted)
+
+    def _load(self) -> None:
+        offset = 0
+        try:
+            with self._path.open("rb") as file:
+                for line in file:
+                    self._load_line(line, offset)
+                    offset += len(line)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise _unusable(self._path, "read", error) from None
+        if self.file is not None:
+            self._load_stamp(self.file)
+
+    def _load_line(self, line: bytes, offset: int) -> None:
+        """A line that was torn by a killed writer is none."""
+        end = line.find(_ROW)
+        if end < 0 or not line.endswith(b"}\n"):
+            return
+        try:
+            head = json.loads(line[:end] + b"}")
+            place = Place(head["id"], head["sample"], head["metric"], self._target)
+            made = line[end + len(_ROW) :] != _NO_ROW
+            self._take(place, head, offset, len(line), made)
+        except (ValueError, KeyError, TypeError):
+            return
+        self._sum.add(head.get("spent", {}))
+
+    def _load_stamp(self, file: Path) -> None:
+        try:
+            stamp = json.loads(self._stamp.read_bytes())
+        except (OSError, ValueError):
+            stamp = {}
+        seen = _size_and_time(file)
+        if seen is None:
+            self._forget_adopted(())
+        elif seen == stamp.get("file"):
+            self._seen, self._exported = seen, tuple(stamp["offsets"])
+            self._forget_adopted(self._exported)
+        else:
+            self._adopt(file)
+
+    def _forget_adopted(self, kept: Sequence[int]) -> None:
+        """A row without a key is there for as long as its file holds it."""
+        offsets = frozenset(kept)
+        for place, head in list(self._latest.items()):
+            if head.adopted and not head.key and head.offset not in offsets:
+                del self._latest[place]
+
+    def _adopt(self, file: Path) -> None:
+        """Take over the rows of an array that isn't as we wrote it; those that it shares with us stay ours."""
+        found: dict[Place, int] = {}
+        for number, row in enumerate(items(file), 1):
+            if isinstance(row, Broken):
+                raise ResultsError(
+                    f"{shown_path(file)}: row {number}: {row.reason}; correct the file, or delete it"
+                )
+            place = self._place(file, number, row, found)
+            if not self._has(place, row):
+                more = {"adopted": True}
+                self._append(place, str(row.get("key") or ""), row, more)
+            found[place] = self._latest[place].offset
+        self._forget_adopted(tuple(found.values()))
+        self._sign(tuple(found.values()))
+
+    def _place(self, file: Path, number: int, row: Any, found: Mapping[Place, int]) -> Place:
+        try:
+            place = next((one for one in self._kind.places(row, self._target) if one not in found), None)
+        except ResultsError as error:
+            raise ResultsError(f"{shown_path(file)}: row {number}: {error}") from None
+        if place is None:
+            first = self._kind.places(row, self._target)[0]
+            raise ResultsError(
+                f"{shown_path(file)}: row {number} is the second one for {first.text}; leave one of them, or "
+                "tell them apart by `id` and `sample`"
+            )
+        return place
+
+    def _has(self, place: Place, row: Row) -> bool:
+        head = self._latest.get(place)
+        return head is not None and json.loads(self._row_text(head)) == row
+
+    def _sign(self, offsets: tuple[int, ...]) -> None:
+        """Remember that the array is ours, and what is in it."""
+        assert self.file is not None  # noqa: S101 - asked for where there is one
+        self._seen = _size_and_time(self.file)
+        stamp = {"file": self._seen, "offsets": offsets}
+        try:
+            self._make_folder()
+            with locked(self._stamp.parent):
+                write_atomically(self._stamp, json.dumps(stamp).encode("ascii"))
+        except (OSError, TimeoutError) as error:
+            raise _unusable(self._stamp, "written", error) from None
+        self._exported = offsets
+
+    def _row_text(self, head: Head) -> bytes:
+        return next(self._row_texts([head]))
+
+    def _row_texts(self, heads: Sequence[Head]) -> Iterator[bytes]:
+        """The JSON of rows, as it stands in their lines."""
+        if not heads:
+            return
+        try:
+            with self._path.open("rb") as file:
+                for head in heads:
+                    file.seek(head.offset)
+                    line = file.read(head.length)
+                    yield line[line.find(_ROW) + len(_ROW) : -2]
+        except OSError as error:
+            raise _unusable(self._path, "read", error) from None
+
+
+def _array(texts: Iterator[bytes]) -> Iterator[bytes]:
+    """A JSON array, one row a line."""
+    yield b"["
+    separator = b"\n"
+    for text in texts:
+        yield separator + text
+        separator = b",\n"
+    yield b"\n]\n"
+
+
+def _encoded(row: Row) -> bytes:
+    """Readable in any language, except where a text has halves of characters that UTF-8 doesn't know."""
+    try:
+        return json.dumps(row, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(row).encode("ascii")
+
+
+def _size_and_time(file: Path) -> list[int] | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _unusable(path: Path, done: str, error: Exception) -> ResultsError:
+    reason = getattr(error, "strerror", None) or error
+    return ResultsError(f"{shown_path(path)} cannot be {done}: {reason}")
