@@ -98,9 +98,9 @@ class Table:
         """Write down what became of a unit."""
         unit = outcome.unit
         row = None if outcome.row is None else {**outcome.row, "key": unit.key}
-        head = {"spent": as_numbers(outcome.spending), "failed": outcome.failure}
-        self._append(unit.place, unit.key, row, head)
-        self._sum.add(head["spent"])
+        spent = as_numbers(outcome.spending)
+        self._append(unit.place, unit.key, row, {"spent": spent, "failed": outcome.failure})
+        self._sum.add(spent)
 
     def failures(self) -> list[tuple[Place, str]]:
         """The units that came to nothing at the last attempt, and why."""
@@ -245,7 +245,7 @@ class Table:
                 del self._latest[place]
 
     def _adopt(self, file: Path) -> None:
-        """Take over the rows of an array that isn't as we wrote it; those that it shares with us stay ours."""
+        """Take over the rows of an array that isn't as we wrote it, except those that are as we know them."""
         found: dict[Place, int] = {}
         for number, row in enumerate(items(file), 1):
             if isinstance(row, Broken):
