@@ -24,6 +24,7 @@ What cannot be told is null, never 0. Numbers are rounded to six digits.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +34,7 @@ from ..statistics import Gap, Interval
 from .models import MetricType
 
 _DIGITS = 6
+_WIDE = 160
 
 
 @dataclass(frozen=True)
@@ -300,6 +302,11 @@ class Results:
             ) from None
 
 
+def as_text(data: Any) -> str:
+    """Plain data as JSON to be read: what fits on a line is on one line."""
+    return _lines(data) + "\n"
+
+
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, _DIGITS)
 
@@ -318,3 +325,18 @@ def _rates(rates: Mapping[Any, Rate]) -> dict[str, Any]:
 
 def _read_rates(data: Any) -> dict[str, Rate]:
     return {name: Rate.from_json(rate) for name, rate in data.items()}
+
+
+def _lines(data: Any, indent: str = "") -> str:
+    line = json.dumps(data, ensure_ascii=False)
+    if not data or not isinstance(data, (dict, list)) or len(indent) + len(line) <= _WIDE:
+        return line
+    deeper = indent + "  "
+    named = isinstance(data, dict)
+    inner = [
+        f"{deeper}{json.dumps(key, ensure_ascii=False)}: {_lines(data[key], deeper)}"
+        if named
+        else deeper + _lines(key, deeper)
+        for key in data
+    ]
+    return ("{" if named else "[") + "\n" + ",\n".join(inner) + f"\n{indent}" + ("}" if named else "]")
