@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,54 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..scenario.root import find_root
+
 if TYPE_CHECKING:
     from ..results.store import RunRef, StoredRun
     from ..settings.loading import LoadedSettings
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_ALWAYS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
-_WITH_SECTION = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
-
-
-def find_root(start: Path) -> Path:
-    """The folder that is pytest's rootdir when pytest is started in `start`."""
-    folders = (start, *start.parents)
-    for marked in (_configures_pytest, _has("pyproject.toml"), _has("setup.py")):
-        if found := next((folder for folder in folders if marked(folder)), None):
-            return found
-    from ..scenario.discovery import project_root
-
-    return project_root(start)
-
-
-def _configures_pytest(folder: Path) -> bool:
-    if any((folder / name).is_file() for name in _ALWAYS):
-        return True
-    if mentions(folder / "pyproject.toml", "[tool.pytest"):
-        return True
-    return any(_has_section(folder / name, section) for name, section in _WITH_SECTION.items())
-
-
-def _has(name: str) -> Callable[[Path], bool]:
-    return lambda folder: (folder / name).is_file()
-
-
-def mentions(file: Path, text: str) -> bool:
-    """Whether a text stands in a file; no if it can't be read."""
-    try:
-        return text in file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-
-
-def _has_section(file: Path, section: str) -> bool:
-    parser = configparser.RawConfigParser(strict=False)
-    try:
-        parser.read(file, encoding="utf-8")
-    except (configparser.Error, UnicodeDecodeError, OSError):
-        return False
-    return parser.has_section(section)
 
 
 @dataclass(frozen=True)

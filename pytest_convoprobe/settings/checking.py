@@ -82,6 +82,13 @@ def unknown_section(key: str, known: tuple[str, ...], reporter: Reporter) -> Pro
     return _unknown(key, known, None, (), reporter)
 
 
+def meant(key: str, known: Iterable[str], aliases: Iterable[str] = ()) -> str | None:
+    """The known key that an unknown one most likely stands for."""
+    known = tuple(known)
+    guess = _ELSEWHERE.get(key)
+    return guess if guess in known else nearest(key, (*known, *aliases))
+
+
 def describe(value: Any) -> str:
     """What was found, in words."""
     if value is None:
@@ -101,9 +108,7 @@ def _unknown(
     key: str, known: tuple[str, ...], model: type[BaseModel] | None, path: Loc, reporter: Reporter
 ) -> Problem:
     aliases = tuple(MODEL_ALIASES) if model and issubclass(model, ModelSettings) else ()
-    guess = _ELSEWHERE.get(key)
-    if guess not in known:
-        guess = nearest(key, (*known, *aliases))
+    guess = meant(key, known, aliases)
     what = "key" if path else "section"
     hint = f"Did you mean `{guess}`?" if guess else f"Known {what}s: {', '.join(known)}"
     return reporter.problem(f"unknown {what} `{key}`. {hint}", (*path, key), at_key=True)

@@ -29,20 +29,21 @@ def rename_aliases(document: Document, sections: tuple[str, ...]) -> list[Proble
     for section in sections:
         values = document.data.get(section)
         if isinstance(values, dict):
-            problems += _rename_in(document, section, values)
+            problems += rename_in(document, (section,), values)
     return problems
 
 
-def _rename_in(document: Document, section: str, values: dict[str, Any]) -> list[Problem]:
+def rename_in(document: Document, path: Loc, values: dict[str, Any]) -> list[Problem]:
+    """The same for one section: `values` is what stands at `path`."""
     problems = []
     for alias in [key for key in values if key in MODEL_ALIASES]:
         name = MODEL_ALIASES[alias]
         if name in values:
             message = f"`{alias}` and `{name}` say the same; keep one of them"
-            problems.append(document.problem(message, (section, alias), at_key=True))
+            problems.append(document.problem(message, (*path, alias), at_key=True))
         else:
             values[name] = values[alias]
-            document.rename((section, alias), (section, name))
+            document.rename((*path, alias), (*path, name))
         del values[alias]
     return problems
 
@@ -61,13 +62,13 @@ def translate_old(document: Document) -> list[str]:
     """
     notices = _translate_agent(document)
     for section in [key for key in document.data if key not in Settings.model_fields]:
-        notices.append(_set_aside(document, (section,)))
+        notices.append(set_aside(document, (section,)))
         del document.data[section]
     for section, fields in _old_fields().items():
         values = document.data.get(section)
         if isinstance(values, dict):
             for key in [key for key in values if key not in fields]:
-                notices.append(_set_aside(document, (section, key)))
+                notices.append(set_aside(document, (section, key)))
                 del values[key]
     return notices
 
@@ -85,7 +86,7 @@ def _old_fields() -> dict[str, frozenset[str]]:
 def _translate_agent(document: Document) -> list[str]:
     agent = document.data.pop("agent", None)
     if "target" in document.data:
-        return [] if agent is None else [_set_aside(document, ("agent",))]
+        return [] if agent is None else [set_aside(document, ("agent",))]
     settings = agent if isinstance(agent, dict) else {}
     kind = settings.get("type", agent if isinstance(agent, str) else "simple")
     if kind != "simple" or "factory" in settings:
@@ -93,7 +94,7 @@ def _translate_agent(document: Document) -> list[str]:
     taken = ("system_prompt",)
     document.data["target"] = {"type": "model", **{key: settings[key] for key in taken if key in settings}}
     document.rename(("agent",), ("target",))
-    return [_set_aside(document, ("agent", key)) for key in settings if key not in ("type", *taken)]
+    return [set_aside(document, ("agent", key)) for key in settings if key not in ("type", *taken)]
 
 
 def _how_to_name_the_agent(document: Document, kind: object, settings: dict[str, Any]) -> str:
@@ -107,7 +108,8 @@ def _how_to_name_the_agent(document: Document, kind: object, settings: dict[str,
     )
 
 
-def _set_aside(document: Document, path: Loc) -> str:
+def set_aside(document: Document, path: Loc) -> str:
+    """The notice of a key that says nothing here."""
     return f"{_where(document, path)}: `{dotted(path)}` has no meaning here and was set aside"
 
 

@@ -66,8 +66,14 @@ class Document:
         return path
 
 
-def parse_yaml(raw: bytes, file: str, name: str) -> Document:
-    """A YAML file. Raises `SettingsError` with every problem of its syntax."""
+_SECTIONS = "llm:, judge:, …"
+
+
+def parse_yaml(raw: bytes, file: str, name: str, sections: str = _SECTIONS) -> Document:
+    """A YAML file. Raises `SettingsError` with every problem of its syntax.
+
+    `sections` are the words for what it should hold.
+    """
     parsed = yaml_source.parse(raw, file)
     _refuse(parsed.problems)
     if len(parsed.documents) > 1:
@@ -76,7 +82,7 @@ def parse_yaml(raw: bytes, file: str, name: str) -> Document:
     if not parsed.documents:
         return Document(file, name)
     document = Document(file, name, yaml=parsed.documents[0])
-    document.data = _as_sections(parsed.documents[0].value, document)
+    document.data = _as_sections(parsed.documents[0].value, document, sections)
     return document
 
 
@@ -113,11 +119,11 @@ def _cleaned(problem: Problem, redactor: Redactor) -> Problem:
     )
 
 
-def _as_sections(data: Any, document: Document) -> dict[str, Any]:
+def _as_sections(data: Any, document: Document, sections: str = _SECTIONS) -> dict[str, Any]:
     if isinstance(data, dict):
         return data
     kind = "a list" if isinstance(data, list) else "one value"
-    message = f"settings are a mapping of sections (llm:, judge:, …); the file holds {kind}"
+    message = f"settings are a mapping of sections ({sections}); the file holds {kind}"
     raise SettingsError((document.problem(message, ()),))
 
 

@@ -48,13 +48,13 @@ def load_settings(
 
 
 @dataclass
-class _CommandLine:
-    """Values by section, and the words for problems with them."""
+class CommandLine:
+    """Values by section, and the words for problems with them; a value without a section is under ``""``."""
 
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, overrides: Mapping[str, Any]) -> _CommandLine:
+    def of(cls, overrides: Mapping[str, Any]) -> CommandLine:
         result = cls()
         for path, value in overrides.items():
             section, _, name = path.partition(".")
@@ -74,7 +74,7 @@ class _Reading:
     ) -> None:
         self._source = source
         self._document = source.document if source else Document()
-        self._command_line = _CommandLine.of(overrides)
+        self._command_line = CommandLine.of(overrides)
         self._environ = environ
         self._problems: list[Problem] = []
         self._expansion = Expansion()
@@ -210,7 +210,8 @@ class _Reading:
         for name, (in_file, on_top) in plain.items():
             layer = layer_of(in_file)
             origins = {key: self._origin((name, key)) for key in layer.values}
-            merged[name] = merge((Layer(layer.values, origins), layer_of(on_top, _COMMAND_LINE)))
+            layers[name] = (Layer(layer.values, origins), layer_of(on_top, _COMMAND_LINE))
+            merged[name] = merge(layers[name])
         settings = Settings(
             **{name: to_model(ModelSettings, merged[name]) for name in MODEL_SECTIONS},
             target=target,

@@ -144,6 +144,9 @@ def _wrong_value(detail: ErrorDetails, loc: Loc, document: Document, model: type
         return f"must be {limits(model, loc)}, got {got}"
     if kind in _EMPTY:
         return _EMPTY[kind]
+    if kind == "value_error":
+        words = str(detail["ctx"]["error"])
+        return words if ", got " in words else f"{words}, got {got}"
     return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}; got {got}"
 
 

@@ -52,14 +52,24 @@ def limits(model: type[BaseModel], loc: Loc) -> str:
     schema: Mapping[str, Any] = owner.model_json_schema() if owner else {}
     field = schema.get("properties", {}).get(str(loc[-1]), {})
     parts = [field, *field.get("anyOf", ())]
-    low = next((part["minimum"] for part in parts if "minimum" in part), None)
-    high = next((part["maximum"] for part in parts if "maximum" in part), None)
+    found = {words: _bound(parts, names) for words, names in _BOUNDS.items()}
+    low, high = found["at least"], found["at most"]
     if low is not None and high is not None:
         return f"from {low} to {high}"
-    above = next((part["exclusiveMinimum"] for part in parts if "exclusiveMinimum" in part), None)
-    if above is not None:
-        return f"more than {above}"
-    return f"at least {low}" if low is not None else f"at most {high}"
+    return " and ".join(f"{words} {bound}" for words, bound in found.items() if bound is not None)
+
+
+# pydantic writes its own names where a value is checked by a function first.
+_BOUNDS = {
+    "at least": ("minimum", "ge"),
+    "more than": ("exclusiveMinimum", "gt"),
+    "at most": ("maximum", "le"),
+    "less than": ("exclusiveMaximum", "lt"),
+}
+
+
+def _bound(parts: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> Any:
+    return next((part[name] for part in parts for name in names if name in part), None)
 
 
 def _plain(key: str) -> str:

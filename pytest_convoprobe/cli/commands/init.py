@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from ...scenario.root import find_root, mentions
 from ..console import Console, write_json
 from ..exits import Trouble
-from ..project import find_root, json_option, mentions
+from ..project import json_option
 
 #: What is written where, from the package's own folder `starter`.
 _FILES = {
