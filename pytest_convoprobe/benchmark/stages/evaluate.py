@@ -49,13 +49,10 @@ class Presence(BaseModel):
 
 
 class Head(Protocol):
-    """What a table tells of a row without reading it: the digest of what was said, or why there is no row."""
+    """What a table tells of a conversation without reading it: the digest of what was said."""
 
     @property
     def digest(self) -> str: ...
-
-    @property
-    def failed(self) -> str: ...
 
 
 class Conversations(Protocol):
@@ -69,7 +66,7 @@ class Conversations(Protocol):
 class Evaluate:
     """One score for each conversation, of its scenario's own metric or of all.
 
-    `conversations` gives those of a target by its id.
+    `conversations` gives those of a target by its id, and is asked once for each.
     """
 
     name = "evaluate"
@@ -86,23 +83,22 @@ class Evaluate:
         self._config = config
         self._conversations = conversations
         self._all_metrics = all_metrics
+        self._tables: dict[str, Conversations] = {}
 
     def units(self) -> Iterable[Unit]:
         questions = self._questions()
         for entry in self._config.targets:
-            for place, head in self._conversations(entry.id).heads().items():
-                if head.failed:
-                    continue
-                own = self._own_metric(place, entry.id)
+            for place, head in self._table(entry.id).heads().items():
+                own = self._own_metric(place)
                 for metric_id in self._asked(own):
-                    where = replace(place, target=entry.id, metric_id="" if metric_id == own else metric_id)
+                    where = replace(place, metric_id="" if metric_id == own else metric_id)
                     yield Unit(where, digest(head.digest, questions.get(metric_id)))
 
     def payload(self, unit: Unit) -> Mapping[str, Any]:
         place = unit.place
         held = replace(place, metric_id="")
-        metric_id = place.metric_id or self._own_metric(held, place.target)
-        return {"conversation": self._conversations(place.target).row(held), "metric_id": metric_id}
+        metric_id = place.metric_id or self._own_metric(held)
+        return {"conversation": self._table(place.target).row(held), "metric_id": metric_id}
 
     def calls(self, unit: Unit) -> Mapping[str, int]:
         return {Role.EVALUATOR.value: 1}
@@ -119,12 +115,17 @@ class Evaluate:
         others = [metric.id for metric in self._benchmark.metrics if metric.id != own]
         return [own, *others] if self._all_metrics else [own]
 
-    def _own_metric(self, place: Place, target_id: str) -> str:
+    def _own_metric(self, place: Place) -> str:
         """The metric that the scenario was made for: as its id tells, otherwise as its row does."""
         found = ID.fullmatch(place.id)
         if found and self._benchmark.metric(found["metric"]) is not None:
             return found["metric"]
-        return ConversationRow.from_json(self._conversations(target_id).row(place)).metric_id
+        return ConversationRow.from_json(self._table(place.target).row(place)).metric_id
+
+    def _table(self, target_id: str) -> Conversations:
+        if target_id not in self._tables:
+            self._tables[target_id] = self._conversations(target_id)
+        return self._tables[target_id]
 
 
 class EvaluateHand:
@@ -159,7 +160,7 @@ class EvaluateHand:
             answer = await ask(llm, request, Presence, redactor=self._redactor)
         except StructuredReplyError as error:
             return None, str(error)
-        return answer.present, self._redactor.text(answer.justification.strip())
+        return answer.present, answer.justification.strip()
 
 
 def _request(model: ModelSettings, conversation: Sequence[Said], metric: Metric, place: Place) -> LLMRequest:

@@ -11,9 +11,8 @@ from ...conversation.deadline import Deadline
 from ...conversation.loop import Conversation, Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
-from ...errors import ResultsError, ScenarioTimeout, TargetStartError
+from ...errors import ResultsError, ScenarioError, ScenarioTimeout
 from ...llm.port import LLM, Role
-from ...redaction import Redactor
 from ...settings.models import ModelTarget
 from ...targets.factory import build_target
 from ...targets.port import ConversationContext, Target
@@ -107,7 +106,6 @@ class SimulateHand:
     def __init__(self, task: Task) -> None:
         self._task = task
         self._config = task.config
-        self._redactor = Redactor(task.secrets)
         self._targets: dict[tuple[str, str | None], Target] = {}
 
     async def make(self, item: Item, llm: LLM) -> Row:
@@ -122,7 +120,7 @@ class SimulateHand:
         row = ConversationRow(
             id=scenario.id,
             sample=place.sample,
-            messages=tuple(_messages(self._redactor.record(transcript))),
+            messages=tuple(_messages(transcript)),
             metric_id=scenario.metric_id,
             target=place.target,
             termination=transcript.termination.value if transcript.termination else "",
@@ -172,9 +170,9 @@ def _build(entry: TargetEntry, scenario: ScenarioRow, root: Path) -> Target:
     settings = entry.settings
     if scenario.target_system_prompt is not None:
         if not isinstance(settings, ModelTarget):
-            raise TargetStartError(
-                f"{scenario.id} has a target_system_prompt, which the target {entry.id} (type: {settings.type}) can't "
-                "be given: take it out of the row, or leave this target out with --target"
+            raise ScenarioError(
+                f"{scenario.id} has a target_system_prompt, which a target of the type {settings.type} can't be "
+                f"given: take it out of the row, or leave the target {entry.id} out with --target"
             )
         settings = settings.model_copy(update={"system_prompt": scenario.target_system_prompt})
     return build_target(settings, rootdir=root)
