@@ -1,0 +1,185 @@
+"""draft-scenarios: distinct situations for each metric, with users of whom the demographics are left open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ... import prompts
+from ...errors import StructuredReplyError
+from ...llm.port import LLM, Role
+from ...redaction import Redactor
+from ..models import Benchmark, BenchmarkConfig, Metric
+from ..rows import digest
+from ..work import Item, Place, Row, Task, Unit
+from .asking import Asker, Sifted, as_data, chunks, collect
+from .drafts import Drafts, Rows
+from .scenario_rules import ScenarioReply, ScenariosReply, scenario_problems
+
+PER_CALL = 5
+
+
+class DraftScenarios:
+    """One unit for each metric of which a row of `scenarios.json` is still to be made.
+
+    Scenarios that are there stay, and a unit only makes what is missing; `anew` makes all of them again.
+    """
+
+    name = "draft-scenarios"
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        config: BenchmarkConfig,
+        drafts: Rows,
+        scenarios: Rows,
+        *,
+        anew: bool = False,
+    ) -> None:
+        self._drafts = Drafts(benchmark, config, drafts, scenarios)
+        self._benchmark = benchmark
+        self._anew = anew
+
+    def units(self) -> Iterable[Unit]:
+        for metric in self._drafts.metrics:
+            if self._anew or self._drafts.needed(metric):
+                yield Unit(Place(metric.id), self._key(metric))
+
+    def payload(self, unit: Unit) -> Mapping[str, Any]:
+        metric = self._metric(unit)
+        there, missing = self._state(metric)
+        return {
+            "metric": metric.id,
+            "recipe": self._drafts.recipe(metric),
+            "there": list(there.values()),
+            "missing": missing,
+        }
+
+    def calls(self, unit: Unit) -> Mapping[str, int]:
+        _, missing = self._state(self._metric(unit))
+        return {Role.GENERATOR.value: chunks(len(missing), PER_CALL)}
+
+    def _key(self, metric: Metric) -> str:
+        there, missing = self._state(metric)
+        stored = self._drafts.stored(metric)
+        if stored and not missing:
+            return str(stored["key"])
+        return digest(self._drafts.recipe(metric), missing, there)
+
+    def _state(self, metric: Metric) -> tuple[dict[int, Any], list[int]]:
+        """The scenarios that stay, by number, and the numbers of those to be made."""
+        there = {} if self._anew else self._drafts.found(metric)
+        return there, [number for number in self._drafts.numbers if number not in there]
+
+    def _metric(self, unit: Unit) -> Metric:
+        metric = self._benchmark.metric(unit.place.id)
+        assert metric is not None  # noqa: S101 - units are made of metrics
+        return metric
+
+
+class DraftScenariosHand:
+    """Asks a generator for scenarios, and again for those with which something is wrong."""
+
+    def __init__(self, task: Task) -> None:
+        self._benchmark = task.benchmark
+        self._config = task.config
+        self._redactor = Redactor(task.secrets)
+
+    async def make(self, item: Item, llm: LLM) -> Row:
+        """`{"id", "recipe", "scenarios": [{"number", ...draft}], "problem": what is missing, in words}`.
+
+        Raises `StructuredReplyError` if not one new scenario is usable.
+        """
+        metric = self._benchmark.metric(item.payload["metric"])
+        assert metric is not None  # noqa: S101 - the payload was made of this benchmark
+        there, missing = item.payload["there"], item.payload["missing"]
+        sifted = await self._ask(metric, there, len(missing), self._asker(item, llm))
+        if missing and not sifted.good:
+            raise StructuredReplyError(f"no scenario could be made: {'; '.join(sifted.problems)}")
+        made = [
+            {"number": number, **scenario.model_dump(mode="json")}
+            for number, scenario in zip(missing, sifted.good, strict=False)
+        ]
+        return {
+            "id": metric.id,
+            "recipe": item.payload["recipe"],
+            "scenarios": sorted([*there, *made], key=lambda draft: draft["number"]),
+            "problem": _shortfall(len(made), len(missing), sifted.problems),
+            "key": item.unit.key,
+        }
+
+    async def aclose(self) -> None:
+        """Nothing is kept open."""
+
+    def _asker(self, item: Item, llm: LLM) -> Asker:
+        model = self._config.generator_model
+        system = prompts.render(
+            "benchmark/scenarios_system",
+            turns=self._config.generation.turns,
+            left_open=sorted(self._config.demographics),
+            extra_instructions=model.extra_instructions or "",
+        )
+        return Asker(llm, model, item.unit.place, system, self._redactor)
+
+    async def _ask(
+        self, metric: Metric, there: Sequence[Any], wanted: int, asker: Asker
+    ) -> Sifted[ScenarioReply]:
+        drafts = tuple(ScenarioReply.model_validate(draft) for draft in there)
+        about = {"benchmark": self._benchmark, "metric": metric, "turns": self._config.generation.turns}
+
+        async def ask_for(chunk: int, count: int, made: tuple[ScenarioReply, ...]) -> Sifted[ScenarioReply]:
+            before = (*drafts, *made)
+            taken = as_data([scenario.user_goal for scenario in before]) if before else ""
+            question = prompts.render("benchmark/scenarios_new", **about, count=count, taken=taken)
+            sift = _Sieve(self._config, before, count)
+            return await asker.ask(question, ScenariosReply, sift, partial(_again, count), chunk=chunk)
+
+        return await collect(wanted, PER_CALL, ask_for)
+
+
+@dataclass(frozen=True)
+class _Sieve:
+    """Lets scenarios through that are right and unlike all others, no more than are wanted."""
+
+    config: BenchmarkConfig
+    before: tuple[ScenarioReply, ...]
+    count: int
+
+    def __call__(
+        self, reply: ScenariosReply, good: tuple[ScenarioReply, ...], _: bool
+    ) -> Sifted[ScenarioReply]:
+        found: list[ScenarioReply] = []
+        problems: list[str] = []
+        for number, scenario in enumerate(reply.scenarios, 1):
+            if len(good) + len(found) == self.count:
+                break
+            wrong = "; ".join(self._problems(scenario, (*self.before, *good, *found)))
+            if wrong:
+                problems.append(f'scenario {number} ("{scenario.user_goal}"): {wrong}')
+            else:
+                found.append(scenario)
+        short = self.count - len(good) - len(found)
+        if short and not problems:
+            problems.append(f"{short} more {'is' if short == 1 else 'are'} needed")
+        return Sifted(tuple(found), tuple(problems) if short else ())
+
+    def _problems(self, scenario: ScenarioReply, others: Sequence[ScenarioReply]) -> Iterable[str]:
+        turns, demographics = self.config.generation.turns, self.config.demographics
+        return scenario_problems(scenario, others, turns=turns, demographics=demographics)
+
+
+def _again(count: int, sifted: Sifted[ScenarioReply]) -> str:
+    return prompts.render(
+        "benchmark/scenarios_again",
+        problems=sifted.problems,
+        settled=[scenario.user_goal for scenario in sifted.good],
+        count=count - len(sifted.good),
+    )
+
+
+def _shortfall(made: int, wanted: int, problems: Sequence[str]) -> str:
+    if made >= wanted:
+        return ""
+    return f"{made} of {wanted} scenarios could be made; wrong with the rest: {'; '.join(problems)}"
