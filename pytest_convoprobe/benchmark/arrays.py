@@ -18,7 +18,7 @@ _TOLD = 3
 _BLANK = re.compile(r"[ \t\r\n]*")
 # Where a row begins that stands on a line of its own, as in the files that we write.
 _ROW_ON_A_LINE = re.compile(r"\r?\n(?=\{)")
-_OWN_LINE = re.compile(rb'\{"id": ?"([^"\\]+)", ?"metric_id": ?"[^"\\]*", ?"sample": ?(\d+), ?".*\},?\s*')
+_OWN_HEAD = re.compile(rb'\{"id": ?"([^"\\]+)", ?"metric_id": ?"[^"\\]*", ?"sample": ?(\d+), ?"')
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _own_places(path: Path) -> list[tuple[str, int]] | None:
     try:
         with path.open("rb") as file:
             for line in file:
-                if found := _OWN_LINE.fullmatch(line):
+                if (found := _OWN_HEAD.match(line)) and line.rstrip().endswith((b"}", b"},")):
                     places.append((found[1].decode("utf-8", "replace"), int(found[2])))
                 elif line.strip() not in (b"[", b"]", b"[]", b""):
                     return None

@@ -233,7 +233,9 @@ class _Reader:
         self._what = what
 
     def text(self, name: str, default: str | None = None, *aliases: str) -> str:
-        value = next((self.data[key] for key in (name, *aliases) if self.data.get(key) is not None), default)
+        value = self.data.get(name)
+        if value is None:
+            value = next((self.data[key] for key in aliases if self.data.get(key) is not None), default)
         if not isinstance(value, str):
             raise self._wrong(name, "a text")
         return value

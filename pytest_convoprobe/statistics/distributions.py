@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 
@@ -20,6 +21,8 @@ def normal_z(confidence: float) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
+# Reports ask for the same few quantiles again and again.
+@lru_cache(maxsize=1024)
 def student_t(level: float, degrees: float) -> float:
     """The `level` quantile (above 0.5) of Student's t distribution, by bisection."""
     low, high = 0.0, 1.0

@@ -13,8 +13,10 @@ from .distributions import Interval
 
 T = TypeVar("T")
 
-# Up to so many different sums, the sign flips are counted one and all: 12 differences never have more.
+# Up to so many different sums, the sign flips are counted sum by sum: 12 differences never have more.
 _EXACT_SUMS = 2**12
+# Up to so many bits, they are counted in one long integer, which takes some hundredths of a second.
+_EXACT_BITS = 2**22
 # Enough for differences of rates of up to a hundred trials. Equal sums of fractions are equal; of floats, not
 # always.
 _LARGEST_DENOMINATOR = 10_000
@@ -56,44 +58,72 @@ def _quantile(ordered: Sequence[float], level: float) -> float:
 def sign_flip_p(differences: Sequence[float], resamples: int = 10_000, seed: int = 0) -> float:
     """The two-sided p-value of a mean of paired differences, if either side could as well be the other.
 
-    Exact where the flipped differences have at most 4,096 different sums: always for up to 12 that aren't
-    zero, and for many more where they are rates of a few trials. Beyond that, from `resamples` draws,
-    counting the observed one with them. 1 without differences. Raises ValueError for a difference that isn't
-    finite.
+    Exact for up to 12 differences that aren't zero, and for thousands where they are rates of a few trials.
+    Else from `resamples` draws, counting the observed one with them. 1 without differences. Raises ValueError
+    for a difference that isn't finite.
     """
     if not all(map(math.isfinite, differences)):
         raise ValueError("a paired difference has to be a finite number")
     whole = _whole_numbers(differences)
     observed = abs(sum(whole))
     # In one order and with one sign: the draws depend neither on the order nor on which side is first.
-    sizes = sorted(abs(value) for value in whole if value)
-    sums = _flipped_sums(sizes)
-    if sums is not None:
-        return sum(ways for total, ways in sums.items() if abs(total) >= observed) / (1 << len(sizes))
+    sizes = sorted(Counter(abs(value) for value in whole if value).items())
+    far = _flips_as_far(sizes, observed)
+    if far is not None:
+        return far / (1 << sum(count for _, count in sizes))
     rng = random.Random(seed)  # noqa: S311 - to draw samples, not secrets
     hits = sum(abs(_flipped(sizes, rng)) >= observed for _ in range(resamples))
     return (hits + 1) / (resamples + 1)
 
 
 def _whole_numbers(values: Sequence[float]) -> list[int]:
+    """The values times whatever makes all of them whole, without a common divisor."""
     fractions = [Fraction(value).limit_denominator(_LARGEST_DENOMINATOR) for value in values]
     scale = math.lcm(*(fraction.denominator for fraction in fractions))
-    return [int(fraction * scale) for fraction in fractions]
+    whole = [int(fraction * scale) for fraction in fractions]
+    divisor = math.gcd(*whole) or 1
+    return [value // divisor for value in whole]
 
 
-def _flipped_sums(sizes: Sequence[int]) -> Counter[int] | None:
-    """How many ways of choosing signs lead to each sum; None where there are too many sums to count."""
+def _flips_as_far(sizes: Sequence[tuple[int, int]], observed: int) -> int | None:
+    """How many ways to choose signs lead as far from 0 as `observed`; None where they are too many to count.
+
+    `sizes` are differences without their sign, each with how often it is there.
+    """
+    if observed == 0:
+        return 1 << sum(count for _, count in sizes)
+    if math.prod(count + 1 for _, count in sizes) <= _EXACT_SUMS:
+        return sum(ways for total, ways in _flipped_sums(sizes).items() if abs(total) >= observed)
+    number, total = sum(count for _, count in sizes), sum(size * count for size, count in sizes)
+    return _packed_flips_as_far(sizes, number, total, observed) if number * total <= _EXACT_BITS else None
+
+
+def _flipped_sums(sizes: Sequence[tuple[int, int]]) -> Counter[int]:
+    """How many ways of choosing signs lead to each sum."""
     sums = Counter({0: 1})
-    for size in sizes:
+    for size, count in sizes:
         flipped: Counter[int] = Counter()
         for total, ways in sums.items():
-            flipped[total + size] += ways
-            flipped[total - size] += ways
-        if len(flipped) > _EXACT_SUMS:
-            return None
+            for plus in range(count + 1):
+                flipped[total + size * (2 * plus - count)] += ways * math.comb(count, plus)
         sums = flipped
     return sums
 
 
-def _flipped(sizes: Sequence[int], rng: random.Random) -> int:
-    return sum(size if rng.random() < 0.5 else -size for size in sizes)
+def _packed_flips_as_far(sizes: Sequence[tuple[int, int]], number: int, total: int, observed: int) -> int:
+    """The same count from one long integer: its digit k says how many choices put a plus before a sum of k.
+
+    A digit has room for all 2**number choices, so that adding shifted copies never carries.
+    """
+    digit = number + 1
+    ways = 1
+    for size, count in sizes:
+        for _ in range(count):
+            ways += ways << (size * digit)
+    upper = ways >> ((total + observed) // 2 * digit)
+    # A number is congruent to the sum of its digits, modulo the base less one. Both tails are alike.
+    return 2 * (upper % ((1 << digit) - 1))
+
+
+def _flipped(sizes: Sequence[tuple[int, int]], rng: random.Random) -> int:
+    return sum(size * (2 * rng.getrandbits(count).bit_count() - count) for size, count in sizes)

@@ -97,6 +97,20 @@ def test_many_pairs_of_few_trials_are_still_counted_exactly() -> None:
     assert sign_flip_p([1 / 3] * 100) == pytest.approx(2 / 2**100)
 
 
+def test_many_pairs_of_many_different_rates_are_counted_exactly_too() -> None:
+    random = Random(5)
+    twelfths = [random.randint(-10, 12) for _ in range(90)]
+    ways = {0: 1}
+    for size in twelfths:
+        flipped: dict[int, int] = {}
+        for total, count in ways.items():
+            flipped[total + size] = flipped.get(total + size, 0) + count
+            flipped[total - size] = flipped.get(total - size, 0) + count
+        ways = flipped
+    far = sum(count for total, count in ways.items() if abs(total) >= abs(sum(twelfths)))
+    assert sign_flip_p([size / 12 for size in twelfths], resamples=1) == pytest.approx(far / 2**90)
+
+
 def test_darwins_plants() -> None:
     """Fisher (1935), section 21: 863 of the 2**15 flips go as far one way as Darwin's 15 pairs."""
     eighths = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
