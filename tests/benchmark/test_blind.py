@@ -82,16 +82,11 @@ def projects(draw: st.DrawFn) -> Project:
     marks = Marks(draw(st.integers(0, 2**32)))
     metric = _metric(marks, draw(st.sampled_from(MetricType)), draw(st.integers(0, 5)))
     turns = draw(st.integers(1, 5))
+    termination = draw(st.sampled_from(["user_done", "user_gave_up", "max_turns", "loop"]))
     scenario = _scenario(marks, metric, turns, draw(st.booleans()))
-    return Project(
-        marks,
-        _benchmark(marks, metric),
-        config := _config(marks, scenario),
-        scenario,
-        _conversation(
-            marks, scenario, config, turns, draw(st.sampled_from(["user_done", "user_gave_up", "loop"]))
-        ),
-    )
+    config = _config(marks, scenario)
+    conversation = _conversation(marks, scenario, config, turns, termination)
+    return Project(marks, _benchmark(marks, metric), config, scenario, conversation)
 
 
 def _metric(marks: Marks, kind: MetricType, examples: int) -> Metric:
@@ -236,4 +231,3 @@ def test_the_question_is_made_of_three_things() -> None:
         "definition",
         "examples",
     ]
-    assert inspect.getclosurevars(evaluation_messages).nonlocals == {}

@@ -11,7 +11,7 @@ from ...conversation.deadline import Deadline
 from ...conversation.loop import Conversation, Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
-from ...errors import ResultsError, ScenarioError, ScenarioTimeout
+from ...errors import ScenarioError, ScenarioTimeout
 from ...llm.port import LLM, Role
 from ...settings.models import ModelTarget
 from ...targets.factory import build_target
@@ -35,10 +35,7 @@ class Scenarios(Protocol):
 
 
 class Simulate:
-    """One conversation for each scenario, target and sample.
-
-    `units` raises `ResultsError` for a row of `scenarios.json` that cannot be read.
-    """
+    """One conversation for each scenario, target and sample."""
 
     name = "simulate"
 
@@ -62,21 +59,17 @@ class Simulate:
     def calls(self, unit: Unit) -> Mapping[str, int]:
         turns = self._config.generation.turns
         calls = {Role.SYNTHETIC_USER.value: turns}
-        if self._config.target(unit.place.target).model is not None:
+        if isinstance(self._config.target(unit.place.target).settings, ModelTarget):
             calls[Role.TARGET.value] = turns
         return calls
 
     def _contents(self) -> Mapping[str, str]:
         """By the scenario's id, the digest of it and of its metric; the rows themselves are not kept."""
         if self._digests is None:
-            found: dict[str, str] = {}
-            for row in map(ScenarioRow.from_json, self._scenarios.rows()):
-                if row.id in found:
-                    raise ResultsError(
-                        f"scenarios.json has two rows with the id {row.id}: give one another id"
-                    )
-                found[row.id] = digest(_content(row), _known(self._benchmark.metric(row.metric_id)))
-            self._digests = found
+            rows = map(ScenarioRow.from_json, self._scenarios.rows())
+            self._digests = {
+                row.id: digest(_content(row), _known(self._benchmark.metric(row.metric_id))) for row in rows
+            }
         return self._digests
 
     def _common(self, entry: TargetEntry) -> str:
@@ -171,8 +164,8 @@ def _build(entry: TargetEntry, scenario: ScenarioRow, root: Path) -> Target:
     if scenario.target_system_prompt is not None:
         if not isinstance(settings, ModelTarget):
             raise ScenarioError(
-                f"{scenario.id} has a target_system_prompt, which a target of the type {settings.type} can't be "
-                f"given: take it out of the row, or leave the target {entry.id} out with --target"
+                f"{scenario.id} has a target_system_prompt, which a target of the type {settings.type} can't "
+                f"be given: take it out of the row, or leave the target {entry.id} out with --target"
             )
         settings = settings.model_copy(update={"system_prompt": scenario.target_system_prompt})
     return build_target(settings, rootdir=root)
