@@ -107,6 +107,10 @@ class _ProblemsError(ConvoprobeError):
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))
 
+    def __reduce__(self) -> tuple[type[_ProblemsError], tuple[tuple[Problem, ...]]]:
+        """How it comes whole from another process: the default would make it of its text."""
+        return type(self), (self.problems,)
+
 
 class ScenarioFileError(_ProblemsError):
     """A scenario file that cannot be used; `problems` has all that is wrong with it."""

@@ -19,11 +19,17 @@ class Spent:
     cost: float | None = 0.0
     tokens: int = 0
 
+    def __add__(self, other: Spent) -> Spent:
+        known = self.cost is not None and other.cost is not None
+        cost = (self.cost or 0.0) + (other.cost or 0.0) if known else None
+        return Spent(cost, self.tokens + other.tokens)
+
 
 class Budget:
     """The limits of a run, in US dollars and in tokens (None: no limit), and what was spent.
 
-    `workers` processes divide the limits evenly: each keeps to its own share.
+    `workers` processes divide the limits evenly: each keeps to its own share. Or they tell one another what
+    they spend: `elsewhere` is what the others have spent of the same limits.
     Calls that are out are not counted until they are answered, so the last calls of a run may
     go over a limit, each by at most its own cost.
     """
@@ -35,6 +41,7 @@ class Budget:
         self.max_tokens = max_tokens
         self._workers = workers
         self._spent = Spent()
+        self.elsewhere = Spent()
 
     @property
     def spent(self) -> Spent:
@@ -42,7 +49,8 @@ class Budget:
 
     def check(self) -> None:
         """Raises `BudgetExceeded` if nothing more may be spent."""
-        cost, tokens = self._spent.cost, self._spent.tokens
+        spent = self._spent + self.elsewhere
+        cost, tokens = spent.cost, spent.tokens
         if self.max_cost is not None and cost is not None and cost >= self.max_cost / self._workers:
             raise self._exceeded(
                 f"${cost:.4f} spent", f"--convoprobe-max-cost {self.max_cost:g} (run.max_cost)"
@@ -58,8 +66,7 @@ class Budget:
 
     def add(self, reply: LLMReply) -> None:
         """A reply came and has to be paid."""
-        cost = None if self._spent.cost is None or reply.cost is None else self._spent.cost + reply.cost
-        self._spent = Spent(cost, self._spent.tokens + reply.usage.total)
+        self._spent += Spent(reply.cost, reply.usage.total)
 
 
 class Budgeted:

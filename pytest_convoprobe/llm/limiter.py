@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from ..errors import LLMUnavailable
 from ..settings.models import ModelSettings
@@ -17,6 +18,19 @@ from .retry import LONGEST_RETRY_AFTER
 
 START = 16
 _CUT = 0.8
+
+
+class Allowance(Protocol):
+    """How many calls there may be at once, and what it hears of them: a `Window`, or a part of one."""
+
+    @property
+    def size(self) -> int: ...
+
+    def send(self) -> int: ...
+
+    def succeeded(self) -> None: ...
+
+    def rate_limited(self, ticket: int) -> None: ...
 
 
 class Window:
@@ -58,7 +72,7 @@ class Window:
 class Slots:
     """The window of one provider on an event loop; waiting calls go first come, first served."""
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: Allowance) -> None:
         self.window = window
         self._active = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -70,6 +84,11 @@ class Slots:
         """Calls that are out."""
         return self._active
 
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for a place."""
+        return sum(not place.done() for place in self._waiting)
+
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[int]:
         """Waits for a place; the ticket goes into `Window.rate_limited`."""
@@ -78,7 +97,7 @@ class Slots:
             yield self.window.send()
         finally:
             self._active -= 1
-            self._admit()
+            self.admit()
 
     def pause(self, seconds: float) -> None:
         """Nobody is admitted for so long; calls that are out go on."""
@@ -87,17 +106,18 @@ class Slots:
     async def _acquire(self) -> None:
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(place)
-        self._admit()
+        self.admit()
         try:
             await place
         except asyncio.CancelledError:
             # Admitted and cancelled at once: the place goes to the next one.
             if place.done() and not place.cancelled():
                 self._active -= 1
-            self._admit()
+            self.admit()
             raise
 
-    def _admit(self) -> None:
+    def admit(self) -> None:
+        """Lets in as many as the window has room for; to be called when it has grown by itself."""
         loop = asyncio.get_running_loop()
         if self._paused_until > loop.time():
             self._wake_after_pause(loop)
@@ -111,18 +131,19 @@ class Slots:
     def _wake_after_pause(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
-        self._alarm = loop.call_at(self._paused_until, self._admit)
+        self._alarm = loop.call_at(self._paused_until, self.admit)
 
 
 class Limited:
     """Wraps an `LLM`: one window for each provider, shared by all models and roles that use it.
 
-    `ceiling` bounds each window. A 429 with a Retry-After holds back everybody who calls that provider.
+    `ceiling` bounds each window; `slots_of` gives a provider's slots where the windows are not this process's
+    own. A 429 with a Retry-After holds back everybody who calls that provider.
     """
 
-    def __init__(self, inner: LLM, *, ceiling: int) -> None:
+    def __init__(self, inner: LLM, *, ceiling: int, slots_of: Callable[[str], Slots] | None = None) -> None:
         self._inner = inner
-        self._ceiling = ceiling
+        self._slots_of = slots_of or (lambda _: Slots(Window(ceiling)))
         self._slots: dict[str, Slots] = {}
 
     async def complete(self, request: LLMRequest) -> LLMReply:
@@ -147,7 +168,7 @@ class Limited:
         """Those of the provider that such a call goes to."""
         provider = provider_of(settings)
         if provider not in self._slots:
-            self._slots[provider] = Slots(Window(self._ceiling))
+            self._slots[provider] = self._slots_of(provider)
         return self._slots[provider]
 
 

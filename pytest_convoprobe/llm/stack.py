@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..settings.models import RunSettings
 from .budget import Budget, Budgeted
-from .limiter import START, Limited
+from .limiter import START, Limited, Slots
 from .litellm_adapter import LiteLLM
 from .masking import TextRedactor
 from .port import LLMReply, LLMRequest
 from .retry import Retrying
 
 _CEILING_FACTOR = 2
+
+
+def most_calls(run: RunSettings) -> int:
+    """How many calls at once a run makes to one provider at most, however well that bears them."""
+    return max(START, run.concurrency * _CEILING_FACTOR)
 
 
 class LiveLLM:
@@ -20,13 +27,20 @@ class LiveLLM:
     attempt queues anew, in order. The limiter comes next and sees every single attempt, so that it
     learns from each 429. The budget is checked last, when an attempt really goes out and not when
     it began to queue. The time limit of an attempt is the adapter's, so waiting doesn't count.
+
+    `slots_of` gives the limiter's slots by provider, where processes share their windows.
     """
 
-    def __init__(self, run: RunSettings, redactor: TextRedactor, budget: Budget) -> None:
+    def __init__(
+        self,
+        run: RunSettings,
+        redactor: TextRedactor,
+        budget: Budget,
+        slots_of: Callable[[str], Slots] | None = None,
+    ) -> None:
         self._adapter = LiteLLM(redactor)
         budgeted = Budgeted(self._adapter, budget, self._adapter.knows_price)
-        ceiling = max(START, run.concurrency * _CEILING_FACTOR)
-        self._outermost = Retrying(Limited(budgeted, ceiling=ceiling))
+        self._outermost = Retrying(Limited(budgeted, ceiling=most_calls(run), slots_of=slots_of))
 
     def preload(self) -> None:
         """Starts the slow import in the background: for when a live call is certain to come."""
@@ -43,6 +57,11 @@ class LiveLLM:
         await self._outermost.aclose()
 
 
-def build_llm(run: RunSettings, redactor: TextRedactor, budget: Budget) -> LiveLLM:
+def build_llm(
+    run: RunSettings,
+    redactor: TextRedactor,
+    budget: Budget,
+    slots_of: Callable[[str], Slots] | None = None,
+) -> LiveLLM:
     """The way to the models of a run; nothing is imported or opened before the first call."""
-    return LiveLLM(run, redactor, budget)
+    return LiveLLM(run, redactor, budget, slots_of)

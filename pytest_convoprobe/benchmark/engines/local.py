@@ -40,7 +40,7 @@ class LocalEngine:
                     return
                 done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 for one in done:
-                    yield _outcome(one, running.pop(one))
+                    yield outcome_of(one, running.pop(one))
         finally:
             for one in running:
                 one.cancel()
@@ -68,7 +68,7 @@ def _fill(
         running[asyncio.ensure_future(worker.do(item))] = item
 
 
-def _outcome(done: asyncio.Task[Outcome], item: Item) -> Outcome:
+def outcome_of(done: asyncio.Task[Outcome], item: Item) -> Outcome:
     """What the task came to. Nobody outside has cancelled it: a target that cancels itself fails alone."""
     if done.cancelled():
         return Outcome(item.unit, None, str(CancelledFromWithin()))

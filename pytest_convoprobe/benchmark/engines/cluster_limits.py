@@ -1,0 +1,269 @@
+"""What the processes of a cluster may do together: calls at once to each provider, and spending.
+
+One `ClusterLimits` holds a window for each provider and the sum of what was spent. Each process is a `Member`
+of it: every quarter of a second it reports what it does and gets its part of the windows. The parts never add
+up to more than the window, which adapts to the provider exactly as one process's would. No Ray in here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...llm.budget import Budget, Spent
+from ...llm.limiter import Slots, Window
+
+INTERVAL = 0.25
+"""Seconds between two reports of a process."""
+
+_MOST_REPORTS = 400
+"""Reports a second that one process can well answer: in larger clusters each reports less often."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a process does with its part of a provider's window, and what it saw since its last report.
+
+    `refused` is the latest ticket among the calls that got a 429 (0: none did), `paused` the seconds for
+    which the provider still wants to be left alone.
+    """
+
+    active: int
+    waiting: int
+    succeeded: int = 0
+    refused: int = 0
+    paused: float = 0.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a process may do until its next report. `ticket` stands for all calls that it sends until then."""
+
+    size: int = 0
+    ticket: int = 0
+    paused: float = 0.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a process tells: its use by provider, and what it has spent so far."""
+
+    uses: Mapping[str, Use]
+    spent: Spent = field(default_factory=Spent)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What it is told: its part by provider, what all others have spent, seconds until its next report."""
+
+    parts: Mapping[str, Part]
+    elsewhere: Spent = field(default_factory=Spent)
+    interval: float = INTERVAL
+
+
+def fair_parts(size: int, wanted: Sequence[int], turn: int = 0) -> list[int]:
+    """Divide `size` places: nobody is short of a place while another has more than one above it.
+
+    What is left when all have what they want is divided evenly too, so that whoever wants more in a moment
+    needn't ask. Odd places go to those from `turn` on, round robin.
+    """
+    parts = [0] * len(wanted)
+    order = [(turn + index) % len(wanted) for index in range(len(wanted))]
+    left = _fill(parts, order, size, wanted)
+    _fill(parts, order, left, [part + left for part in parts])
+    return parts
+
+
+def _fill(parts: list[int], order: list[int], left: int, limits: Sequence[int]) -> int:
+    """Raise all parts evenly up to their limits; how many places are left."""
+    while left and (hungry := [index for index in order if parts[index] < limits[index]]):
+        level = max(1, min(left // len(hungry), min(limits[index] - parts[index] for index in hungry)))
+        for index in hungry[:left]:
+            parts[index] += level
+        left -= level * len(hungry[:left])
+    return left
+
+
+@dataclass
+class _Provider:
+    """A provider's window and who has which part of it."""
+
+    window: Window
+    held: dict[str, int] = field(default_factory=dict)
+    wanted: dict[str, int] = field(default_factory=dict)
+    paused_until: float = 0.0
+
+    def report(self, member: str, use: Use, now: float) -> Part:
+        for _ in range(use.succeeded):
+            self.window.succeeded()
+        if use.refused:
+            self.window.rate_limited(use.refused)
+        self.paused_until = max(self.paused_until, now + use.paused)
+        self.wanted[member] = use.active + use.waiting
+        size = min(self._fair(member, now), self._free_beside(member))
+        # What is out can't be called back: others get these places when they have come free.
+        self.held[member] = max(size, use.active)
+        return Part(size, self.window.send(), max(0.0, self.paused_until - now))
+
+    def forget(self, member: str) -> None:
+        self.held.pop(member, None)
+        self.wanted.pop(member, None)
+
+    def _fair(self, member: str, now: float) -> int:
+        members = sorted(self.wanted)
+        # With fewer places than members each has its turn, a second long.
+        parts = fair_parts(self.window.size, [self.wanted[name] for name in members], int(now))
+        return parts[members.index(member)]
+
+    def _free_beside(self, member: str) -> int:
+        taken = sum(size for name, size in self.held.items() if name != member)
+        return max(0, self.window.size - taken)
+
+
+class ClusterLimits:
+    """The windows of a cluster, each up to `ceiling`, and what its processes have spent.
+
+    The places that a member holds are its own until it reports again or is forgotten: at no time do members
+    hold more than the window between them, except for calls that were out when it shrank.
+    """
+
+    def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._ceiling = ceiling
+        self._clock = clock
+        self._providers: dict[str, _Provider] = {}
+        self._spent: dict[str, Spent] = {}
+        self._gone: set[str] = set()
+
+    def report(self, member: str, report: Report) -> Answer:
+        """What a member may do from now on."""
+        self._spent[member] = report.spent
+        if member in self._gone:
+            return Answer({name: Part() for name in report.uses})
+        now = self._clock()
+        parts = {name: self._provider(name).report(member, use, now) for name, use in report.uses.items()}
+        others = sum((spent for name, spent in self._spent.items() if name != member), Spent())
+        return Answer(parts, others, max(INTERVAL, len(self._spent.keys() - self._gone) / _MOST_REPORTS))
+
+    def forget(self, member: str) -> None:
+        """A member is gone: its places are free. What it has spent stays spent."""
+        self._gone.add(member)
+        for provider in self._providers.values():
+            provider.forget(member)
+
+    def window(self, provider: str) -> int:
+        """How many calls at once the provider is trusted with."""
+        return self._provider(provider).window.size
+
+    def _provider(self, name: str) -> _Provider:
+        if name not in self._providers:
+            self._providers[name] = _Provider(Window(self._ceiling))
+        return self._providers[name]
+
+
+class SharedSlots(Slots):
+    """A provider's slots in one process, whose number the cluster's limits decide.
+
+    `urgent` is called when they are to know something at once. What happens is kept until it was told.
+    """
+
+    def __init__(self, urgent: Callable[[], None]) -> None:
+        self._own = _OwnPart(self._refuse)
+        super().__init__(self._own)
+        self._urgent = urgent
+        self._asked_until = 0.0
+        self._refused = 0
+
+    def pause(self, seconds: float) -> None:
+        super().pause(seconds)
+        if _now() + seconds > self._asked_until + INTERVAL:
+            self._asked_until = _now() + seconds
+            self._urgent()
+
+    def use(self) -> Use:
+        """What there is to report."""
+        paused = max(0.0, self._asked_until - _now())
+        return Use(self.active, self.waiting, self._own.succeeded_calls, self._refused, paused)
+
+    def apply(self, told: Use, part: Part) -> None:
+        """The answer to `told`."""
+        self._own.succeeded_calls -= told.succeeded
+        if self._refused == told.refused:
+            self._refused = 0
+        self._own.part = part
+        super().pause(part.paused)
+        self.admit()
+
+    def _refuse(self, ticket: int) -> None:
+        self._refused = max(self._refused, ticket)
+        # Calls that were sent before the last answer say nothing new.
+        if ticket == self._own.part.ticket:
+            self._urgent()
+
+
+class _OwnPart:
+    """The `Allowance` of `SharedSlots`."""
+
+    def __init__(self, refuse: Callable[[int], None]) -> None:
+        self.part = Part()
+        self.succeeded_calls = 0
+        self.rate_limited = refuse
+
+    @property
+    def size(self) -> int:
+        return self.part.size
+
+    def send(self) -> int:
+        return self.part.ticket
+
+    def succeeded(self) -> None:
+        self.succeeded_calls += 1
+
+
+Exchange = Callable[[Report], Awaitable[Answer]]
+"""Takes a report to the cluster's limits and brings the answer. Raises `ConnectionError` if it can't now."""
+
+
+class Member:
+    """The limits as one process sees them: slots by provider for the limiter, and a budget kept up to date.
+
+    `run` reports until it is cancelled.
+    """
+
+    def __init__(self, exchange: Exchange, budget: Budget) -> None:
+        self._exchange = exchange
+        self._budget = budget
+        self._slots: dict[str, SharedSlots] = {}
+        self._wake = asyncio.Event()
+
+    def slots_of(self, provider: str) -> Slots:
+        """Those of a provider; at first there are none, and they are asked for at once."""
+        self._slots[provider] = SharedSlots(self._wake.set)
+        self._wake.set()
+        return self._slots[provider]
+
+    async def run(self) -> None:
+        """Report again and again: after each interval, and when something can't wait."""
+        interval = INTERVAL
+        while True:
+            self._wake.clear()
+            # Where the limits can't be reached, what was granted still holds, and all is told the next time.
+            with contextlib.suppress(ConnectionError):
+                interval = await self.report()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), interval)
+
+    async def report(self) -> float:
+        """Report once and do as told; seconds until the next report. Raises `ConnectionError`."""
+        told = Report({name: slots.use() for name, slots in self._slots.items()}, self._budget.spent)
+        answer = await self._exchange(told)
+        self._budget.elsewhere = answer.elsewhere
+        for name, use in told.uses.items():
+            self._slots[name].apply(use, answer.parts[name])
+        return answer.interval
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

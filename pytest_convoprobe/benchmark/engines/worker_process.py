@@ -1,0 +1,102 @@
+"""What runs in each worker process of a cluster. No Ray in here: the engine makes an actor of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Protocol
+
+from ...errors import ConvoprobeError
+from ...llm.budget import Budget
+from ...llm.limiter import Slots
+from ...llm.stack import build_llm
+from ...redaction import Redactor
+from ..work import Item, Outcome, Task
+from .cluster_limits import Exchange, Member
+from .local import outcome_of
+from .worker import Worker
+
+PACKAGE = "pytest-convoprobe"
+
+
+class Doing(Protocol):
+    """Does items, many at a time on one event loop: `engines.worker.Worker`."""
+
+    async def do(self, item: Item) -> Outcome: ...
+
+    async def aclose(self) -> None: ...
+
+
+Make = Callable[[Task, Budget, Callable[[str], Slots]], Doing]
+"""Makes the worker of a process, with the budget and the slots that it shares with the cluster."""
+
+
+class LiveWorker:
+    """A `Worker` whose models are called within the limits of the cluster."""
+
+    def __init__(self, task: Task, budget: Budget, slots_of: Callable[[str], Slots]) -> None:
+        self._llm = build_llm(task.config.run, Redactor(task.secrets), budget, slots_of)
+        self._worker = Worker(task, self._llm)
+
+    async def do(self, item: Item) -> Outcome:
+        return await self._worker.do(item)
+
+    async def aclose(self) -> None:
+        await self._worker.aclose()
+        await self._llm.aclose()
+
+
+@dataclass(frozen=True)
+class Started:
+    """How a process has started: the version of this package there, and why it can't do the task, if so."""
+
+    version: str
+    refused: ConvoprobeError | None = None
+
+
+class WorkerProcess:
+    """Does batches of items on the event loop of its process and gives each outcome as it comes.
+
+    Its models are those of the task, within the limits that `exchange` brings from the cluster.
+    """
+
+    def __init__(self, task: Task, exchange: Exchange, make: Make = LiveWorker) -> None:
+        self._task = task
+        self._exchange = exchange
+        self._make = make
+        self._running: set[asyncio.Task[Outcome]] = set()
+
+    async def ready(self) -> Started:
+        """Starts, on the loop that all goes on."""
+        run = self._task.config.run
+        budget = Budget(run.max_cost, run.max_tokens)
+        member = Member(self._exchange, budget)
+        with contextlib.suppress(ConnectionError):
+            await member.report()
+        try:
+            self._worker = self._make(self._task, budget, member.slots_of)
+        except ConvoprobeError as error:
+            return Started(version(PACKAGE), error)
+        self._reporting = asyncio.ensure_future(member.run())
+        return Started(version(PACKAGE))
+
+    async def do(self, items: Sequence[Item]) -> AsyncIterator[Outcome]:
+        """All at once, in the order in which they finish."""
+        running = {asyncio.ensure_future(self._worker.do(item)): item for item in items}
+        self._running.update(running)
+        while running:
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            self._running.difference_update(done)
+            for one in done:
+                yield outcome_of(one, running.pop(one))
+
+    async def aclose(self) -> None:
+        """Breaks off what still runs and lets go of targets and models."""
+        self._reporting.cancel()
+        for future in self._running:
+            future.cancel()
+        await asyncio.gather(*self._running, self._reporting, return_exceptions=True)
+        await self._worker.aclose()
