@@ -46,7 +46,8 @@ _SAYS = (
 _DESCRIPTIONS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"(?:the|an?)\s+(?:(?:ai|chat|virtual)\s+)?(?:assistant|chatbot|bot|model|agent)\b",
+        r"(?:the|an?)\s+(?:ai\s+|virtual\s+)?(?:assistant|chatbot)\b",
+        rf"(?:the|an?)\s+(?:ai\s+)?(?:bot|model|agent)\s+(?:\w+ly\s+)?{_VERB}(?:e?s|ing)?\b",
         rf"(?:it|they|he|she)\s+{_VERB}(?:e?s)?\b",
         rf"(?:\w+ly\s+)?{_SAYS}\b",
         # A bare verb or its -ing may begin what is said; not where it is about "the user".
