@@ -106,6 +106,11 @@ class LiteLLM:
             self._priced[model] = _has_price(await self._litellm(), model)
         return self._priced[model]
 
+    async def price_of(self, settings: ModelSettings) -> tuple[float, float] | None:
+        """US dollars for a prompt token and for a completion token; None if that is not known."""
+        own = own_prices(settings)
+        return own if own is not None else _listed_price(await self._litellm(), settings.model or "")
+
     async def aclose(self) -> None:
         """Ends LiteLLM's background work and its connections; nothing if it was never used."""
         if self._loop is not None and self._module is not None and _loaded(self._module):
@@ -224,11 +229,14 @@ def _takes_schema(litellm: Any, model: str) -> bool:
 
 
 def _has_price(litellm: Any, model: str) -> bool:
+    return _listed_price(litellm, model) is not None
+
+
+def _listed_price(litellm: Any, model: str) -> tuple[float, float] | None:
     try:
-        litellm.cost_per_token(model=model, prompt_tokens=1, completion_tokens=1)
+        return litellm.cost_per_token(model=model, prompt_tokens=1, completion_tokens=1)  # type: ignore[no-any-return]
     except Exception:  # noqa: BLE001 - it raises bare Exceptions for models that it doesn't know
-        return False
-    return True
+        return None
 
 
 def _give_up(call: asyncio.Task[Any]) -> None:
