@@ -106,13 +106,17 @@ class TargetReport:
 
 @dataclass(frozen=True)
 class StageReport:
-    """A stage of one run, by target. `budget` is why the run may not spend more, if that ended the stage."""
+    """A stage of one run, by target. `budget` is why the run may not spend more, if that ended the stage.
+
+    `notes` are lines for people, such as what a generator could not make.
+    """
 
     stage: str
     targets: Mapping[str, TargetReport]
     spending: Mapping[str, Spending] = field(default_factory=dict)
     seconds: float = 0.0
     budget: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def made(self) -> int:

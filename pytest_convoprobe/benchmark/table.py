@@ -8,6 +8,7 @@ whether it is still as it was written; rows of an array that somebody else wrote
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,11 @@ class Head:
     length: int
     adopted: bool = False
 
+    @property
+    def failed(self) -> str:
+        """Nothing: what failed has no head, but a reason (see `Table.failures`)."""
+        return ""
+
     def fits(self, unit: Unit) -> bool:
         """Whether this is the row that the unit asks for."""
         return self.key == unit.key or (self.adopted and not self.key)
@@ -64,6 +70,7 @@ class Table:
         self._failures: dict[Place, str] = {}
         self._sum = Sum()
         self._exported: tuple[int, ...] = ()
+        self._paid_rows = 0
         self._seen: list[int] | None = None
 
     @classmethod
@@ -100,7 +107,7 @@ class Table:
         row = None if outcome.row is None else {**outcome.row, "key": unit.key}
         spent = as_numbers(outcome.spending)
         self._append(unit.place, unit.key, row, {"spent": spent, "failed": outcome.failure})
-        self._sum.add(spent)
+        self._add(spent, row is not None)
 
     def failures(self) -> list[tuple[Place, str]]:
         """The units that came to nothing at the last attempt, and why."""
@@ -109,6 +116,11 @@ class Table:
     def spending(self) -> dict[str, Spending]:
         """By role, what all lines ever cost, those of failures too."""
         return self._sum.by_role()
+
+    @property
+    def paid_rows(self) -> int:
+        """How many rows `spending` has made."""
+        return self._paid_rows
 
     def export(self, units: Iterable[Unit]) -> bool:
         """Write the array if it would change: done units in this order, then adopted rows of no unit.
@@ -170,18 +182,11 @@ class Table:
         line = json.dumps(head, separators=(",", ":")).encode("ascii")[:-1] + _ROW
         line += _NO_ROW if row is None else _encoded(row) + b"}\n"
         try:
-            self._make_folder()
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             offset, length = self._lines.append(line)
         except OSError as error:
             raise _unusable(self._path, "written", error) from None
         self._take(place, head, offset, length, row is not None)
-
-    def _make_folder(self) -> None:
-        if not self._path.parent.is_dir():
-            self._path.parent.mkdir(parents=True)
-            ignore = self._path.parent.parent / ".gitignore"
-            if not ignore.exists():
-                ignore.write_text("# Made by pytest-convoprobe: what a run has finished.\n*\n", "utf-8")
 
     def _take(self, place: Place, head: Mapping[str, Any], offset: int, length: int, made: bool) -> None:
         """Take a line in: the newest one of a place counts."""
@@ -195,33 +200,18 @@ class Table:
         adopted = bool(head.get("adopted"))
         self._latest[place] = Head(head["key"], head["digest"], offset, length, adopted)
 
+    def _add(self, spent: Mapping[str, Any], made: bool) -> None:
+        self._sum.add(spent)
+        self._paid_rows += bool(spent) and made
+
     def _load(self) -> None:
-        offset = 0
-        try:
-            with self._path.open("rb") as file:
-                for line in file:
-                    self._load_line(line, offset)
-                    offset += len(line)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise _unusable(self._path, "read", error) from None
+        for line in read_lines(self._path):
+            head = line.head
+            place = Place(head["id"], head["sample"], head["metric"], self._target)
+            self._take(place, head, line.offset, line.length, line.made)
+            self._add(head.get("spent", {}), line.made)
         if self.file is not None:
             self._load_stamp(self.file)
-
-    def _load_line(self, line: bytes, offset: int) -> None:
-        """A line that was torn by a killed writer is none."""
-        end = line.find(_ROW)
-        if end < 0 or not line.endswith(b"}\n"):
-            return
-        try:
-            head = json.loads(line[:end] + b"}")
-            place = Place(head["id"], head["sample"], head["metric"], self._target)
-            made = line[end + len(_ROW) :] != _NO_ROW
-            self._take(place, head, offset, len(line), made)
-        except (ValueError, KeyError, TypeError):
-            return
-        self._sum.add(head.get("spent", {}))
 
     def _load_stamp(self, file: Path) -> None:
         try:
@@ -283,7 +273,7 @@ class Table:
         self._seen = _size_and_time(self.file)
         stamp = {"file": self._seen, "offsets": offsets}
         try:
-            self._make_folder()
+            self._stamp.parent.mkdir(parents=True, exist_ok=True)
             with locked(self._stamp.parent):
                 write_atomically(self._stamp, json.dumps(stamp).encode("ascii"))
         except (OSError, TimeoutError) as error:
@@ -305,6 +295,37 @@ class Table:
                     yield line[line.find(_ROW) + len(_ROW) : -2]
         except OSError as error:
             raise _unusable(self._path, "read", error) from None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table: what stands before its row, where it is, and whether there is a row."""
+
+    head: Mapping[str, Any]
+    offset: int
+    length: int
+    made: bool
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """The lines of a table, without reading their rows; none if there is no file. Raises `ResultsError`.
+
+    A line that was torn by a killed writer is none.
+    """
+    offset = 0
+    try:
+        with path.open("rb") as file:
+            for text in file:
+                end = text.find(_ROW)
+                if end >= 0 and text.endswith(b"}\n"):
+                    with contextlib.suppress(ValueError):
+                        head = json.loads(text[:end] + b"}")
+                        yield Line(head, offset, len(text), text[end + len(_ROW) :] != _NO_ROW)
+                offset += len(text)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unusable(path, "read", error) from None
 
 
 def _array(texts: Iterator[bytes]) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..settings.models import RunSettings
+from ..settings.models import ModelSettings, RunSettings
 from .budget import Budget, Budgeted
 from .limiter import START, Limited, Slots
 from .litellm_adapter import LiteLLM
@@ -49,6 +49,10 @@ class LiveLLM:
     async def loaded(self) -> None:
         """Waits for an import that has begun, however it ends; returns at once if none has."""
         await self._adapter.loaded()
+
+    async def price_of(self, settings: ModelSettings) -> tuple[float, float] | None:
+        """US dollars for a prompt token and for a completion token; None if that is not known."""
+        return await self._adapter.price_of(settings)
 
     async def complete(self, request: LLMRequest) -> LLMReply:
         return await self._outermost.complete(request)

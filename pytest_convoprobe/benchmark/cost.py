@@ -1,0 +1,116 @@
+"""`cost.json`: what each stage has cost, whatever came of it, over all runs of the folder."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..files import write_atomically
+from ..llm.ledger import Spending
+from .folder import BenchmarkFolder
+from .spending import Sum, as_numbers
+from .table import read_lines
+
+STAGES = {
+    "gen_metrics": ("gen-metrics",),
+    "gen_scenarios": ("draft-scenarios", "gen-scenarios"),
+    "simulate": ("simulate",),
+    "evaluate": ("evaluate",),
+}
+"""The sections of the file, each with the tables that it adds up."""
+
+_NUMBERS = ("calls", "attempts", "replayed", "prompt_tokens", "completion_tokens", "cost")
+_CARRIED = "carried.json"
+_LINES = "*/*.jsonl"
+
+
+def write_cost(folder: BenchmarkFolder) -> None:
+    """Add up all lines that were ever written, failures too, if there is a newer one than the file.
+
+    The folder's lock is the caller's.
+    """
+    if not _is_old(folder):
+        return
+    carried = _read(folder.rows / _CARRIED)
+    sections = {name: _section(folder, name, carried.get(name)) for name in STAGES}
+    costs = {name: _shown(by_target) for name, by_target in sections.items()}
+    costs["total"] = _shown(_all(sections.values()))
+    write_atomically(folder.cost, (json.dumps(costs, indent=2) + "\n").encode("ascii"))
+
+
+def carry_over(folder: BenchmarkFolder) -> None:
+    """Keep what `cost.json` says where the lines that it was made of are not there: in a fresh checkout."""
+    if folder.cost.exists() and not any(folder.rows.glob(_LINES)):
+        write_atomically(folder.rows / _CARRIED, folder.cost.read_bytes())
+
+
+def _is_old(folder: BenchmarkFolder) -> bool:
+    try:
+        written = folder.cost.stat().st_mtime_ns
+    except FileNotFoundError:
+        return True
+    return any(lines.stat().st_mtime_ns > written for lines in folder.rows.glob(_LINES))
+
+
+ByTarget = Mapping[str, Mapping[str, Spending]]
+"""What was spent, by target (or `all`) and by role."""
+
+
+def _section(folder: BenchmarkFolder, name: str, carried: Any) -> ByTarget:
+    sums: defaultdict[str, Sum] = defaultdict(Sum)
+    for target, part in _parts(carried, "by_target"):
+        for role, numbers in _parts(part, "by_role"):
+            sums[target].add({role: [numbers.get(number, 0) for number in _NUMBERS]})
+    for stage in STAGES[name]:
+        for file in (folder.rows / stage).glob("*.jsonl"):
+            for line in read_lines(file):
+                sums[file.stem].add(line.head.get("spent", {}))
+    return {target: sums[target].by_role() for target in sorted(sums)}
+
+
+def _parts(data: Any, name: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """The objects within a part of an object; nothing of what another system may have there instead."""
+    found = data.get(name) if isinstance(data, Mapping) else None
+    items = found.items() if isinstance(found, Mapping) else ()
+    return [(key, value) for key, value in items if isinstance(value, Mapping)]
+
+
+def _all(sections: Iterable[ByTarget]) -> ByTarget:
+    sums: defaultdict[str, Sum] = defaultdict(Sum)
+    for section in sections:
+        for target, by_role in section.items():
+            sums[target].add(as_numbers(by_role))
+    return {target: sums[target].by_role() for target in sorted(sums)}
+
+
+def _shown(by_target: ByTarget) -> dict[str, Any]:
+    total = Sum()
+    for by_role in by_target.values():
+        total.add(as_numbers(by_role))
+    return {
+        **_with_roles(total.by_role()),
+        "by_target": {target: _with_roles(by_role) for target, by_role in by_target.items()},
+    }
+
+
+def _with_roles(by_role: Mapping[str, Spending]) -> dict[str, Any]:
+    whole = Sum()
+    for one in by_role.values():
+        whole.add(as_numbers({"all": one}))
+    total = whole.by_role().get("all", Spending())
+    return {**_numbers(total), "by_role": {role: _numbers(one) for role, one in by_role.items()}}
+
+
+def _numbers(one: Spending) -> dict[str, Any]:
+    return dict(zip(_NUMBERS, as_numbers({"": one})[""], strict=True))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}

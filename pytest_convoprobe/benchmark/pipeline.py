@@ -1,0 +1,251 @@
+"""The stages of a benchmark in their order, with one budget for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+from ..errors import ResultsError, SettingsError
+from ..files import locked, shown_path
+from ..llm.budget import Budget
+from ..llm.port import LLM
+from .aggregate import write_results
+from .cost import carry_over, write_cost
+from .definition import read_benchmark
+from .driver import Options, Progress, Share, Silent, StageReport, plan, run_stage
+from .engines.local import LocalEngine
+from .engines.worker import models_of
+from .folder import BenchmarkFolder
+from .forecast import Forecast, forecast, rows_for_each
+from .loading import LoadedBenchmark, require_complete, require_models
+from .results import Results
+from .stages.draft_scenarios import DraftScenarios
+from .stages.evaluate import Evaluate
+from .stages.gen_metrics import GenMetrics, shortfalls, write_metrics
+from .stages.gen_scenarios import GenScenarios
+from .stages.simulate import Simulate
+from .table import Table
+from .tables import open_table
+from .work import Engine, Stage, Task
+
+STAGES = ("gen-metrics", "gen-scenarios", "simulate", "evaluate", "aggregate")
+_STEPS = {
+    "gen-metrics": ("gen-metrics",),
+    "gen-scenarios": ("draft-scenarios", "gen-scenarios"),
+    "simulate": ("simulate",),
+    "evaluate": ("evaluate",),
+    "aggregate": (),
+}
+"""The tables that a stage fills, in order."""
+_POLL = 0.2
+
+
+@dataclass(frozen=True)
+class PipelineReport:
+    """What the stages of a run did, in their order; `results` is what aggregate made of it.
+
+    After a dry run there are forecasts instead, and nothing was made or written.
+    """
+
+    stages: tuple[StageReport, ...] = ()
+    forecasts: tuple[Forecast, ...] = ()
+    results: Results | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row that was asked for is there."""
+        return not any(stage.failed or stage.left for stage in self.stages)
+
+
+def stage_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The stages in their order; `all` is all of them, and `gen_metrics` is `gen-metrics`.
+
+    Raises `SettingsError` for a stage that there isn't.
+    """
+    wanted = {name.replace("_", "-") for name in names}
+    if unknown := sorted(wanted - {*STAGES, "all"}):
+        raise SettingsError.of(f"there is no stage {unknown[0]}: choose from {', '.join(STAGES)}, or all")
+    return STAGES if "all" in wanted else tuple(name for name in STAGES if name in wanted)
+
+
+async def run_bench(
+    loaded: LoadedBenchmark,
+    stages: Sequence[str],
+    *,
+    engine: Engine | None = None,
+    options: Options | None = None,
+    progress: Progress | None = None,
+    llm: LLM | None = None,
+    patience: float = 0.0,
+) -> PipelineReport:
+    """Run stages of a benchmark: make what is missing, and write the files.
+
+    `engine` is the one of this process by default, with `llm` instead of the live models if that is given; an
+    engine that is given stays open. Another run in the same folder is waited for `patience` seconds. Raises
+    `SettingsError` and `ResultsError` for what cannot begin; rows that fail are in the report.
+    """
+    names, wanted = stage_names(stages), options or Options()
+    require_models(loaded.config, () if wanted.dry_run or llm is not None else names)
+    run = loaded.config.run
+    local = LocalEngine(llm=llm, budget=Budget(run.max_cost, run.max_tokens)) if engine is None else None
+    used: Engine = local if engine is None else engine  # type: ignore[assignment]
+    try:
+        async with only_run(loaded.folder, patience):
+            pipeline = _Pipeline(loaded, wanted, progress or Silent())
+            if wanted.dry_run:
+                return await pipeline.forecast(names)
+            return await pipeline.run(names, used)
+    finally:
+        if local is not None:
+            await local.aclose()
+
+
+@asynccontextmanager
+async def only_run(folder: BenchmarkFolder, patience: float = 0.0) -> AsyncIterator[None]:
+    """Keep other runs out of the folder, after waiting for one so many seconds. Raises `ResultsError`."""
+    _make_rows_folder(folder)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + patience
+    with contextlib.ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(locked(folder.rows, timeout=0))
+                break
+            except TimeoutError:
+                if loop.time() >= deadline:
+                    raise ResultsError(
+                        f"another run is at work in {shown_path(folder.path)}; wait for its end"
+                    ) from None
+            await asyncio.sleep(_POLL)
+        yield
+
+
+def _make_rows_folder(folder: BenchmarkFolder) -> None:
+    try:
+        folder.rows.mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError), (folder.rows / ".gitignore").open("x") as file:
+            file.write("# Made by pytest-convoprobe: what its runs have finished, kept to go on from.\n*\n")
+    except OSError as error:
+        raise ResultsError(f"{shown_path(folder.rows)} cannot be written: {error.strerror}") from None
+
+
+class _Pipeline:
+    """One run of stages; what gen-metrics adds to the benchmark is there for the stages after it."""
+
+    def __init__(self, loaded: LoadedBenchmark, options: Options, progress: Progress) -> None:
+        self._loaded = loaded
+        self._options = options
+        self._progress = progress
+        self._tables: dict[tuple[str, str], Table] = {}
+        self._done: list[StageReport] = []
+
+    async def run(self, names: Sequence[str], engine: Engine) -> PipelineReport:
+        folder = self._loaded.folder
+        carry_over(folder)
+        try:
+            for name in names:
+                self._require(name, names)
+                for step in _STEPS[name]:
+                    await self._make(step, engine)
+        finally:
+            write_cost(folder)
+        results = write_results(self._loaded) if "aggregate" in names else None
+        return PipelineReport(tuple(self._done), results=results)
+
+    async def forecast(self, names: Sequence[str]) -> PipelineReport:
+        """Rows that earlier stages are to make are not there to be counted: they are estimated."""
+        prices = models_of(self._task(""))
+        forecasts: list[Forecast] = []
+        new_metrics = before = 0
+        try:
+            for step in (step for name in names for step in _STEPS[name]):
+                stage = self._stage(step)
+                shares = plan(stage, partial(self._table, step), self._options)
+                later = self._later(step, shares, new_metrics if step.endswith("-scenarios") else before)
+                limit = self._options.limit
+                found = await forecast(
+                    stage, shares, self._loaded.config, prices.price_of, limit=limit, later=later
+                )
+                forecasts.append(found)
+                if step == "gen-metrics":
+                    new_metrics = _promised(stage)
+                before = found.rows
+        finally:
+            await prices.aclose()
+        return PipelineReport(forecasts=tuple(forecasts))
+
+    def _later(self, step: str, shares: Mapping[str, Share], before: int) -> int:
+        """How many more rows there will be once so many rows were made before."""
+        config, metrics = self._loaded.config, len(self._loaded.benchmark.metrics)
+        each = rows_for_each(step, metrics, config, all_metrics=self._options.all_metrics)
+        known = sum(len(share.missing) for share in shares.values()) if self._options.force else 0
+        return max(0, before * each - known)
+
+    def _require(self, name: str, names: Sequence[str]) -> None:
+        """Raises an error where a stage on its own has nothing to begin with."""
+        folder = self._loaded.folder
+        if name == "gen-scenarios":
+            require_complete(self._loaded.benchmark, folder.path)
+        if name == "simulate" and "gen-scenarios" not in names and not self._table("gen-scenarios").heads():
+            raise _nothing(folder, "there are no scenarios yet", "gen-scenarios")
+        if name == "evaluate" and "simulate" not in names:
+            targets = [entry.id for entry in self._loaded.config.targets]
+            if not any(self._table("simulate", target).heads() for target in targets):
+                raise _nothing(folder, "there are no conversations yet", "simulate")
+
+    async def _make(self, step: str, engine: Engine) -> None:
+        """Once the budget is used up, the stages that follow only say what is missing."""
+        spent = any(report.budget for report in self._done)
+        options = replace(self._options, limit=0) if spent else self._options
+        stage, task, table_of = self._stage(step), self._task(step), partial(self._table, step)
+        report = await run_stage(stage, task, engine, table_of, options, self._progress)
+        notes = self._notes(stage) if step in ("gen-metrics", "draft-scenarios") else ()
+        self._done.append(replace(report, notes=notes))
+
+    def _notes(self, stage: Stage) -> tuple[str, ...]:
+        """What a generator could not make; metrics are put into the file first."""
+        table = self._table(stage.name)
+        rows = [table.row(unit.place) for unit in stage.units() if table.done(unit)]
+        if stage.name != "gen-metrics" or not rows:
+            return shortfalls(rows)
+        notes = write_metrics(self._loaded, rows)
+        self._loaded = replace(self._loaded, benchmark=read_benchmark(self._loaded.folder.benchmark)[0])
+        return notes
+
+    def _stage(self, step: str) -> Stage:
+        benchmark, config = self._loaded.benchmark, self._loaded.config
+        if step == "gen-metrics":
+            return GenMetrics(benchmark, config)
+        if step == "evaluate":
+            conversations = partial(self._table, "simulate")
+            return Evaluate(benchmark, config, conversations, all_metrics=self._options.all_metrics)
+        scenarios = self._table("gen-scenarios")
+        if step == "simulate":
+            return Simulate(benchmark, config, scenarios)
+        drafts = self._table("draft-scenarios")
+        if step == "gen-scenarios":
+            return GenScenarios(benchmark, config, drafts, scenarios)
+        return DraftScenarios(benchmark, config, drafts, scenarios, anew=self._options.force)
+
+    def _task(self, step: str) -> Task:
+        loaded = self._loaded
+        return Task(step, loaded.benchmark, loaded.config, loaded.folder.path, loaded.root, loaded.secrets)
+
+    def _table(self, step: str, target: str = "") -> Table:
+        """Each table is opened once, so that a stage sees what the one before has made."""
+        if (step, target) not in self._tables:
+            self._tables[step, target] = open_table(self._loaded.folder, step, target)
+        return self._tables[step, target]
+
+
+def _nothing(folder: BenchmarkFolder, what: str, stage: str) -> ResultsError:
+    return ResultsError(f"{what}: `convoprobe bench {stage} {shown_path(folder.path)}` makes them")
+
+
+def _promised(stage: Stage) -> int:
+    """How many metrics gen-metrics would complete or add."""
+    return sum(stage.payload(unit).get("wanted", 1) for unit in stage.units())
