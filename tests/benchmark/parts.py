@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pytest_convoprobe.benchmark.kinds import CONVERSATIONS, SCENARIOS
 from pytest_convoprobe.benchmark.models import (
     Benchmark,
     BenchmarkConfig,
@@ -73,7 +74,11 @@ def task(stage: str, settings: BenchmarkConfig, *, root: Path = Path(), **change
 
 def simulation(scenario: ScenarioRow = SCENARIO, sample: int = 1, target: str = "t1") -> Item:
     """The item of one conversation."""
-    return Item(Unit(Place(scenario.id, sample, target=target), "key"), {"scenario": scenario.to_json()})
+    return Item(Unit(Place(scenario.id, sample, target=target), "key"), _payload(scenario))
+
+
+def _payload(scenario: ScenarioRow) -> Mapping[str, Any]:
+    return {"scenario": scenario.to_json(), "metric_id": scenario.metric_id}
 
 
 def conversation(*messages: Said, **changes: Any) -> ConversationRow:
@@ -108,14 +113,15 @@ class Rows:
     def __init__(self, *rows: ScenarioRow | ConversationRow) -> None:
         self._rows = {_place(row): row.to_json() for row in rows}
 
-    def rows(self) -> Iterator[Row]:
-        yield from self._rows.values()
-
     def row(self, place: Place) -> Row:
         return self._rows[place]
 
     def heads(self) -> Mapping[Place, Head]:
-        return {place: Head(ConversationRow.from_json(row).digest) for place, row in self._rows.items()}
+        return {place: Head(_digest(place, row)) for place, row in self._rows.items()}
+
+
+def _digest(place: Place, row: Row) -> str:
+    return (CONVERSATIONS if place.target else SCENARIOS).digest(row)
 
 
 def _place(row: ScenarioRow | ConversationRow) -> Place:

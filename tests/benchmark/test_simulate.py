@@ -479,7 +479,14 @@ def test_more_samples_leave_the_first_ones_as_they_are() -> None:
 def test_the_payload_is_the_scenario() -> None:
     stage = Simulate(benchmark(), config(), Rows(SCENARIO))
     (unit,) = stage.units()
-    assert stage.payload(unit) == {"scenario": SCENARIO.to_json()}
+    assert stage.payload(unit) == {"scenario": SCENARIO.to_json(), "metric_id": "m01"}
+
+
+def test_an_id_that_tells_no_metric_is_looked_up_in_its_row() -> None:
+    stage = Simulate(benchmark(), config(), Rows(replace(SCENARIO, id="bakery", metric_id="m02")))
+    (unit,) = stage.units()
+    assert unit.place == Place("bakery", target="t1")
+    assert stage.payload(unit)["metric_id"] == "m02"
 
 
 def test_a_unit_takes_a_call_of_each_side_a_turn() -> None:

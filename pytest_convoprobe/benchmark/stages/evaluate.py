@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -19,9 +19,9 @@ from ...settings.models import ModelSettings
 from ...transcript import Reply, Transcript, Turn
 from ..keys import model_print
 from ..models import Benchmark, BenchmarkConfig, Metric
-from ..rows import ID, ConversationRow, Said, ScoreRow, digest
+from ..rows import ConversationRow, Said, ScoreRow, digest
 from ..work import Item, Place, Row, Task, Unit, prompt_digest
-from .lookup import metric_of
+from .lookup import Rows, metric_of, own_metric
 
 PROMPTS = ("benchmark/evaluator_system", "benchmark/evaluator")
 
@@ -48,21 +48,6 @@ class Presence(BaseModel):
     present: bool = Field(description="Whether the agent shows the behaviour.")
 
 
-class Head(Protocol):
-    """What a table tells of a conversation without reading it: the digest of what was said."""
-
-    @property
-    def digest(self) -> str: ...
-
-
-class Conversations(Protocol):
-    """The conversations of one target, as this stage needs them."""
-
-    def heads(self) -> Mapping[Place, Head]: ...
-
-    def row(self, place: Place, /) -> Row: ...
-
-
 class Evaluate:
     """One score for each conversation, of its scenario's own metric or of all.
 
@@ -75,7 +60,7 @@ class Evaluate:
         self,
         benchmark: Benchmark,
         config: BenchmarkConfig,
-        conversations: Callable[[str], Conversations],
+        conversations: Callable[[str], Rows],
         *,
         all_metrics: bool = False,
     ) -> None:
@@ -83,7 +68,7 @@ class Evaluate:
         self._config = config
         self._conversations = conversations
         self._all_metrics = all_metrics
-        self._tables: dict[str, Conversations] = {}
+        self._tables: dict[str, Rows] = {}
 
     def units(self) -> Iterable[Unit]:
         questions = self._questions()
@@ -116,13 +101,9 @@ class Evaluate:
         return [own, *others] if self._all_metrics else [own]
 
     def _own_metric(self, place: Place) -> str:
-        """The metric that the scenario was made for: as its id tells, otherwise as its row does."""
-        found = ID.fullmatch(place.id)
-        if found and self._benchmark.metric(found["metric"]) is not None:
-            return found["metric"]
-        return ConversationRow.from_json(self._table(place.target).row(place)).metric_id
+        return own_metric(self._benchmark, self._table(place.target), place)
 
-    def _table(self, target_id: str) -> Conversations:
+    def _table(self, target_id: str) -> Rows:
         if target_id not in self._tables:
             self._tables[target_id] = self._conversations(target_id)
         return self._tables[target_id]

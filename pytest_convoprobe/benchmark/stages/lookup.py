@@ -1,9 +1,38 @@
-"""The metric that a row is about."""
+"""What a stage finds in the tables before it: which rows there are, and the metric that each is about."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Protocol
+
 from ...errors import ResultsError
 from ..models import Benchmark, Metric
+from ..rows import ID
+from ..work import Place, Row
+
+
+class Head(Protocol):
+    """What is known of a row without reading it: the digest of its content."""
+
+    @property
+    def digest(self) -> str: ...
+
+
+class Rows(Protocol):
+    """A table as the next stage needs it."""
+
+    def heads(self) -> Mapping[Place, Head]: ...
+
+    def row(self, place: Place, /) -> Row: ...
+
+
+def own_metric(benchmark: Benchmark, rows: Rows, place: Place) -> str:
+    """The id of the metric that a scenario was made for: as its id tells, otherwise as its row does."""
+    found = ID.fullmatch(place.id)
+    if found and benchmark.metric(found["metric"]) is not None:
+        return found["metric"]
+    told = rows.row(place).get("metric_id") or (found["metric"] if found else "")
+    return str(told)
 
 
 def metric_of(benchmark: Benchmark, row_id: str, metric_id: str) -> Metric:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from ...conversation.deadline import Deadline
@@ -22,16 +22,8 @@ from ..models import Benchmark, BenchmarkConfig, Metric, TargetEntry
 from ..rows import ConversationRow, Said, ScenarioRow, digest
 from ..work import Item, Place, Row, Task, Unit, prompt_digest
 from .adversary import PROMPT, PROMPTS, Adversary, adversary_values
-from .lookup import metric_of
+from .lookup import Rows, metric_of, own_metric
 from .perfunctory import Perfunctory
-
-
-class Scenarios(Protocol):
-    """The rows of `scenarios.json`, as this stage needs them."""
-
-    def rows(self) -> Iterator[Row]: ...
-
-    def row(self, place: Place, /) -> Row: ...
 
 
 class Simulate:
@@ -39,22 +31,31 @@ class Simulate:
 
     name = "simulate"
 
-    def __init__(self, benchmark: Benchmark, config: BenchmarkConfig, scenarios: Scenarios) -> None:
+    def __init__(self, benchmark: Benchmark, config: BenchmarkConfig, scenarios: Rows) -> None:
         self._benchmark = benchmark
         self._config = config
         self._scenarios = scenarios
-        self._digests: dict[str, str] | None = None
 
     def units(self) -> Iterable[Unit]:
+        known = {
+            metric.id: digest(metric.type.value, metric.definition) for metric in self._benchmark.metrics
+        }
+        scenarios = {
+            place.id: (head.digest, known.get(self._metric(place.id)))
+            for place, head in self._scenarios.heads().items()
+        }
         for entry in self._config.targets:
             common = self._common(entry)
-            for scenario_id, content in self._contents().items():
+            for scenario_id, made_of in scenarios.items():
                 for sample in range(1, self._config.generation.num_samples + 1):
-                    place = Place(scenario_id, sample, target=entry.id)
-                    yield Unit(place, digest(content, common, sample))
+                    yield Unit(Place(scenario_id, sample, target=entry.id), digest(made_of, common, sample))
 
     def payload(self, unit: Unit) -> Mapping[str, Any]:
-        return {"scenario": self._scenarios.row(Place(unit.place.id))}
+        scenario_id = unit.place.id
+        return {
+            "scenario": self._scenarios.row(Place(scenario_id)),
+            "metric_id": self._metric(scenario_id),
+        }
 
     def calls(self, unit: Unit) -> Mapping[str, int]:
         turns = self._config.generation.turns
@@ -63,14 +64,8 @@ class Simulate:
             calls[Role.TARGET.value] = turns
         return calls
 
-    def _contents(self) -> Mapping[str, str]:
-        """By the scenario's id, the digest of it and of its metric; the rows themselves are not kept."""
-        if self._digests is None:
-            rows = map(ScenarioRow.from_json, self._scenarios.rows())
-            self._digests = {
-                row.id: digest(_content(row), _known(self._benchmark.metric(row.metric_id))) for row in rows
-            }
-        return self._digests
+    def _metric(self, scenario_id: str) -> str:
+        return own_metric(self._benchmark, self._scenarios, Place(scenario_id))
 
     def _common(self, entry: TargetEntry) -> str:
         config = self._config
@@ -82,15 +77,6 @@ class Simulate:
             config.perfunctory,
             prompt_digest(*PROMPTS),
         )
-
-
-def _content(row: ScenarioRow) -> dict[str, Any]:
-    return {name: value for name, value in row.to_json().items() if name != "key"}
-
-
-def _known(metric: Metric | None) -> tuple[str, ...]:
-    """What the user knows of the behaviour; nothing of a metric that isn't there."""
-    return (metric.type.value, metric.definition) if metric else ()
 
 
 class SimulateHand:
@@ -105,7 +91,7 @@ class SimulateHand:
         """The conversation as a `ConversationRow`. Raises what broke it off."""
         place = item.unit.place
         scenario = ScenarioRow.from_json(item.payload["scenario"])
-        metric = metric_of(self._task.benchmark, scenario.id, scenario.metric_id)
+        metric = metric_of(self._task.benchmark, scenario.id, item.payload["metric_id"])
         target = self._target(self._config.target(place.target), scenario)
         limit = self._config.run.scenario_timeout
         async with Deadline(limit, ScenarioTimeout(limit)):
@@ -114,7 +100,7 @@ class SimulateHand:
             id=scenario.id,
             sample=place.sample,
             messages=tuple(_messages(transcript)),
-            metric_id=scenario.metric_id,
+            metric_id=metric.id,
             target=place.target,
             termination=transcript.termination.value if transcript.termination else "",
             key=item.unit.key,
