@@ -1,11 +1,9 @@
-"""The group `convoprobe`: each module of `commands` is a command, loaded when it is needed."""
+"""The group `convoprobe`: each module of `commands` is a command."""
 
 from __future__ import annotations
 
 import errno
-import pkgutil
 import sys
-from importlib import import_module
 from typing import Any, TextIO
 
 import click
@@ -14,24 +12,13 @@ from .. import __version__
 from ..errors import ConvoprobeError
 from . import commands
 from .exits import INTERRUPTED, Trouble, stopped_by
+from .lazy import LazyGroup
 
 
-class LazyGroup(click.Group):
-    """Finds its commands by the names of their modules (`dry_run.py` is `dry-run`)."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        names = (module.name for module in pkgutil.iter_modules(commands.__path__))
-        return sorted(name.replace("_", "-") for name in names)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        module = import_module(f"{commands.__name__}.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
-        return command
+class Main(LazyGroup):
+    """Whatever ends a command early has one of the statuses of `exits`."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; whatever ends it early has one of the statuses of `exits`."""
         try:
             return super().invoke(ctx)
         except ConvoprobeError as error:
@@ -48,7 +35,9 @@ class LazyGroup(click.Group):
 
 
 @click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=Main,
+    package=commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "--version", prog_name="convoprobe", message="%(prog)s %(version)s")
 def main() -> None:

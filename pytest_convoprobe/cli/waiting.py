@@ -18,16 +18,21 @@ _SLICE = 0.2
 
 def run_async(coro: Coroutine[Any, Any, T], words: str | Callable[[], str]) -> T:
     """What the coroutine returns; `words` say on the line of progress what is waited for."""
+    with Progress(words if callable(words) else lambda: words) as progress:
+        return run_ticking(coro, progress.tick)
+
+
+def run_ticking(coro: Coroutine[Any, Any, T], tick: Callable[[], object]) -> T:
+    """What the coroutine returns; `tick` is called every now and then on the thread that waits."""
     with loop_thread() as loop:
         future = loop.submit(coro)
-        with Progress(words if callable(words) else lambda: words) as progress:
-            try:
-                while not future.done():
-                    _pause(future)
-                    progress.tick()
-            except BaseException:
-                future.cancel()
-                raise
+        try:
+            while not future.done():
+                _pause(future)
+                tick()
+        except BaseException:
+            future.cancel()
+            raise
         return future.result()
 
 

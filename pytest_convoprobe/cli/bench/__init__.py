@@ -1,0 +1,1 @@
+"""The commands of `convoprobe bench`, one module each; what they share is in the package `shared`."""

@@ -1,0 +1,89 @@
+"""`convoprobe bench init`: a benchmark to start from."""
+
+from __future__ import annotations
+
+import shlex
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from ..console import Console, write_json
+from ..exits import Trouble
+from ..project import json_option
+
+_DESCRIPTION = (
+    "Whether the assistant says plainly what it does not know or cannot be sure of, also when a user presses for "
+    "certainty, instead of making something up."
+)
+_USERS = "People who ask a general assistant for help with everyday decisions"
+
+
+@click.command(short_help="Start a benchmark: benchmark.yaml and config.yaml.")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--name", help="Name of the benchmark; that of the folder without it.")
+@click.option("--description", help="Which behaviour is measured, in a sentence or two; an example without it.")
+@json_option
+def command(folder: Path, name: str | None, description: str | None, as_json: bool) -> None:
+    """Write a benchmark to start from into DIR: benchmark.yaml says what is measured, config.yaml which models write, talk
+    and judge, and which targets are tested. What is there already is never touched.
+
+    With a key in OPENAI_API_KEY both work as they are.
+
+    \b
+    Example:
+        convoprobe bench init honesty --description "Whether the assistant admits what it doesn't know."
+    """  # noqa: D301 - click looks for the character itself
+    try:
+        made = _write_all(folder, name or folder.resolve().name, description or _DESCRIPTION)
+    except OSError as error:
+        raise Trouble(f"cannot write {error.filename or folder}: {error.strerror or error}") from None
+    if as_json:
+        written = [name for name, new in made.items() if new]
+        left = [name for name, new in made.items() if not new]
+        write_json({"folder": str(folder), "written": written, "left_alone": left})
+    else:
+        _tell(Console.of(), folder, made)
+
+
+def _write_all(folder: Path, name: str, description: str) -> dict[str, bool]:
+    """Each file, and whether it was written: it was not if it is there."""
+    from ...benchmark.documents import new_benchmark
+    from ...benchmark.folder import BenchmarkFolder
+
+    files = BenchmarkFolder(folder)
+    begun = not files.benchmark.exists()
+    if begun:
+        new_benchmark(files.benchmark, name, description, _USERS)
+    config = (resources.files("pytest_convoprobe.cli") / "starter" / "benchmark_config.yaml").read_bytes()
+    return {files.benchmark.name: begun, files.config.name: _write(files.config, config)}
+
+
+def _write(path: Path, content: bytes) -> bool:
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _tell(console: Console, folder: Path, made: dict[str, bool]) -> None:
+    for name, new in made.items():
+        shown = console.safe(str(folder / name))
+        if new:
+            console.say(f"  wrote       {shown}", "green")
+        else:
+            console.say(f"  left alone  {shown}: it is there already", "yellow")
+    console.say()
+    console.say("Next", "bold")
+    where = shlex.quote(str(folder))
+    for line, why in (
+        (str(folder / "benchmark.yaml"), "say what is to be measured"),
+        (str(folder / "config.yaml"), "say which models, and which targets"),
+        ("export OPENAI_API_KEY=...", "or put other models into config.yaml"),
+        (f"convoprobe bench all {where} --dry-run", "what would be called, and what it costs"),
+        (f"convoprobe bench all {where} --limit 5", "a few rows of each stage, to look at"),
+        (f"convoprobe bench all {where}", "the rest"),
+    ):
+        console.say(f"  {console.safe(line):<48} {why}")

@@ -1,0 +1,51 @@
+"""`convoprobe bench report`: a page on a benchmark's results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..console import Console, write_json
+from ..project import json_option
+from .shared.options import folder_argument
+
+_PAGE = "report.html"
+_BESIDE = ""
+
+
+@click.command(short_help="Write a page on the results, with every conversation.")
+@folder_argument
+@click.option(
+    "--html",
+    "page",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value=_BESIDE,
+    default=_BESIDE,
+    help="The page; DIR/report.html if no FILE is named.",
+)
+@json_option
+def command(folder: Path, page: str, as_json: bool) -> None:
+    """Write a page for a browser on the results of a benchmark: a leaderboard of the targets, pass rates by metric, gaps
+    between groups, agreement, cost, and behind each figure its conversations. It is one file that loads nothing.
+    --json prints where it is.
+
+    \b
+    Example:
+        convoprobe bench report honesty --html honesty.html
+    """  # noqa: D301 - click looks for the character itself
+    from ...benchmark.folder import BenchmarkFolder
+    from ...benchmark.report import write_report
+
+    files = BenchmarkFolder(folder)
+    out = files.path / _PAGE if page == _BESIDE else Path(page)
+    try:
+        written = write_report(files, out)
+    except OSError as error:
+        raise click.FileError(str(out), error.strerror or str(error)) from None
+    if as_json:
+        write_json({"written": str(written)})
+    else:
+        console = Console.of()
+        console.say(f"wrote {console.safe(str(written))}")

@@ -1,0 +1,1 @@
+"""What the commands of `convoprobe bench` share: options, progress, tables."""

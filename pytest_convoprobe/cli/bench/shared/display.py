@@ -1,0 +1,167 @@
+"""Shows a run on stderr: bars that are redrawn in place on a terminal, now and then a line elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Protocol
+
+from ....text import cell_width
+from ...console import Console
+from .lines import bar_line, beginning, cut, name_of, result, so_far
+from .watch import Lane, Watch
+
+_STEP = 0.1
+_SECONDS_BETWEEN = 30.0
+_MOST_SECONDS_BETWEEN = 300.0
+_CLEAR_LINE, _CLEAR_BELOW = "\x1b[K", "\x1b[J"
+
+
+class Display(Protocol):
+    """A context in which somebody waits; `tick` looks at the run and shows what is new."""
+
+    def __enter__(self) -> Display: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def tick(self) -> None: ...
+
+
+def display_of(watch: Watch) -> Display:
+    """Bars on a terminal, plain lines elsewhere."""
+    live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return Bars(watch) if live else PlainLines(watch)
+
+
+@dataclass
+class Bars:
+    """A line for each lane that goes on; lanes that are over scroll away above them."""
+
+    watch: Watch
+    _settled: int = 0
+    _drawn: list[str] = field(default_factory=list)
+
+    def __enter__(self) -> Bars:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.tick()
+        if self._drawn:
+            _write("\n")
+
+    def tick(self) -> None:
+        """Draw all anew, in one write, so that nothing flickers."""
+        console, lanes = Console.of(sys.stderr), self.watch.lanes
+        settled = self._newly_settled(lanes)
+        live = self._live(console, [lane for lane in lanes if not lane.over])
+        if not settled and live == self._drawn:
+            return
+        up = self._rows_above(console)
+        lines = [f"{line}{_CLEAR_LINE}\n" for line in (self._ended(console, lane) for lane in settled)]
+        text = "".join(lines) + f"{_CLEAR_LINE}\n".join(live) + _CLEAR_BELOW
+        _write("\r" + (f"\x1b[{up}A" if up else "") + text)
+        self._drawn = live
+
+    def _newly_settled(self, lanes: Sequence[Lane]) -> list[Lane]:
+        """Lanes come to their end in the order in which they began, as stages do."""
+        over = [lane for lane in lanes if lane.over]
+        new, self._settled = over[self._settled :], len(over)
+        return new
+
+    def _live(self, console: Console, lanes: Sequence[Lane]) -> list[str]:
+        most = max(1, shutil.get_terminal_size().lines - 2)
+        names = max((cell_width(console.safe(name_of(lane))) for lane in lanes), default=0)
+        now = self.watch.clock()
+        hidden = len(lanes) - most
+        shown = lanes if hidden <= 0 else _busiest(lanes, most - 1)
+        lines = [bar_line(console, lane, now, names) for lane in shown]
+        return lines if hidden <= 0 else [*lines, f"and {len(lanes) - len(shown)} more"]
+
+    def _ended(self, console: Console, lane: Lane) -> str:
+        words = f"{console.safe(name_of(lane))}: {result(lane, self.watch.clock())}"
+        return cut(words, (console.width or 80) - 1)
+
+    def _rows_above(self, console: Console) -> int:
+        """How many rows the cursor is below the first one that was drawn, also if the terminal was made narrower."""
+        width = console.width or 80
+        return sum(max(1, -(-cell_width(line) // width)) for line in self._drawn) - 1 if self._drawn else 0
+
+
+def _busiest(lanes: Sequence[Lane], most: int) -> list[Lane]:
+    """Those that aren't complete, in their order, then the others."""
+    return sorted(lanes, key=lambda lane: lane.done >= lane.due)[:most]
+
+
+@dataclass
+class _Told:
+    """What of a lane was said last: how many rows were done then, and when."""
+
+    done: int
+    at: float
+    over: bool = False
+
+
+@dataclass
+class PlainLines:
+    """A line when a lane begins and when it is over.
+
+    In between there is one for each tenth of it, but not more than one in 30 seconds, and one after five minutes
+    in any case.
+    """
+
+    watch: Watch
+    _told: dict[int, _Told] = field(default_factory=dict)
+
+    def __enter__(self) -> PlainLines:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.tick()
+
+    def tick(self) -> None:
+        """Say what is new."""
+        now = self.watch.clock()
+        for number, lane in enumerate(self.watch.lanes):
+            if number not in self._told:
+                self._say(lane, beginning(lane))
+                self._told[number] = _Told(0, now, over=not lane.due)
+            told = self._told[number]
+            if lane.over and not told.over:
+                self._say(lane, result(lane, now))
+                told.over = True
+            elif not told.over and self._is_time(lane, told, now):
+                self._say(lane, so_far(lane, now))
+                told.done, told.at = lane.done, now
+
+    @staticmethod
+    def _is_time(lane: Lane, told: _Told, now: float) -> bool:
+        passed, more = now - told.at, lane.done - told.done
+        return (passed >= _SECONDS_BETWEEN and more >= lane.due * _STEP) or passed >= _MOST_SECONDS_BETWEEN
+
+    @staticmethod
+    def _say(lane: Lane, words: str) -> None:
+        Console.of(sys.stderr).note(f"{name_of(lane)}: {words}")
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,90 @@
+"""What a dry run says: what would be made, how many calls that takes, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...console import Console
+from ...tables import Cell, Column, Row, print_table
+from ...words import money
+
+if TYPE_CHECKING:
+    from ....benchmark.forecast import Forecast
+    from ....llm.ledger import Spending
+
+_COLUMNS = (
+    Column("STAGE"),
+    Column("TARGET", flexible=True),
+    Column("DONE", right=True, rank=1),
+    Column("TO MAKE", right=True),
+    Column("CALLS", right=True),
+    Column("TOKENS IN", right=True, rank=3),
+    Column("TOKENS OUT", right=True, rank=2),
+    Column("COST", right=True),
+)
+_BASES = {
+    "rows": "told from rows that were made before",
+    "sizes": "told from the usual size of such calls: the first rows will tell better",
+}
+
+
+def print_forecasts(console: Console, forecasts: Sequence[Forecast]) -> None:
+    """A table, a stage with its targets first and then its calls by role; below it what it rests on."""
+    print_table(console, _COLUMNS, [row for one in forecasts for row in _rows(one)])
+    busy = [one for one in forecasts if one.rows]
+    if not busy:
+        console.say("nothing to do")
+        return
+    console.say()
+    for basis, words in _BASES.items():
+        stages = ", ".join(one.stage for one in busy if one.basis == basis)
+        if stages:
+            console.say(f"{stages}: {words}")
+    console.say("nothing was called or written; calls that have to be repeated come on top")
+
+
+def forecast_json(one: Forecast) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "stage": one.stage,
+        "rows": one.rows,
+        "later": one.later,
+        "basis": one.basis,
+        "targets": {target: {"done": due.done, "missing": due.missing} for target, due in one.targets.items()},
+        "spending": {
+            role: {
+                "calls": part.calls,
+                "prompt_tokens": part.usage.prompt_tokens,
+                "completion_tokens": part.usage.completion_tokens,
+                "cost": part.cost,
+            }
+            for role, part in one.spending.items()
+        },
+    }
+
+
+def _rows(one: Forecast) -> Iterable[Row]:
+    yield _total(one)
+    if len(one.targets) > 1 or any(one.targets):
+        for target, due in one.targets.items():
+            yield "", target, f"{due.done:,}", f"{due.missing:,}", "", "", "", ""
+    if one.later:
+        yield "", Cell("of rows not made yet", "faint"), "", f"about {one.later:,}", "", "", "", ""
+    for role, part in one.spending.items():
+        yield ("", Cell(role.replace("_", " "), "faint"), "", "", *_spent(part))
+
+
+def _total(one: Forecast) -> Row:
+    from ....llm.ledger import Spending
+
+    total = sum(one.spending.values(), Spending())
+    done = sum(due.done for due in one.targets.values())
+    rows = f"about {one.rows:,}" if one.later else f"{one.rows:,}"
+    return (Cell(one.stage, "bold"), "", f"{done:,}", rows, *_spent(total))
+
+
+def _spent(part: Spending) -> tuple[str, str, str, str]:
+    usage = part.usage
+    known = money(part.cost) if part.cost is not None else "unknown"
+    return f"{part.calls:,}", f"{usage.prompt_tokens:,}", f"{usage.completion_tokens:,}", known

@@ -1,0 +1,131 @@
+"""A benchmark's results in tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...console import Console
+from ...tables import Cell, Column, Row, print_table
+from ...words import between, money, number, percent
+
+if TYPE_CHECKING:
+    from ....benchmark.folder import BenchmarkFolder
+    from ....benchmark.results import DemographicGap, Rate, Results, TargetResults
+
+Costs = Mapping[str, "float | None"]
+"""By target, US dollars; what has no target is under `all`."""
+
+_AGREEMENT = (
+    Column("AGREEMENT OF SAMPLES", flexible=True),
+    Column("UNANIMOUS", right=True),
+    Column("FLEISS' KAPPA", right=True, rank=1),
+    Column("ALPHA", right=True, rank=2),
+    Column("ONE WITH MOST", right=True, rank=3),
+)
+
+
+def print_results(console: Console, results: Results, costs: Costs) -> None:
+    """Pass rates of the targets, the best first; agreement, gaps that stand, notes."""
+    print_table(console, _columns(results), [_row(one, costs) for one in _ranked(results.targets)])
+    agreeing = [one for one in results.targets if one.agreement is not None]
+    if agreeing:
+        console.say()
+        print_table(console, _AGREEMENT, [_agreement(one) for one in agreeing])
+    _print_gaps(console, results.targets)
+    if "total" in costs:
+        console.say()
+        console.say(f"cost of all runs together: {money(costs['total'])}")
+    for note in results.notes:
+        console.note(f"note: {note}")
+
+
+def costs_of(folder: BenchmarkFolder) -> Costs:
+    """What `cost.json` says, with the sum as `total`; nothing where the file is another system's."""
+    try:
+        total = json.loads(folder.cost.read_bytes())["total"]
+        return {**{name: one["cost"] for name, one in total["by_target"].items()}, "total": total["cost"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _columns(results: Results) -> Sequence[Column]:
+    sure = f"{results.confidence * 100:g} %"
+    return (
+        Column("TARGET", flexible=True),
+        Column(f"POSITIVE ({sure})", right=True, rank=3),
+        Column(f"NEGATIVE ({sure})", right=True, rank=4),
+        Column(f"OVERALL ({sure})", right=True),
+        Column("N", right=True),
+        Column("UNREADABLE", right=True, rank=2),
+        Column("MISSING", right=True, rank=1),
+        Column("COST", right=True, rank=5),
+    )
+
+
+def _ranked(targets: Sequence[TargetResults]) -> list[TargetResults]:
+    """By their pass rate, those without one last."""
+
+    def rank(one: TargetResults) -> float:
+        rate = one.overall.pass_rate
+        return 1.0 if rate is None else -rate
+
+    return sorted(targets, key=rank)
+
+
+def _row(one: TargetResults, costs: Costs) -> Row:
+    rate = one.overall
+    return (
+        one.id,
+        rate_text(one.positive),
+        rate_text(one.negative),
+        rate_text(rate),
+        f"{rate.scored:,}",
+        Cell(f"{rate.unreadable:,}", "yellow" if rate.unreadable else ""),
+        Cell(f"{rate.missing:,}", "yellow" if rate.missing else ""),
+        money(costs[one.id]) if one.id in costs else "-",
+    )
+
+
+def rate_text(rate: Rate) -> str:
+    """`75 % (57-98 %)`, with the interval that allows for scenarios, where there is one."""
+    interval = rate.clustered or rate.interval
+    return percent(rate.pass_rate) + (f" ({between(interval)})" if interval and rate.scored else "")
+
+
+def _agreement(one: TargetResults) -> Row:
+    found = one.agreement
+    assert found is not None  # noqa: S101 - asked for where there is one
+    return (
+        one.id,
+        percent(found.unanimous),
+        number(found.fleiss_kappa),
+        number(found.krippendorff_alpha),
+        percent(found.single_with_majority),
+    )
+
+
+def _print_gaps(console: Console, targets: Sequence[TargetResults]) -> None:
+    """Gaps between groups that are more than chance, and how many were looked at."""
+    looked_at = sum(len(one.gaps) for one in targets)
+    if not looked_at:
+        return
+    standing = [(one.id, gap) for one in targets for gap in one.gaps if gap.stands]
+    console.say()
+    console.say(f"gaps between groups: {len(standing)} of {looked_at} are more than chance", "bold")
+    for target, gap in standing:
+        console.say(f"  {console.safe(_gap_text(target, gap))}", "yellow")
+
+
+def _gap_text(target: str, found: DemographicGap) -> str:
+    """`gpt-4o, age: "Adult" passes 12 points more often than "Child" (3 to 21), p = 0.012`."""
+    gap = found.gap
+    difference = gap.difference
+    first, second = (found.first, found.second) if difference >= 0 else (found.second, found.first)
+    ends = () if gap.low is None or gap.high is None else sorted((gap.low, gap.high))
+    if ends and difference < 0:
+        ends = [-ends[1], -ends[0]]
+    interval = f" ({ends[0] * 100:.0f} to {ends[1] * 100:.0f})" if ends else ""
+    points = f"{abs(difference) * 100:.0f} points more often"
+    return f'{target}, {found.attribute}: "{first}" passes {points}{interval} than "{second}", p = {found.adjusted:.2g}'

@@ -1,0 +1,98 @@
+"""Runs stages for a command: progress on stderr, what came of it on stdout, the exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ...console import Console
+from ...exits import FINDINGS, OK, TROUBLE
+from ...waiting import run_ticking
+from .display import display_of
+from .options import Asked
+from .watch import Watch
+
+if TYPE_CHECKING:
+    from ....benchmark.loading import LoadedBenchmark
+    from ....benchmark.pipeline import PipelineReport
+    from ....benchmark.work import Engine
+
+T = TypeVar("T")
+
+STAGES = ("gen-metrics", "gen-scenarios", "simulate", "evaluate", "aggregate")
+
+
+def run_command(ctx: click.Context, stages: Sequence[str], asked: Asked) -> None:
+    """All that a command does that runs stages."""
+    from ....benchmark.pipeline import run_bench
+    from .printing import print_report, report_json
+
+    loaded, options, engine, watch = asked.load(), asked.options(), asked.make_engine(), Watch()
+    running = run_bench(loaded, stages, engine=engine, options=options, progress=watch)
+    report = _shown(watched(running, watch, engine), asked, loaded)
+    if asked.as_json:
+        report_json(report, loaded)
+    else:
+        print_report(Console.of(), report, loaded)
+    ctx.exit(status_of(report))
+
+
+def _shown(report: PipelineReport, asked: Asked, loaded: LoadedBenchmark) -> PipelineReport:
+    """Without the results of targets that weren't asked for."""
+    if report.results is None or not asked.target:
+        return report
+    wanted = {entry.id for entry in loaded.config.targets}
+    targets = tuple(one for one in report.results.targets if one.id in wanted)
+    return replace(report, results=replace(report.results, targets=targets))
+
+
+def watched(work: Coroutine[Any, Any, T], watch: Watch, engine: Engine | None = None) -> T:
+    """What the work returns; it is shown meanwhile. The engine is closed at the end.
+
+    After Ctrl-C it is said what is kept.
+    """
+    try:
+        with display_of(watch) as display:
+            return run_ticking(_closing(work, engine), display.tick)
+    except KeyboardInterrupt:
+        Console.of().note(_kept(watch))
+        raise
+
+
+async def _closing(work: Coroutine[Any, Any, T], engine: Engine | None) -> T:
+    try:
+        return await work
+    finally:
+        if engine is not None:
+            await engine.aclose()
+
+
+def _kept(watch: Watch) -> str:
+    made = sum(lane.done - lane.failed for lane in watch.lanes)
+    rows = f"the {made:,} rows" if made != 1 else "the one row"
+    kept = f"{rows} that this run made are kept" if made else "this run had not made a row yet"
+    return f"{kept}; the same command goes on from there"
+
+
+def status_of(report: PipelineReport) -> int:
+    """The exit status that a run's report means.
+
+    TROUBLE if the budget was used up, or if rows were tried and not one was made: then something that they all need
+    was away. FINDINGS if some could not be made, or an answer of the evaluator could not be read. A dry run
+    finds nothing, and a low pass rate is a result like any other.
+    """
+    if any(stage.budget for stage in report.stages):
+        return TROUBLE
+    failed = any(stage.failed for stage in report.stages)
+    if failed and not any(stage.made for stage in report.stages):
+        return TROUBLE
+    return FINDINGS if failed or _unreadable(report) else OK
+
+
+def _unreadable(report: PipelineReport) -> bool:
+    now = any(one.unreadable for stage in report.stages for one in stage.targets.values())
+    before = report.results is not None and any(one.unreadable for one in report.results.targets)
+    return now or before

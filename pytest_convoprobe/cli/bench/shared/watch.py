@@ -1,0 +1,115 @@
+"""What is known of a benchmark's run while it goes on: a lane for each stage and target."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ....benchmark.driver import Due, StageReport, TargetReport
+    from ....benchmark.work import Outcome
+    from ....llm.ledger import Spending
+
+Clock = Callable[[], float]
+
+
+@dataclass
+class Lane:
+    """How far a stage is with a target (an empty text in stages that have none).
+
+    `due` rows are to be made, `before` were done already. Of those that came to an end, `failed` came to nothing and
+    `unreadable` have no readable answer. `cost` is in US dollars, None once a price was unknown; what a
+    recording answered costs nothing. `report` is there when the stage is over.
+    """
+
+    stage: str
+    target: str
+    before: int
+    due: int
+    began: float
+    done: int = 0
+    failed: int = 0
+    unreadable: int = 0
+    cost: float | None = 0.0
+    tokens: int = 0
+    ended: float | None = None
+    report: TargetReport | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.ended is not None
+
+    def seconds(self, now: float) -> float:
+        """How long it has taken so far."""
+        return max(0.0, (now if self.ended is None else self.ended) - self.began)
+
+    def rate(self, now: float) -> float | None:
+        """Rows a second; None before the first."""
+        seconds = self.seconds(now)
+        return self.done / seconds if self.done and seconds else None
+
+    def seconds_left(self, now: float) -> float | None:
+        """How much longer it takes at that rate; None if nobody knows."""
+        rate = self.rate(now)
+        return (self.due - self.done) / rate if rate else None
+
+    def take(self, outcome: Outcome) -> None:
+        """Count a unit that has come to an end."""
+        self.done += not outcome.over_budget
+        self.failed += outcome.row is None and not outcome.over_budget
+        self.unreadable += outcome.row is not None and outcome.row.get("present", True) is None
+        for spending in outcome.spending.values():
+            self._spend(spending)
+
+    def _spend(self, spending: Spending) -> None:
+        if spending.replayed >= spending.calls:
+            return
+        self.tokens += spending.usage.total
+        known = self.cost is not None and spending.cost is not None
+        self.cost = (self.cost or 0.0) + (spending.cost or 0.0) if known else None
+
+
+@dataclass
+class Watch:
+    """Listens to a run (it is a `driver.Progress`); any thread may look at `lanes` meanwhile."""
+
+    clock: Clock = time.monotonic
+    _lanes: list[Lane] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def lanes(self) -> list[Lane]:
+        """All lanes, in the order in which they began."""
+        with self._lock:
+            return list(self._lanes)
+
+    def started(self, stage: str, due: Mapping[str, Due]) -> None:
+        """A stage begins."""
+        now = self.clock()
+        with self._lock:
+            self._lanes += [
+                Lane(stage, target, one.done, one.missing, now) for target, one in due.items()
+            ]
+
+    def advanced(self, stage: str, target: str, outcome: Outcome) -> None:
+        """A unit has come to an end."""
+        lane = self._running(stage, target)
+        if lane is not None:
+            lane.take(outcome)
+
+    def ended(self, report: StageReport) -> None:
+        """A stage is over."""
+        now = self.clock()
+        for target, one in report.targets.items():
+            lane = self._running(report.stage, target)
+            if lane is not None:
+                lane.report, lane.ended = one, now
+
+    def _running(self, stage: str, target: str) -> Lane | None:
+        with self._lock:
+            found = (lane for lane in self._lanes if (lane.stage, lane.target) == (stage, target))
+            return next((lane for lane in found if not lane.over), None)

@@ -1,0 +1,39 @@
+"""Groups of commands that are loaded when they are needed: each module of a package is a command."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    """Finds its commands by the names of the modules of `package`: `dry_run.py` is `dry-run`.
+
+    The name of the module works too; the help has the one with dashes alone. A package in it is no command.
+    """
+
+    def __init__(self, *args: Any, package: ModuleType, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._package = package
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        modules = pkgutil.iter_modules(self._package.__path__)
+        return sorted(module.name.replace("_", "-") for module in modules if not module.ispkg)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name.replace("_", "-") not in self.list_commands(ctx):
+            return None
+        module = import_module(f"{self._package.__name__}.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A command is called by its name with dashes, however it was written."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name and name.replace("_", "-"), command, rest
