@@ -15,7 +15,7 @@ from ..models import Benchmark, BenchmarkConfig, Metric
 from ..rows import digest
 from ..work import Item, Place, Row, Task, Unit
 from .asking import Asker, Sifted, as_data, chunks, collect
-from .drafts import Drafts, Rows
+from .drafts import Draft, Drafts, Rows
 from .scenario_rules import ScenarioReply, ScenariosReply, scenario_problems
 
 PER_CALL = 5
@@ -39,44 +39,44 @@ class DraftScenarios:
         anew: bool = False,
     ) -> None:
         self._drafts = Drafts(benchmark, config, drafts, scenarios)
-        self._benchmark = benchmark
         self._anew = anew
+        self._work: dict[str, _Work] | None = None
 
     def units(self) -> Iterable[Unit]:
-        for metric in self._drafts.metrics:
-            if self._anew or self._drafts.needed(metric):
-                yield Unit(Place(metric.id), self._key(metric))
+        return [Unit(Place(metric_id), work.key) for metric_id, work in self._by_metric().items()]
 
     def payload(self, unit: Unit) -> Mapping[str, Any]:
-        metric = self._metric(unit)
-        there, missing = self._state(metric)
-        return {
-            "metric": metric.id,
-            "recipe": self._drafts.recipe(metric),
-            "there": list(there.values()),
-            "missing": missing,
-        }
+        work = self._by_metric()[unit.place.id]
+        there = list(work.there.values())
+        return {"metric": unit.place.id, "recipe": work.recipe, "there": there, "missing": work.missing}
 
     def calls(self, unit: Unit) -> Mapping[str, int]:
-        _, missing = self._state(self._metric(unit))
+        missing = self._by_metric()[unit.place.id].missing
         return {Role.GENERATOR.value: chunks(len(missing), PER_CALL)}
 
-    def _key(self, metric: Metric) -> str:
-        there, missing = self._state(metric)
-        stored = self._drafts.stored(metric)
-        if stored and not missing:
-            return str(stored["key"])
-        return digest(self._drafts.recipe(metric), missing, there)
+    def _by_metric(self) -> Mapping[str, _Work]:
+        """What there is to do, as it was when first asked: the run itself changes what is there."""
+        if self._work is None:
+            metrics = (m for m in self._drafts.metrics if self._anew or self._drafts.needed(m))
+            self._work = {metric.id: self._work_on(metric) for metric in metrics}
+        return self._work
 
-    def _state(self, metric: Metric) -> tuple[dict[int, Any], list[int]]:
-        """The scenarios that stay, by number, and the numbers of those to be made."""
+    def _work_on(self, metric: Metric) -> _Work:
         there = {} if self._anew else self._drafts.found(metric)
-        return there, [number for number in self._drafts.numbers if number not in there]
+        missing = [number for number in self._drafts.numbers if number not in there]
+        stored, recipe = self._drafts.stored(metric), self._drafts.recipe(metric)
+        key = str(stored["key"]) if stored and not missing else digest(recipe, missing, there)
+        return _Work(recipe, there, missing, key)
 
-    def _metric(self, unit: Unit) -> Metric:
-        metric = self._benchmark.metric(unit.place.id)
-        assert metric is not None  # noqa: S101 - units are made of metrics
-        return metric
+
+@dataclass(frozen=True)
+class _Work:
+    """What one metric needs: the scenarios that stay, by number, and the numbers of those to be made."""
+
+    recipe: str
+    there: Mapping[int, Draft]
+    missing: list[int]
+    key: str
 
 
 class DraftScenariosHand:

@@ -16,7 +16,10 @@ from .asking import Asker, Sifted, as_data
 from .drafts import Draft, Drafts, Rows
 from .scenario_rules import VariantReply, as_landmarks, variant_problems
 
-_UNDRAFTED = "there is no draft of it; run gen-scenarios without --only"
+_UNDRAFTED = (
+    "it has no draft to be rewritten from: either draft-scenarios failed for its metric, or --only left that "
+    "out; then choose the whole metric"
+)
 
 
 class GenScenarios:
