@@ -186,8 +186,9 @@ class _Writer:
     def _append(self, sequence: Node, new: list[dict[str, Any]]) -> Edit:
         if sequence.flow:
             return self._within(sequence, _without_brackets(new))
-        dashes = [match[1] for match in _DASH.finditer(self._text, 0, sequence.items[-1].start)]
-        indent = len(dashes[-1]) if dashes else 0
+        last = sequence.items[-1].start if sequence.items else sequence.start
+        indents = [len(match[1]) for match in _DASH.finditer(self._text, 0, last)]
+        indent = indents[-1] if indents else 0
         space = "\n\n" if self._has_space(sequence) else "\n"
         written = space.join(block([item], indent) for item in new)
         return self._below(sequence, written, space)
