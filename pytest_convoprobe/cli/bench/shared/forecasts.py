@@ -25,7 +25,7 @@ _COLUMNS = (
 )
 _BASES = {
     "rows": "told from rows that were made before",
-    "sizes": "told from the usual size of such calls: the first rows will tell better",
+    "sizes": "told from the usual size of such calls; once there are rows, they tell better",
 }
 
 
@@ -38,9 +38,10 @@ def print_forecasts(console: Console, forecasts: Sequence[Forecast]) -> None:
         return
     console.say()
     for basis, words in _BASES.items():
-        stages = ", ".join(one.stage for one in busy if one.basis == basis)
+        stages = [one.stage for one in busy if one.basis == basis]
+        which = "" if len(stages) == len(busy) else f"{', '.join(stages)}: "
         if stages:
-            console.say(f"{stages}: {words}")
+            console.say(f"{which}{words}")
     console.say("nothing was called or written; calls that have to be repeated come on top")
 
 
@@ -72,19 +73,22 @@ def _rows(one: Forecast) -> Iterable[Row]:
     if one.later:
         yield "", Cell("of rows not made yet", "faint"), "", f"about {one.later:,}", "", "", "", ""
     for role, part in one.spending.items():
-        yield ("", Cell(role.replace("_", " "), "faint"), "", "", *_spent(part))
+        if part.calls:
+            yield ("", Cell(role.replace("_", " "), "faint"), "", "", *_spent(part))
 
 
 def _total(one: Forecast) -> Row:
     from ....llm.ledger import Spending
 
-    total = sum(one.spending.values(), Spending())
+    total = sum((part for part in one.spending.values() if part.calls), Spending())
     done = sum(due.done for due in one.targets.values())
     rows = f"about {one.rows:,}" if one.later else f"{one.rows:,}"
     return (Cell(one.stage, "bold"), "", f"{done:,}", rows, *_spent(total))
 
 
 def _spent(part: Spending) -> tuple[str, str, str, str]:
+    if not part.calls:
+        return "0", "", "", ""
     usage = part.usage
-    known = money(part.cost) if part.cost is not None else "unknown"
+    known = money(part.cost) if part.cost is not None else "price unknown"
     return f"{part.calls:,}", f"{usage.prompt_tokens:,}", f"{usage.completion_tokens:,}", known

@@ -54,6 +54,11 @@ class Asked:
         }
 
     @property
+    def in_part(self) -> bool:
+        """Whether rows are left out because somebody wants it so."""
+        return self.limit is not None or bool(self.only)
+
+    @property
     def targets(self) -> str:
         """The targets' ids, separated by commas."""
         return ",".join(self.target)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...console import Console, write_json
 from ...tables import Cell, Column, Row, print_table
-from ...words import money
 from .forecasts import forecast_json, print_forecasts
 from .results import costs_of, print_results
 
@@ -25,7 +24,7 @@ _LONGEST_REASON = 400
 _COLUMNS = (
     Column("STAGE"),
     Column("TARGET", flexible=True),
-    Column("DONE", right=True),
+    Column("DONE BEFORE", right=True),
     Column("MADE NOW", right=True),
     Column("FAILED", right=True),
     Column("UNREADABLE", right=True, rank=1),
@@ -35,13 +34,15 @@ _COLUMNS = (
 
 def print_report(console: Console, report: PipelineReport, loaded: LoadedBenchmark) -> None:
     """All of it, for people."""
+    from ....reports.money import spending_in_words
+
     if report.forecasts:
         print_forecasts(console, report.forecasts)
     if report.results is not None:
         print_results(console, report.results, costs_of(loaded.folder))
     elif report.stages:
         print_table(console, _COLUMNS, list(_rows(report.stages)))
-        console.say(f"spent now: {money(_cost(report.stages))}")
+        console.say(f"now: {spending_in_words(_spent(report.stages))}")
     for stage in report.stages:
         _print_trouble(console, stage)
 
@@ -63,15 +64,13 @@ def _rows(stages: Iterable[StageReport]) -> Iterable[Row]:
         for target, one in stage.targets.items():
             failed = Cell(f"{len(one.failed):,}", "red" if one.failed else "")
             unreadable = Cell(f"{one.unreadable:,}", "yellow" if one.unreadable else "")
-            done = one.before + one.made
-            yield stage.stage, target, f"{done:,}", f"{one.made:,}", failed, unreadable, f"{one.left:,}"
+            yield stage.stage, target, f"{one.before:,}", f"{one.made:,}", failed, unreadable, f"{one.left:,}"
 
 
-def _cost(stages: Iterable[StageReport]) -> float | None:
-    """What was spent now, in US dollars; a recording's answers cost nothing."""
-    paid = [one for stage in stages for one in stage.spending.values() if one.replayed < one.calls]
-    known = [one.cost for one in paid if one.cost is not None]
-    return sum(known) if len(known) == len(paid) else None
+def _spent(stages: Iterable[StageReport]) -> Spending:
+    from ....llm.ledger import Spending
+
+    return sum((one for stage in stages for one in stage.spending.values()), Spending())
 
 
 def _print_trouble(console: Console, stage: StageReport) -> None:
@@ -81,7 +80,7 @@ def _print_trouble(console: Console, stage: StageReport) -> None:
         for reason, places in _by_reason(one.failed).items():
             console.say(f"{name}: {_counted(len(places))} could not be made ({_ids(console, places)}):", "red")
             console.say(f"    {_reason(console, reason)}")
-        if one.given_up:
+        if one.given_up and one.left:
             console.say(f"{name}: after that, the other {one.left:,} rows were left out", "red")
     if stage.budget:
         left = f"; {_counted(stage.left)} of {stage.stage} are left" if stage.left else ""
@@ -127,7 +126,7 @@ def _stage_json(stage: StageReport) -> dict[str, Any]:
 
 def _target_json(one: TargetReport) -> dict[str, Any]:
     return {
-        "done": one.before + one.made,
+        "before": one.before,
         "made": one.made,
         "unreadable": one.unreadable,
         "left": one.left,

@@ -36,7 +36,7 @@ def print_results(console: Console, results: Results, costs: Costs) -> None:
     _print_gaps(console, results.targets)
     if "total" in costs:
         console.say()
-        console.say(f"cost of all runs together: {money(costs['total'])}")
+        console.say(f"cost of all runs together: {_money(costs['total'])}")
     for note in results.notes:
         console.note(f"note: {note}")
 
@@ -84,8 +84,12 @@ def _row(one: TargetResults, costs: Costs) -> Row:
         f"{rate.scored:,}",
         Cell(f"{rate.unreadable:,}", "yellow" if rate.unreadable else ""),
         Cell(f"{rate.missing:,}", "yellow" if rate.missing else ""),
-        money(costs[one.id]) if one.id in costs else "-",
+        _money(costs[one.id]) if one.id in costs else "-",
     )
+
+
+def _money(cost: float | None) -> str:
+    return "unknown" if cost is None else money(cost)
 
 
 def rate_text(rate: Rate) -> str:

@@ -37,7 +37,7 @@ def run_command(ctx: click.Context, stages: Sequence[str], asked: Asked) -> None
         report_json(report, loaded)
     else:
         print_report(Console.of(), report, loaded)
-    ctx.exit(status_of(report))
+    ctx.exit(status_of(report, in_part=asked.in_part))
 
 
 def _shown(report: PipelineReport, asked: Asked, loaded: LoadedBenchmark) -> PipelineReport:
@@ -77,22 +77,19 @@ def _kept(watch: Watch) -> str:
     return f"{kept}; the same command goes on from there"
 
 
-def status_of(report: PipelineReport) -> int:
+def status_of(report: PipelineReport, *, in_part: bool = False) -> int:
     """The exit status that a run's report means.
 
     TROUBLE if the budget was used up, or if rows were tried and not one was made: then something that they all need
-    was away. FINDINGS if some could not be made, or an answer of the evaluator could not be read. A dry run
-    finds nothing, and a low pass rate is a result like any other.
+    was away. FINDINGS if some could not be made, if an answer of the evaluator could not be read, or if results
+    lack conversations although not only a part (`in_part`) was asked for. A low pass rate is a result like any other.
     """
     if any(stage.budget for stage in report.stages):
         return TROUBLE
     failed = any(stage.failed for stage in report.stages)
     if failed and not any(stage.made for stage in report.stages):
         return TROUBLE
-    return FINDINGS if failed or _unreadable(report) else OK
-
-
-def _unreadable(report: PipelineReport) -> bool:
-    now = any(one.unreadable for stage in report.stages for one in stage.targets.values())
-    before = report.results is not None and any(one.unreadable for one in report.results.targets)
-    return now or before
+    unreadable = any(one.unreadable for stage in report.stages for one in stage.targets.values())
+    rates = [target.overall for target in report.results.targets] if report.results else []
+    lacking = any(rate.unreadable or (rate.missing and not in_part) for rate in rates)
+    return FINDINGS if failed or unreadable or lacking else OK
