@@ -237,11 +237,7 @@ class Table:
     def _adopt(self, file: Path) -> None:
         """Take over the rows of an array that isn't as we wrote it, except those that are as we know them."""
         found: dict[Place, int] = {}
-        for number, row in enumerate(items(file), 1):
-            if isinstance(row, Broken):
-                raise ResultsError(
-                    f"{shown_path(file)}: row {number}: {row.reason}; correct the file, or delete it"
-                )
+        for number, row in enumerate(_items(file), 1):
             place = self._place(file, number, row, found)
             if not self._has(place, row):
                 more = {"adopted": True}
@@ -328,6 +324,18 @@ def read_lines(path: Path) -> Iterator[Line]:
         raise _unusable(path, "read", error) from None
 
 
+def _items(file: Path) -> Iterator[Any]:
+    try:
+        for number, row in enumerate(items(file), 1):
+            if isinstance(row, Broken):
+                raise ResultsError(
+                    f"{shown_path(file)}: row {number}: {row.reason}; correct the file, or delete it"
+                )
+            yield row
+    except OSError as error:
+        raise _unusable(file, "read", error) from None
+
+
 def _array(texts: Iterator[bytes]) -> Iterator[bytes]:
     """A JSON array, one row a line."""
     yield b"["
@@ -349,7 +357,7 @@ def _encoded(row: Row) -> bytes:
 def _size_and_time(file: Path) -> list[int] | None:
     try:
         found = file.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return [found.st_size, found.st_mtime_ns]
 
