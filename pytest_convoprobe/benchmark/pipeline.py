@@ -104,9 +104,25 @@ async def run_bench(
             await local.aclose()
 
 
+async def survey(loaded: LoadedBenchmark, options: Options | None = None) -> dict[str, dict[str, Share]]:
+    """What there is and what is missing, by stage and target; nothing is made or called.
+
+    Raises `FolderInUse` while a run is at work.
+    """
+    async with only_run(loaded.folder):
+        return _Pipeline(loaded, options or Options(), Silent()).shares()
+
+
+class FolderInUse(ResultsError):
+    """Another run is at work in the folder."""
+
+
 @asynccontextmanager
 async def only_run(folder: BenchmarkFolder, patience: float = 0.0) -> AsyncIterator[None]:
-    """Keep other runs out of the folder, after waiting for one so many seconds. Raises `ResultsError`."""
+    """Keep other runs out of the folder, after waiting for one so many seconds.
+
+    Raises `FolderInUse`.
+    """
     _make_rows_folder(folder)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + patience
@@ -117,7 +133,7 @@ async def only_run(folder: BenchmarkFolder, patience: float = 0.0) -> AsyncItera
                 break
             except TimeoutError:
                 if loop.time() >= deadline:
-                    raise ResultsError(
+                    raise FolderInUse(
                         f"another run is at work in {shown_path(folder.path)}; wait for its end"
                     ) from None
             await asyncio.sleep(_POLL)
@@ -177,6 +193,11 @@ class _Pipeline:
         finally:
             await prices.aclose()
         return PipelineReport(forecasts=tuple(forecasts))
+
+    def shares(self) -> dict[str, dict[str, Share]]:
+        """All stages' parts as they are now."""
+        steps = (step for name in STAGES for step in _STEPS[name])
+        return {step: plan(self._stage(step), partial(self._table, step), self._options) for step in steps}
 
     def _later(self, step: str, shares: Mapping[str, Share], before: int) -> int:
         """How many more rows there will be once so many rows were made before."""
