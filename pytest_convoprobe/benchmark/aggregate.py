@@ -96,12 +96,12 @@ def aggregate_folder(
     if not folder.scenarios.exists():
         notes.append("there is no scenarios.json: what is missing, and who spoke, cannot be told")
     ids = sorted({*targets, *folder.targets_with_runs()})
-    rows = (_rows_of(folder, target_id) for target_id in ids)
+    rows = (target_rows(folder, target_id) for target_id in ids)
     return aggregate(benchmark, scenarios, rows, samples=samples, notes=notes)
 
 
-def _rows_of(folder: BenchmarkFolder, target_id: str) -> TargetRows:
-    """Rows that are read as they are asked for."""
+def target_rows(folder: BenchmarkFolder, target_id: str) -> TargetRows:
+    """What there is of a target in a folder, to be read as it is asked for."""
     scores, conversations = folder.scores(target_id), folder.conversations(target_id)
     unread: dict[str, list[str]] = {scores.name: [], conversations.name: []}
     return TargetRows(

@@ -61,14 +61,14 @@ class Rate:
 
     def to_json(self, *, clustered: bool = False) -> dict[str, Any]:
         data: dict[str, Any] = {
-            "pass_rate": _rounded(self.pass_rate),
+            "pass_rate": rounded(self.pass_rate),
             "passed": self.passed,
             "scored": self.scored,
             "unreadable": self.unreadable,
             "missing": self.missing,
-            "interval": _ends(self.interval),
+            "interval": ends(self.interval),
         }
-        return {**data, "clustered_interval": _ends(self.clustered)} if clustered else data
+        return {**data, "clustered_interval": ends(self.clustered)} if clustered else data
 
     @classmethod
     def from_json(cls, data: Any) -> Rate:
@@ -135,10 +135,10 @@ class Agreement:
     def to_json(self) -> dict[str, Any]:
         return {
             "units": self.units,
-            "unanimous": _rounded(self.unanimous),
-            "fleiss_kappa": _rounded(self.fleiss_kappa),
-            "krippendorff_alpha": _rounded(self.krippendorff_alpha),
-            "single_with_majority": _rounded(self.single_with_majority),
+            "unanimous": rounded(self.unanimous),
+            "fleiss_kappa": rounded(self.fleiss_kappa),
+            "krippendorff_alpha": rounded(self.krippendorff_alpha),
+            "single_with_majority": rounded(self.single_with_majority),
         }
 
     @classmethod
@@ -173,11 +173,11 @@ class DemographicGap:
             "attribute": self.attribute,
             "first": self.first,
             "second": self.second,
-            "difference": _rounded(self.gap.difference),
-            "interval": [_rounded(self.gap.low), _rounded(self.gap.high)] if known else None,
+            "difference": rounded(self.gap.difference),
+            "interval": [rounded(self.gap.low), rounded(self.gap.high)] if known else None,
             "pairs": self.gap.pairs,
-            "p_value": _rounded(self.gap.p_value),
-            "adjusted_p_value": _rounded(self.adjusted),
+            "p_value": rounded(self.gap.p_value),
+            "adjusted_p_value": rounded(self.adjusted),
             "stands": self.stands,
         }
 
@@ -307,16 +307,18 @@ def as_text(data: Any) -> str:
     return _lines(data) + "\n"
 
 
-def _rounded(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
+    """A number as results tell it."""
     return None if value is None else round(value, _DIGITS)
 
 
-def _ends(interval: Interval | None) -> list[float | None] | None:
-    return None if interval is None else [_rounded(interval.low), _rounded(interval.high)]
+def ends(interval: Interval | None) -> list[float | None] | None:
+    """An interval as results tell it: its low and its high end."""
+    return None if interval is None else [rounded(interval.low), rounded(interval.high)]
 
 
-def _interval(ends: Any) -> Interval | None:
-    return None if ends is None else Interval(*ends)
+def _interval(data: Any) -> Interval | None:
+    return None if data is None else Interval(*data)
 
 
 def _rates(rates: Mapping[Any, Rate]) -> dict[str, Any]:
