@@ -8,7 +8,6 @@ from typing import Any
 
 import yaml
 
-
 from tests.support.default_answers import default_answer
 
 from .live import KEY

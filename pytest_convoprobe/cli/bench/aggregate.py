@@ -17,13 +17,14 @@ from .shared.stages import run_command
 @loading_options
 @json_option
 @click.pass_context
-def command(ctx: click.Context, folder: Path, **given: Any) -> None:
-    """Read the scores of all targets and add them up into results.json: pass rates of the positive and the negative
-    metrics with their intervals, by metric, scenario, variant, demographic value and sample; agreement of samples;
-    gaps between groups. No model is called. --target says which targets are shown; the file has all.
+def command(ctx: click.Context, /, folder: Path, **given: Any) -> None:
+    """Read the scores of all targets and add them up into results.json: pass rates of the positive and the
+    negative metrics with their intervals, by metric, scenario, variant, demographic value and sample;
+    agreement of samples; gaps between groups. No model is called. --target says which targets are shown;
+    the file has all.
 
-    The exit status is 1 if there are answers of the evaluator that could not be read: these count
-    neither as passed nor as failed.
+    The exit status is 1 if the results lack conversations, or if an answer of the evaluator could not be
+    read, which counts neither as passed nor as failed.
 
     \b
     Example:

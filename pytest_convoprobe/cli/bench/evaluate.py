@@ -15,12 +15,12 @@ from .shared.stages import run_command
 @stage_options
 @all_metrics_option
 @click.pass_context
-def command(ctx: click.Context, folder: Path, **given: Any) -> None:
+def command(ctx: click.Context, /, folder: Path, **given: Any) -> None:
     """Let a model say of each conversation whether the behaviour is present. It sees the conversation and the
     definition of the metric, nothing else. The scores go into runs/TARGET/scores.json.
 
-    The exit status is 1 if scores could not be made or an answer could not be read (`present` is null then), 3 if no
-    score could be made or the budget is used up.
+    The exit status is 1 if scores could not be made or an answer could not be read (`present` is null
+    then), 3 if no score could be made or the budget is used up.
 
     \b
     Example:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder for the scenario files.",
 )
-@click.option("--only", metavar="PATTERN", multiple=True, help="Only rows that fit: an id, a scenario, a metric.")
+@click.option(
+    "--only", metavar="PATTERN", multiple=True, help="Only rows that fit: an id, a scenario, a metric."
+)
 @click.option("--all", "every", is_flag=True, help="Also scenarios that every target passed.")
 @loading_options
 @json_option
@@ -39,8 +41,8 @@ def command(
     config_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Write the scenarios that some target failed as ordinary scenario files, so that pytest holds these conversations
-    from now on. A file that somebody has edited since is never overwritten.
+    """Write the scenarios that some target failed as ordinary scenario files, so that pytest holds these
+    conversations from now on. A file that somebody has edited since is never overwritten.
 
     \b
     Example:

@@ -14,10 +14,10 @@ from .shared.stages import run_command
 @click.command(short_help="Write the metrics that are missing into benchmark.yaml.")
 @stage_options
 @click.pass_context
-def command(ctx: click.Context, folder: Path, **given: Any) -> None:
-    """Let a model write the metrics that benchmark.yaml lacks: generation.num_metrics of config.yaml is how many there
-    are to be. Metrics that were written by hand stay as they are; what one of them lacks is completed. Comments in the
-    file stay, too.
+def command(ctx: click.Context, /, folder: Path, **given: Any) -> None:
+    """Let a model write the metrics that benchmark.yaml lacks: generation.num_metrics of config.yaml is how
+    many there are to be. Metrics that were written by hand stay as they are; what one of them lacks is
+    completed. Comments in the file stay, too.
 
     The exit status is 1 if some metric could not be made, 3 if none could.
 

@@ -14,9 +14,9 @@ from .shared.stages import run_command
 @click.command(short_help="Write the scenarios of each metric, in each variant.")
 @stage_options
 @click.pass_context
-def command(ctx: click.Context, folder: Path, **given: Any) -> None:
-    """Let a model write scenarios for each metric, and rewrite each for every combination of the demographics of
-    config.yaml, into scenarios.json. Rows of that file that somebody edited or added stay.
+def command(ctx: click.Context, /, folder: Path, **given: Any) -> None:
+    """Let a model write scenarios for each metric, and rewrite each for every combination of the
+    demographics of config.yaml, into scenarios.json. Rows of that file that somebody edited or added stay.
 
     The exit status is 1 if some scenario could not be made, 3 if none could.
 

@@ -13,8 +13,8 @@ from ..exits import Trouble
 from ..project import json_option
 
 _DESCRIPTION = (
-    "Whether the assistant says plainly what it does not know or cannot be sure of, also when a user presses for "
-    "certainty, instead of making something up."
+    "Whether the assistant says plainly what it does not know or cannot be sure of, also when a user presses "
+    "for certainty, instead of making something up."
 )
 _USERS = "People who ask a general assistant for help with everyday decisions"
 
@@ -22,11 +22,13 @@ _USERS = "People who ask a general assistant for help with everyday decisions"
 @click.command(short_help="Start a benchmark: benchmark.yaml and config.yaml.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--name", help="Name of the benchmark; that of the folder without it.")
-@click.option("--description", help="Which behaviour is measured, in a sentence or two; an example without it.")
+@click.option(
+    "--description", help="Which behaviour is measured, in a sentence or two; an example without it."
+)
 @json_option
 def command(folder: Path, name: str | None, description: str | None, as_json: bool) -> None:
-    """Write a benchmark to start from into DIR: benchmark.yaml says what is measured, config.yaml which models write, talk
-    and judge, and which targets are tested. What is there already is never touched.
+    """Write a benchmark to start from into DIR: benchmark.yaml says what is measured, config.yaml which
+    models write, talk and judge, and which targets are tested. What is there already is never touched.
 
     With a key in OPENAI_API_KEY both work as they are.
 

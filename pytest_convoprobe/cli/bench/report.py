@@ -27,9 +27,9 @@ _BESIDE = ""
 )
 @json_option
 def command(folder: Path, page: str, as_json: bool) -> None:
-    """Write a page for a browser on the results of a benchmark: a leaderboard of the targets, pass rates by metric, gaps
-    between groups, agreement, cost, and behind each figure its conversations. It is one file that loads nothing.
-    --json prints where it is.
+    """Write a page for a browser on the results of a benchmark: a leaderboard of the targets, pass rates by
+    metric, gaps between groups, agreement, cost, and behind each figure its conversations. It is one file
+    that loads nothing. --json prints where it is.
 
     \b
     Example:

@@ -12,9 +12,10 @@ from ..lazy import LazyGroup
 def command() -> None:
     """Benchmarks: which behaviours an assistant shows when realistic users try to elicit them.
 
-    A benchmark is a folder with a benchmark.yaml (what is measured) and a config.yaml (who is tested, by whom). The stages
-    gen-metrics, gen-scenarios, simulate, evaluate and aggregate, in this order, or `all` of them, make
-    results.json of it. Each row is kept as it is finished, so that a stage makes only what is missing or has changed.
+    A benchmark is a folder with a benchmark.yaml (what is measured) and a config.yaml (who is tested, by
+    whom). The stages gen-metrics, gen-scenarios, simulate, evaluate and aggregate, in this order, or `all`
+    of them, make results.json of it. Each row is kept as it is finished, so that a stage makes only what is
+    missing or has changed.
 
     \b
     Example:

@@ -96,7 +96,9 @@ class Bars:
         return cut(words, (console.width or 80) - 1)
 
     def _rows_above(self, console: Console) -> int:
-        """How many rows the cursor is below the first one that was drawn, also if the terminal was made narrower."""
+        """How many rows the cursor is below the first one that was drawn, also if the terminal was made
+        narrower.
+        """
         width = console.width or 80
         return sum(max(1, -(-cell_width(line) // width)) for line in self._drawn) - 1 if self._drawn else 0
 
@@ -119,8 +121,8 @@ class _Told:
 class PlainLines:
     """A line when a lane begins and when it is over.
 
-    In between there is one for each tenth of it, but not more than one in 30 seconds, and one after five minutes
-    in any case.
+    In between there is one for each tenth of it, but not more than one in 30 seconds, and one after five
+    minutes in any case.
     """
 
     watch: Watch

@@ -52,7 +52,9 @@ def forecast_json(one: Forecast) -> dict[str, Any]:
         "rows": one.rows,
         "later": one.later,
         "basis": one.basis,
-        "targets": {target: {"done": due.done, "missing": due.missing} for target, due in one.targets.items()},
+        "targets": {
+            target: {"done": due.done, "missing": due.missing} for target, due in one.targets.items()
+        },
         "spending": {
             role: {
                 "calls": part.calls,

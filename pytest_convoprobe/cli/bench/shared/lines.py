@@ -40,7 +40,9 @@ def result(lane: Lane, now: float) -> str:
     made = lane.done - lane.failed
     left = lane.report.left if lane.report else lane.due - lane.done
     still = f"{left:,} left" if left else ""
-    return ", ".join(_known([f"{made:,} made", *_wrong(lane), still, _spent(lane), seconds_text(lane.seconds(now))]))
+    return ", ".join(
+        _known([f"{made:,} made", *_wrong(lane), still, _spent(lane), seconds_text(lane.seconds(now))])
+    )
 
 
 def bar_line(console: Console, lane: Lane, now: float, names: int) -> str:
@@ -63,7 +65,9 @@ def bar_line(console: Console, lane: Lane, now: float, names: int) -> str:
     tails = (_GAP.join(_known(parts)) for parts in choices)
     needed = min(names, room // 2)
     tail = next((tail for tail in tails if needed + len(_GAP) + cell_width(tail) <= room), share)
-    name = _fitted(console, name_of(lane), max(_NARROWEST_NAME, min(names, room - cell_width(tail) - len(_GAP))))
+    name = _fitted(
+        console, name_of(lane), max(_NARROWEST_NAME, min(names, room - cell_width(tail) - len(_GAP)))
+    )
     width = room - cell_width(name) - cell_width(tail) - 2 * len(_GAP)
     parts = [name, *([_bar(console, lane, min(width, _WIDEST_BAR))] if width >= _NARROWEST_BAR else []), tail]
     return cut(_GAP.join(parts), room)

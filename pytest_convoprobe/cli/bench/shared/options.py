@@ -113,7 +113,9 @@ def folder_argument(function: F) -> F:
 
 def stage_options(function: F) -> F:
     """All options of a stage: what of it is made, how, and what is printed."""
-    return _applied(function, (folder_argument, loading_options, _choosing_options, running_options, json_option))
+    return _applied(
+        function, (folder_argument, loading_options, _choosing_options, running_options, json_option)
+    )
 
 
 def loading_options(function: F) -> F:
@@ -122,7 +124,7 @@ def loading_options(function: F) -> F:
         "--target",
         metavar="ID",
         multiple=True,
-        help="Only this target; may be given several times, or with commas.",
+        help="Only this target; may be repeated.",
     )
     config = click.option(
         "--config",
@@ -146,12 +148,16 @@ def running_options(function: F) -> F:
                 show_default=True,
                 help="Work in this process, or on a Ray cluster.",
             ),
-            click.option("--ray-address", metavar="ADDRESS", help="The cluster; one of this machine without it."),
+            click.option(
+                "--ray-address", metavar="ADDRESS", help="The cluster; one of this machine without it."
+            ),
             click.option(
                 "--workers", metavar="N", type=click.IntRange(min=1), help="Worker processes on the cluster."
             ),
             click.option(
-                "--replay", type=click.Choice(_REPLAYS), help="Take replies of models from recordings, or record them."
+                "--replay",
+                type=click.Choice(_REPLAYS),
+                help="Take replies of models from recordings, or record them.",
             ),
             click.option(
                 "--concurrency", metavar="N", type=click.IntRange(min=1), help="Make up to N rows at once."
@@ -159,7 +165,9 @@ def running_options(function: F) -> F:
             click.option(
                 "--max-cost", metavar="USD", type=click.FloatRange(min=0), help="Stop at so many US dollars."
             ),
-            click.option("--max-tokens", metavar="N", type=click.IntRange(min=0), help="Stop at so many tokens."),
+            click.option(
+                "--max-tokens", metavar="N", type=click.IntRange(min=0), help="Stop at so many tokens."
+            ),
         ),
     )
 
@@ -180,12 +188,14 @@ def _choosing_options(function: F) -> F:
                 "--only",
                 metavar="PATTERN",
                 multiple=True,
-                help="Only rows that fit: an id, a scenario, a metric; with * and ?; may be given several times.",
+                help="Only rows that fit: an id, a scenario or a metric, with * and ?; may be repeated.",
             ),
             click.option(
                 "--limit", metavar="N", type=click.IntRange(min=0), help="Make at most N rows in each stage."
             ),
-            click.option("--dry-run", is_flag=True, help="Make nothing: say what would be made, and what it costs."),
+            click.option(
+                "--dry-run", is_flag=True, help="Make nothing: say what would be made, and what it costs."
+            ),
         ),
     )
 

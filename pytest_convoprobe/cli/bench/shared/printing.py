@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...console import Console, write_json
 from ...tables import Cell, Column, Row, print_table
+from .failures import counted, failures_json, print_failures, reason_text
 from .forecasts import forecast_json, print_forecasts
 from .results import costs_of, print_results
 
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from ....benchmark.driver import StageReport, TargetReport
     from ....benchmark.loading import LoadedBenchmark
     from ....benchmark.pipeline import PipelineReport
-    from ....benchmark.work import Place
     from ....llm.ledger import Spending
-
-_SHOWN_IDS = 3
-_LONGEST_REASON = 400
 
 _COLUMNS = (
     Column("STAGE"),
@@ -76,41 +72,15 @@ def _spent(stages: Iterable[StageReport]) -> Spending:
 def _print_trouble(console: Console, stage: StageReport) -> None:
     """What could not be made, and why; nothing if there is nothing of the kind."""
     for target, one in stage.targets.items():
-        name = console.safe(f"{stage.stage} {target}".rstrip())
-        for reason, places in _by_reason(one.failed).items():
-            console.say(f"{name}: {_counted(len(places))} could not be made ({_ids(console, places)}):", "red")
-            console.say(f"    {_reason(console, reason)}")
+        print_failures(console, stage.stage, target, one.failed)
         if one.given_up and one.left:
-            console.say(f"{name}: after that, the other {one.left:,} rows were left out", "red")
+            name = console.safe(f"{stage.stage} {target}".rstrip())
+            console.say(f"{name}: after that, the other {counted(one.left)} were left out", "red")
     if stage.budget:
-        left = f"; {_counted(stage.left)} of {stage.stage} are left" if stage.left else ""
-        console.say(f"{_reason(console, stage.budget)}{left}", "yellow")
+        left = f"; {counted(stage.left)} of {stage.stage} left" if stage.left else ""
+        console.say(f"{reason_text(console, stage.budget)}{left}", "yellow")
     for note in stage.notes:
         console.say(console.safe(note), "yellow")
-
-
-def _by_reason(failed: Sequence[tuple[Place, str]]) -> Mapping[str, list[Place]]:
-    """The rows that failed for each reason, the most frequent reason first."""
-    found: defaultdict[str, list[Place]] = defaultdict(list)
-    for place, reason in failed:
-        found[reason].append(place)
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
-
-
-def _ids(console: Console, places: Sequence[Place]) -> str:
-    shown = ", ".join(console.safe(place.text) for place in places[:_SHOWN_IDS])
-    more = len(places) - _SHOWN_IDS
-    return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def _reason(console: Console, reason: str) -> str:
-    from ....text import shorten
-
-    return console.safe(shorten(reason, _LONGEST_REASON))
-
-
-def _counted(number: int) -> str:
-    return f"{number:,} row" + ("" if number == 1 else "s")
 
 
 def _stage_json(stage: StageReport) -> dict[str, Any]:
@@ -119,7 +89,9 @@ def _stage_json(stage: StageReport) -> dict[str, Any]:
         "seconds": stage.seconds,
         "budget": stage.budget,
         "notes": stage.notes,
-        "spending": {str(getattr(role, "value", role)): _spending(one) for role, one in stage.spending.items()},
+        "spending": {
+            str(getattr(role, "value", role)): _spending(one) for role, one in stage.spending.items()
+        },
         "targets": {target: _target_json(one) for target, one in stage.targets.items()},
     }
 
@@ -131,7 +103,7 @@ def _target_json(one: TargetReport) -> dict[str, Any]:
         "unreadable": one.unreadable,
         "left": one.left,
         "given_up": one.given_up,
-        "failed": [{"row": place.text, "reason": reason} for place, reason in one.failed],
+        "failed": failures_json(one.failed),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...console import Console
 from ...tables import Cell, Column, Row, print_table
@@ -124,12 +124,11 @@ def _print_gaps(console: Console, targets: Sequence[TargetResults]) -> None:
 
 def _gap_text(target: str, found: DemographicGap) -> str:
     """`gpt-4o, age: "Adult" passes 12 points more often than "Child" (3 to 21), p = 0.012`."""
-    gap = found.gap
-    difference = gap.difference
-    first, second = (found.first, found.second) if difference >= 0 else (found.second, found.first)
-    ends = () if gap.low is None or gap.high is None else sorted((gap.low, gap.high))
-    if ends and difference < 0:
-        ends = [-ends[1], -ends[0]]
-    interval = f" ({ends[0] * 100:.0f} to {ends[1] * 100:.0f})" if ends else ""
-    points = f"{abs(difference) * 100:.0f} points more often"
-    return f'{target}, {found.attribute}: "{first}" passes {points}{interval} than "{second}", p = {found.adjusted:.2g}'
+    gap, upwards = found.gap, found.gap.difference >= 0
+    first, second = (found.first, found.second) if upwards else (found.second, found.first)
+    interval = ""
+    if gap.low is not None and gap.high is not None:
+        low, high = (gap.low, gap.high) if upwards else (-gap.high, -gap.low)
+        interval = f" ({low * 100:.0f} to {high * 100:.0f})"
+    more = f'passes {abs(gap.difference) * 100:.0f} points more often{interval} than "{second}"'
+    return f'{target}, {found.attribute}: "{first}" {more}, p = {found.adjusted:.2g}'

@@ -20,9 +20,9 @@ Clock = Callable[[], float]
 class Lane:
     """How far a stage is with a target (an empty text in stages that have none).
 
-    `due` rows are to be made, `before` were done already. Of those that came to an end, `failed` came to nothing and
-    `unreadable` have no readable answer. `cost` is in US dollars, None once a price was unknown; what a
-    recording answered costs nothing. `report` is there when the stage is over.
+    `due` rows are to be made, `before` were done already. Of those that came to an end, `failed` came to
+    nothing and `unreadable` have no readable answer. `cost` is in US dollars, None once a price was
+    unknown; what a recording answered costs nothing. `report` is there when the stage is over.
     """
 
     stage: str
@@ -91,9 +91,7 @@ class Watch:
         """A stage begins."""
         now = self.clock()
         with self._lock:
-            self._lanes += [
-                Lane(stage, target, one.done, one.missing, now) for target, one in due.items()
-            ]
+            self._lanes += [Lane(stage, target, one.done, one.missing, now) for target, one in due.items()]
 
     def advanced(self, stage: str, target: str, outcome: Outcome) -> None:
         """A unit has come to an end."""

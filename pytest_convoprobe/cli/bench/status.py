@@ -1,0 +1,116 @@
+"""`convoprobe bench status`: what of a benchmark is done, and what isn't."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..console import Console, write_json
+from ..project import json_option
+from ..tables import Cell, Column, Row, print_table
+from .shared.failures import failures_json, print_failures
+from .shared.options import Asked, folder_argument, loading_options
+
+if TYPE_CHECKING:
+    from ...benchmark.driver import Share
+    from ...benchmark.work import Place
+
+_COLUMNS = (
+    Column("STAGE"),
+    Column("TARGET", flexible=True),
+    Column("DONE", right=True),
+    Column("MISSING", right=True),
+    Column("FAILED", right=True),
+    Column("UNREADABLE", right=True, rank=1),
+)
+
+
+@dataclass(frozen=True)
+class State:
+    """One stage and target. The missing ones are those that a run would make; `failed` ones are among
+    them.
+    """
+
+    stage: str
+    target: str
+    done: int
+    missing: int
+    failed: tuple[tuple[Place, str], ...]
+    unreadable: int
+
+
+@click.command(short_help="Say what is done, missing, failed and unreadable.")
+@folder_argument
+@loading_options
+@json_option
+def command(folder: Path, target: tuple[str, ...], config_file: Path | None, as_json: bool) -> None:
+    """Say of each stage and target which rows are done, which a run would make, which of these have failed
+    before, and why, and of how many conversations the evaluator's answer could not be read. No model is
+    called.
+
+    \b
+    Example:
+        convoprobe bench status honesty
+    """  # noqa: D301 - click looks for the character itself
+    from ...benchmark.pipeline import survey
+
+    loaded = Asked(folder, target, config_file, replay="only").load()
+    shares = asyncio.run(survey(loaded))
+    states = [_state(stage, name, one) for stage, found in shares.items() for name, one in found.items()]
+    if as_json:
+        write_json([_as_json(one) for one in states])
+    else:
+        _print(Console.of(), states)
+
+
+def _state(stage: str, target: str, share: Share) -> State:
+    wanted = {unit.place for unit in share.missing}
+    failed = tuple(pair for pair in share.table.failures() if pair[0] in wanted)
+    return State(stage, target, share.done, len(share.missing), failed, _unreadable(stage, share))
+
+
+def _unreadable(stage: str, share: Share) -> int:
+    """Only evaluators may give an answer that is a row and can't be read."""
+    if stage != "evaluate":
+        return 0
+    done = (unit.place for unit in share.units if share.table.done(unit))
+    return sum(share.table.row(place)["present"] is None for place in done)
+
+
+def _print(console: Console, states: list[State]) -> None:
+    if not states:
+        console.say("nothing is there yet: `convoprobe bench gen-metrics` begins")
+        return
+    print_table(console, _COLUMNS, list(_rows(states)))
+    if not any(one.missing for one in states):
+        console.say("nothing is missing")
+    for one in states:
+        print_failures(console, one.stage, one.target, one.failed)
+
+
+def _rows(states: Iterable[State]) -> Iterable[Row]:
+    for one in states:
+        yield (
+            one.stage,
+            one.target,
+            f"{one.done:,}",
+            Cell(f"{one.missing:,}", "yellow" if one.missing else ""),
+            Cell(f"{len(one.failed):,}", "red" if one.failed else ""),
+            Cell(f"{one.unreadable:,}", "yellow" if one.unreadable else ""),
+        )
+
+
+def _as_json(one: State) -> dict[str, object]:
+    return {
+        "stage": one.stage,
+        "target": one.target,
+        "done": one.done,
+        "missing": one.missing,
+        "failed": failures_json(one.failed),
+        "unreadable": one.unreadable,
+    }
