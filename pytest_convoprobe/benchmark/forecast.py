@@ -64,7 +64,7 @@ async def forecast(
         later = min(later, limit - sum(one.missing for one in due.values()))
     total, basis = Sum(), "sizes"
     for need in _needs(stage, shares, due, later, config):
-        for role, calls in need.calls.items():
+        for role, calls in sorted((+need.calls).items()):
             spent = _as_before(shares, need, role)
             basis = "rows" if spent else basis
             spent = spent or await _assumed(need.target, Role(role), calls, config, price_of)
@@ -78,7 +78,7 @@ class _Need:
 
     target: str
     rows: int
-    calls: Mapping[str, int]
+    calls: Counter[str]
 
 
 def _within(limit: int | None, due: Mapping[str, Due]) -> dict[str, Due]:
@@ -146,10 +146,10 @@ async def _assumed(
     target: str, role: Role, calls: int, config: BenchmarkConfig, price_of: PriceOf
 ) -> Spending:
     size, settings = ASSUMED[role], _model(target, role, config)
-    price = await price_of(settings) if settings is not None and calls else None
+    price = await price_of(settings) if settings is not None else None
     each = None if price is None else size.prompt_tokens * price[0] + size.completion_tokens * price[1]
     usage = Usage(size.prompt_tokens * calls, size.completion_tokens * calls)
-    return Spending(calls, calls, 0, usage, 0.0 if not calls else None if each is None else each * calls)
+    return Spending(calls, calls, 0, usage, None if each is None else each * calls)
 
 
 def _model(target: str, role: Role, config: BenchmarkConfig) -> ModelSettings | None:

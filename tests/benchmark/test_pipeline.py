@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_convoprobe.benchmark.driver import Due, Options
+from pytest_convoprobe.benchmark.loading import LoadedBenchmark
+from pytest_convoprobe.benchmark.pipeline import PipelineReport, only_run, run_bench, stage_names
+from pytest_convoprobe.errors import BudgetExceeded, LLMRejected, ResultsError, SettingsError
+from pytest_convoprobe.llm.fake import FakeLLM
+from pytest_convoprobe.llm.port import Role
+from tests.support.chat_server import ChatServer, Fault
+
+from . import project
+
+ALL = ("all",)
+
+
+def run(
+    loaded: LoadedBenchmark, stages: Sequence[str] = ALL, llm: FakeLLM | None = None, **options: Any
+) -> PipelineReport:
+    chosen = project.models() if llm is None else llm
+    return asyncio.run(run_bench(loaded, stages, llm=chosen, options=Options(**options)))
+
+
+def rows(folder: Path, name: str) -> list[Any]:
+    found: list[Any] = json.loads((folder / name).read_bytes())
+    return found
+
+
+def costs(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "cost.json").read_bytes())
+    return found
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file for people, with its content."""
+    found = (path for path in folder.rglob("*") if path.is_file() and ".rows" not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+class TestStages:
+    def test_all_stages_from_metrics_to_results(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        report = run(project.load(folder))
+        assert report.complete
+        assert [stage.stage for stage in report.stages] == [
+            "gen-metrics",
+            "draft-scenarios",
+            "gen-scenarios",
+            "simulate",
+            "evaluate",
+        ]
+        assert len(rows(folder, "scenarios.json")) == 4
+        assert len(rows(folder, "runs/good/conversations.json")) == 4
+        passed = {
+            target: [row["passed"] for row in rows(folder, f"runs/{target}/scores.json")]
+            for target in ("good", "bad")
+        }
+        assert passed == {"good": [True] * 4, "bad": [False] * 4}
+        assert report.results is not None
+        assert {target.id: target.overall.pass_rate for target in report.results.targets} == {
+            "good": 1,
+            "bad": 0,
+        }
+        assert (folder / "results.json").exists()
+
+    def test_a_second_run_calls_nobody_and_changes_nothing(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        before = files(folder)
+        llm = project.models()
+        report = run(project.load(folder), llm=llm)
+        assert llm.requests == []
+        assert [stage.made for stage in report.stages] == [0] * 5
+        assert files(folder) == before
+
+    def test_a_metric_that_changes_changes_what_is_made_of_it_alone(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        text = project.BENCHMARK.replace("what matters to the user", "twice what matters")
+        project.write(folder, benchmark=text)
+        report = run(project.load(folder))
+        assert [stage.made for stage in report.stages] == [0, 1, 2, 4, 4]
+
+    def test_stages_may_run_one_by_one(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        for stage in ("gen_metrics", "gen-scenarios", "simulate", "evaluate", "aggregate"):
+            run(project.load(folder), [stage])
+        assert len(rows(folder, "runs/bad/scores.json")) == 4
+        assert (folder / "results.json").exists()
+
+    def test_metrics_that_are_made_are_there_for_the_next_stages(self, tmp_path: Path) -> None:
+        wanted = project.CONFIG.replace("turns: 2,", "turns: 2, num_metrics: 3,")
+        folder = project.write(tmp_path, config=wanted)
+        report = run(project.load(folder))
+        assert "id: m03" in (folder / "benchmark.yaml").read_text()
+        assert report.complete
+        assert {row["metric_id"] for row in rows(folder, "scenarios.json")} == {"m01", "m02", "m03"}
+
+    def test_one_target_alone_leaves_the_others_as_they_are(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        before = files(folder)
+        loaded = project.load_project(folder, target="bad", root=folder, environ={})
+        report = run(loaded, ["simulate", "evaluate"], force=True)
+        assert set(report.stages[0].targets) == {"bad"}
+        assert files(folder)["runs/good/scores.json"] == before["runs/good/scores.json"]
+
+    def test_all_metrics_adds_scores_and_keeps_those_that_are_there(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        report = run(project.load(folder), ["evaluate"], all_metrics=True)
+        assert report.stages[0].made == 8
+        asked = [(row["id"][:3], row["metric_id"]) for row in rows(folder, "runs/good/scores.json")]
+        assert asked == [("m01", "m01"), ("m01", "m02")] * 2 + [("m02", "m02"), ("m02", "m01")] * 2
+
+    @pytest.mark.parametrize(
+        ("names", "stages"),
+        [
+            (["all"], ("gen-metrics", "gen-scenarios", "simulate", "evaluate", "aggregate")),
+            (["evaluate", "simulate"], ("simulate", "evaluate")),
+            (["gen_scenarios", "gen-metrics"], ("gen-metrics", "gen-scenarios")),
+        ],
+    )
+    def test_stages_run_in_their_order(self, names: list[str], stages: tuple[str, ...]) -> None:
+        assert stage_names(names) == stages
+
+    def test_an_unknown_stage_is_told_with_those_there_are(self) -> None:
+        with pytest.raises(
+            SettingsError, match="no stage judge: choose from gen-metrics, gen-scenarios, sim"
+        ):
+            stage_names(["judge"])
+
+
+class TestWhatIsMissing:
+    def test_metrics_that_lack_something(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path, benchmark="name: x\nmetrics:\n  - name: Only a name\n")
+        with pytest.raises(SettingsError, match="m01 lacks a definition and examples"):
+            run(project.load(folder), ["gen-scenarios"])
+
+    def test_scenarios(self, tmp_path: Path) -> None:
+        with pytest.raises(
+            ResultsError, match=r"no scenarios yet: `convoprobe bench gen-scenarios .*` makes"
+        ):
+            run(project.load(project.write(tmp_path)), ["simulate"])
+
+    def test_conversations(self, tmp_path: Path) -> None:
+        with pytest.raises(ResultsError, match=r"no conversations yet: `convoprobe bench simulate .*` makes"):
+            run(project.load(project.write(tmp_path)), ["evaluate"])
+
+    def test_a_model(self, tmp_path: Path) -> None:
+        text = project.CONFIG.replace("model: openai/user, ", "")
+        folder = project.write(tmp_path, config=text)
+        with pytest.raises(SettingsError, match="no model is set for the user"):
+            asyncio.run(run_bench(project.load(folder), ["simulate"]))
+
+
+class TestFailures:
+    def test_a_failing_target_stops_no_other(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        wrong = LLMRejected("the key is wrong", status=401)
+        report = run(project.load(folder), llm=project.models(bad=wrong))
+        simulated = report.stages[3].targets
+        assert (simulated["bad"].made, simulated["good"].made) == (0, 4)
+        assert {reason for _, reason in simulated["bad"].failed} == {"the key is wrong"}
+        assert not report.complete
+        assert len(rows(folder, "runs/good/scores.json")) == 4
+        again = run(project.load(folder))
+        assert again.complete
+        assert again.stages[3].made == 4
+
+    def test_stages_after_the_end_of_the_budget_make_nothing(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder), ["gen-scenarios", "simulate"])
+        llm = project.models(user=BudgetExceeded("the run's budget is used up"))
+        text = project.BENCHMARK.replace("what matters to the user", "twice what matters")
+        report = run(project.load(project.write(folder, benchmark=text)), llm=llm)
+        assert report.stages[3].budget == "the run's budget is used up"
+        assert report.stages[3].left == 4
+        assert report.stages[4].left == 4
+        assert not [one for one in llm.requests if one.context.role is Role.EVALUATOR]
+        assert report.results is not None
+
+
+class TestBudget:
+    def test_one_budget_for_all_stages(self, tmp_path: Path) -> None:
+        with ChatServer(project.answer_body) as server:
+            folder = project.write(tmp_path, server.base_url)
+            loaded = project.load(folder, run__max_tokens=100, run__concurrency=1)
+            report = asyncio.run(run_bench(loaded, ALL))
+        assert report.stages[1].made == 2
+        assert "--convoprobe-max-tokens 100" in report.stages[3].budget
+        assert len(server.requests) == 7
+
+
+class TestCost:
+    def test_it_is_told_by_stage_target_and_role(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        found = costs(folder)
+        assert list(found) == ["gen_metrics", "gen_scenarios", "simulate", "evaluate", "total"]
+        talk = found["simulate"]["by_target"]["good"]["by_role"]["synthetic_user"]
+        assert talk == {
+            "calls": 8,
+            "attempts": 8,
+            "replayed": 0,
+            "prompt_tokens": 800,
+            "completion_tokens": 80,
+            "cost": 0.008,
+        }
+        assert found["total"]["calls"] == 2 + 32 + 8
+        assert found["total"]["cost"] == 0.042
+        assert found["total"]["by_role"]["evaluator"]["calls"] == 8
+
+    def test_what_failed_has_cost_too(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder), llm=project.models(bad=LLMRejected("no", status=401)))
+        run(project.load(folder))
+        found = costs(folder)["simulate"]["by_target"]
+        assert found["bad"]["by_role"]["target"]["calls"] == 4 + 8
+        assert found["good"]["by_role"]["target"]["calls"] == 8
+
+    def test_rows_that_are_not_in_version_control_keep_their_cost(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        before = costs(folder)
+        for path in sorted((folder / ".rows").rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        llm = project.models()
+        run(project.load(folder), llm=llm)
+        assert llm.requests == []
+        assert costs(folder) == before
+        run(project.load(folder), ["evaluate"], force=True)
+        assert costs(folder)["evaluate"]["calls"] == 16
+        assert costs(folder)["simulate"] == before["simulate"]
+
+    def test_what_a_run_finished_is_kept_out_of_version_control(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        assert (folder / ".rows" / ".gitignore").read_text().endswith("\n*\n")
+
+
+class TestOneRunAtATime:
+    async def test_a_second_run_says_so(self, tmp_path: Path) -> None:
+        loaded = project.load(project.write(tmp_path))
+        async with only_run(loaded.folder):
+            with pytest.raises(ResultsError, match="another run is at work in"):
+                await run_bench(loaded, ALL, llm=project.models())
+
+    async def test_a_patient_one_waits(self, tmp_path: Path) -> None:
+        loaded = project.load(project.write(tmp_path))
+        async with only_run(loaded.folder):
+            waiting = asyncio.ensure_future(run_bench(loaded, ALL, llm=project.models(), patience=60))
+            await asyncio.sleep(0)
+            assert not (loaded.folder.path / "scenarios.json").exists()
+        assert (await waiting).complete
+
+
+class TestDryRun:
+    def forecast(self, folder: Path, stages: Sequence[str] = ALL, **options: Any) -> PipelineReport:
+        priced = {
+            f"{name}__{side}_cost_per_token": price
+            for name in ("generator_model", "user_model", "evaluator_model")
+            for side, price in (("input", 1e-6), ("output", 1e-5))
+        }
+        loaded = project.load(folder, **priced)
+        return asyncio.run(run_bench(loaded, stages, options=Options(dry_run=True, **options)))
+
+    def test_it_writes_nothing_and_needs_no_model(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path, config=project.CONFIG.replace("model: openai/user, ", ""))
+        before = files(folder)
+        report = self.forecast(folder, ["gen-scenarios"])
+        assert report.stages == ()
+        assert files(folder) == before
+
+    def test_rows_of_later_stages_are_estimated(self, tmp_path: Path) -> None:
+        found = {one.stage: one for one in self.forecast(project.write(tmp_path)).forecasts}
+        assert {name: one.rows for name, one in found.items()} == {
+            "gen-metrics": 0,
+            "draft-scenarios": 2,
+            "gen-scenarios": 4,
+            "simulate": 8,
+            "evaluate": 8,
+        }
+        assert found["simulate"].spending["synthetic_user"].calls == 16
+        assert found["simulate"].basis == "sizes"
+        assert found["evaluate"].spending["evaluator"].cost == pytest.approx(8 * (2500e-6 + 150e-5))
+
+    def test_metrics_to_come_are_counted(self, tmp_path: Path) -> None:
+        wanted = project.CONFIG.replace("turns: 2,", "turns: 2, num_metrics: 3,")
+        found = self.forecast(project.write(tmp_path, config=wanted)).forecasts
+        assert [one.rows for one in found] == [1, 3, 6, 12, 12]
+
+    def test_rows_that_are_there_tell_what_the_rest_will_cost(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder), limit=2)
+        found = {one.stage: one for one in self.forecast(folder, ["simulate"]).forecasts}["simulate"]
+        assert found.targets == {"good": Due(1, 1), "bad": Due(1, 1)}
+        assert found.basis == "rows"
+        assert found.spending["target"].calls == 4
+        assert found.spending["target"].usage.prompt_tokens == 400
+        assert found.spending["target"].cost == pytest.approx(0.004)
+
+    def test_an_unknown_price_is_an_unknown_cost(self, tmp_path: Path) -> None:
+        loaded = project.load(project.write(tmp_path), user_model__model="openai/nobody-knows-it")
+        report = asyncio.run(run_bench(loaded, ALL, options=Options(dry_run=True)))
+        simulated = {one.stage: one for one in report.forecasts}["simulate"]
+        assert simulated.spending["synthetic_user"].cost is None
+
+    def test_a_limit_holds_for_each_stage(self, tmp_path: Path) -> None:
+        assert [one.rows for one in self.forecast(project.write(tmp_path), limit=1).forecasts] == [
+            0,
+            1,
+            1,
+            1,
+            1,
+        ]
+
+    def test_nothing_to_do_is_nothing_to_pay(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        assert [one.rows for one in self.forecast(folder).forecasts] == [0] * 5
+        assert [one.spending for one in self.forecast(folder).forecasts] == [{}] * 5
+
+    def test_force_makes_each_row_once(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        assert [one.rows for one in self.forecast(folder, force=True).forecasts] == [0, 2, 4, 8, 8]
+
+
+class TestLive:
+    def test_rate_limits_lose_no_row(self, tmp_path: Path) -> None:
+        limited = Fault("429", status=429, headers={"Retry-After": "0"}, body="slow down")
+        with ChatServer(project.answer_body, faults=[limited, None, limited]) as server:
+            report = asyncio.run(run_bench(project.load(project.write(tmp_path, server.base_url)), ALL))
+        assert report.complete
+        assert costs(tmp_path)["total"]["attempts"] == costs(tmp_path)["total"]["calls"] + 2
