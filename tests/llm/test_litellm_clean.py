@@ -205,6 +205,26 @@ def test_no_thread_is_left(report: dict[str, Any]) -> None:
     assert report["threads"] == ["MainThread"]
 
 
+def test_what_was_imported_is_not_looked_through_as_if_it_were_new(chat_server: ChatServer) -> None:
+    script = """
+        llm = LiteLLM()
+        llm.preload()
+        llm._module.result()
+        young = sum(len(gc.get_objects(generation)) for generation in (0, 1))
+        print(young < 100_000, gc.get_freeze_count())
+    """
+    assert output(chat_server, script).strip() == "True 0"
+
+
+def test_what_the_host_has_frozen_stays_so(chat_server: ChatServer) -> None:
+    script = """
+        gc.freeze()
+        asyncio.run(talk(LiteLLM()))
+        print(gc.get_freeze_count() > 0)
+    """
+    assert output(chat_server, script).strip() == "True"
+
+
 def test_variables_and_a_host_that_collects_by_hand_are_respected(chat_server: ChatServer) -> None:
     script = """
         gc.disable()
