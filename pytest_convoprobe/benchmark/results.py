@@ -34,7 +34,7 @@ from ..statistics import Gap, Interval
 from .models import MetricType
 
 _DIGITS = 6
-_WIDE = 160
+_WIDE = 220
 
 
 @dataclass(frozen=True)

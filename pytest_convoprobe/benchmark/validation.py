@@ -26,7 +26,7 @@ from .aggregate import target_rows
 from .arrays import items, read_rows
 from .comparing import Side, compare
 from .comparison import Comparison, Role
-from .definition import read_benchmark, read_document
+from .definition import metric_id, read_benchmark, read_document
 from .driver import Options, Progress
 from .folder import BenchmarkFolder, target_id
 from .loading import LoadedBenchmark, load_project
@@ -295,8 +295,9 @@ def _without_generated(loaded: LoadedBenchmark) -> bytes:
     if not generated:
         return loaded.folder.benchmark.read_bytes()
     data: dict[str, Any] = dict(read_document(loaded.folder.benchmark).value)
-    metrics = chain(zip(loaded.benchmark.metrics, data["metrics"], strict=True))
-    data["metrics"] = [{"id": metric.id, **item} for metric, item in metrics if metric.id not in generated]
+    # Each keeps the id that it has by its place in the list.
+    with_ids = [{"id": metric_id(item, place), **item} for place, item in enumerate(data["metrics"])]
+    data["metrics"] = [item for item in with_ids if item["id"] not in generated]
     return (block(data, 0) + "\n").encode()
 
 

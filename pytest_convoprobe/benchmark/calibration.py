@@ -1,0 +1,247 @@
+"""Measures an evaluator against people: how often it sees what they see, and where it doesn't."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..errors import Problem
+from ..files import shown_path
+from ..llm.budget import Budget
+from ..llm.port import LLM
+from ..text import shorten
+from .driver import Options, Progress, Silent, StageReport, run_stage
+from .engines.local import LocalEngine
+from .labels import Label, read_labels, refuse
+from .loading import LoadedBenchmark, require_models
+from .measures import Answer, Calibration, Disagreement, by_metric, measure
+from .pipeline import only_run
+from .rows import ConversationRow, ScoreRow
+from .stages.evaluate import Evaluate
+from .stages.lookup import Head, own_metric
+from .table import Table
+from .tables import open_table
+from .work import Engine, Place, Row, Stage, Task, Unit
+
+TABLE = "calibrate"
+"""Where scores are kept that were made for a calibration only; `scores.json` stays as it is."""
+
+_EXCERPT = 400
+_TURN = re.compile(r"\bturn (\d+)", re.IGNORECASE)
+
+
+async def calibrate(
+    loaded: LoadedBenchmark,
+    labels: Path,
+    *,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+    llm: LLM | None = None,
+) -> Calibration:
+    """Have the evaluator of the settings answer for what people labelled, and compare.
+
+    Scores that this evaluator has given are taken; those that it hasn't are made and kept apart, so that
+    they change no result. Raises `SettingsError` with every line of `labels` that can't be used: a
+    conversation or metric that isn't there, an answer that contradicts another line.
+    """
+    given = read_labels(labels)
+    require_models(loaded.config, () if llm is not None else ("evaluate",))
+    run = loaded.config.run
+    local = LocalEngine(llm=llm, budget=Budget(run.max_cost, run.max_tokens)) if engine is None else None
+    used: Engine = local if engine is None else engine  # type: ignore[assignment]
+    try:
+        async with only_run(loaded.folder):
+            return await _Calibrating(loaded).run(given, shown_path(labels), used, progress or Silent())
+    finally:
+        if local is not None:
+            await local.aclose()
+
+
+class _Missing:
+    """A stage of some of the units of another one."""
+
+    name = "evaluate"
+
+    def __init__(self, evaluate: Evaluate, units: Sequence[Unit]) -> None:
+        self._evaluate = evaluate
+        self._units = units
+
+    def units(self) -> Iterable[Unit]:
+        return self._units
+
+    def payload(self, unit: Unit) -> Mapping[str, Any]:
+        return self._evaluate.payload(unit)
+
+    def calls(self, unit: Unit) -> Mapping[str, int]:
+        return self._evaluate.calls(unit)
+
+
+class _Some:
+    """A table with only some of its conversations."""
+
+    def __init__(self, table: Table, wanted: Collection[Place]) -> None:
+        self._table = table
+        self._wanted = wanted
+
+    def heads(self) -> Mapping[Place, Head]:
+        return {place: head for place, head in self._table.heads().items() if place in self._wanted}
+
+    def row(self, place: Place) -> Row:
+        return self._table.row(place)
+
+
+class _Calibrating:
+    """One calibration, with the folder's tables open."""
+
+    def __init__(self, loaded: LoadedBenchmark) -> None:
+        self._loaded = loaded
+        self._tables: dict[tuple[str, str], Table] = {}
+        self._held = {entry.id: self._table("simulate", entry.id).heads() for entry in loaded.config.targets}
+
+    async def run(self, given: Sequence[Label], file: str, engine: Engine, progress: Progress) -> Calibration:
+        labels, notes = _without_doubles(given, self._place, file)
+        evaluate = self._evaluating({replace(place, metric_id="") for place in labels})
+        units = [unit for unit in evaluate.units() if unit.place in labels]
+        missing = [unit for unit in units if self._score(unit) is None]
+        report = await self._make(_Missing(evaluate, missing), engine, progress)
+        scores = {unit.place: self._score(unit) for unit in units}
+        answers = [
+            Answer(label.metric_id, label.present, score.present if score else None, failed=score is None)
+            for place, label in labels.items()
+            for score in (scores[place],)
+        ]
+        return Calibration(
+            model=self._loaded.config.evaluator_model.model or "",
+            overall=measure(answers),
+            by_metric=by_metric(answers),
+            disagreements=tuple(self._disagreements(labels, scores)),
+            failed=tuple(_failed(scores, report)),
+            notes=notes,
+            report=report,
+        )
+
+    def _place(self, label: Label) -> Place | str:
+        """The place of the label's score, or what is wrong with the label."""
+        known = [metric.id for metric in self._loaded.benchmark.metrics]
+        if label.metric_id not in known:
+            return f"there is no metric {label.metric_id!r}; benchmark.yaml has {', '.join(known) or 'none'}"
+        if label.target and label.target not in self._held:
+            targets = ", ".join(self._held) or "none"
+            return f"there is no target {label.target!r}; the settings have {targets}"
+        wanted = [label.target] if label.target else list(self._held)
+        held = [
+            place
+            for target in wanted
+            if (place := Place(label.id, label.sample, target=target)) in self._held[target]
+        ]
+        if len(held) != 1:
+            return _not_one(label, [place.target for place in held])
+        own = own_metric(self._loaded.benchmark, self._table("simulate", held[0].target), held[0])
+        return replace(held[0], metric_id="" if label.metric_id == own else label.metric_id)
+
+    def _score(self, unit: Unit) -> ScoreRow | None:
+        """What this evaluator said: for the results, or for an earlier calibration."""
+        for stage in ("evaluate", TABLE):
+            table = self._table(stage, unit.place.target)
+            row = table.row(unit.place) if table.done(unit) else {}
+            if row.get("key") == unit.key:
+                return ScoreRow.from_json(row)
+        return None
+
+    def _evaluating(self, held: Collection[Place]) -> Evaluate:
+        """The stage that scores these conversations for every metric."""
+        benchmark, config = self._loaded.benchmark, self._loaded.config
+        return Evaluate(
+            benchmark, config, lambda target: _Some(self._table("simulate", target), held), all_metrics=True
+        )
+
+    async def _make(self, stage: Stage, engine: Engine, progress: Progress) -> StageReport:
+        loaded = self._loaded
+        task = Task(
+            "evaluate", loaded.benchmark, loaded.config, loaded.folder.path, loaded.root, loaded.secrets
+        )
+        return await run_stage(
+            stage, task, engine, partial(self._table, TABLE), Options(force=True), progress
+        )
+
+    def _disagreements(
+        self, labels: Mapping[Place, Label], scores: Mapping[Place, ScoreRow | None]
+    ) -> Iterator[Disagreement]:
+        for place, label in labels.items():
+            score = scores[place]
+            if score is None or score.present is None or score.present is label.present:
+                continue
+            held = self._table("simulate", place.target).row(replace(place, metric_id=""))
+            yield Disagreement(
+                place.target,
+                label.id,
+                label.sample,
+                label.metric_id,
+                human=label.present,
+                evaluator=score.present,
+                justification=score.justification,
+                excerpt=_excerpt(ConversationRow.from_json(held), score.justification),
+            )
+
+    def _table(self, stage: str, target: str) -> Table:
+        if (stage, target) not in self._tables:
+            self._tables[stage, target] = open_table(self._loaded.folder, stage, target)
+        return self._tables[stage, target]
+
+
+def _without_doubles(
+    given: Iterable[Label], place_of: Callable[[Label], Place | str], file: str
+) -> tuple[dict[Place, Label], tuple[str, ...]]:
+    """One label for each place, and notes of those that say the same again.
+
+    Raises `SettingsError` for labels of nothing that there is, and for those that contradict others.
+    """
+    labels: dict[Place, Label] = {}
+    problems, notes = [], []
+    for label in given:
+        place = place_of(label)
+        if isinstance(place, str):
+            problems.append(Problem(place, file, label.line))
+            continue
+        first = labels.setdefault(place, label)
+        if first.present is not label.present:
+            problems.append(Problem(_contradiction(label, first), file, label.line))
+        elif first is not label:
+            notes.append(f"{file}:{label.line} says again what line {first.line} says; it counts once")
+    refuse(problems)
+    return labels, tuple(notes)
+
+
+def _contradiction(label: Label, first: Label) -> str:
+    one, other = str(label.present).lower(), str(first.present).lower()
+    return (
+        f"{label.id}#{label.sample} has {label.metric_id} as {one} here and as {other} in line {first.line}; "
+        "keep the one that is meant"
+    )
+
+
+def _not_one(label: Label, targets: Sequence[str]) -> str:
+    name = f"{label.id}#{label.sample}"
+    if targets:
+        return f"several targets have a conversation {name} ({', '.join(targets)}); add a column `target`"
+    whose = f"the target {label.target} has no" if label.target else "no target has a"
+    return f"{whose} conversation {name}; conversations.json says which there are"
+
+
+def _failed(scores: Mapping[Place, ScoreRow | None], report: StageReport) -> Iterator[tuple[Place, str]]:
+    """The labels without an answer, and why."""
+    reasons = dict(report.failed)
+    for place, score in scores.items():
+        if score is None:
+            given_up = report.targets[place.target].given_up
+            yield place, reasons.get(place) or given_up or report.budget or "it was not tried"
+
+
+def _excerpt(conversation: ConversationRow, justification: str) -> str:
+    said = [message.content for message in conversation.messages if message.role == "assistant"]
+    named = [int(turn) for turn in _TURN.findall(justification) if 0 < int(turn) <= len(said)]
+    return shorten(said[named[0] - 1 if named else -1], _EXCERPT) if said else ""
