@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ....text import cell_width
 from ...console import Console
-from .lines import bar_line, beginning, cut, name_of, result, so_far
+from .lines import bar_lines, beginning, name_of, result, so_far
 from .watch import Lane, Watch
 
 _STEP = 0.1
@@ -83,17 +83,14 @@ class Bars:
         return new
 
     def _live(self, console: Console, lanes: Sequence[Lane]) -> list[str]:
+        """The lines to draw: no more than there is room for without scrolling."""
         most = max(1, shutil.get_terminal_size().lines - 2)
-        names = max((cell_width(console.safe(name_of(lane))) for lane in lanes), default=0)
-        now = self.watch.clock()
-        hidden = len(lanes) - most
-        shown = lanes if hidden <= 0 else _busiest(lanes, most - 1)
-        lines = [bar_line(console, lane, now, names) for lane in shown]
-        return lines if hidden <= 0 else [*lines, f"and {len(lanes) - len(shown)} more"]
+        shown = lanes if len(lanes) <= most else _busiest(lanes, most - 1)
+        lines = bar_lines(console, shown, self.watch.clock()) if shown else []
+        return lines if len(shown) == len(lanes) else [*lines, f"and {len(lanes) - len(shown)} more"]
 
     def _ended(self, console: Console, lane: Lane) -> str:
-        words = f"{console.safe(name_of(lane))}: {result(lane, self.watch.clock())}"
-        return cut(words, (console.width or 80) - 1)
+        return f"{console.safe(name_of(lane))}: {result(lane, self.watch.clock())}"
 
     def _rows_above(self, console: Console) -> int:
         """How many rows the cursor is below the first one that was drawn, also if the terminal was made

@@ -10,8 +10,10 @@ from ...tables import cut_middle
 from ...words import money, percent, seconds_text
 from .watch import Lane
 
+_WIDTH = 80
 _WIDEST_BAR, _NARROWEST_BAR = 30, 6
 _NARROWEST_NAME = 8
+_LEVELS = 5
 _GAP = "  "
 
 
@@ -45,47 +47,63 @@ def result(lane: Lane, now: float) -> str:
     )
 
 
-def bar_line(console: Console, lane: Lane, now: float, names: int) -> str:
-    """A line of at most the terminal's width; `names` columns are for the name, where there is room.
+def bar_lines(console: Console, lanes: Sequence[Lane], now: float) -> list[str]:
+    """A line for each, with names, bars and figures below one another, none wider than the terminal.
 
-    What is least needed goes first where there is none: the bar, the cost, the rate.
+    What is least needed goes first where there is no room: the cost, the rate, the time left, the bar.
     """
-    room = (console.width or 80) - 1
+    room = (console.width or _WIDTH) - 1
+    names = max(cell_width(console.safe(name_of(lane))) for lane in lanes)
+    tails, widest = _tails(lanes, now, room - min(names, room // 2) - len(_GAP))
+    name_width = max(_NARROWEST_NAME, min(names, room - widest - len(_GAP)))
+    bar_width = min(_WIDEST_BAR, room - name_width - widest - 2 * len(_GAP))
+    lines = (
+        [_fitted(console, lane, name_width), _bar(console, lane, bar_width), tail]
+        for lane, tail in zip(lanes, tails, strict=True)
+    )
+    return [_cut(_GAP.join(_known(line)), room) for line in lines]
+
+
+def _tails(lanes: Sequence[Lane], now: float, room: int) -> tuple[list[str], int]:
+    """The figures of each lane, the same ones for all, as many as there is room for; the widest's width."""
+    for level in range(_LEVELS):
+        tails = [_GAP.join(_known(_figures(lane, now)[level])) for lane in lanes]
+        widest = max(map(cell_width, tails))
+        if widest <= room:
+            break
+    return tails, widest
+
+
+def _figures(lane: Lane, now: float) -> tuple[list[str], ...]:
+    """Fewer and fewer of them."""
+    share = percent(lane.done / lane.due if lane.due else 1.0)
     count = f"{lane.done:,}/{lane.due:,}"
     rate, cost, left = _pace(lane, now)
     wrong = ", ".join(_wrong(lane))
-    share = percent(lane.done / lane.due if lane.due else 1.0)
-    choices = (
-        [share, count, rate, cost, left, wrong],
-        [share, count, rate, left, wrong],
-        [share, count, left, wrong],
-        [share, count, wrong],
-        [share],
+    return (
+        [f"{share:>5}", count, rate, cost, left, wrong],
+        [f"{share:>5}", count, rate, left, wrong],
+        [f"{share:>5}", count, left, wrong],
+        [f"{share:>5}", count, wrong],
+        [f"{share:>5}"],
     )
-    tails = (_GAP.join(_known(parts)) for parts in choices)
-    needed = min(names, room // 2)
-    tail = next((tail for tail in tails if needed + len(_GAP) + cell_width(tail) <= room), share)
-    name = _fitted(
-        console, name_of(lane), max(_NARROWEST_NAME, min(names, room - cell_width(tail) - len(_GAP)))
-    )
-    width = room - cell_width(name) - cell_width(tail) - 2 * len(_GAP)
-    parts = [name, *([_bar(console, lane, min(width, _WIDEST_BAR))] if width >= _NARROWEST_BAR else []), tail]
-    return cut(_GAP.join(parts), room)
 
 
-def cut(text: str, width: int) -> str:
-    """The text in at most so many columns."""
+def _cut(text: str, width: int) -> str:
     while cell_width(text) > width:
         text = text[:-1]
     return text
 
 
-def _fitted(console: Console, name: str, width: int) -> str:
-    shown = cut_middle(console.safe(name), width, console)
+def _fitted(console: Console, lane: Lane, width: int) -> str:
+    shown = cut_middle(console.safe(name_of(lane)), width, console)
     return shown + " " * (width - cell_width(shown))
 
 
 def _bar(console: Console, lane: Lane, width: int) -> str:
+    """Nothing where there is no room for a bar."""
+    if width < _NARROWEST_BAR:
+        return ""
     filled = round(width * (lane.done / lane.due if lane.due else 1.0))
     full, empty = ("█", "░") if console.unicode else ("#", ".")
     return full * filled + empty * (width - filled)
@@ -100,7 +118,7 @@ def _pace(lane: Lane, now: float) -> tuple[str, str, str]:
     """The rate, the cost, the time left; empty where they aren't known."""
     rate, left = lane.rate(now), lane.seconds_left(now)
     pace = "" if rate is None else f"{rate:.1f}/s" if rate >= 0.1 else f"{rate * 60:.1f}/min"
-    return pace, _spent(lane), "" if left is None else f"{seconds_text(left)} left"
+    return pace, _spent(lane), f"{seconds_text(left)} left" if left else ""
 
 
 def _spent(lane: Lane) -> str:
