@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 from pathlib import Path
 
 from pytest_convoprobe.benchmark.models import Benchmark, BenchmarkConfig
 from pytest_convoprobe.benchmark.work import Item, Outcome, Place, Task, Unit
-from pytest_convoprobe.errors import SettingsError
+from pytest_convoprobe.errors import BudgetExceeded, TargetStartError
 from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.limiter import Slots
-from pytest_convoprobe.llm.port import CallContext, LLMRequest, Message, Role
-from pytest_convoprobe.llm.stack import build_llm
-from pytest_convoprobe.redaction import Redactor
-from pytest_convoprobe.settings.models import ModelSettings, RunSettings
+from pytest_convoprobe.llm.port import LLMReply
+from pytest_convoprobe.settings.models import RunSettings
+from pytest_convoprobe.transcript import Usage
 
 
 def task(folder: Path, *, concurrency: int = 8, **run: object) -> Task:
@@ -31,15 +28,19 @@ def items(count: int, **payload: object) -> list[Item]:
 
 
 class Stand:
-    """Waits a moment and says who did it; leaves a mark in the folder as it begins an item."""
+    """Waits a moment and says who did it; leaves marks in the folder when it begins and when it is closed.
+
+    An item's payload may say how many `seconds` it takes, that it waits until so many `processes` have begun,
+    and that it is `deadly`.
+    """
 
     def __init__(self, task: Task, budget: Budget, slots_of: Callable[[str], Slots]) -> None:
         self._folder = task.folder
 
     async def do(self, item: Item) -> Outcome:
-        mark = f"{item.payload['number']} {os.getpid()} {time.monotonic()}\n"
-        with (self._folder / f"began-{os.getpid()}").open("a") as file:
-            file.write(mark)
+        (self._folder / f"began-{os.getpid()}").touch()
+        while len(list(self._folder.glob("began-*"))) < item.payload.get("processes", 1):
+            await asyncio.sleep(0.05)
         await asyncio.sleep(float(item.payload.get("seconds", 0.02)))
         if item.payload.get("deadly"):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -47,3 +48,27 @@ class Stand:
 
     async def aclose(self) -> None:
         (self._folder / f"closed-{os.getpid()}").touch()
+
+
+class Spending:
+    """Makes a call of 15 tokens for each item, as far as the budget goes."""
+
+    def __init__(self, task: Task, budget: Budget, slots_of: Callable[[str], Slots]) -> None:
+        self._budget = budget
+
+    async def do(self, item: Item) -> Outcome:
+        try:
+            self._budget.check()
+        except BudgetExceeded as error:
+            return Outcome(item.unit, None, str(error), over_budget=True)
+        await asyncio.sleep(0.1)
+        self._budget.add(LLMReply("fine", usage=Usage(10, 5), cost=0.0))
+        return Outcome(item.unit, {})
+
+    async def aclose(self) -> None:
+        pass
+
+
+def refusing(task: Task, budget: Budget, slots_of: Callable[[str], Slots]) -> Spending:
+    """A worker that can't be made for this task."""
+    raise TargetStartError("agents/shop.py: no such file")

@@ -31,7 +31,6 @@ class Handout:
 
     def __init__(self, items: Iterator[Item]) -> None:
         self._fresh = items
-        self._exhausted = False
         self._again: deque[Item] = deque()
         self._suspects: deque[Item] = deque()
         self._out: dict[Unit, Item] = {}
@@ -40,7 +39,10 @@ class Handout:
     @property
     def finished(self) -> bool:
         """Whether there is an outcome of everything."""
-        return self._exhausted and not (self._again or self._suspects or self._out)
+        if self._again or self._suspects or self._out:
+            return False
+        self._again.extend(self._more(1))
+        return not self._again
 
     def take(self, most: int, *, idle: bool) -> Batch | None:
         """The next up to `most` items; `idle` says that the process has no others. None: not now."""
@@ -72,8 +74,7 @@ class Handout:
 
     def _next(self, most: int) -> list[Item]:
         items = [self._again.popleft() for _ in range(min(most, len(self._again)))]
-        if not self._exhausted and len(items) < most:
-            fresh = list(islice(self._fresh, most - len(items)))
-            self._exhausted = len(items) + len(fresh) < most
-            items += fresh
-        return items
+        return items + self._more(most - len(items))
+
+    def _more(self, most: int) -> list[Item]:
+        return list(islice(self._fresh, most))
