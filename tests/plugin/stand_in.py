@@ -1,7 +1,8 @@
 """A runner without models: a scenario's `metadata` says what becomes of it.
 
 `metadata: {outcome: failed, sleep: 0.5}` and so on. Each conversation is logged in `talk.log`
-in the rootdir, so that tests see what was talked, when, and how often.
+in the rootdir, so that tests see what was talked, when, and how often. One with `until: end a.yaml::one`
+goes on once the log has a line that begins so: where an order matters, no time has to be guessed.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class StandInRunner:
         try:
             conversation = await job.target.start(context)
             await asyncio.sleep(told.get("sleep", 0))
+            await _until(told.get("until", ""))
             reply = await conversation.send("hello")
         except asyncio.CancelledError:
             log(f"cancelled {job.scenario_id}")
@@ -89,6 +91,15 @@ def _result(
         duration=told.get("duration", seconds),
         target=job.target.name,
     )
+
+
+async def _until(beginning: str, seconds: float = 30) -> None:
+    """Wait for a line of the log; not for ever, since the test then fails in its own words."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if any(line.startswith(beginning) for line in Path("talk.log").read_text("utf-8").splitlines()):
+            return
+        await asyncio.sleep(0.01)
 
 
 def log(line: str) -> None:

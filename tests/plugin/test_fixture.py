@@ -186,6 +186,25 @@ def test_the_summary_counts_them(suite: Suite) -> None:
     suite.run().stdout.fnmatch_lines(["2 scenarios: 2 passed"])
 
 
+def test_one_that_is_asked_for_in_the_middle_of_a_test_is_counted_stored_and_shown(suite: Suite) -> None:
+    suite.write(
+        "test_it.py",
+        f"""
+        def test_it(request):
+            request.getfixturevalue("convoprobe").run({text(metadata="outcome: failed")!r}).assert_passed()
+        """,
+    )
+    result = suite.run("--convoprobe-html=report.html")
+    result.stdout.fnmatch_lines(["FAILED  inline", "1 scenario: 1 failed (agent)", "report: report.html"])
+    assert (suite.path / "report.html").exists()
+
+
+def test_the_process_that_starts_the_workers_counts_them_too(suite: Suite) -> None:
+    suite.write("test_it.py", f"def test_it(convoprobe): convoprobe.run({text()!r})")
+    result = suite.run_process("-n1", plugins=["xdist.plugin"])
+    result.stdout.fnmatch_lines(["1 scenario: 1 passed"])
+
+
 ASYNC = """
     import asyncio
     import pytest

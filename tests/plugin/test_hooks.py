@@ -58,17 +58,17 @@ def test_junit_has_properties_and_the_scenarios_own_time(suite: Suite) -> None:
         "convoprobe_cost": "0.002",
         "convoprobe_tokens": "120",
     }
-    assert 12.5 <= float(case.get("time", "0")) < 14
+    assert 12.5 <= float(case.get("time", "0")) < 25
     failure = case.find("failure")
     assert failure is not None
     assert failure.get("message") == "agent: as it was told"
 
 
 def test_durations_are_those_of_the_conversations(suite: Suite) -> None:
-    suite.scenario("quick", file="scenarios/all.yaml", duration=7.25)
-    suite.scenario("slow", file="scenarios/all.yaml", duration=99.5)
+    suite.scenario("quick", file="scenarios/all.yaml", duration=70)
+    suite.scenario("slow", file="scenarios/all.yaml", duration=900)
     result = suite.run("--durations=2")
-    result.stdout.fnmatch_lines(["99.5*s setup*::slow", "7.2*s setup*::quick"])
+    result.stdout.fnmatch_lines(["9??.??s setup*::slow", "7?.??s setup*::quick"])
 
 
 def test_the_summary_counts_and_adds_up(suite: Suite) -> None:

@@ -28,6 +28,17 @@ def test_a_suite_without_scenarios_loads_nothing_heavy(suite: Suite) -> None:
     suite.run_process().assert_outcomes(passed=1)
 
 
+def test_a_suite_without_scenarios_has_none_of_the_hooks_that_run_at_each_test(suite: Suite) -> None:
+    suite.conftest("""
+        def pytest_sessionfinish(session):
+            print("running:", session.config.pluginmanager.hasplugin("convoprobe-running"))
+        """)
+    suite.write("test_plain.py", "def test_plain(): pass")
+    suite.run("-s").stdout.fnmatch_lines(["*running: False"])
+    suite.scenario("one")
+    suite.run("-s").stdout.fnmatch_lines(["*running: True"])
+
+
 def test_collecting_and_a_whole_run_never_load_litellm(suite: Suite) -> None:
     suite.conftest("""
         def pytest_sessionfinish(session):

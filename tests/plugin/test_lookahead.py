@@ -6,8 +6,9 @@ from .suite import Suite
 
 
 def test_all_scenarios_talk_at_once_and_are_reported_in_order(suite: Suite) -> None:
-    for number, sleep in enumerate((0.3, 0.1, 0.0)):
-        suite.scenario(f"s{number}", sleep=sleep)
+    suite.scenario("s0", until="end scenarios/s2.yaml::s2")
+    for name in ("s1", "s2"):
+        suite.scenario(name)
     result = suite.run("-v")
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["*::s0 PASSED*", "*::s1 PASSED*", "*::s2 PASSED*"])
@@ -104,8 +105,8 @@ def convoprobe_target():
     log("down")
 """,
     )
-    suite.scenario("a", outcome="failed")
-    suite.scenario("b", sleep=30)
+    suite.scenario("a", outcome="failed", until="start scenarios/b.yaml::b")
+    suite.scenario("b", sleep=60)
     result = suite.run("-x")
     result.assert_outcomes(failed=1)
     cancelled = suite.log.index("cancelled scenarios/b.yaml::b")
@@ -113,7 +114,7 @@ def convoprobe_target():
 
 
 def test_maxfail_cancels_what_has_not_finished(suite: Suite) -> None:
-    suite.scenario("a", outcome="failed")
+    suite.scenario("a", outcome="failed", until="start scenarios/d.yaml::d")
     for name in "bcd":
         suite.scenario(name, sleep=60)
     suite.run("--maxfail=1").assert_outcomes(failed=1)

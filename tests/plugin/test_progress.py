@@ -13,6 +13,7 @@ import pytest
 
 from pytest_convoprobe.plugin.progress import Progress
 
+from .stand_in import log
 from .suite import Suite
 
 
@@ -74,7 +75,7 @@ def test_it_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("capture", ["fd", "sys", "no"])
 def test_on_a_terminal_through_pytests_capturing(suite: Suite, capture: str) -> None:
-    suite.scenario("slow", sleep=4.5)
+    suite.scenario("slow", until="the line was seen")
     seen = _on_terminal(suite, f"--capture={capture}")
     assert "1 running" in seen
     assert "1 passed" in seen
@@ -86,7 +87,7 @@ def test_not_into_a_pipe(suite: Suite) -> None:
 
 
 def _on_terminal(suite: Suite, *args: str) -> str:
-    """What pytest writes on a pseudo-terminal."""
+    """What pytest writes on a pseudo-terminal; `talk.log` notes when the line of progress was seen."""
     import pty
 
     ours, theirs = pty.openpty()
@@ -100,6 +101,8 @@ def _on_terminal(suite: Suite, *args: str) -> str:
     try:
         while chunk := os.read(ours, 65536):
             seen += chunk
+            if b"1 running" in seen:
+                log("the line was seen")
     except OSError:  # Linux says so when the other side is closed
         pass
     process.wait()

@@ -186,7 +186,7 @@ def test_a_rerun_is_stored_beside_what_it_replaces(suite: Suite) -> None:
 
 def test_what_ran_ahead_is_stored_before_its_turn(suite: Suite) -> None:
     """Both talk at once; the second is over long before pytest comes to it."""
-    suite.scenario("first", sleep=1.5, file="scenarios/all.yaml")
+    suite.scenario("first", sleep=120, file="scenarios/all.yaml")
     suite.scenario("second", file="scenarios/all.yaml")
     with running(suite) as process:
         wait_for(lambda: "second" in stored_names(suite), process)
@@ -218,8 +218,8 @@ def test_ctrl_c_keeps_what_had_ended(suite: Suite, workers: list[str]) -> None:
 
 def test_kill_9_under_xdist_loses_no_trial_that_had_ended(suite: Suite) -> None:
     """All processes are killed at once while every worker is in the middle of a conversation."""
-    for number in range(40):
-        suite.scenario(f"s{number}", file="scenarios/all.yaml", sleep=0.05)
+    for number in range(40):  # of which the second half never ends, however long we are kept from looking
+        suite.scenario(f"s{number}", file="scenarios/all.yaml", sleep=0.05 if number < 20 else 120)
     with running(suite, "-p", "xdist.plugin", "-n4") as process:
         wait_for(lambda: len(stored_names(suite)) >= 9 and described(suite), process)
         os.killpg(process.pid, signal.SIGKILL)

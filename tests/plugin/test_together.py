@@ -141,7 +141,8 @@ def test_timeout_ends_a_scenario_that_hangs(suite: Suite, method: str) -> None:
 def test_a_timeout_cancels_its_own_conversation_only(suite: Suite) -> None:
     suite.scenario("a", sleep=600)
     suite.scenario("b")
-    result = suite.run_process("--timeout=1", plugins=["pytest_timeout"])
+    # Long enough for a slow machine to begin the first and to hold the second.
+    result = suite.run_process("--timeout=5", plugins=["pytest_timeout"])
     result.assert_outcomes(errors=1, passed=1)
     assert "cancelled scenarios/a.yaml::a" in suite.log
 
