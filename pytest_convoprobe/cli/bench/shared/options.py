@@ -179,6 +179,13 @@ def all_metrics_option(function: F) -> F:
     )(function)
 
 
+def dry_run_option(function: F) -> F:
+    """`--dry-run`."""
+    return click.option(
+        "--dry-run", is_flag=True, help="Make nothing: say what would be made, and what it costs."
+    )(function)
+
+
 def _choosing_options(function: F) -> F:
     return _applied(
         function,
@@ -193,9 +200,7 @@ def _choosing_options(function: F) -> F:
             click.option(
                 "--limit", metavar="N", type=click.IntRange(min=0), help="Make at most N rows in each stage."
             ),
-            click.option(
-                "--dry-run", is_flag=True, help="Make nothing: say what would be made, and what it costs."
-            ),
+            dry_run_option,
         ),
     )
 

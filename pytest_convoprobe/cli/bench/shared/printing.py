@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...console import Console, write_json
+from ...console import Console
 from ...tables import Cell, Column, Row, print_table
 from .failures import counted, failures_json, print_failures, reason_text
 from .forecasts import forecast_json, print_forecasts
@@ -13,6 +13,7 @@ from .results import costs_of, print_results
 
 if TYPE_CHECKING:
     from ....benchmark.driver import StageReport, TargetReport
+    from ....benchmark.folder import BenchmarkFolder
     from ....benchmark.loading import LoadedBenchmark
     from ....benchmark.pipeline import PipelineReport
     from ....llm.ledger import Spending
@@ -28,31 +29,28 @@ _COLUMNS = (
 )
 
 
-def print_report(console: Console, report: PipelineReport, loaded: LoadedBenchmark) -> None:
-    """All of it, for people."""
-    from ....reports.money import spending_in_words
-
+def print_report(
+    console: Console, report: PipelineReport, loaded: LoadedBenchmark, *, results: bool = True
+) -> None:
+    """All of it, for people; without `results` only what could not be made."""
     if report.forecasts:
         print_forecasts(console, report.forecasts)
-    if report.results is not None:
+    elif results and report.results is not None:
         print_results(console, report.results, costs_of(loaded.folder))
-    elif report.stages:
-        print_table(console, _COLUMNS, list(_rows(report.stages)))
-        console.say(f"now: {spending_in_words(_spent(report.stages))}")
+    elif results:
+        _print_stages(console, report.stages)
     for stage in report.stages:
         _print_trouble(console, stage)
 
 
-def report_json(report: PipelineReport, loaded: LoadedBenchmark) -> None:
+def report_json(report: PipelineReport, folder: BenchmarkFolder) -> dict[str, Any]:
     """All of it, for programs."""
-    write_json(
-        {
-            "folder": str(loaded.folder.path),
-            "stages": [_stage_json(stage) for stage in report.stages],
-            "forecasts": [forecast_json(one) for one in report.forecasts],
-            "results": report.results.to_json() if report.results else None,
-        }
-    )
+    return {
+        "folder": str(folder.path),
+        "stages": [_stage_json(stage) for stage in report.stages],
+        "forecasts": [forecast_json(one) for one in report.forecasts],
+        "results": report.results.to_json() if report.results else None,
+    }
 
 
 def _rows(stages: Iterable[StageReport]) -> Iterable[Row]:
@@ -63,10 +61,19 @@ def _rows(stages: Iterable[StageReport]) -> Iterable[Row]:
             yield stage.stage, target, f"{one.before:,}", f"{one.made:,}", failed, unreadable, f"{one.left:,}"
 
 
-def _spent(stages: Iterable[StageReport]) -> Spending:
+def _print_stages(console: Console, stages: Sequence[StageReport]) -> None:
+    """What was made, and what it cost."""
     from ....llm.ledger import Spending
+    from ....reports.money import spending_in_words
 
-    return sum((one for stage in stages for one in stage.spending.values()), Spending())
+    rows = list(_rows(stages))
+    if not rows:
+        console.say("nothing to do")
+        return
+    print_table(console, _COLUMNS, rows)
+    total = sum((one for stage in stages for one in stage.spending.values()), Spending())
+    if total.calls:
+        console.say(f"now: {spending_in_words(total)}")
 
 
 def _print_trouble(console: Console, stage: StageReport) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ...console import Console
+from ...console import Console, write_json
 from ...exits import FINDINGS, OK, TROUBLE
 from ...waiting import run_ticking
 from .display import display_of
@@ -34,7 +34,7 @@ def run_command(ctx: click.Context, stages: Sequence[str], asked: Asked) -> None
     running = run_bench(loaded, stages, engine=engine, options=options, progress=watch)
     report = _shown(watched(running, watch, engine), asked, loaded)
     if asked.as_json:
-        report_json(report, loaded)
+        write_json(report_json(report, loaded.folder))
     else:
         print_report(Console.of(), report, loaded)
     ctx.exit(status_of(report, in_part=asked.in_part))

@@ -1,0 +1,119 @@
+"""`convoprobe bench calibrate`: does the evaluator see what people see?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..console import Console, write_json
+from ..exits import FINDINGS, OK
+from ..project import json_option
+from ..tables import Column, Row, print_table
+from ..words import between, number, percent
+from .shared.failures import print_failures
+from .shared.options import Asked, folder_argument, loading_options, running_options
+from .shared.stages import status_of, watched
+from .shared.watch import Watch
+
+if TYPE_CHECKING:
+    from ...benchmark.measures import Calibration, Disagreement, Measure
+    from ...statistics import Interval
+
+_SHOWN = 10
+
+_COLUMNS = (
+    Column("METRIC", flexible=True),
+    Column("LABELS", right=True, rank=1),
+    Column("ACCURACY (95 %)", right=True),
+    Column("SENSITIVITY (95 %)", right=True, rank=3),
+    Column("SPECIFICITY (95 %)", right=True, rank=4),
+    Column("KAPPA (95 %)", right=True, rank=2),
+    Column("UNREADABLE", right=True, rank=6),
+    Column("FAILED", right=True, rank=5),
+)
+
+
+@click.command(short_help="Measure the evaluator against labels that people gave.")
+@folder_argument
+@click.argument("labels", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@loading_options
+@running_options
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, folder: Path, labels: Path, **given: Any) -> None:
+    """Compare the evaluator with LABELS, a CSV or JSON Lines file of what people saw: conversation (an id,
+    with #2 for the second sample), metric, present (true or false), and target if there are several.
+    Conversations that the evaluator hasn't looked at are evaluated; no result changes by it.
+
+    Few disagreements or many, that is a result: the exit status is 1 if labels have no answer of the
+    evaluator to be compared with, 3 if none has.
+
+    \b
+    Example:
+        convoprobe bench calibrate honesty labels.csv
+    """  # noqa: D301 - click looks for the character itself
+    from ...benchmark.calibration import calibrate
+
+    asked = Asked(folder, **given)
+    loaded, engine, watch = asked.load(), asked.make_engine(), Watch()
+    found = watched(calibrate(loaded, labels, engine=engine, progress=watch), watch, engine)
+    if asked.as_json:
+        write_json(found.to_json())
+    else:
+        _print(Console.of(), found)
+    ctx.exit(_status(found))
+
+
+def _status(found: Calibration) -> int:
+    from ...benchmark.pipeline import PipelineReport
+
+    status = status_of(PipelineReport((found.report,) if found.report else ()))
+    return status or (FINDINGS if found.overall.unreadable or found.overall.failed else OK)
+
+
+def _print(console: Console, found: Calibration) -> None:
+    console.say(f"evaluator: {console.safe(found.model)}", "bold")
+    measures = {**found.by_metric, "all": found.overall}
+    print_table(console, _COLUMNS, [_row(name, one) for name, one in measures.items()])
+    console.say()
+    console.say(f"{len(found.disagreements):,} disagreements", "bold")
+    for one in found.disagreements[:_SHOWN]:
+        _print_disagreement(console, one)
+    if len(found.disagreements) > _SHOWN:
+        console.say(f"  and {len(found.disagreements) - _SHOWN:,} more; --json has them all")
+    print_failures(console, "evaluate", "", found.failed)
+    if found.report is not None and found.report.budget:
+        console.say(console.safe(found.report.budget), "yellow")
+    for note in found.notes:
+        console.note(f"note: {note}")
+
+
+def _row(name: str, one: Measure) -> Row:
+    rates = one.rates
+    kappa = one.kappa_interval
+    return (
+        name,
+        f"{one.labels:,}",
+        _share(rates.accuracy, one.accuracy_interval),
+        _share(rates.sensitivity, one.sensitivity_interval),
+        _share(rates.specificity, one.specificity_interval),
+        number(one.kappa) + (f" ({kappa.low:.2f} to {kappa.high:.2f})" if kappa else ""),
+        f"{one.unreadable:,}",
+        f"{one.failed:,}",
+    )
+
+
+def _share(share: float | None, interval: Interval | None) -> str:
+    return percent(share) + (f" ({between(interval)})" if share is not None and interval else "")
+
+
+def _print_disagreement(console: Console, one: Disagreement) -> None:
+    words = {True: "present", False: "absent"}
+    place = f"{one.target} {one.id}#{one.sample} {one.metric_id}"
+    console.say(f"  {console.safe(place)}")
+    console.say(f"    people:    {words[one.human]}")
+    console.say(f"    evaluator: {words[one.evaluator]}: {console.safe(one.justification)}")
+    if one.excerpt:
+        console.say(f"    assistant: {console.safe(one.excerpt)}", "faint")

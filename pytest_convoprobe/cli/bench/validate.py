@@ -1,0 +1,103 @@
+"""`convoprobe bench validate`: do the results hold with another model behind the scenes?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from ..console import Console, write_json
+from ..exits import FINDINGS, OK, Wrong
+from ..project import json_option
+from .shared.options import Asked, dry_run_option, folder_argument, loading_options, running_options
+from .shared.printing import print_report, report_json
+from .shared.stages import status_of, watched
+from .shared.watch import Watch
+
+if TYPE_CHECKING:
+    from ...benchmark.comparison import Role
+    from ...benchmark.loading import LoadedBenchmark
+    from ...benchmark.validation import Swap, Validation
+
+
+@click.command(short_help="Run it again with another generator, user or evaluator, and compare.")
+@folder_argument
+@click.option("--generator", metavar="MODEL", help="Another model that writes metrics and scenarios.")
+@click.option("--user-model", metavar="MODEL", help="Another model that plays the user.")
+@click.option("--evaluator", metavar="MODEL", help="Another model that evaluates.")
+@click.option(
+    "--sample", metavar="N", type=click.IntRange(min=1), help="Only N scenarios, the same on both sides."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Which scenarios the sample has.")
+@dry_run_option
+@loading_options
+@running_options
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, folder: Path, sample: int | None, seed: int, **given: Any) -> None:
+    """Run the stages again that another MODEL in one of the roles touches, in a folder beside DIR, and say
+    how the ranking of the targets and their pass rates moved: whether the results tell of the targets, or
+    of the model. The rest is taken over: another evaluator reads the same conversations, another user plays
+    the same scenarios.
+
+    The exit status is 1 if the ranking moved or conversations could not be compared for want of a verdict,
+    3 as with `all`.
+
+    \b
+    Example:
+        convoprobe bench validate honesty --evaluator anthropic/claude-sonnet-4-6 --sample 20
+    """  # noqa: D301 - click looks for the character itself
+    from ...benchmark.validation import validate
+
+    swap = _swap({name: given.pop(name) for name in ("generator", "user_model", "evaluator")})
+    asked = Asked(folder, **given)
+    loaded, engine, watch = asked.load(), asked.make_engine(), Watch()
+    work = validate(
+        loaded,
+        swap,
+        sample=sample,
+        seed=seed,
+        config_file=asked.config_file,
+        engine=engine,
+        options=asked.options(),
+        progress=watch,
+    )
+    found = watched(work, watch, engine)
+    if asked.as_json:
+        write_json(_as_json(found))
+    else:
+        _print(Console.of(), found, loaded)
+    status = status_of(found.report, in_part=sample is not None)
+    ctx.exit(status or (FINDINGS if _moved(found) else OK))
+
+
+def _swap(models: dict[str, str | None]) -> Swap:
+    from ...benchmark.validation import Swap
+
+    named = [(role.replace("_", "-"), model) for role, model in models.items() if model]
+    if len(named) != 1:
+        raise Wrong("name one other model: --generator MODEL, --user-model MODEL or --evaluator MODEL")
+    ((role, model),) = named
+    return Swap(cast("Role", role), model)
+
+
+def _moved(found: Validation) -> bool:
+    return found.comparison is not None and bool(found.comparison.tracks["overall"].moved)
+
+
+def _print(console: Console, found: Validation, loaded: LoadedBenchmark) -> None:
+    from .shared.comparison import print_comparison
+
+    if found.comparison is None:
+        print_report(console, found.report, loaded)
+        return
+    print_report(console, found.report, loaded, results=False)
+    print_comparison(console, found.comparison)
+    console.say()
+    console.say(f"the second run is in {console.safe(str(found.folder.path))}")
+
+
+def _as_json(found: Validation) -> dict[str, Any]:
+    comparison = found.comparison.to_json() if found.comparison else None
+    return {"comparison": comparison, "run": report_json(found.report, found.folder)}
