@@ -1,10 +1,10 @@
 """Throughput of two Ray workers on this machine beside one process, where the processor is the bound.
 
-The work is a stand-in for conversations: twenty times each waits as for a model, then does as much arithmetic as
-a call of LiteLLM takes of the processor (some 4 ms). Real calls would need a server, and that would
-compete for the two cores that are measured. All else is real: the engines, Ray, the worker with its recordings
-and ledger. What is measured is the rate after a quarter of the items is done, so that Ray's start (some ten
-seconds) and that of its processes don't count, as in the long runs that a cluster is for.
+The work is a stand-in for conversations: twenty times each waits as for a model, then does as much
+arithmetic as a call of LiteLLM takes of the processor (some 4 ms). Real calls would need a server that would
+compete for the two cores. All else is real: the engines, Ray, the worker with its
+recordings and ledger. What is measured is the rate after a quarter of the items is done, so that Ray's start
+(some ten seconds) and that of its processes don't count, as in the long runs that a cluster is for.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import logging
 import math
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -114,7 +115,8 @@ class RayEngine:
         workers = min(self._workers or _processors(), most)
         share = math.ceil(task.config.run.concurrency / workers)
         return Hiring(
-            partial(_Actor, task, self._limits, self._make),
+            # Processes elsewhere have their own idea of what a relative path starts from.
+            partial(_Actor, _absolute(task), self._limits, self._make),
             workers,
             share,
             min(self._batch, max(1, share // 4)),
@@ -164,6 +166,10 @@ def _reason(error: Exception) -> str:
     text = one_line(str(error))
     start = max(0, text.find("The actor is dead because"))
     return text[start:].partition(" Some common causes")[0]
+
+
+def _absolute(task: Task) -> Task:
+    return replace(task, folder=task.folder.absolute(), root=task.root.absolute())
 
 
 async def _exchange(limits: Any, name: str, report: Report) -> Answer:
