@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_convoprobe.benchmark.loading import load_project
 from pytest_convoprobe.benchmark.models import (
     Benchmark,
     BenchmarkConfig,
@@ -17,6 +18,7 @@ from pytest_convoprobe.benchmark.models import (
     MetricType,
     ScenarioContext,
 )
+from pytest_convoprobe.benchmark.pipeline import run_bench
 from pytest_convoprobe.benchmark.stages.gen_metrics import (
     NEW,
     GenMetrics,
@@ -29,6 +31,7 @@ from pytest_convoprobe.errors import LLMRejected, StructuredReplyError
 from pytest_convoprobe.llm.fake import Answer, FakeLLM
 from pytest_convoprobe.llm.port import LLMRequest, Role
 from pytest_convoprobe.settings.models import ModelSettings
+from tests.support.chat_server import ChatServer
 
 CALM = {
     "name": "Slow down",
@@ -194,6 +197,14 @@ async def test_both_types_are_asked_for() -> None:
     assert [metric["type"] for metric in row["metrics"]] == ["negative", "positive"]
 
 
+async def test_a_metric_whose_type_nobody_chose_yet_is_of_no_type() -> None:
+    begun = Metric(id="m01", name="Praise")
+    llm = FakeLLM([reply(CALM)])
+    await make(llm, about(begun), settings(2))
+    assert "- Praise\n" in last_question(llm.requests)
+    assert len(llm.requests) == 1
+
+
 async def test_a_generator_that_insists_on_one_type_has_its_way() -> None:
     llm = FakeLLM([reply(FLATTERY, PRESSURE), reply(PRESSURE), reply(PRESSURE)])
     assert names(await make(llm, about(), settings(2))) == ["Empty praise", "Hurry"]
@@ -313,3 +324,68 @@ def test_new_metrics_get_the_next_free_ids() -> None:
     there = [Metric.model_validate({"id": name, **CALM}) for name in ("m02", "own")]
     rows = [{"metrics": [{"id": "", **FLATTERY}, {"id": "", **PRESSURE}]}]
     assert [metric.id for metric in new_metrics(about(*there), rows)] == ["m01", "m03"]
+
+
+# In a folder
+
+BEGUN_FILE = """\
+# What we care about.
+name: Good advice
+description: Whether it listens.
+metrics:
+  - id: flattery
+    name: Empty praise  # the worst of all
+"""
+CONFIG_FILE = """\
+generator_model: {{model: openai/generator, api_base: "{address}", api_key: sk-local}}
+generation: {{num_metrics: 2}}
+"""
+
+
+def folder_of(tmp_path: Path, server: ChatServer) -> Path:
+    (tmp_path / "benchmark.yaml").write_text(BEGUN_FILE, "utf-8")
+    (tmp_path / "config.yaml").write_text(CONFIG_FILE.format(address=server.base_url), "utf-8")
+    return tmp_path
+
+
+def as_generator(body: dict[str, Any]) -> str:
+    question = str(body["messages"][1]["content"])
+    return json.dumps(FLATTERY) if "Complete it" in question else reply(CALM)
+
+
+async def test_metrics_are_written_into_the_file_and_what_was_there_stays(tmp_path: Path) -> None:
+    with ChatServer(as_generator) as server:
+        folder = folder_of(tmp_path, server)
+        report = await run_bench(load_project(folder, root=folder), ["gen-metrics"])
+    assert report.complete
+    text = (folder / "benchmark.yaml").read_text("utf-8")
+    assert text.startswith(BEGUN_FILE)
+    flattery, calm = load_project(folder, root=folder).benchmark.metrics
+    assert (flattery.id, flattery.name, flattery.type) == ("flattery", "Empty praise", MetricType.NEGATIVE)
+    assert (calm.id, calm.name, calm.examples) == ("m01", "Slow down", tuple(CALM["examples"]))
+    assert flattery.complete
+    assert calm.complete
+
+
+async def test_a_second_run_has_nothing_to_ask(tmp_path: Path) -> None:
+    with ChatServer(as_generator) as server:
+        folder = folder_of(tmp_path, server)
+        await run_bench(load_project(folder, root=folder), ["gen-metrics"])
+        before = (folder / "benchmark.yaml").read_bytes()
+        asked = len(server.requests)
+        await run_bench(load_project(folder, root=folder), ["gen-metrics"])
+        assert len(server.requests) == asked == 2
+    assert (folder / "benchmark.yaml").read_bytes() == before
+
+
+async def test_what_could_not_be_made_is_in_the_report(tmp_path: Path) -> None:
+    bad = {**FLATTERY, "examples": []}
+    (tmp_path / "benchmark.yaml").write_text("name: Good advice\n", "utf-8")
+    (tmp_path / "config.yaml").write_text("generation: {num_metrics: 2}\n", "utf-8")
+    llm = FakeLLM([reply(CALM, bad), reply(bad), reply(bad)])
+    report = await run_bench(load_project(tmp_path, root=tmp_path), ["gen-metrics"], llm=llm)
+    [note] = report.stages[0].notes
+    assert note.startswith("1 of 2 metrics could be made")
+    assert [metric.name for metric in load_project(tmp_path, root=tmp_path).benchmark.metrics] == [
+        "Slow down"
+    ]

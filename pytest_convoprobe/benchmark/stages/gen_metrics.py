@@ -236,7 +236,9 @@ def _sift_new(
 
 
 def _lacks_a_type(metrics: Sequence[Metric]) -> bool:
-    return len(metrics) > 1 and len({metric.type for metric in metrics}) == 1
+    """Whether all are of one type, those left aside whose type nobody has chosen yet."""
+    types = [metric.type for metric in metrics if "type" in metric.model_fields_set]
+    return len(types) > 1 and len(set(types)) == 1
 
 
 def _sift_completed(
