@@ -11,11 +11,10 @@ from typing import Any
 
 from ..errors import Problem
 from ..files import shown_path
-from ..llm.budget import Budget
 from ..llm.port import LLM
 from ..text import shorten
 from .driver import Options, Progress, Silent, StageReport, run_stage
-from .engines.local import LocalEngine
+from .engines.local import engine_or_local
 from .labels import Label, read_labels, refuse
 from .loading import LoadedBenchmark, require_models
 from .measures import Answer, Calibration, Disagreement, by_metric, measure
@@ -50,15 +49,8 @@ async def calibrate(
     """
     given = read_labels(labels)
     require_models(loaded.config, () if llm is not None else ("evaluate",))
-    run = loaded.config.run
-    local = LocalEngine(llm=llm, budget=Budget(run.max_cost, run.max_tokens)) if engine is None else None
-    used: Engine = local if engine is None else engine  # type: ignore[assignment]
-    try:
-        async with only_run(loaded.folder):
-            return await _Calibrating(loaded).run(given, shown_path(labels), used, progress or Silent())
-    finally:
-        if local is not None:
-            await local.aclose()
+    async with engine_or_local(engine, loaded.config.run, llm) as used, only_run(loaded.folder):
+        return await _Calibrating(loaded).run(given, shown_path(labels), used, progress or Silent())
 
 
 class _Missing:

@@ -11,13 +11,12 @@ from functools import partial
 
 from ..errors import ResultsError, SettingsError
 from ..files import locked, shown_path
-from ..llm.budget import Budget
 from ..llm.port import LLM
 from .aggregate import write_results
 from .cost import carry_over, write_cost
 from .definition import read_benchmark
 from .driver import Options, Progress, Share, Silent, StageReport, plan, run_stage
-from .engines.local import LocalEngine
+from .engines.local import engine_or_local
 from .engines.worker import models_of
 from .folder import BenchmarkFolder
 from .forecast import Forecast, forecast, rows_for_each
@@ -90,18 +89,9 @@ async def run_bench(
     """
     names, wanted = stage_names(stages), options or Options()
     require_models(loaded.config, () if wanted.dry_run or llm is not None else names)
-    run = loaded.config.run
-    local = LocalEngine(llm=llm, budget=Budget(run.max_cost, run.max_tokens)) if engine is None else None
-    used: Engine = local if engine is None else engine  # type: ignore[assignment]
-    try:
-        async with only_run(loaded.folder, patience):
-            pipeline = _Pipeline(loaded, wanted, progress or Silent())
-            if wanted.dry_run:
-                return await pipeline.forecast(names)
-            return await pipeline.run(names, used)
-    finally:
-        if local is not None:
-            await local.aclose()
+    async with engine_or_local(engine, loaded.config.run, llm) as used, only_run(loaded.folder, patience):
+        pipeline = _Pipeline(loaded, wanted, progress or Silent())
+        return await (pipeline.forecast(names) if wanted.dry_run else pipeline.run(names, used))
 
 
 async def survey(loaded: LoadedBenchmark, options: Options | None = None) -> dict[str, dict[str, Share]]:

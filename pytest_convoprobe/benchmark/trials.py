@@ -99,14 +99,16 @@ class Reading:
             self._take(score)
         self.conversations = set(self._own) if rows.conversations is None else set(rows.conversations)
         held = {place for place in self.conversations if self._countable(self._shown(place[0]))}
-        self.samples = max([samples, *(sample for _, sample in held | self._own.keys())])
+        there = held | self._own.keys()
+        numbers = _numbers(samples, {sample for _, sample in there})
+        self.samples = len(numbers)
         wanted = {
             (shown.id, sample)
             for shown in book.scenarios.values()
             if self._countable(shown)
-            for sample in range(1, self.samples + 1)
+            for sample in numbers
         }
-        self._places = wanted | held | self._own.keys()
+        self._places = wanted | there
 
     def _countable(self, shown: Shown) -> bool:
         return shown.metric_id in self._book.types
@@ -151,29 +153,33 @@ class Reading:
     def notes(self) -> list[str]:
         """What a reader of the rates has to know of the rows, in words."""
         strangers = sorted(self._strangers) if self._book.scenarios else []
-        told = [
-            (len(strangers), f"scenarios that were run aren't in scenarios.json: {_first(strangers)}"),
-            (self._counts["twice"], "scores are there more than once; the last of each counts"),
-            (
-                self._counts["turned"],
-                "scores have a `passed` that contradicts `present` and the metric's type; those two count",
+        told = {
+            f"scenarios that were run, but aren't in scenarios.json ({_first(strangers)})": len(strangers),
+            "scores that are there more than once (the last of each counts)": self._counts["twice"],
+            "scores whose `passed` contradicts `present` and the metric's type (which count)": self._counts[
+                "turned"
+            ],
+            "scores for a metric that the scenario wasn't made for (they count in by_metric alone)": len(
+                self._others
             ),
-            (
-                len(self._others),
-                "scores are for a metric that the scenario wasn't made for; they count in by_metric alone",
-            ),
-        ]
+        }
         unread = [note for file, rows in self._unread.items() for note in unread_notes(file, rows)]
         return [
             *unread,
             *_left_out("scores", self._unknown),
-            *(f"{count} {words}" for count, words in told if count),
+            *(f"{words}: {count}" for words, count in told.items() if count),
         ]
+
+
+def _numbers(samples: int, seen: set[int]) -> range:
+    """The samples that there should be; files of others may count them from 0."""
+    first = min(1, *seen, 1)
+    return range(first, max(first + samples - 1, *seen, first) + 1)
 
 
 def _left_out(what: str, unknown: Mapping[str, int]) -> list[str]:
     return [
-        f"{count} {what} are left out: benchmark.yaml has no metric {metric_id}"
+        f"{what} left out, since benchmark.yaml has no metric {metric_id}: {count}"
         for metric_id, count in sorted(unknown.items())
         if count
     ]

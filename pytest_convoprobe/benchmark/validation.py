@@ -10,6 +10,7 @@ from __future__ import annotations
 import filecmp
 import json
 import random
+from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -22,12 +23,14 @@ from ..errors import ResultsError, SettingsError
 from ..files import locked, shown_path, write_atomically
 from ..llm.port import LLM
 from ..settings.models import ModelSettings
+from ..text import one_line
 from .aggregate import target_rows
 from .arrays import items, read_rows
 from .comparing import Side, compare
 from .comparison import Comparison, Role
 from .definition import metric_id, read_benchmark, read_document
 from .driver import Options, Progress
+from .engines.local import engine_or_local
 from .folder import BenchmarkFolder, target_id
 from .loading import LoadedBenchmark, load_project
 from .pipeline import PipelineReport, run_bench
@@ -112,9 +115,9 @@ async def validate(
     second = _swapped(loaded, swap, config_file)
     _prepare(loaded, second, swap, chosen, config_file)
     second = _reread(second)
-    report, chosen_there = await _run(
-        second, swap, sample, seed, _Running(engine, options or Options(), progress, llm)
-    )
+    async with engine_or_local(engine, second.config.run, llm) as used:
+        running = _Running(used, options or Options(), progress, llm)
+        report, chosen_there = await _run(second, swap, sample, seed, running)
     if options is not None and options.dry_run:
         return Validation(second.folder, report, None)
     other = _side(
@@ -129,7 +132,7 @@ async def validate(
 class _Running:
     """How stages are run."""
 
-    engine: Engine | None
+    engine: Engine
     options: Options
     progress: Progress | None
     llm: LLM | None
@@ -244,7 +247,7 @@ def _prepare(
         new.path.mkdir(exist_ok=True)
         config = config_file or old.config
         if config.exists():
-            _write(new.config, config.read_bytes())
+            _write(new.config, _origin(loaded, swap) + config.read_bytes().removeprefix(BOM_UTF8))
         if swap.role == "generator":
             if not new.benchmark.exists():
                 _write(new.benchmark, _without_generated(loaded))
@@ -256,6 +259,13 @@ def _prepare(
                 _copy_rows(old.conversations(entry.id), new.conversations(entry.id), chosen)
     except OSError as error:
         raise ResultsError(f"{shown_path(new.path)} cannot be made: {error}") from None
+
+
+def _origin(loaded: LoadedBenchmark, swap: Swap) -> bytes:
+    """Says in a copy of the settings why they aren't those that the folder was made with."""
+    name = loaded.folder.path.name
+    line = f"Copied from {name}; a validation put {swap.model} in the place of {swap.section}."
+    return f"# {one_line(line)}\n".encode("utf-8", "replace")
 
 
 def _copy_rows(old: Path, new: Path, chosen: Collection[str] | None) -> None:

@@ -96,6 +96,13 @@ def test_each_sample_that_should_be_there_is_expected() -> None:
     }
 
 
+def test_samples_that_others_count_from_0_are_as_many() -> None:
+    row = scenario("m01", 1)
+    found = results([row], [score(row, True, 0), score(row, False, 1)], samples=2)
+    assert list(found.by_sample) == [0, 1]
+    assert found.overall.missing == 0
+
+
 def test_rates_by_scenario_variant_and_demographic_value() -> None:
     rows = aged(2)
     found = results(rows, [score(rows[0], True), score(rows[1], False), score(rows[2], True)])
@@ -132,7 +139,7 @@ def test_a_score_for_a_metric_that_the_scenario_was_not_made_for_counts_for_the_
     assert (found.negative.passed, found.negative.scored) == (1, 1)
     assert (found.overall.passed, found.overall.scored) == (2, 2)
     assert whole.notes == (
-        "t: 1 scores are for a metric that the scenario wasn't made for; they count in by_metric alone",
+        "t: scores for a metric that the scenario wasn't made for (they count in by_metric alone): 1",
     )
 
 
@@ -143,7 +150,7 @@ def test_a_pass_follows_from_the_type_even_where_the_row_says_otherwise() -> Non
     found = aggregate(turned, [scenario("m01", 1)], [TargetRows("t", rows)])
     assert found.targets[0].negative.pass_rate == 0.0
     assert found.notes == (
-        "t: 1 scores have a `passed` that contradicts `present` and the metric's type; those two count",
+        "t: scores whose `passed` contradicts `present` and the metric's type (which count): 1",
     )
 
 
@@ -151,7 +158,7 @@ def test_of_two_scores_of_one_conversation_the_last_counts_and_a_note_says_so() 
     row = scenario("m01", 1)
     found = aggregate(BENCHMARK, [row], [TargetRows("t", [score(row, False), score(row, True)])])
     assert found.targets[0].overall.passed == found.targets[0].overall.scored == 1
-    assert found.notes == ("t: 1 scores are there more than once; the last of each counts",)
+    assert found.notes == ("t: scores that are there more than once (the last of each counts): 1",)
 
 
 def test_rows_of_metrics_that_are_gone_are_left_out_and_told() -> None:
@@ -161,8 +168,8 @@ def test_rows_of_metrics_that_are_gone_are_left_out_and_told() -> None:
     assert found.targets[0].overall.scored == 0
     assert found.targets[0].overall.missing == 0
     assert found.notes == (
-        "1 scenarios are left out: benchmark.yaml has no metric m09",
-        "t: 1 scores are left out: benchmark.yaml has no metric m09",
+        "scenarios left out, since benchmark.yaml has no metric m09: 1",
+        "t: scores left out, since benchmark.yaml has no metric m09: 1",
     )
 
 
@@ -171,7 +178,7 @@ def test_a_scenario_that_is_only_in_the_scores_counts_by_what_its_id_tells() -> 
     found = aggregate(BENCHMARK, [known], [TargetRows("t", [score(known, True), score(stranger, True)])])
     assert found.targets[0].by_scenario["m02_s007"].passed == 1
     assert found.targets[0].by_variant["v03"].passed == 1
-    assert found.notes == ("t: 1 scenarios that were run aren't in scenarios.json: m02_s007_v03",)
+    assert found.notes == ("t: scenarios that were run, but aren't in scenarios.json (m02_s007_v03): 1",)
 
 
 def test_agreement_of_samples_by_hand() -> None:

@@ -56,8 +56,12 @@ def test_another_evaluator_reads_the_same_transcripts_in_a_folder_beside(finishe
     assert done.folder.path == finished.folder.path.parent / "advice-evaluator-other-evaluator"
     assert {request.context.role for request in llm.requests} == {Role.EVALUATOR}
     assert {request.model.model for request in llm.requests} == {"other/evaluator"}
-    for name in ("benchmark.yaml", "config.yaml", "scenarios.json", "runs/good/conversations.json"):
+    for name in ("benchmark.yaml", "scenarios.json", "runs/good/conversations.json"):
         assert (done.folder.path / name).read_bytes() == (finished.folder.path / name).read_bytes()
+    assert (done.folder.path / "config.yaml").read_text() == (
+        "# Copied from advice; a validation put other/evaluator in the place of evaluator_model.\n"
+        + finished.folder.config.read_text()
+    )
     assert (done.folder.path / "results.json").exists()
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
 
 from ...llm.budget import Budget
 from ...llm.port import LLM
 from ...llm.stack import LiveLLM
 from ...scheduling import CancelledFromWithin
-from ..work import Item, Outcome, Task
+from ...settings.models import RunSettings
+from ..work import Engine, Item, Outcome, Task
 from .worker import Hands, Worker, models_of
 
 
@@ -58,6 +60,21 @@ class LocalEngine:
         if self._live is None:
             self._live = models_of(task, self._budget)
         return self._live
+
+
+@asynccontextmanager
+async def engine_or_local(
+    given: Engine | None, run: RunSettings, llm: LLM | None = None
+) -> AsyncIterator[Engine]:
+    """The engine that is given, which stays open; else one of this process, with one budget for its life."""
+    if given is not None:
+        yield given
+        return
+    local = LocalEngine(llm=llm, budget=Budget(run.max_cost, run.max_tokens))
+    try:
+        yield local
+    finally:
+        await local.aclose()
 
 
 def _fill(
