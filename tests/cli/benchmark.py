@@ -85,7 +85,9 @@ def benchmark(folder: Path, url: str, **changes: Any) -> Path:
     path = folder / "hours"
     path.mkdir()
     head = {"name": "Opening hours", "description": "Whether the assistant makes up opening hours."}
-    (path / "benchmark.yaml").write_text(f"# Keep this comment.\n{yaml.safe_dump(head)}metrics: []\n")
+    (path / "benchmark.yaml").write_text(
+        f"# Keep this comment.\n{yaml.safe_dump(head, sort_keys=False)}metrics: []\n"
+    )
     config = {
         "llm": {"model": "openai/fake", "api_base": url, "api_key": KEY, "max_attempts": 1},
         "targets": [

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from ..console import Console, write_json
-from ..exits import Wrong
 from ..project import json_option
 from .shared.options import Asked, folder_argument, loading_options
 
@@ -60,7 +59,7 @@ def command(
 
 def _tell(console: Console, written: Sequence[Path], every: bool) -> None:
     if not written:
-        what = "scenario" if every else "scenario that some target failed"
-        raise Wrong(f"there is no {what} to export: evaluate first, or choose others with --only and --all")
+        what = "scenario fits" if every else "scenario that fits was failed by a target"
+        console.say(f"no {what}: nothing was written")
     for path in written:
         console.say(f"  wrote  {console.safe(str(path))}", "green")

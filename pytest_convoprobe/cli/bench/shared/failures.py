@@ -52,6 +52,7 @@ def _by_reason(failed: Failures) -> Mapping[str, list[Place]]:
 
 
 def _ids(console: Console, places: Sequence[Place]) -> str:
-    shown = ", ".join(console.safe(place.text) for place in places[:_SHOWN_IDS])
+    names = sorted(place.text for place in places)
+    shown = ", ".join(map(console.safe, names[:_SHOWN_IDS]))
     more = len(places) - _SHOWN_IDS
     return f"{shown} and {more:,} more" if more > 0 else shown
