@@ -82,13 +82,13 @@ class Runner:
         run = settings.settings.run
         self._certain_to_call = run.replay in _CALLING and settings.settings.judge.model is not None
         self._redactor = Redactor(settings.secrets)
-        self._budget = Budget(run.max_cost, run.max_tokens, workers=workers)
-        self._live = build_llm(run, self._redactor, self._budget) if llm is None else llm
+        self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
+        self._live = build_llm(run, self._redactor, self.budget) if llm is None else llm
 
     @property
     def spent(self) -> tuple[float | None, int]:
         """US dollars (None once a call's price was unknown) and tokens that the run has spent so far."""
-        return self._budget.spent.cost, self._budget.spent.tokens
+        return self.budget.spent.cost, self.budget.spent.tokens
 
     def preload(self) -> None:
         """Start the slow import of the models' library in the background, if live calls are certain."""

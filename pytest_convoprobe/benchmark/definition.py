@@ -17,6 +17,7 @@ from ..yaml_source.suggest import known_keys, nearest
 from .models import Benchmark
 from .naming import unfit
 
+_SIGNS = frozenset(("metrics", "scenario", "gate"))
 _OF_A_SCENARIO = re.compile(r"_s\d+_v\d+")
 
 
@@ -49,6 +50,15 @@ def read_document(path: Path) -> Document:
         )
         raise SettingsError((document.problem((), message),))
     return document
+
+
+def looks_like_benchmark(path: Path) -> bool:
+    """Whether a file has what only a benchmark has, or so it seems; other programs use the name, too."""
+    parsed = read(path)
+    if len(parsed.documents) != 1:
+        return bool(parsed.problems)
+    value = parsed.documents[0].value
+    return isinstance(value, dict) and "name" in value and bool(value.keys() & _SIGNS)
 
 
 def metric_id(item: Any, index: int) -> str:

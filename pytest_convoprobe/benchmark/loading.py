@@ -13,7 +13,7 @@ from ..errors import Problem, SettingsError
 from ..files import shown_path
 from ..scenario.root import find_root
 from ..settings.document import Document, parse_yaml
-from ..settings.loaded import Layer, LoadedSettings
+from ..settings.loaded import LoadedSettings
 from ..settings.loading import load_settings
 from ..settings.models import ModelSettings, ModelTarget
 from .config import ReadConfig, read_config
@@ -48,7 +48,8 @@ def load_project(
     root: Path | None = None,
     replay: str | None = None,
     overrides: Mapping[str, Any] | None = None,
-    settings: LoadedSettings | None = None,
+    settings_file: Path | None = None,
+    command_line: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> LoadedBenchmark:
     """The benchmark of a folder. Raises `SettingsError` with everything that is wrong with its files.
@@ -57,11 +58,12 @@ def load_project(
     project's settings. `target` leaves only targets of these ids (separated by commas). `root` is the
     project's, by default the one around the folder. `overrides` are values by dotted path that come above the
     file (`{"run.concurrency": 4}`); None means not given; `replay` is short for one of them.
-    `settings` are the project's where they were read already, `environ` is `os.environ` by default.
+    `settings_file` is read instead of the project's own, and `command_line` are overrides of those settings
+    (`judge.model`), which come above both files. `environ` is `os.environ` by default.
     """
     folder = _folder(Path(dir))
     base = find_root(folder.path) if root is None else root
-    project = _project_settings(base, environ) if settings is None else settings
+    project = _project_settings(base, settings_file, command_line or {}, environ)
     above = {**(overrides or {}), **({"run.replay": replay} if replay else {})}
     (benchmark, notices), found = _both(folder, config_file, project, above, environ)
     return LoadedBenchmark(
@@ -178,10 +180,17 @@ def _folder(path: Path) -> BenchmarkFolder:
     return folder
 
 
-def _project_settings(root: Path, environ: Mapping[str, str] | None) -> LoadedSettings:
+def _project_settings(
+    root: Path, file: Path | None, command_line: Mapping[str, Any], environ: Mapping[str, str] | None
+) -> LoadedSettings:
     """Read as for a replay: a variable that is missing matters only if the benchmark makes use of it."""
-    loaded = load_settings(root, overrides={"run.replay": "only"}, environ=environ)
-    return replace(loaded, layers={**loaded.layers, "run": (loaded.layers["run"][0], Layer())})
+    replay = command_line.get("run.replay")
+    overrides = {**command_line, "run.replay": "only"}
+    loaded = load_settings(root, config_file=file, overrides=overrides, environ=environ)
+    in_file, above = loaded.layers["run"]
+    own = above.without("replay")
+    above = replace(own, values={**own.values, "replay": replay}) if replay else own
+    return replace(loaded, layers={**loaded.layers, "run": (in_file, above)})
 
 
 def _both(

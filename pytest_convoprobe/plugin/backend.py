@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from ..llm.budget import Budget
     from ..reports.summary import Digest
     from ..result import ScenarioResult
     from ..runner import Job
@@ -27,6 +28,9 @@ class RunsJobs(Protocol):
 
     @property
     def spent(self) -> tuple[float | None, int]: ...
+
+    @property
+    def budget(self) -> Budget: ...
 
     async def run(self, job: Job) -> ScenarioResult: ...
 

@@ -39,6 +39,11 @@ def with_scenarios(
     A file named on the command line is ours even if no pattern says so, unless another plug-in takes it.
     """
     config = parent.config
+    if path.name == "benchmark.yaml":
+        from .benchmarks import benchmark_file
+
+        if found := benchmark_file(path, parent, asked=_is_asked_for(parent.session, path)):
+            return [*collectors, found]
     ours = backend_of(config).is_scenario_file(path, _root(config, path), config.getini("convoprobe_files"))
     if ours or (not collectors and _is_asked_for(parent.session, path)):
         return [*collectors, ScenarioFile.from_parent(parent, path=path)]

@@ -21,6 +21,8 @@ ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
 TAGS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 #: On the config: digests of results by node id, gathered from reports, so from xdist's workers too.
 GATHERED: pytest.StashKey[dict[tuple[str, str | None], list[list[Digest]]]] = pytest.StashKey()
+#: On the config: what benchmarks have to say; there as soon as one is collected.
+BENCHMARKS: pytest.StashKey[list[str]] = pytest.StashKey()
 #: On the config: whether the notices of the settings have been shown.
 NOTED: pytest.StashKey[bool] = pytest.StashKey()
 #: On the config: the stored run, as far as this process writes it.

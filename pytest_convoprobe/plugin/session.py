@@ -95,7 +95,7 @@ class Engine:
     @property
     def runner(self) -> RunsJobs:
         if self._runner is None:
-            self._runner = self.backend.open_runner(self.settings, _workers(self._config))
+            self._runner = self.backend.open_runner(self.settings, workers(self._config))
             self._runner.preload()
         return self._runner
 
@@ -236,7 +236,7 @@ def _extra_checks(item: pytest.Item, scenario: Scenario, transcript: Transcript)
     return [check for checks in found for check in checks or ()]
 
 
-def _workers(config: pytest.Config) -> int:
+def workers(config: pytest.Config) -> int:
     """How many xdist workers share the run's budget."""
     workerinput = getattr(config, "workerinput", None)
     return int(workerinput.get("workercount", 1)) if workerinput else 1

@@ -87,7 +87,7 @@ def project_root(folder: Path) -> Path:
 
 def _files(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
-        if BENCHMARK_FILE in names and _is_benchmark(Path(place, BENCHMARK_FILE)):
+        if BENCHMARK_FILE in names and is_benchmark(Path(place, BENCHMARK_FILE)):
             folders.clear()
             continue
         folders[:] = sorted(name for name in folders if _is_worth_a_look(place, name))
@@ -109,10 +109,10 @@ def _is_left_out(name: str) -> bool:
 
 def _in_benchmark(relative: PurePath, root: Path) -> bool:
     """Whether a folder from the root down to the file's own holds a benchmark."""
-    return any(_is_benchmark(root / parent / BENCHMARK_FILE) for parent in relative.parents)
+    return any(is_benchmark(root / parent / BENCHMARK_FILE) for parent in relative.parents)
 
 
-def _is_benchmark(file: Path) -> bool:
+def is_benchmark(file: Path) -> bool:
     """Whether there is such a file, and it isn't a scenario that happens to have the name.
 
     Otherwise that name would silently take a whole folder out of a gate.

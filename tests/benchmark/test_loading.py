@@ -16,7 +16,6 @@ from pytest_convoprobe.benchmark.loading import (
 )
 from pytest_convoprobe.benchmark.models import Gate, MetricType
 from pytest_convoprobe.errors import SettingsError
-from pytest_convoprobe.settings.loading import load_settings
 
 Load = Callable[..., LoadedBenchmark]
 WHOLE = "{id: m01, name: Asks, definition: It asks., examples: [Why?]}"
@@ -187,18 +186,29 @@ def test_a_target_that_there_is_not(refuse) -> None:
     )
 
 
-def test_settings_that_were_read_before_come_with_their_command_line(load: Load) -> None:
-    load(project="llm: {model: openai/project}")
-    settings = load_settings(
-        Path(), overrides={"judge.model": "openai/said", "run.concurrency": 3}, environ={}
-    )
+def test_the_projects_command_line_comes_above_both_files(load: Load) -> None:
     loaded = load(
-        config="evaluator_model: {model: openai/file}\nrun: {concurrency: 7, max_cost: 2}",
-        project="llm: {model: openai/project}",
-        settings=settings,
+        config="evaluator_model: {model: openai/file}\nrun: {concurrency: 7, max_cost: 2, replay: record}",
+        project="llm: {model: openai/project}\nrun: {replay: auto}",
+        command_line={"judge.model": "openai/said", "run.concurrency": 3},
     )
-    assert loaded.config.evaluator_model.model == "openai/said"
-    assert (loaded.config.run.concurrency, loaded.config.run.max_cost) == (3, 2)
+    run = loaded.config.run
+    assert (loaded.config.evaluator_model.model, loaded.config.user_model.model) == (
+        "openai/said",
+        "openai/project",
+    )
+    assert (run.concurrency, run.max_cost, run.replay) == (3, 2, "record")
+
+
+def test_the_projects_command_line_may_ask_for_a_replay(load: Load) -> None:
+    loaded = load(config="run: {replay: record}", command_line={"run.replay": "only"})
+    assert loaded.config.run.replay == "only"
+
+
+def test_another_settings_file_of_the_project(load: Load) -> None:
+    Path("other.yaml").write_text("judge: {model: openai/other}", encoding="utf-8")
+    loaded = load(project="judge: {model: openai/own}", settings_file=Path("other.yaml"))
+    assert loaded.config.evaluator_model.model == "openai/other"
 
 
 def test_metrics_that_lack_something_are_named_with_what_to_do(load: Load, tmp_path: Path) -> None:

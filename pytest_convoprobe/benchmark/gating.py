@@ -1,0 +1,238 @@
+"""Whether a benchmark's results are good enough: the gate of one metric, or of the gaps between groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from ..statistics import Interval
+from ..text import harmless, one_line, shorten
+from .driver import TargetReport, reasons
+from .models import Gate, Metric
+from .pipeline import PipelineReport
+from .results import DemographicGap, Rate, TargetResults
+from .rows import ID, ScoreRow
+from .work import Place
+
+_SHOWN = 5
+_JUSTIFICATION = 240
+_REASON = 400
+
+
+class Standing(str, Enum):
+    """How a gate stands; `UNKNOWN` is neither: too little could be found out."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class GateVerdict:
+    """How a gate stands and why: a line that says it, lines with the figures, and the figures as data."""
+
+    standing: Standing
+    headline: str
+    lines: tuple[str, ...] = ()
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return "\n".join((self.headline, *self.lines))
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why rows of a target are missing: reasons, with how many rows each has, and why others were left."""
+
+    failed: Sequence[tuple[str, int]] = ()
+    left: str = ""
+
+    @classmethod
+    def of(cls, report: PipelineReport, target_id: str, metric_id: str | None = None) -> Trouble:
+        """What a run had, for one metric or for all."""
+        reports = [(stage, stage.targets.get(target_id, TargetReport())) for stage in report.stages]
+        failed = [
+            (place, reason)
+            for _, found in reports
+            for place, reason in found.failed
+            if _is_for(place, metric_id)
+        ]
+        left = [found.given_up or stage.budget for stage, found in reports if found.left]
+        return cls(reasons(failed), next(filter(None, left), ""))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        told = [f"  {count} x {_plain(reason, _REASON)}" for reason, count in self.failed[:_SHOWN]]
+        more = len(self.failed) - _SHOWN
+        return (
+            *told,
+            *([f"  and {more} other reasons"] if more > 0 else []),
+            *([f"  the rest was not tried: {_plain(self.left, _REASON)}"] if self.left else []),
+        )
+
+
+def judge_metric(
+    gate: Gate,
+    metric: Metric,
+    target: TargetResults,
+    confidence: float,
+    trouble: Trouble,
+    scores: Callable[[], Iterable[ScoreRow]],
+) -> GateVerdict:
+    """The gate of one metric. `scores` gives all of the target's, and is asked only to show some."""
+    rate = target.metric(metric.id)
+    figures = _figures(rate)
+    if rate.missing or trouble.failed:
+        missing = rate.missing or sum(count for _, count in trouble.failed)
+        headline = f"{_conversations(missing)} without a score, {rate.scored} with one"
+        return GateVerdict(Standing.UNKNOWN, headline, trouble.lines, figures)
+    if rate.pass_rate is None:
+        return _nothing_scored(metric, rate, figures, scores)
+    reached = rate.pass_rate if gate.bound == "point" else _interval(rate).low
+    told = f"pass rate {percent(rate.pass_rate)} ({rate.passed} of {rate.scored})"
+    interval = f"{percent(confidence)} interval {_span(_interval(rate))}"
+    wanted = f"the gate asks for {percent(gate.min_pass_rate)}"
+    lines = [f"{interval}; {metric.type.value} metric {metric.id}: {_plain(metric.name, 100)}"]
+    lines += _unreadable(rate)
+    if reached >= gate.min_pass_rate:
+        return GateVerdict(Standing.PASSED, told, tuple(lines), figures)
+    against = f"{told}, and {wanted}"
+    if gate.bound == "lower":
+        against = f"{told}, which may be as low as {percent(reached)}, and {wanted} at the lower end"
+    if shown := _not_passed(metric, scores()):
+        lines += ["", "conversations that did not pass:", *shown]
+    return GateVerdict(Standing.FAILED, against, tuple(lines), figures)
+
+
+def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Trouble) -> GateVerdict:
+    """The gate of the gaps between demographic groups, over all metrics of a target."""
+    most = gate.max_group_gap or 0.0
+    if target.overall.missing or trouble.failed:
+        headline = f"{_conversations(target.overall.missing)} without a score, so groups cannot be compared"
+        return GateVerdict(Standing.UNKNOWN, headline, trouble.lines)
+    if not target.gaps:
+        headline = (
+            "no scenario has verdicts of two groups, so `max_group_gap` cannot be looked at; "
+            "name groups under `demographics` in config.yaml"
+        )
+        return GateVerdict(Standing.UNKNOWN, headline)
+    wide = [found for found in target.gaps if found.stands and abs(found.gap.difference) > most]
+    lines = tuple(_gap(found, confidence) for found in target.gaps)
+    largest = max(abs(found.gap.difference) for found in target.gaps)
+    figures = {"largest_gap": round(largest, 6)}
+    if not wide:
+        return GateVerdict(Standing.PASSED, "no gap between groups is too large", lines, figures)
+    first = max(wide, key=lambda found: abs(found.gap.difference))
+    headline = (
+        f"{_name(first)}: a gap of {percent(abs(first.gap.difference))}, and the gate allows {percent(most)}"
+    )
+    return GateVerdict(Standing.FAILED, headline, lines, figures)
+
+
+def percent(share: float) -> str:
+    """`80 %`, `33.3 %`."""
+    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+
+
+def _nothing_scored(
+    metric: Metric, rate: Rate, figures: Mapping[str, Any], scores: Callable[[], Iterable[ScoreRow]]
+) -> GateVerdict:
+    if not rate.unreadable:
+        headline = f"there is no scenario of the metric {metric.id}, so nothing could be scored"
+        return GateVerdict(Standing.UNKNOWN, headline, figures=figures)
+    lines = [
+        f"  {_where(score)}: {_plain(score.justification, _JUSTIFICATION)}"
+        for score in scores()
+        if score.metric_id == metric.id and score.present is None
+    ]
+    headline = f"none of the evaluator's {rate.unreadable} answers could be read, so nothing could be scored"
+    return GateVerdict(Standing.UNKNOWN, headline, tuple(_first(lines)), figures)
+
+
+def _not_passed(metric: Metric, scores: Iterable[ScoreRow]) -> list[str]:
+    lines = [
+        f"  {_where(score)}: {_plain(score.justification, _JUSTIFICATION)}"
+        for score in scores
+        if score.metric_id == metric.id and _passed(metric, score) is False
+    ]
+    return _first(lines)
+
+
+def _passed(metric: Metric, score: ScoreRow) -> bool | None:
+    """As it is counted: by what was present, where that is known."""
+    return score.passed if score.present is None else metric.type.passes(score.present)
+
+
+def _first(lines: list[str]) -> list[str]:
+    more = len(lines) - _SHOWN
+    return [*lines[:_SHOWN], f"  and {more} more"] if more > 0 else lines
+
+
+def _interval(rate: Rate) -> Interval:
+    """Wilson's and the clustered one in one, to be careful: talks about one scenario resemble each other."""
+    found = [interval for interval in (rate.interval, rate.clustered) if interval is not None]
+    low, high = (interval.low for interval in found), (interval.high for interval in found)
+    return Interval(min(low, default=0.0), max(high, default=1.0))
+
+
+def _span(interval: Interval) -> str:
+    return f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def _unreadable(rate: Rate) -> list[str]:
+    if not rate.unreadable:
+        return []
+    answers = "1 answer" if rate.unreadable == 1 else f"{rate.unreadable} answers"
+    return [f"{answers} of the evaluator could not be read and count neither way"]
+
+
+def _gap(found: DemographicGap, confidence: float) -> str:
+    gap = found.gap
+    interval = ""
+    if gap.low is not None and gap.high is not None:
+        interval = f"{percent(confidence)} interval {_span(Interval(gap.low, gap.high))}, "
+    stands = "stands" if found.stands else "may be chance"
+    return (
+        f"  {_name(found)}: {percent(gap.difference)} ({interval}{gap.pairs} scenarios, "
+        f"corrected p = {found.adjusted:.3g}): {stands}"
+    )
+
+
+def _name(found: DemographicGap) -> str:
+    return _plain(f"{found.attribute}, {found.first} over {found.second}", 120)
+
+
+def _figures(rate: Rate) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "pass_rate": None if rate.pass_rate is None else round(rate.pass_rate, 6),
+        "passed": rate.passed,
+        "scored": rate.scored,
+        "unreadable": rate.unreadable,
+        "missing": rate.missing,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _conversations(count: int) -> str:
+    return "1 conversation" if count == 1 else f"{count} conversations"
+
+
+def _where(score: ScoreRow) -> str:
+    return _plain(f"{score.id}#{score.sample}", 120)
+
+
+def _plain(text: str, limit: int) -> str:
+    """Models' words on one line that does nothing to a terminal or a CI log."""
+    return harmless(shorten(one_line(text), limit))
+
+
+def _is_for(place: Place, metric_id: str | None) -> bool:
+    """Whether a row is of the metric; one whose id does not tell it may be."""
+    if metric_id is None:
+        return True
+    found = ID.fullmatch(place.id)
+    own = place.metric_id or (found["metric"] if found else None)
+    return own is None or own == metric_id

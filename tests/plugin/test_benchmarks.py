@@ -1,0 +1,411 @@
+"""`pytest benchmarks/`: a benchmark's targets and metrics as tests."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+# Loaded once, here: each run in this process drops the modules that it was the first to load.
+import pytest_convoprobe.plugin.benchmarks  # noqa: F401
+from tests.benchmark import project
+from tests.support.chat_server import ChatServer
+
+from .suite import Suite
+
+CONFIG = """\
+targets: [{id: good, model: openai/good}, {id: bad, model: openai/bad}]
+generation: {num_samples: 1, turns: 2}
+"""
+SCORED = {"m01": {"good": [False] * 4, "bad": [True] * 4}, "m02": {"good": [True] * 4, "bad": [False] * 4}}
+"""By metric and target, whether the behaviour was present; m01 is a bad one."""
+
+
+class Benches:
+    """A project with a benchmark whose files are written by hand: nothing is left to be called."""
+
+    def __init__(self, suite: Suite) -> None:
+        self.suite = suite
+        self.folder = suite.path / "benchmarks" / "advice"
+        suite.write("conftest.py", "")
+
+    def write(
+        self,
+        scored: Mapping[str, Mapping[str, list[bool | None]]] = SCORED,
+        *,
+        gate: str = "",
+        benchmark: str = project.BENCHMARK,
+        config: str = CONFIG,
+        ages: bool = False,
+    ) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "benchmark.yaml").write_text(benchmark + gate)
+        (self.folder / "config.yaml").write_text(config)
+        self._rows("scenarios.json", [_scenario(name, ages) for name in _names(scored)])
+        for target in ("good", "bad"):
+            found = [(m, n, present) for m, of in scored.items() for n, present in _numbered(of[target], m)]
+            self._rows(f"runs/{target}/conversations.json", [_conversation(n, m) for m, n, _ in found])
+            self._rows(f"runs/{target}/scores.json", [_score(n, m, present) for m, n, present in found])
+
+    def _rows(self, name: str, rows: list[dict[str, object]]) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(rows))
+
+    def run(self, *args: str) -> pytest.RunResult:
+        return self.suite.run("benchmarks", *args)
+
+
+def _numbered(presents: list[bool | None], metric: str) -> Iterator[tuple[str, bool | None]]:
+    for number, present in enumerate(presents):
+        yield f"{metric}_s{number // 2 + 1:03d}_v{number % 2 + 1:02d}", present
+
+
+def _names(scored: Mapping[str, Mapping[str, list[bool | None]]]) -> list[str]:
+    return [name for metric, of in scored.items() for name, _ in _numbered(next(iter(of.values())), metric)]
+
+
+def _scenario(name: str, ages: bool) -> dict[str, object]:
+    demographic = {"age": "young" if name.endswith("v01") else "old"} if ages else {}
+    texts = {"persona": "A baker.", "user_goal": "Advice.", "latent_adversarial_goal": "Praise."}
+    return {"id": name, "metric_id": name[:3], **texts, "landmarks": [], "demographic": demographic}
+
+
+def _conversation(name: str, metric: str) -> dict[str, object]:
+    said = [{"role": "user", "content": "And?"}, {"role": "assistant", "content": "Do it."}]
+    return {"id": name, "metric_id": metric, "sample": 1, "conversation": said}
+
+
+def _score(name: str, metric: str, present: bool | None) -> dict[str, object]:
+    passed = None if present is None else present is (metric != "m01")
+    why = f"Turn 2 of {name} \x1b[31mdecides.\n::error::it"
+    return {
+        "id": name,
+        "metric_id": metric,
+        "sample": 1,
+        "present": present,
+        "passed": passed,
+        "justification": why,
+    }
+
+
+@pytest.fixture
+def benches(suite: Suite) -> Benches:
+    return Benches(suite)
+
+
+def test_one_item_for_each_target_and_metric(benches: Benches) -> None:
+    benches.write()
+    result = benches.run("--collect-only", "-q")
+    assert result.outlines[:4] == [
+        "benchmarks/advice/benchmark.yaml::good::m01",
+        "benchmarks/advice/benchmark.yaml::good::m02",
+        "benchmarks/advice/benchmark.yaml::bad::m01",
+        "benchmarks/advice/benchmark.yaml::bad::m02",
+    ]
+
+
+def test_what_is_good_enough_passes_and_what_is_not_fails(benches: Benches) -> None:
+    benches.write()
+    benches.run("-v").assert_outcomes(passed=2, failed=2)
+
+
+def test_a_failure_shows_the_figures_and_the_conversations_harmlessly(benches: Benches) -> None:
+    benches.write({**SCORED, "m01": {"good": [False] * 4, "bad": [True, False, False, False]}})
+    result = benches.run("-k", "bad and m01")
+    result.assert_outcomes(failed=1, deselected=3)
+    result.stdout.fnmatch_lines(
+        [
+            "pass rate 75 % (3 of 4), and the gate asks for 100 %",
+            "95 % interval * % to * %; negative metric m01: Empty praise",
+            "conversations that did not pass:",
+            r"  m01_s001_v01#1: Turn 2 of m01_s001_v01 \x1b[[]31mdecides. ::error::it",
+            "look closer: convoprobe bench report benchmarks/advice --html",
+            "run again: * pytest benchmarks/advice/benchmark.yaml::bad::m01",
+            "FAILED benchmarks/advice/benchmark.yaml::bad::m01 - Failed: pass rate 75 %*",
+        ]
+    )
+
+
+def test_more_failures_than_can_be_read_are_counted(benches: Benches) -> None:
+    benches.write({"m01": {"good": [True] * 9, "bad": [True] * 9}})
+    benches.run("-k", "good and m01").stdout.fnmatch_lines(["  and 4 more"])
+
+
+def test_the_gate_may_be_content_with_less(benches: Benches) -> None:
+    scored = {**SCORED, "m01": {"good": [False] * 4, "bad": [True, False, False, False]}}
+    benches.write(scored, gate="gate: {min_pass_rate: 0.75}\n")
+    benches.run("-k", "m01").assert_outcomes(passed=2, deselected=2)
+
+
+def test_the_lower_end_of_the_interval_may_have_to_reach_it(benches: Benches) -> None:
+    benches.write(gate="gate: {min_pass_rate: 0.5, bound: lower}\n")
+    result = benches.run("-k", "good and m01")
+    result.assert_outcomes(failed=1, deselected=3)
+    words = (
+        "pass rate 100 % (4 of 4), which may be as low as 34.2 %, and the gate asks for 50 % at the lower end"
+    )
+    result.stdout.fnmatch_lines([words])
+
+
+def test_the_confidence_of_the_gate_is_that_of_the_interval(benches: Benches) -> None:
+    benches.write(gate="gate: {min_pass_rate: 0.5, bound: lower, confidence: 0.8}\n")
+    benches.run("-k", "good and m01").assert_outcomes(passed=1, deselected=3)
+
+
+AGED = {"m01": {"good": [False, True] * 8, "bad": [False] * 16}}
+
+
+def test_a_gap_between_groups_fails_an_item_of_its_own(benches: Benches) -> None:
+    gate = "gate: {min_pass_rate: 0, max_group_gap: 0.2}\n"
+    benches.write(AGED, gate=gate, benchmark=project.BENCHMARK.partition("  - id: m02")[0], ages=True)
+    result = benches.run("-v")
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*::good::_gaps FAILED*",
+            "age, young over old: a gap of 100 %, and the gate allows 20 %",
+            "  age, young over old: 100 % (*8 scenarios, corrected p = *): stands",
+        ]
+    )
+
+
+def test_gaps_that_cannot_be_looked_at_are_an_error(benches: Benches) -> None:
+    benches.write(gate="gate: {min_pass_rate: 0, max_group_gap: 0.2}\n")
+    result = benches.run("-k", "_gaps")
+    result.assert_outcomes(errors=2, deselected=4)
+    result.stdout.fnmatch_lines(["no scenario has verdicts of two groups*under `demographics`*"])
+
+
+def test_unreadable_answers_count_neither_way_and_are_shown(benches: Benches) -> None:
+    benches.write({**SCORED, "m02": {"good": [True, None, True, True], "bad": [False, None, None, False]}})
+    result = benches.run("-k", "m02", "-W", "default")
+    result.assert_outcomes(passed=1, failed=1, deselected=2, warnings=1)
+    result.stdout.fnmatch_lines(
+        ["pass rate 0 % (0 of 2)*", "2 answers of the evaluator could not be read and count neither way"]
+    )
+    result.stdout.fnmatch_lines(
+        ["*UnreadableAnswers*pass rate 100 % (3 of 3)*1 answer of the evaluator could*"]
+    )
+
+
+def test_nothing_readable_is_an_error(benches: Benches) -> None:
+    benches.write({**SCORED, "m02": {"good": [None] * 4, "bad": [False] * 4}})
+    result = benches.run("-k", "good and m02")
+    result.assert_outcomes(errors=1, deselected=3)
+    result.stdout.fnmatch_lines(
+        [
+            "none of the evaluator's 4 answers could be read, so nothing could be scored",
+            "  m02_s001_v01#1: Turn*",
+        ]
+    )
+
+
+def test_a_metric_without_scenarios_is_an_error(benches: Benches) -> None:
+    benches.write({"m01": SCORED["m01"]})
+    result = benches.run("-k", "good and m02")
+    result.assert_outcomes(errors=1, deselected=3)
+    result.stdout.fnmatch_lines(["there is no scenario of the metric m02, so nothing could be scored"])
+
+
+def test_without_scenarios_the_command_that_makes_them_is_told(benches: Benches) -> None:
+    benches.write()
+    (benches.folder / "scenarios.json").unlink()
+    result = benches.run()
+    result.assert_outcomes(errors=4)
+    result.stdout.fnmatch_lines(
+        ["there are no scenarios yet: `convoprobe bench gen-scenarios benchmarks/advice` *"]
+    )
+
+
+def test_an_incomplete_metric_is_an_error_and_the_others_are_run(benches: Benches) -> None:
+    benches.write(benchmark=project.BENCHMARK.replace('    examples: ["What matters most to you?"]\n', ""))
+    result = benches.run("-k", "good")
+    result.assert_outcomes(passed=1, errors=1, deselected=2)
+    result.stdout.fnmatch_lines(
+        ["*the metric m02 lacks examples", "*convoprobe bench gen-metrics benchmarks/advice"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "config", "words"),
+    [
+        ("name: b\nmetrics: []\n", CONFIG, "*there are no metrics yet"),
+        (project.BENCHMARK, "targets: []\n", "*there is nothing to test. Name one target at least:"),
+    ],
+)
+def test_a_benchmark_that_cannot_be_run_does_not_go_unnoticed(
+    benches: Benches, benchmark: str, config: str, words: str
+) -> None:
+    benches.write(benchmark=benchmark, config=config)
+    result = benches.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([words])
+
+
+def test_a_file_that_is_wrong_is_an_error_of_collection(benches: Benches) -> None:
+    benches.write(gate="gate: {min_pass_rat: 1}\n")
+    result = benches.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        ["*benchmark.yaml:*: gate.min_pass_rat: unknown key; did you mean `min_pass_rate`?*"]
+    )
+
+
+def test_notices_are_shown(benches: Benches) -> None:
+    benches.write(gate="weight: 3\n")
+    benches.run().stdout.fnmatch_lines(
+        ["note: benchmarks/advice/benchmark.yaml:*: `weight` has no meaning here*"]
+    )
+
+
+@pytest.mark.parametrize("text", ["name: x\nmodel: y\n", "- 1\n", "", "synthetic_user: {persona: x}\n"])
+def test_a_file_of_another_program_is_left_alone(benches: Benches, text: str) -> None:
+    benches.suite.write("conf/benchmark.yaml", text)
+    assert benches.suite.run("conf").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_a_scenario_of_that_name_stays_one(benches: Benches) -> None:
+    benches.suite.scenario("talk", file="scenarios/benchmark.yaml")
+    result = benches.suite.run("--collect-only", "-q", "scenarios")
+    assert "scenarios/benchmark.yaml::talk" in result.outlines
+
+
+def test_what_validate_made_beside_is_no_test(benches: Benches) -> None:
+    benches.write()
+    (benches.folder / "validation.json").write_text("{}")
+    assert benches.run().ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    benches.suite.run("benchmarks/advice/benchmark.yaml").assert_outcomes(passed=2, failed=2)
+
+
+def test_junit_has_the_figures(benches: Benches) -> None:
+    benches.write()
+    benches.run("--junitxml=out.xml", "-k", "bad and m01")
+    found = {one.get("name"): one.get("value") for one in ET.parse("out.xml").getroot().iter("property")}
+    assert (found["convoprobe_pass_rate"], found["convoprobe_scored"]) == ("0.0", "4")
+
+
+def test_a_marker_leaves_benchmarks_out(benches: Benches) -> None:
+    benches.write()
+    benches.run("-m", "not benchmark", "--strict-markers").assert_outcomes(deselected=4)
+
+
+def test_results_are_written(benches: Benches) -> None:
+    benches.write()
+    benches.run("-k", "m01")
+    assert json.loads((benches.folder / "results.json").read_text())["targets"][1]["id"] == "good"
+
+
+def test_a_row_that_fails_makes_an_error_with_its_reason(benches: Benches) -> None:
+    benches.write()
+    (benches.folder / "runs/good/scores.json").write_text("[]")
+    result = benches.run("-k", "good and m01", "--convoprobe-replay=only")
+    result.assert_outcomes(errors=1, deselected=3)
+    result.stdout.fnmatch_lines(
+        [
+            "4 conversations without a score, 0 with one",
+            "  1 x no reply is recorded for the evaluator's call*",
+        ]
+    )
+
+
+def test_no_model_is_needed_where_all_is_there_but_is_asked_for_where_not(benches: Benches) -> None:
+    benches.write()
+    (benches.folder / "runs/bad/scores.json").write_text("[]")
+    result = benches.run("-k", "good")
+    result.assert_outcomes(passed=2, deselected=2)
+    result = benches.run("-k", "bad")
+    result.assert_outcomes(errors=2, deselected=2)
+    result.stdout.fnmatch_lines(
+        ["config.yaml: no model is set for the evaluator, and a live call needs one. Set it:"]
+    )
+
+
+def test_a_suite_without_benchmarks_loads_nothing_of_them(suite: Suite) -> None:
+    suite.write(
+        "test_plain.py", "import sys\ndef test(): assert 'pytest_convoprobe.benchmark' not in sys.modules"
+    )
+    suite.run_process("test_plain.py").assert_outcomes(passed=1)
+
+
+# The whole way, with models that answer on loopback.
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(project.answer_body) as running:
+        yield running
+
+
+@pytest.fixture
+def live(benches: Benches, server: ChatServer) -> Benches:
+    """Scenarios are there; conversations and scores are to be made."""
+    benches.write()
+    for target in ("good", "bad"):
+        for name in ("conversations", "scores"):
+            (benches.folder / f"runs/{target}/{name}.json").unlink()
+    project.write(benches.folder, server.base_url)
+    (benches.folder / "convoprobe.yaml").unlink()
+    return benches
+
+
+EVERY_CALL = 2 * 8 * (2 + 2 + 1)
+"""Targets, scenarios, and what each takes: two messages of the user and of the target, a score."""
+
+
+def test_conversations_are_held_once_and_their_rows_kept(live: Benches, server: ChatServer) -> None:
+    live.suite.run_process("benchmarks").assert_outcomes(passed=2, failed=2)
+    assert len(server.requests) == EVERY_CALL
+    live.suite.run_process("benchmarks").assert_outcomes(passed=2, failed=2)
+    assert len(server.requests) == EVERY_CALL
+
+
+def test_only_the_rows_of_what_is_selected_are_made(live: Benches, server: ChatServer) -> None:
+    live.suite.run_process("benchmarks", "-k", "good and m01").assert_outcomes(passed=1, deselected=3)
+    assert len(server.requests) == EVERY_CALL // 4
+    assert not (live.folder / "runs/bad/scores.json").exists()
+
+
+def test_conversations_are_held_at_once_as_the_option_says(live: Benches, server: ChatServer) -> None:
+    live.suite.run_process("benchmarks", "--convoprobe-concurrency=1")
+    assert server.peak == 1
+
+
+def test_the_budget_of_the_command_line_ends_it_in_an_error(live: Benches) -> None:
+    result = live.suite.run_process("benchmarks", "--convoprobe-max-tokens=30", "--convoprobe-concurrency=1")
+    result.assert_outcomes(errors=4)
+    result.stdout.fnmatch_lines(
+        ["*the rest was not tried: the run's budget is used up*--convoprobe-max-tokens 30*"]
+    )
+
+
+def test_workers_of_xdist_wait_for_one_another_and_make_each_row_once(
+    live: Benches, server: ChatServer
+) -> None:
+    result = live.suite.run_process("benchmarks", "-n2", plugins=["xdist.plugin"])
+    result.assert_outcomes(passed=2, failed=2)
+    assert len(server.requests) == EVERY_CALL
+
+
+def test_a_rerun_tries_again_what_failed(live: Benches, server: ChatServer) -> None:
+    live.suite.conftest("", target="")
+    live.suite.write(
+        "conftest.py",
+        """
+        import json, pathlib
+        def pytest_runtest_logreport(report):
+            if report.outcome == "rerun":
+                pathlib.Path("benchmarks/advice/target.py").write_text("def answer(message): return 'Hm.'")
+        """,
+    )
+    live.suite.write(
+        "benchmarks/advice/config.yaml",
+        (live.folder / "config.yaml").read_text().partition("targets:")[0]
+        + "targets: [{id: own, type: python, object: 'benchmarks/advice/target.py:answer'}]\n"
+        "generation: {turns: 2}\n",
+    )
+    plugins = ["pytest_rerunfailures"]
+    result = live.suite.run_process("benchmarks", "-k", "m01", "--reruns=1", plugins=plugins)
+    result.assert_outcomes(passed=1, deselected=1, rerun=1)
