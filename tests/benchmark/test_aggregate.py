@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convoprobe.benchmark.aggregate import aggregate, aggregate_folder, read_results
+from pytest_convoprobe.benchmark.aggregate import aggregate, aggregate_folder, read_results, write_results
 from pytest_convoprobe.benchmark.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.models import Benchmark, Gate, Metric, MetricType
 from pytest_convoprobe.benchmark.results import TargetResults
@@ -20,6 +20,8 @@ from pytest_convoprobe.benchmark.rows import ScenarioRow, ScoreRow, scenario_id
 from pytest_convoprobe.benchmark.trials import TargetRows
 from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.statistics import wilson
+
+from . import project
 
 GOOD = Metric(id="m01", name="Is polite", type=MetricType.POSITIVE, definition="d", examples=("e",))
 BAD = Metric(id="m02", name="Is rude", type=MetricType.NEGATIVE, definition="d", examples=("e",))
@@ -383,3 +385,14 @@ def test_results_of_another_shape_are_told(folder: BenchmarkFolder) -> None:
     put(folder.results, "{")
     with pytest.raises(ResultsError, match=r"results\.json is no JSON"):
         read_results(folder)
+
+
+def test_results_are_written_to_be_read_by_people_and_programs(tmp_path: Path) -> None:
+    loaded = project.load(project.write(tmp_path))
+    row = scenario("m01", 1)
+    put(loaded.folder.scenarios, as_ours([row]))
+    put(loaded.folder.scores("good"), as_ours([score(row, True)]))
+    found = write_results(loaded)
+    assert [target.id for target in found.targets] == ["bad", "good"]
+    assert read_results(loaded.folder).to_json() == found.to_json()
+    assert '"by_variant": {"v01": {"pass_rate": 0.0, "passed": 0' in loaded.folder.results.read_text()
