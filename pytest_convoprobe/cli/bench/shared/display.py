@@ -8,7 +8,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, TextIO
+
+import click
 
 from ....text import cell_width
 from ...console import Console
@@ -36,10 +38,11 @@ class Display(Protocol):
     def tick(self) -> None: ...
 
 
-def display_of(watch: Watch) -> Display:
-    """Bars on a terminal, plain lines elsewhere."""
-    live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    return Bars(watch) if live else PlainLines(watch)
+def display_of(watch: Watch, stream: TextIO | None = None) -> Display:
+    """Bars if the stream, stderr by default, is a terminal, plain lines elsewhere."""
+    out = sys.stderr if stream is None else stream
+    live = out.isatty() and os.environ.get("TERM") != "dumb"
+    return Bars(watch, out) if live else PlainLines(watch, out)
 
 
 @dataclass
@@ -47,6 +50,7 @@ class Bars:
     """A line for each lane that goes on; lanes that are over scroll away above them."""
 
     watch: Watch
+    stream: TextIO
     _settled: int = 0
     _drawn: list[str] = field(default_factory=list)
 
@@ -61,11 +65,11 @@ class Bars:
     ) -> None:
         self.tick()
         if self._drawn:
-            _write("\n")
+            self._write("\n")
 
     def tick(self) -> None:
         """Draw all anew, in one write, so that nothing flickers."""
-        console, lanes = Console.of(sys.stderr), self.watch.lanes
+        console, lanes = Console.of(self.stream), self.watch.lanes
         settled = self._newly_settled(lanes)
         live = self._live(console, [lane for lane in lanes if not lane.over])
         if not settled and live == self._drawn:
@@ -73,7 +77,7 @@ class Bars:
         up = self._rows_above(console)
         lines = [f"{line}{_CLEAR_LINE}\n" for line in (self._ended(console, lane) for lane in settled)]
         text = "".join(lines) + f"{_CLEAR_LINE}\n".join(live) + _CLEAR_BELOW
-        _write("\r" + (f"\x1b[{up}A" if up else "") + text)
+        self._write("\r" + (f"\x1b[{up}A" if up else "") + text)
         self._drawn = live
 
     def _newly_settled(self, lanes: Sequence[Lane]) -> list[Lane]:
@@ -88,6 +92,10 @@ class Bars:
         shown = lanes if len(lanes) <= most else _busiest(lanes, most - 1)
         lines = bar_lines(console, shown, self.watch.clock()) if shown else []
         return lines if len(shown) == len(lanes) else [*lines, f"and {len(lanes) - len(shown)} more"]
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
 
     def _ended(self, console: Console, lane: Lane) -> str:
         return f"{console.safe(name_of(lane))}: {result(lane, self.watch.clock())}"
@@ -123,6 +131,7 @@ class PlainLines:
     """
 
     watch: Watch
+    stream: TextIO
     _told: dict[int, _Told] = field(default_factory=dict)
 
     def __enter__(self) -> PlainLines:
@@ -156,11 +165,6 @@ class PlainLines:
         passed, more = now - told.at, lane.done - told.done
         return (passed >= _SECONDS_BETWEEN and more >= lane.due * _STEP) or passed >= _MOST_SECONDS_BETWEEN
 
-    @staticmethod
-    def _say(lane: Lane, words: str) -> None:
-        Console.of(sys.stderr).note(f"{name_of(lane)}: {words}")
-
-
-def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
+    def _say(self, lane: Lane, words: str) -> None:
+        line = Console.of(self.stream).safe(f"{name_of(lane)}: {words}")
+        click.echo(line, file=self.stream)
