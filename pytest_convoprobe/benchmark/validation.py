@@ -48,6 +48,10 @@ STAGES: dict[Role, tuple[str, ...]] = {
     "evaluator": ("evaluate", "aggregate"),
 }
 """The stages that a swap touches."""
+FILE = "validation.json"
+"""The comparison, in the second folder. Whoever sees it knows that the folder is no benchmark of its own."""
+
+_BEGUN = ("the second run has not come to its end yet",)
 _PIECE = 1 << 20
 _SECTIONS: dict[Role, str] = {
     "generator": "generator_model",
@@ -78,9 +82,9 @@ class Validation:
     comparison: Comparison | None
 
 
-def folder_beside(loaded: LoadedBenchmark, swap: Swap) -> BenchmarkFolder:
+def folder_beside(folder: BenchmarkFolder, swap: Swap) -> BenchmarkFolder:
     """`politeness-evaluator-openai-gpt-5` beside `politeness`."""
-    path = loaded.folder.path
+    path = folder.path
     return BenchmarkFolder(path.parent / f"{path.name}-{swap.role}-{target_id(swap.model)}")
 
 
@@ -113,7 +117,11 @@ async def validate(
             f"{shown_path(loaded.folder.path)}` first"
         )
     second = _swapped(loaded, swap, config_file)
+    swap = replace(swap, model=_model(second, swap))
     _prepare(loaded, second, swap, chosen, config_file)
+    _announce(
+        second.folder, compare(replace(first, trials={}), Side(swap.model, {}), swap.role, notes=_BEGUN)
+    )
     second = _reread(second)
     async with engine_or_local(engine, second.config.run, llm) as used:
         running = _Running(used, options or Options(), progress, llm)
@@ -124,7 +132,7 @@ async def validate(
         second.folder, _reread(second), swap.model, chosen_there if swap.role == "generator" else chosen
     )
     comparison = compare(first, other, swap.role, notes=tuple(_notes(loaded, swap)))
-    _write(second.folder.path / "validation.json", as_text(comparison.to_json()).encode())
+    _write(second.folder.path / FILE, as_text(comparison.to_json()).encode())
     return Validation(second.folder, report, comparison)
 
 
@@ -223,12 +231,13 @@ def _swapped(loaded: LoadedBenchmark, swap: Swap, config_file: Path | None) -> L
         overrides={f"{swap.section}.model": swap.model},
     )
     changes: dict[str, Any] = {swap.section: getattr(again.config, swap.section)}
+    named = replace(swap, model=_model(again, swap))  # with its provider
     if swap.role == "generator":
         metrics = {"num_metrics": len(loaded.benchmark.metrics)}
         changes["generation"] = loaded.config.generation.model_copy(update=metrics)
     return replace(
         loaded,
-        folder=folder_beside(loaded, swap),
+        folder=folder_beside(loaded.folder, named),
         config=loaded.config.model_copy(update=changes),
         secrets=tuple(dict.fromkeys((*loaded.secrets, *again.secrets))),
     )
@@ -259,6 +268,12 @@ def _prepare(
                 _copy_rows(old.conversations(entry.id), new.conversations(entry.id), chosen)
     except OSError as error:
         raise ResultsError(f"{shown_path(new.path)} cannot be made: {error}") from None
+
+
+def _announce(folder: BenchmarkFolder, nothing_yet: Comparison) -> None:
+    """Marks the folder from the beginning: runs may take days, and end before their time."""
+    if not (folder.path / FILE).exists():
+        _write(folder.path / FILE, as_text(nothing_yet.to_json()).encode())
 
 
 def _origin(loaded: LoadedBenchmark, swap: Swap) -> bytes:

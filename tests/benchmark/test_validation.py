@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pytest_convoprobe.benchmark.driver import Options
 from pytest_convoprobe.benchmark.loading import LoadedBenchmark
 from pytest_convoprobe.benchmark.pipeline import run_bench
 from pytest_convoprobe.benchmark.validation import Swap, Validation, validate
+from pytest_convoprobe.benchmark.work import Item, Outcome, Task
 from pytest_convoprobe.errors import ResultsError, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMRequest, Role
@@ -21,6 +23,17 @@ from pytest_convoprobe.llm.port import LLMRequest, Role
 from . import project
 
 OTHER = Swap("evaluator", "other/evaluator")
+ALWAYS = '{"justification": "Turn 1.", "present": true}'
+
+
+class Broken:
+    """An engine that breaks down."""
+
+    def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[Outcome]:
+        raise AssertionError("it has no answer left")
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
 
 
 @pytest.fixture
@@ -65,6 +78,15 @@ def test_another_evaluator_reads_the_same_transcripts_in_a_folder_beside(finishe
     assert (done.folder.path / "results.json").exists()
 
 
+def test_a_model_of_the_same_provider_may_be_named_without_it(tmp_path: Path) -> None:
+    with_source = project.CONFIG.replace("model: openai/evaluator,", "model: evaluator, source: openai,")
+    loaded = project.load(project.write(tmp_path / "advice", config=with_source))
+    run(loaded)
+    done = swap(loaded, Swap("evaluator", "second"), project.models(second=ALWAYS))
+    assert done.folder.path.name == "advice-evaluator-openai-second"
+    assert (compared(done).first, compared(done).second) == ("openai/evaluator", "openai/second")
+
+
 def test_evaluators_that_see_the_same_agree(finished: LoadedBenchmark) -> None:
     found = compared(swap(finished))
     assert (found.first, found.second) == ("openai/evaluator", "other/evaluator")
@@ -79,7 +101,7 @@ def test_evaluators_that_see_the_same_agree(finished: LoadedBenchmark) -> None:
 def test_an_evaluator_that_always_sees_the_behaviour_flips_what_was_absent(
     finished: LoadedBenchmark,
 ) -> None:
-    llm = project.models(evaluator='{"justification": "Turn 1.", "present": true}')
+    llm = project.models(evaluator=ALWAYS)
     found = compared(swap(finished, llm=llm))
     assert {(flip.target, flip.metric_id, flip.before) for flip in found.flips} == {
         ("good", "m01", True),
@@ -96,6 +118,15 @@ def test_the_comparison_is_written_into_the_second_folder(finished: LoadedBenchm
     written = json.loads((done.folder.path / "validation.json").read_bytes())
     assert written == json.loads(json.dumps(compared(done).to_json()))
     assert written["role"] == "evaluator"
+
+
+def test_the_second_folder_is_marked_before_its_run_ends(finished: LoadedBenchmark) -> None:
+    with pytest.raises(AssertionError, match="has no answer left"):
+        asyncio.run(validate(finished, OTHER, engine=Broken()))
+    folder = finished.folder.path.parent / "advice-evaluator-other-evaluator"
+    written = json.loads((folder / "validation.json").read_bytes())
+    assert (written["second"], written["cells"]) == ("other/evaluator", 0)
+    assert written["notes"] == ["the second run has not come to its end yet"]
 
 
 def test_a_second_call_makes_nothing_anew(finished: LoadedBenchmark) -> None:
