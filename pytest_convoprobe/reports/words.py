@@ -21,6 +21,12 @@ def seconds(value: float) -> str:
     return f"{minutes:,} min {rest} s"
 
 
+def percent(share: float) -> str:
+    """`75 %`; never rounded up to all of them, nor down to none."""
+    rounded = round(share * 100)
+    return f"{min(99, max(1, rounded)) if 0 < share < 1 else rounded} %"
+
+
 def moment(stamp: float) -> str:
     """`27 November 2026, 22:15 UTC`; empty for a time that isn't known."""
     try:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from pytest_convoprobe.reports.html import html_chunks
 from pytest_convoprobe.reports.html.charts import spark
-from pytest_convoprobe.reports.html.page import context, for_script
+from pytest_convoprobe.reports.html.frame import for_script
+from pytest_convoprobe.reports.html.page import context
 from pytest_convoprobe.reports.html.quotes import marks
 from pytest_convoprobe.reports.run_report import RunReport
 from pytest_convoprobe.reports.words import seconds

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -16,10 +15,10 @@ from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...llm.structured import ask
 from ...redaction import Redactor
 from ...settings.models import ModelSettings
-from ...transcript import Reply, Transcript, Turn
 from ..keys import model_print
 from ..models import Benchmark, BenchmarkConfig, Metric
 from ..rows import ConversationRow, Said, ScoreRow, digest
+from ..turns import in_turns
 from ..work import Item, Place, Row, Task, Unit, prompt_digest
 from .lookup import Rows, metric_of, own_metric
 
@@ -33,7 +32,7 @@ def evaluation_messages(
     values = {
         "definition": definition.strip(),
         "examples": [example.strip() for example in examples],
-        "view": view_of(_transcript(conversation), ending=False),
+        "view": view_of(in_turns(conversation), ending=False),
     }
     system = Message("system", prompts.render("benchmark/evaluator_system"))
     return system, Message("user", prompts.render("benchmark/evaluator", **values))
@@ -151,21 +150,3 @@ def _request(model: ModelSettings, conversation: Sequence[Said], metric: Metric,
         system = replace(system, content=f"{system.content}\n\n{model.extra_instructions}")
     context = CallContext(Role.EVALUATOR, place.id, place.sample)
     return LLMRequest(model, (system, question), context, schema_name="presence")
-
-
-def _transcript(conversation: Sequence[Said]) -> Transcript:
-    """The messages in turns; what one side said twice running is one message of two paragraphs."""
-    turns: list[Turn] = []
-    pending: str | None = None
-    for role, text in _sides(conversation):
-        if role == "user":
-            pending = text
-        else:
-            turns.append(Turn(len(turns) + 1, pending or "", Reply(text)))
-            pending = None
-    return Transcript(tuple(turns), pending=pending)
-
-
-def _sides(conversation: Sequence[Said]) -> Iterator[tuple[str, str]]:
-    for role, messages in groupby(conversation, key=lambda said: said.role):
-        yield role, "\n\n".join(said.content for said in messages)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +14,9 @@ from ...results.run_info import RunInfo, RunState
 from ...text import one_line, shorten, visible
 from ..money import ROLE_NAMES, by_roles, counted, dollars
 from ..run_report import RunReport
-from ..words import against, moment, seconds, title
+from ..words import against, moment, percent, seconds, title
 from .charts import Spark, spark
+from .frame import for_script
 from .view import change_lines, details, shown
 
 OUTCOMES = tuple(
@@ -89,12 +89,7 @@ def context(report: RunReport) -> dict[str, Any]:
 
 
 def _share(report: RunReport) -> str:
-    """Never rounded up to all of them, nor down to none."""
-    passed, ran = report.counts[Outcome.PASSED], report.ran
-    if not ran:
-        return "none"
-    percent = round(100 * passed / ran)
-    return f"{min(99, max(1, percent)) if 0 < passed < ran else percent} %"
+    return percent(report.counts[Outcome.PASSED] / report.ran) if report.ran else "none"
 
 
 def _took(info: RunInfo) -> str:
@@ -200,9 +195,3 @@ def _trial(report: RunReport, result: ScenarioResult) -> str:
     if of <= 1 and result.trial == 1:
         return ""
     return f"trial {result.trial} · {outcomes.get('passed', 0)} of {of} passed"
-
-
-def for_script(data: Any) -> str:
-    """Data as JSON that can't end the script element it stands in, nor begin a comment there."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

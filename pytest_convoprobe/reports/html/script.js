@@ -1,6 +1,5 @@
-"use strict";
-// Texts are put in by textContent and nothing else: whatever they hold, they stay text.
 (() => {
+  const {make, icon, button, said, pattern, asData} = parts;
   const trials = Array.from(document.querySelectorAll(".trial"));
   const form = document.getElementById("filters");
   const shownCount = document.getElementById("shown");
@@ -8,37 +7,6 @@
   const reset = form.querySelector("button[type=reset]");
   const OUTCOME = {true: "passed", false: "failed", null: "error"};
   const HOLDS = {true: "holds", false: "does not hold", null: "cannot be told"};
-
-  // make("p.muted", "text") or make("div", child, child): an element of a class with children.
-  function make(what, ...children) {
-    const [tag, ...classes] = what.split(".");
-    const element = document.createElement(tag);
-    if (classes.length) element.className = classes.join(" ");
-    element.append(...children.filter((child) => child !== null && child !== ""));
-    return element;
-  }
-
-  function icon(name, label) {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-    use.setAttribute("href", "#i-" + name);
-    svg.setAttribute("class", "icon " + name);
-    svg.append(use);
-    if (label) {
-      svg.setAttribute("role", "img");
-      svg.setAttribute("aria-label", label);
-    } else {
-      svg.setAttribute("aria-hidden", "true");
-    }
-    return svg;
-  }
-
-  function button(what, label, action) {
-    const element = make(what, ...[].concat(label));
-    element.type = "button";
-    element.addEventListener("click", action);
-    return element;
-  }
 
   // ---- one trial
 
@@ -166,12 +134,6 @@
     return item;
   }
 
-  function said(who, label, text) {
-    const words = text.trim() ? make("div.text", text) : make("div.text.empty", "(nothing)");
-    words.dataset.place = who === "user" ? "user" : "reply";
-    return make("div.said." + who, make("span.who", label), words);
-  }
-
   function toolCall(call, place) {
     const summary = make("summary", make("code", call.name), make("span.short", call.args.replace(/\s+/g, " ")));
     if (call.failed) summary.append(make("span.failed", "failed"));
@@ -250,15 +212,6 @@
       newly: values.has("newly"),
       text: (values.get("text") || "").trim(),
     };
-  }
-
-  function pattern(text) {
-    return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
-  }
-
-  // The same text as it stands inside the data of a trial.
-  function asData(text) {
-    return JSON.stringify(text).slice(1, -1).replace(/[&<>]/g, (c) => "\\u00" + c.charCodeAt(0).toString(16));
   }
 
   function matches(row, want, inName, inData) {

@@ -1,0 +1,54 @@
+"use strict";
+// What the scripts of all pages share.
+// Texts are put in by textContent and nothing else: whatever they hold, they stay text.
+const parts = (() => {
+  // make("p.muted", "text") or make("div", child, child): an element of a class with children.
+  function make(what, ...children) {
+    const [tag, ...classes] = what.split(".");
+    const element = document.createElement(tag);
+    if (classes.length) element.className = classes.join(" ");
+    element.append(...children.filter((child) => child !== null && child !== ""));
+    return element;
+  }
+
+  function icon(name, label) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+    use.setAttribute("href", "#i-" + name);
+    svg.setAttribute("class", "icon " + name);
+    svg.append(use);
+    if (label) {
+      svg.setAttribute("role", "img");
+      svg.setAttribute("aria-label", label);
+    } else {
+      svg.setAttribute("aria-hidden", "true");
+    }
+    return svg;
+  }
+
+  function button(what, label, action) {
+    const element = make(what, ...[].concat(label));
+    element.type = "button";
+    element.addEventListener("click", action);
+    return element;
+  }
+
+  function said(who, label, text) {
+    const words = text.trim() ? make("div.text", text) : make("div.text.empty", "(nothing)");
+    words.dataset.place = who === "user" ? "user" : "reply";
+    return make("div.said." + who, make("span.who", label), words);
+  }
+
+  // ---- searching
+
+  function pattern(text) {
+    return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+  }
+
+  // The same text as it stands inside the data of a trial.
+  function asData(text) {
+    return JSON.stringify(text).slice(1, -1).replace(/[&<>]/g, (c) => "\\u00" + c.charCodeAt(0).toString(16));
+  }
+
+  return {make, icon, button, said, pattern, asData};
+})();
