@@ -14,6 +14,11 @@ from .shared.options import Asked, folder_argument, loading_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_ELSEWHERE = (
+    "note: pytest doesn't look for scenarios in {}: by its usual patterns it does below a folder called "
+    "scenarios; the ini option convoprobe_files names others"
+)
+
 
 @click.command(short_help="Turn failures into scenario files: regression tests.")
 @folder_argument
@@ -48,6 +53,7 @@ def command(
         convoprobe bench export honesty --to-scenarios scenarios/from_honesty
     """  # noqa: D301 - click looks for the character itself
     from ...benchmark.export import export_scenarios
+    from ...scenario.discovery import is_scenario_file
 
     loaded = Asked(folder, target, config_file).load({"run.replay": "only"})
     written = export_scenarios(loaded, out, only=",".join(only) or None, failed_only=not every)
@@ -55,6 +61,8 @@ def command(
         write_json({"written": [str(path) for path in written]})
     else:
         _tell(Console.of(), written, every)
+    if written and not is_scenario_file(written[0].absolute(), loaded.root):
+        Console.of().note(_ELSEWHERE.format(out))
 
 
 def _tell(console: Console, written: Sequence[Path], every: bool) -> None:
