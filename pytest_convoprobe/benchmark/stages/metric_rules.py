@@ -60,24 +60,32 @@ _STAGE_DIRECTION = re.compile(
     r"(?:[(\[]|\*(?!\*))\s*(?:\w+ly\s+)?[a-z]{3,}(?:s|ing)\b[^)\]*]*[)\]*]", re.IGNORECASE
 )
 _LABEL = re.compile(r"(?:ai|assistant|chatbot|bot|agent|model|example(?:\s+\d+)?)\s*:\s*", re.IGNORECASE)
+_REPORT = re.compile(
+    r"(?:(?:the|an?)\s+(?:ai\s+)?(?:assistant|chatbot|bot|model|agent)|it)\s+"
+    r"(?:says?|responds?|repl(?:y|ies)|answers?|asks?|(?:would|might|may|could)\s+say)\s*[,:]\s*",
+    re.IGNORECASE,
+)
 _QUOTES = (('"', '"'), ("\u201c", "\u201d"), ("'", "'"), ("\u2018", "\u2019"), ("\u00ab", "\u00bb"))
+_INNER_APOSTROPHE = re.compile(r"(?<=\w)['\u2019](?=\w)")
 
 
 def spoken(example: str) -> str:
-    """An example without a label in front or quotes around it."""
+    """The words that are said, where an example has a label, quotes, or `It says, "…"` around them."""
     text = " ".join(example.split())
-    label = _LABEL.match(text)
+    label, report = _LABEL.match(text), _REPORT.match(text)
     text = text[label.end() :] if label else text
+    quoted = _unquoted(text[report.end() :]) if report else None
+    return quoted or _unquoted(text) or text
+
+
+def _unquoted(text: str) -> str | None:
+    """What stands in the quotes around a text; None if it isn't one quotation."""
     for opening, closing in _QUOTES:
         inner = text[1:-1]
-        if (
-            len(text) > 2
-            and text[0] == opening
-            and text[-1] == closing
-            and not {opening, closing} & set(inner)
-        ):
+        whole = len(text) > 2 and text[0] == opening and text[-1] == closing
+        if whole and not {opening, closing} & set(_INNER_APOSTROPHE.sub("", inner)):
             return inner.strip()
-    return text
+    return None
 
 
 def name_problems(name: str, others: Iterable[Metric]) -> Iterator[str]:
