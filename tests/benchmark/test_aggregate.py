@@ -396,3 +396,16 @@ def test_results_are_written_to_be_read_by_people_and_programs(tmp_path: Path) -
     assert [target.id for target in found.targets] == ["bad", "good"]
     assert read_results(loaded.folder).to_json() == found.to_json()
     assert '"by_variant": {"v01": {"pass_rate": 0.0, "passed": 0' in loaded.folder.results.read_text()
+
+
+def test_an_id_that_scenarios_have_twice_is_told(folder: BenchmarkFolder) -> None:
+    put(folder.scenarios, as_ours([scenario("m01", 1), scenario("m01", 1)]))
+    found = aggregate_folder(folder, BENCHMARK)
+    assert found.notes == ("scenarios.json has ids more than once, the last counts: m01_s001_v01",)
+
+
+def test_without_scenarios_scores_are_added_up_all_the_same(folder: BenchmarkFolder) -> None:
+    put(folder.scores("t"), as_ours([score(scenario("m01", 1), True)]))
+    found = aggregate_folder(folder, BENCHMARK)
+    assert found.targets[0].by_scenario["m01_s001"].pass_rate == 1.0
+    assert found.notes == ("there is no scenarios.json: what is missing, and who spoke, cannot be told",)

@@ -145,6 +145,9 @@ def test_labels_without_an_answer_are_told_with_the_reason(finished: LoadedBench
     assert [(place.text, reason) for place, reason in found.failed] == [
         ("m01_s001_v01#1", "the provider is away")
     ]
+    assert found.to_json()["failed"] == [
+        {"target": "bad", "conversation": "m01_s001_v01#1", "reason": "the provider is away"}
+    ]
 
 
 def test_labels_of_nothing_that_there_is_are_refused(finished: LoadedBenchmark) -> None:
