@@ -401,7 +401,7 @@ def test_results_are_written_to_be_read_by_people_and_programs(tmp_path: Path) -
 def test_an_id_that_scenarios_have_twice_is_told(folder: BenchmarkFolder) -> None:
     put(folder.scenarios, as_ours([scenario("m01", 1), scenario("m01", 1)]))
     found = aggregate_folder(folder, BENCHMARK)
-    assert found.notes == ("scenarios.json has ids more than once, the last counts: m01_s001_v01",)
+    assert found.notes == ("scenarios.json has an id more than once, and the last counts: m01_s001_v01",)
 
 
 def test_without_scenarios_scores_are_added_up_all_the_same(folder: BenchmarkFolder) -> None:
