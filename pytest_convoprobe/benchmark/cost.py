@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..files import write_atomically
+from ..errors import ResultsError
+from ..files import shown_path, write_atomically
 from ..llm.ledger import Spending
 from .folder import BenchmarkFolder
 from .spending import Sum, as_numbers
@@ -38,13 +39,13 @@ def write_cost(folder: BenchmarkFolder) -> None:
     sections = {name: _section(folder, name, carried.get(name)) for name in STAGES}
     costs = {name: _shown(by_target) for name, by_target in sections.items()}
     costs["total"] = _shown(_all(sections.values()))
-    write_atomically(folder.cost, (json.dumps(costs, indent=2) + "\n").encode("ascii"))
+    _write(folder.cost, (json.dumps(costs, indent=2) + "\n").encode("ascii"))
 
 
 def carry_over(folder: BenchmarkFolder) -> None:
     """Keep what `cost.json` says where the lines that it was made of are not there: in a fresh checkout."""
     if folder.cost.exists() and not any(folder.rows.glob(_LINES)):
-        write_atomically(folder.rows / _CARRIED, folder.cost.read_bytes())
+        _write(folder.rows / _CARRIED, folder.cost.read_bytes())
 
 
 def _is_old(folder: BenchmarkFolder) -> bool:
@@ -106,6 +107,13 @@ def _with_roles(by_role: Mapping[str, Spending]) -> dict[str, Any]:
 
 def _numbers(one: Spending) -> dict[str, Any]:
     return dict(zip(_NUMBERS, as_numbers({"": one})[""], strict=True))
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise ResultsError(f"{shown_path(path)} cannot be written: {error.strerror or error}") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

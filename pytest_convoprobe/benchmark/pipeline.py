@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from ..errors import ResultsError, SettingsError
 from ..files import locked, shown_path
@@ -29,7 +30,7 @@ from .stages.gen_scenarios import GenScenarios
 from .stages.simulate import Simulate
 from .table import Table
 from .tables import open_table
-from .work import Engine, Stage, Task
+from .work import Engine, Stage, Task, Unit
 
 STAGES = ("gen-metrics", "gen-scenarios", "simulate", "evaluate", "aggregate")
 _STEPS = {
@@ -90,8 +91,8 @@ async def run_bench(
     names, wanted = stage_names(stages), options or Options()
     require_models(loaded.config, () if wanted.dry_run or llm is not None else names)
     async with engine_or_local(engine, loaded.config.run, llm) as used, only_run(loaded.folder, patience):
-        pipeline = _Pipeline(loaded, wanted, progress or Silent())
-        return await (pipeline.forecast(names) if wanted.dry_run else pipeline.run(names, used))
+        with contextlib.closing(_Pipeline(loaded, wanted, progress or Silent())) as pipeline:
+            return await (pipeline.forecast(names) if wanted.dry_run else pipeline.run(names, used))
 
 
 async def survey(loaded: LoadedBenchmark, options: Options | None = None) -> dict[str, dict[str, Share]]:
@@ -100,7 +101,8 @@ async def survey(loaded: LoadedBenchmark, options: Options | None = None) -> dic
     Raises `FolderInUse` while a run is at work.
     """
     async with only_run(loaded.folder):
-        return _Pipeline(loaded, options or Options(), Silent()).shares()
+        with contextlib.closing(_Pipeline(loaded, options or Options(), Silent())) as pipeline:
+            return pipeline.shares()
 
 
 class FolderInUse(ResultsError):
@@ -127,6 +129,7 @@ async def only_run(folder: BenchmarkFolder, patience: float = 0.0) -> AsyncItera
                         f"another run is at work in {shown_path(folder.path)}; wait for its end"
                     ) from None
             await asyncio.sleep(_POLL)
+        carry_over(folder)
         yield
 
 
@@ -150,15 +153,13 @@ class _Pipeline:
         self._done: list[StageReport] = []
 
     async def run(self, names: Sequence[str], engine: Engine) -> PipelineReport:
-        folder = self._loaded.folder
-        carry_over(folder)
         try:
             for name in names:
                 self._require(name, names)
                 for step in _STEPS[name]:
                     await self._make(step, engine)
         finally:
-            write_cost(folder)
+            write_cost(self._loaded.folder)
         results = write_results(self._loaded) if "aggregate" in names else None
         return PipelineReport(tuple(self._done), results=results)
 
@@ -183,6 +184,11 @@ class _Pipeline:
         finally:
             await prices.aclose()
         return PipelineReport(forecasts=tuple(forecasts))
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for table in self._tables.values():
+            table.close()
 
     def shares(self) -> dict[str, dict[str, Share]]:
         """All stages' parts as they are now."""
@@ -232,8 +238,7 @@ class _Pipeline:
         if step == "gen-metrics":
             return GenMetrics(benchmark, config)
         if step == "evaluate":
-            conversations = partial(self._table, "simulate")
-            return Evaluate(benchmark, config, conversations, all_metrics=self._options.all_metrics)
+            return self._evaluate()
         scenarios = self._table("gen-scenarios")
         if step == "simulate":
             return Simulate(benchmark, config, scenarios)
@@ -241,6 +246,21 @@ class _Pipeline:
         if step == "gen-scenarios":
             return GenScenarios(benchmark, config, drafts, scenarios)
         return DraftScenarios(benchmark, config, drafts, scenarios, anew=self._options.force)
+
+    def _evaluate(self) -> Stage:
+        """Scores for other metrics that an earlier run asked for stay, as long as they hold."""
+        benchmark, config, scores = (
+            self._loaded.benchmark,
+            self._loaded.config,
+            partial(self._table, "evaluate"),
+        )
+        conversations = partial(self._table, "simulate")
+        if self._options.all_metrics:
+            return Evaluate(benchmark, config, conversations, all_metrics=True)
+        tables = [scores(entry.id) for entry in config.targets]
+        if any(place.metric_id for table in tables for place in table.heads()):
+            return _WithOtherScores(Evaluate(benchmark, config, conversations, all_metrics=True), scores)
+        return Evaluate(benchmark, config, conversations)
 
     def _task(self, step: str) -> Task:
         loaded = self._loaded
@@ -251,6 +271,29 @@ class _Pipeline:
         if (step, target) not in self._tables:
             self._tables[step, target] = open_table(self._loaded.folder, step, target)
         return self._tables[step, target]
+
+
+@dataclass(frozen=True)
+class _WithOtherScores:
+    """The stage of all scores, without those for other metrics that are not there."""
+
+    stage: Stage
+    scores: Callable[[str], Table]
+
+    @property
+    def name(self) -> str:
+        return self.stage.name
+
+    def units(self) -> Iterator[Unit]:
+        for unit in self.stage.units():
+            if not unit.place.metric_id or self.scores(unit.place.target).done(unit):
+                yield unit
+
+    def payload(self, unit: Unit) -> Mapping[str, Any]:
+        return self.stage.payload(unit)
+
+    def calls(self, unit: Unit) -> Mapping[str, int]:
+        return self.stage.calls(unit)
 
 
 def _nothing(folder: BenchmarkFolder, what: str, stage: str) -> ResultsError:

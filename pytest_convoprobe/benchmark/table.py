@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,11 +40,6 @@ class Head:
     offset: int
     length: int
     adopted: bool = False
-
-    @property
-    def failed(self) -> str:
-        """Nothing: what failed has no head, but a reason (see `Table.failures`)."""
-        return ""
 
     def fits(self, unit: Unit) -> bool:
         """Whether this is the row that the unit asks for."""
@@ -122,7 +117,7 @@ class Table:
         """How many rows `spending` has made."""
         return self._paid_rows
 
-    def export(self, units: Iterable[Unit]) -> bool:
+    def export(self, units: Collection[Unit]) -> bool:
         """Write the array if it would change: done units in this order, then adopted rows of no unit.
 
         Says whether it was written. A table without an array has nothing to write.
@@ -148,15 +143,13 @@ class Table:
         """Let go of the file of lines."""
         self._lines.close()
 
-    def _wanted(self, units: Iterable[Unit]) -> list[Head]:
-        wanted: dict[Place, Head] = {}
-        places = set()
-        for unit in units:
-            places.add(unit.place)
-            if self.done(unit):
-                wanted[unit.place] = self._current(unit)
-        kept = ((place, head) for place, head in self._in_array() if head.adopted and place not in places)
-        return [*wanted.values(), *(head for _, head in kept)]
+    def _wanted(self, units: Collection[Unit]) -> list[Head]:
+        wanted = [self._current(unit) for unit in units if self.done(unit)]
+        adopted = {place: head for place, head in self._in_array() if head.adopted}
+        if adopted:
+            for unit in units:
+                adopted.pop(unit.place, None)
+        return [*wanted, *adopted.values()]
 
     def _current(self, unit: Unit) -> Head:
         """The head of a unit that is done; a row made earlier becomes the newest of its place again."""

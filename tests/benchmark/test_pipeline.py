@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,20 @@ class TestStages:
         asked = [(row["id"][:3], row["metric_id"]) for row in rows(folder, "runs/good/scores.json")]
         assert asked == [("m01", "m01"), ("m01", "m02")] * 2 + [("m02", "m02"), ("m02", "m01")] * 2
 
+    def test_scores_for_other_metrics_stay_as_long_as_they_hold(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder), all_metrics=True)
+        before = files(folder)["runs/good/scores.json"]
+        llm = project.models()
+        run(project.load(folder), llm=llm)
+        assert llm.requests == []
+        assert files(folder)["runs/good/scores.json"] == before
+        text = project.BENCHMARK.replace("whose details nobody has told it", "that it knows nothing of")
+        project.write(folder, benchmark=text)
+        run(project.load(folder), ["evaluate"])
+        asked = {(row["id"][:3], row["metric_id"]) for row in rows(folder, "runs/good/scores.json")}
+        assert asked == {("m01", "m01"), ("m01", "m02"), ("m02", "m02")}
+
     @pytest.mark.parametrize(
         ("names", "stages"),
         [
@@ -230,8 +245,7 @@ class TestCost:
         folder = project.write(tmp_path)
         run(project.load(folder))
         before = costs(folder)
-        for path in sorted((folder / ".rows").rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
+        shutil.rmtree(folder / ".rows")
         llm = project.models()
         run(project.load(folder), llm=llm)
         assert llm.requests == []
@@ -239,6 +253,15 @@ class TestCost:
         run(project.load(folder), ["evaluate"], force=True)
         assert costs(folder)["evaluate"]["calls"] == 16
         assert costs(folder)["simulate"] == before["simulate"]
+
+    def test_a_dry_run_in_a_fresh_checkout_loses_no_cost(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        before = costs(folder)
+        shutil.rmtree(folder / ".rows")
+        run(project.load(folder), dry_run=True)
+        run(project.load(folder))
+        assert costs(folder) == before
 
     def test_what_a_run_finished_is_kept_out_of_version_control(self, tmp_path: Path) -> None:
         folder = project.write(tmp_path)

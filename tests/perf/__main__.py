@@ -1,7 +1,7 @@
 """Measure the bars of the project and print each figure beside its bar.
 
-`python -m tests.perf [throughput] [cpu] [collection] [idle] [history] [page] [cluster]` measures all of
-them, or the ones named. It exits with 1 when a bar is missed. Quote medians: machines are noisy.
+`python -m tests.perf [throughput] [cpu] [collection] [idle] [history] [page] [bench] [cluster]` measures all
+of them, or the ones named. It exits with 1 when a bar is missed. Quote medians: machines are noisy.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def cpu(folder: Path) -> list[Figure]:
     return [Figure(f"CPU a call beside LiteLLM's {theirs:.2f} ms", ours - theirs, 1.5, "ms")]
 
 
-def _bare(url: str, calls: int) -> list[str]:
-    return [sys.executable, "-m", "tests.perf.bare_calls", url, str(calls), str(CONCURRENCY)]
+def _bare(url: str, calls: int, at_once: int = CONCURRENCY) -> list[str]:
+    return [sys.executable, "-m", "tests.perf.bare_calls", url, str(calls), str(at_once)]
 
 
 def collection(folder: Path) -> list[Figure]:
@@ -189,6 +189,45 @@ def cluster(folder: Path) -> list[Figure]:
     return [Figure("two Ray workers beside one process: throughput", ratio, 1.7, "x", at_least=True)]
 
 
+def bench(folder: Path) -> list[Figure]:
+    """100,000 rows of a benchmark with nothing to do; conversations over the network, 100 at once."""
+    _bench(folder, "make", "finished")
+    runs = [_bench(folder, "all", "finished") for _ in range(3)]
+    with chat_server(LATENCY) as url:
+        ours = [_simulated(folder, url, count) for count in (160, 640)]
+        bare = [run(_bare(url, calls, 100), cwd=folder, env=_HERE) for _, calls in ours]
+    calls = ours[1][1] - ours[0][1]
+    rates = [calls / (many.wall - few.wall) for few, many in ([one for one, _ in ours], bare)]
+    return [
+        Figure(
+            "100,000 rows, all stages with nothing to do", statistics.median(r.wall for r in runs), 20, "s"
+        ),
+        Figure("100,000 rows, the same: peak memory", max(r.peak_mb for r in runs), 500, "MB"),
+        Figure(
+            f"simulate, {rates[0]:.0f} calls/s; LiteLLM alone {rates[1]:.0f}: times as long",
+            rates[1] / rates[0],
+            1 / 0.8,
+            "x",
+        ),
+    ]
+
+
+def _bench(folder: Path, *words: str) -> Measured:
+    took = run([sys.executable, "-m", "tests.perf.bench", *words], cwd=folder, env=_HERE)
+    if took.code:
+        raise SystemExit(took.output[-3000:])
+    return took
+
+
+def _simulated(folder: Path, url: str, count: int) -> tuple[Measured, int]:
+    """So many conversations; what they took, and their calls."""
+    before = calls_so_far(url)
+    took = _bench(folder, "simulate", f"talks{count}", url, str(count))
+    return took, calls_so_far(url) - before
+
+
+_HERE = {"PYTHONPATH": str(REPOSITORY)}
+
 BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "throughput": throughput,
     "cpu": cpu,
@@ -196,6 +235,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "idle": idle,
     "history": history,
     "page": page,
+    "bench": bench,
     "cluster": cluster,
 }
 
