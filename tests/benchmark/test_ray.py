@@ -190,15 +190,29 @@ async def test_real_models_give_the_rows_of_one_process_within_one_limit(
     assert [file for file in logs.rglob("*") if file.is_file() and SECRET.encode() in file.read_bytes()] == []
 
 
-def run_alone(folder: Path, count: int, seconds: float) -> subprocess.Popen[str]:
+def run_alone(folder: Path, count: int, seconds: float, **environment: str) -> subprocess.Popen[str]:
+    """A run in a process of its own, with nothing of Ray in its environment but what is given."""
     command = [sys.executable, "-m", "tests.benchmark.ray_run", str(folder), str(count), str(seconds)]
-    return subprocess.Popen(
-        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_quiet()
-    )
+    env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | environment
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=REPOSITORY, stdout=pipe, stderr=pipe, text=True, env=env)
 
 
-def _quiet() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+def test_it_joins_the_cluster_that_it_is_told_and_leaves_it_as_it_was(cluster: Any, tmp_path: Path) -> None:
+    import ray
+
+    before = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+    with run_alone(tmp_path, 8, 0.01, RAY_ADDRESS=cluster.address) as run:
+        out, err = run.communicate(timeout=120)
+    assert (sorted(map(int, out.split())), err) == (list(range(8)), "")
+    assert [node["NodeID"] for node in ray.nodes() if node["Alive"]] == before
+
+
+@pytest.mark.usefixtures("has_ray")
+def test_an_address_where_nobody_listens_is_no_cluster(tmp_path: Path) -> None:
+    with run_alone(tmp_path, 8, 0.01, RAY_ADDRESS="127.0.0.1:1") as run:
+        _, err = run.communicate(timeout=120)
+    assert "no Ray cluster at 127.0.0.1:1: " in err
 
 
 @pytest.mark.usefixtures("has_ray")

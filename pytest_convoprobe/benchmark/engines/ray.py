@@ -10,6 +10,7 @@ import asyncio
 import logging
 import math
 import os
+import socket
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,6 +31,7 @@ BATCH = 8
 START_TIMEOUT = 300.0
 """Seconds to wait for the cluster's first free processor: it may have to start a machine for it."""
 
+_REACHING = 10.0
 _OWN_OBJECT_STORE = 200 * 2**20
 
 _QUIET = {
@@ -219,10 +221,18 @@ def _connect(address: str | None, workers: int | None) -> bool:
     logging.getLogger("ray").setLevel(logging.ERROR)
     local = _local_options(workers) if address in (None, "local") else {}
     try:
+        _reach(address or "local")
         ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **local)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         raise SettingsError.of(f"no Ray cluster at {address or 'local'}: {one_line(str(error))}") from error
     return True
+
+
+def _reach(address: str) -> None:
+    """Raises `OSError` if nobody listens at `HOST:PORT`: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACHING).close()
 
 
 def _local_options(workers: int | None) -> dict[str, Any]:
