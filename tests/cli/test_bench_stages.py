@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from pytest_convoprobe.cli import main
 from pytest_convoprobe.files import locked
-from tests.support.chat_server import ChatServer, fault
+from tests.support.chat_server import ChatServer, Fault, fault
 
 from .benchmark import CARELESS, INVENTS, answer, benchmark
 from .conftest import Convoprobe
@@ -211,6 +211,13 @@ def test_an_answer_that_cannot_be_read(folder: Path, convoprobe: Convoprobe) -> 
     assert status.stdout.splitlines()[-2].split() == "evaluate careless 8 0 0 8".split()
 
 
+def test_metrics_that_could_not_all_be_made(folder: Path, convoprobe: Convoprobe, server: ChatServer) -> None:
+    benchmark(folder, server.base_url, generation={"num_metrics": 3, "scenarios_per_metric": 2, "turns": 2})
+    result = convoprobe("bench", "gen-metrics", "hours")
+    assert result.exit_code == 1
+    assert "gen-metrics: 2 of 3 metrics could be made; wrong with the rest: " in result.stdout
+
+
 def test_the_budget_is_used_up(folder: Path, convoprobe: Convoprobe, server: ChatServer) -> None:
     benchmark(folder, server.base_url)
     result = convoprobe("bench", "all", "hours", "--max-tokens", "200", "--concurrency", "1")
@@ -220,12 +227,15 @@ def test_the_budget_is_used_up(folder: Path, convoprobe: Convoprobe, server: Cha
     assert convoprobe("bench", "all", "hours").exit_code == 0
 
 
-def test_what_models_say_is_harmless(folder: Path, convoprobe: Convoprobe) -> None:
-    with ChatServer([fault("400"), fault("400")]) as running:
+def test_what_others_say_is_harmless(folder: Path, convoprobe: Convoprobe) -> None:
+    refusal = Fault("evil", status=400, body=json.dumps({"error": {"message": EVIL}}))
+    with ChatServer(lambda body: refusal) as running:
         path = benchmark(folder, running.base_url)
-        (path / "benchmark.yaml").write_text("name: x\ndescription: y\n" + f"color: {json.dumps(EVIL)}\n")
+        (path / "benchmark.yaml").write_text(f"name: x\ndescription: y\ncolor: {json.dumps(EVIL)}\n")
         result = convoprobe("bench", "gen-metrics", "hours")
     assert result.exit_code == 3
+    assert "note: " in result.stderr
+    assert "\\x1b[2J" in result.stdout
     assert "\x1b" not in result.output
     assert "\u202e" not in result.output
 

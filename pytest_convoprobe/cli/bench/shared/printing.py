@@ -87,7 +87,7 @@ def _print_trouble(console: Console, stage: StageReport) -> None:
         left = f"; {counted(stage.left)} of {stage.stage} left" if stage.left else ""
         console.say(f"{reason_text(console, stage.budget)}{left}", "yellow")
     for note in stage.notes:
-        console.say(console.safe(note), "yellow")
+        console.say(f"{stage.stage}: {reason_text(console, note)}", "yellow")
 
 
 def _stage_json(stage: StageReport) -> dict[str, Any]:

@@ -81,9 +81,9 @@ def status_of(report: PipelineReport, *, in_part: bool = False) -> int:
     """The exit status that a run's report means.
 
     TROUBLE if the budget was used up, or if rows were tried and not one was made: then something that they
-    all need was away. FINDINGS if some could not be made, if an answer of the evaluator could not be read,
-    or if results lack conversations although not only a part (`in_part`) was asked for. A low pass rate is
-    a result like any other.
+    all need was away. FINDINGS if some could not be made, or not all of what was asked for in one (its
+    `notes` say so), if an answer of the evaluator could not be read, or if results lack conversations
+    although not only a part (`in_part`) was asked for. A low pass rate is a result like any other.
     """
     if any(stage.budget for stage in report.stages):
         return TROUBLE
@@ -93,4 +93,5 @@ def status_of(report: PipelineReport, *, in_part: bool = False) -> int:
     unreadable = any(one.unreadable for stage in report.stages for one in stage.targets.values())
     rates = [target.overall for target in report.results.targets] if report.results else []
     lacking = any(rate.unreadable or (rate.missing and not in_part) for rate in rates)
-    return FINDINGS if failed or unreadable or lacking else OK
+    short = any(stage.notes for stage in report.stages)
+    return FINDINGS if failed or short or unreadable or lacking else OK
