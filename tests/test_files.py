@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pytest_convoprobe.files import locked, shown_path, write_atomically
+from pytest_convoprobe.files import Lines, locked, shown_path, write_atomically
 
 
 def names(folder: Path) -> list[str]:
@@ -126,3 +127,59 @@ def test_a_path_can_be_shown_though_the_working_folder_is_gone(
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     assert shown_path("/srv/a.yaml") == "/srv/a.yaml"
+
+
+def test_content_may_come_in_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_atomically(path, (part for part in (b"one ", b"two")))
+    assert path.read_bytes() == b"one two"
+
+
+def test_pieces_that_break_off_leave_the_old_content(tmp_path: Path) -> None:
+    def breaking() -> Iterator[bytes]:
+        yield b"new"
+        raise ValueError("broken")
+
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    with pytest.raises(ValueError, match="broken"):
+        write_atomically(path, breaking())
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["a.json"]
+
+
+class TestLines:
+    def test_a_line_is_on_the_disk_at_once_and_can_be_found(self, tmp_path: Path) -> None:
+        lines = Lines(tmp_path / "a.jsonl")
+        assert lines.append(b"one\n") == (0, 4)
+        assert lines.append(b"three\n") == (4, 6)
+        assert (tmp_path / "a.jsonl").read_bytes() == b"one\nthree\n"
+        lines.close()
+
+    @pytest.mark.parametrize(
+        ("there", "left"),
+        [
+            (b"one\ntw", b"one\n"),
+            (b"tw", b""),
+            (b"one\n", b"one\n"),
+            (b"one\n" + b"x" * 200_000, b"one\n"),
+            (b"x" * 70_000 + b"\n" + b"y" * 70_000, b"x" * 70_000 + b"\n"),
+        ],
+        ids=["torn", "only torn", "whole", "torn and long", "both long"],
+    )
+    def test_what_a_killed_writer_left_goes_before_the_next_line(
+        self, tmp_path: Path, there: bytes, left: bytes
+    ) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_bytes(there)
+        lines = Lines(path)
+        assert lines.append(b"new\n") == (len(left), 4)
+        lines.close()
+        assert path.read_bytes() == left + b"new\n"
+
+    def test_a_closed_one_goes_on_at_the_end(self, tmp_path: Path) -> None:
+        lines = Lines(tmp_path / "a.jsonl")
+        lines.append(b"one\n")
+        lines.close()
+        assert lines.append(b"two\n") == (4, 4)
+        lines.close()

@@ -230,6 +230,20 @@ async def test_known_prices(llm: LiteLLM, fields: dict[str, Any], known: bool) -
     assert await llm.knows_price(settings(**fields)) is known
 
 
+@pytest.mark.parametrize(
+    ("fields", "price"),
+    [
+        ({"model": "openai/gpt-4o-mini"}, (1.5e-7, 6e-7)),
+        ({"model": "openai/fake"}, None),
+        ({"model": "openai/gpt-4o-mini", "input_cost_per_token": 1.0, "output_cost_per_token": 2.0}, (1, 2)),
+    ],
+    ids=["listed", "unknown", "own"],
+)
+async def test_prices(llm: LiteLLM, fields: dict[str, Any], price: tuple[float, float] | None) -> None:
+    found = await llm.price_of(settings(**fields))
+    assert found == (None if price is None else pytest.approx(price))
+
+
 async def test_a_second_loop_is_refused(llm: LiteLLM, chat_server: ChatServer) -> None:
     await llm.complete(to(chat_server))
     with pytest.raises(RuntimeError, match="belongs to the one that called it first"):
