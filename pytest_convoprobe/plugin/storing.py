@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _WORKER_INPUT = "convoprobe_run"
 _SCENARIO_ITEM = re.compile(
-    r"(?P<file>.+?\.ya?ml)::(?P<name>.+?)(?:\[trial-(?P<trial>\d+)\])?", re.IGNORECASE | re.DOTALL
+    r"(?P<file>.+?\.ya?ml)::(?P<name>(?:(?!::).)+?)(?:\[trial-(?P<trial>\d+)\])?", re.IGNORECASE | re.DOTALL
 )
 
 

@@ -292,6 +292,21 @@ def test_a_marker_leaves_benchmarks_out(benches: Benches) -> None:
     benches.run("-m", "not benchmark", "--strict-markers").assert_outcomes(deselected=4)
 
 
+def test_notes_on_the_rows_stand_with_what_does_not_pass(benches: Benches) -> None:
+    benches.write()
+    scores = benches.folder / "runs/bad/scores.json"
+    rows = json.loads(scores.read_text())
+    scores.write_text(json.dumps([{**row, "passed": True} for row in rows]))
+    result = benches.run("-k", "bad and m01")
+    result.assert_outcomes(failed=1, deselected=3)
+    result.stdout.fnmatch_lines(["note: bad: *contradicts `present`*"])
+
+
+def test_a_target_can_be_named_by_its_id(benches: Benches) -> None:
+    benches.write()
+    benches.suite.run("benchmarks/advice/benchmark.yaml::good").assert_outcomes(passed=2)
+
+
 def test_results_are_written(benches: Benches) -> None:
     benches.write()
     benches.run("-k", "m01")
@@ -319,7 +334,7 @@ def test_no_model_is_needed_where_all_is_there_but_is_asked_for_where_not(benche
     result = benches.run("-k", "bad")
     result.assert_outcomes(errors=2, deselected=2)
     result.stdout.fnmatch_lines(
-        ["config.yaml: no model is set for the evaluator, and a live call needs one. Set it:"]
+        ["  ? x config.yaml: no model is set for the user*no model is set for the evaluator*"]
     )
 
 
@@ -408,4 +423,5 @@ def test_a_rerun_tries_again_what_failed(live: Benches, server: ChatServer) -> N
     )
     plugins = ["pytest_rerunfailures"]
     result = live.suite.run_process("benchmarks", "-k", "m01", "--reruns=1", plugins=plugins)
-    result.assert_outcomes(passed=1, deselected=1, rerun=1)
+    result.assert_outcomes(passed=1, deselected=1)
+    result.stdout.fnmatch_lines(["*1 rerun*"])

@@ -1,0 +1,257 @@
+"""The runs of a benchmark within a pytest session: the rows that items need are made once, together."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import math
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..benchmark.arrays import read_rows
+from ..benchmark.driver import Due, Options, Silent
+from ..benchmark.engines.local import LocalEngine
+from ..benchmark.gating import GateVerdict, Standing, Trouble, judge_gaps, judge_metric
+from ..benchmark.loading import LoadedBenchmark, require_complete, require_models, restrict
+from ..benchmark.models import Gate, Metric
+from ..benchmark.pipeline import PipelineReport, run_bench
+from ..benchmark.results import Results, TargetResults
+from ..benchmark.rows import ScoreRow
+from ..benchmark.work import Outcome
+from ..errors import ConvoprobeError, SettingsError
+from ..files import shown_path
+from ..llm.budget import Budget
+from ..llm.port import LLM, LLMReply, LLMRequest
+from ..text import harmless
+from . import options
+from .progress import Progress
+from .session import POLL_SECONDS, engine_of, workers
+
+if TYPE_CHECKING:
+    from .benchmarks import GateItem
+
+STAGES = ("simulate", "evaluate", "aggregate")
+
+
+def complaint_of(check: Callable[..., None], *args: Any) -> str:
+    """The words of the error that a check raises; none if it raises none."""
+    try:
+        check(*args)
+    except ConvoprobeError as error:
+        return str(error)
+    return ""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run came to: the results and the reports by target, or why it could not be."""
+
+    results: Results | None = None
+    reports: Mapping[str, PipelineReport] = field(default_factory=dict)
+    error: str = ""
+
+
+class Gates:
+    """The gates of one benchmark. The first item that is run makes the rows that all selected ones need."""
+
+    def __init__(self, config: pytest.Config, loaded: LoadedBenchmark) -> None:
+        self._config = config
+        self._loaded = loaded
+        self._ran: dict[str, Ran] = {}
+        self.gate = loaded.benchmark.gate or Gate()
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return self._loaded.benchmark.metrics
+
+    def verdict(self, item: GateItem) -> GateVerdict:
+        """How an item's gate stands, after everything that it needs was made."""
+        if reason := self._not_ready(item):
+            return GateVerdict(Standing.UNKNOWN, reason)
+        # Once for each item: one that is run again tries again what failed.
+        ran = self._ran.pop(item.nodeid, None) or self._run_for(item)
+        target = ran.results.target(item.target_id) if ran.results else None
+        if ran.results is None or target is None:
+            return GateVerdict(Standing.UNKNOWN, ran.error or "the run has no results of this target")
+        metric_id = item.metric.id if item.metric else None
+        trouble = Trouble.of(ran.reports[item.target_id], item.target_id, metric_id)
+        verdict = self._judge(item.metric, target, ran.results.confidence, trouble)
+        return verdict if verdict.standing is Standing.PASSED else _with_notes(verdict, ran.results, target)
+
+    def _judge(
+        self, metric: Metric | None, target: TargetResults, confidence: float, trouble: Trouble
+    ) -> GateVerdict:
+        if metric is None:
+            return judge_gaps(self.gate, target, confidence, trouble)
+        unread: list[str] = []
+        file = self._loaded.folder.scores(target.id)
+        return judge_metric(
+            self.gate,
+            metric,
+            target,
+            confidence,
+            trouble,
+            lambda: read_rows(file, ScoreRow.from_json, unread),
+        )
+
+    def _not_ready(self, item: GateItem) -> str:
+        folder, benchmark = self._loaded.folder, self._loaded.benchmark
+        if item.metric is not None:
+            benchmark = benchmark.model_copy(update={"metrics": (item.metric,)})
+        if complaint := complaint_of(require_complete, benchmark, folder.path):
+            return complaint
+        if not folder.scenarios.exists():
+            command = f"convoprobe bench gen-scenarios {shown_path(folder.path)}"
+            return f"there are no scenarios yet: `{command}` makes them"
+        return ""
+
+    def _run_for(self, item: GateItem) -> Ran:
+        together = [other for other in self._selected(item) if not self._not_ready(other)]
+        run = _Run(self._config, self._loaded, _needs(together, self.metrics))
+        ran = run.hold()
+        self._ran.update(
+            {other.nodeid: ran for other in together if other is not item and other.verdict is None}
+        )
+        return ran
+
+    def _selected(self, item: GateItem) -> list[GateItem]:
+        """The items that are certain to be run in this process. A worker of xdist is given only some."""
+        if item.verdict is not None or hasattr(self._config, "workerinput"):
+            return [item]
+        others: Any = (other for other in item.session.items if getattr(other, "gates", None) is self)
+        return [item, *(other for other in others if other is not item and not _may_be_skipped(other))]
+
+
+def _with_notes(verdict: GateVerdict, results: Results, target: TargetResults) -> GateVerdict:
+    """With what a reader of the figures has to know: rows that could not be read, and the like."""
+    others = tuple(f"{other.id}: " for other in results.targets if other is not target)
+    notes = [f"note: {harmless(note)}" for note in results.notes if not note.startswith(others)]
+    return replace(verdict, lines=(*verdict.lines, *notes))
+
+
+def _may_be_skipped(item: pytest.Item) -> bool:
+    return any(item.iter_markers("skip")) or any(item.iter_markers("skipif"))
+
+
+Needs = Mapping[tuple[str, ...], Sequence[str]]
+"""Targets' ids by the ids of the metrics that are to be scored for them; no metrics stand for all."""
+
+
+def _needs(items: Iterable[GateItem], metrics: Sequence[Metric]) -> Needs:
+    everything = {metric.id for metric in metrics}
+    wanted: dict[str, set[str]] = {}
+    for item in items:
+        wanted.setdefault(item.target_id, set()).update({item.metric.id} if item.metric else everything)
+    found: dict[tuple[str, ...], list[str]] = {}
+    for target_id, ids in wanted.items():
+        found.setdefault(() if ids == everything else tuple(sorted(ids)), []).append(target_id)
+    return found
+
+
+class _Run:
+    """One run of the pipeline, waited for on pytest's thread."""
+
+    def __init__(self, config: pytest.Config, loaded: LoadedBenchmark, needs: Needs) -> None:
+        self._config = config
+        self._loaded = loaded
+        self._needs = needs
+        self._watch = _Watch(loaded.folder.path.name)
+        self._instead = _in_place_of_models(loaded)
+
+    def hold(self) -> Ran:
+        """Make what is missing. What keeps the run from beginning is in the result."""
+        try:
+            budget = _budget(self._config, self._loaded)
+            return self._wait(self._hold(budget))
+        except ConvoprobeError as error:
+            return Ran(error=str(error))
+
+    def _wait(self, work: Coroutine[Any, Any, Ran]) -> Ran:
+        future = engine_of(self._config).loop.submit(work)
+        try:
+            with Progress(self._config, self._watch.words) as progress:
+                while not concurrent.futures.wait((future,), POLL_SECONDS).done:
+                    progress.tick()
+            return future.result(0)
+        except BaseException:
+            # Ctrl-C, pytest.exit or another plug-in's timeout: nobody waits for it any more.
+            future.cancel()
+            raise
+
+    async def _hold(self, budget: Budget) -> Ran:
+        reports: dict[str, PipelineReport] = {}
+        results: Results | None = None
+        engine = LocalEngine(llm=self._instead, budget=budget)
+        try:
+            for metric_ids, target_ids in self._needs.items():
+                report = await self._make(metric_ids, target_ids, engine)
+                results = report.results
+                reports |= dict.fromkeys(target_ids, report)
+        finally:
+            await engine.aclose()
+        return Ran(results, reports)
+
+    async def _make(
+        self, metric_ids: Sequence[str], target_ids: Sequence[str], engine: LocalEngine
+    ) -> PipelineReport:
+        config = restrict(self._loaded.config, ",".join(target_ids))
+        return await run_bench(
+            replace(self._loaded, config=config),
+            STAGES,
+            engine=engine,
+            options=Options(only=",".join(metric_ids)),
+            progress=self._watch,
+            llm=self._instead,
+            patience=math.inf,  # another worker of xdist, or another run: it makes what is needed here
+        )
+
+
+class _NoModels:
+    """Stands for models that the settings don't name: what is there needs none, what is missing fails."""
+
+    def __init__(self, error: SettingsError) -> None:
+        self._error = error
+
+    async def complete(self, request: LLMRequest) -> LLMReply:
+        raise self._error
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def _in_place_of_models(loaded: LoadedBenchmark) -> LLM | None:
+    try:
+        require_models(loaded.config, STAGES)
+    except SettingsError as error:
+        return _NoModels(error)
+    return None
+
+
+def _budget(config: pytest.Config, loaded: LoadedBenchmark) -> Budget:
+    """That of the whole session if the command line sets it, scenarios included; else the benchmark's own."""
+    if {"run.max_cost", "run.max_tokens"} & options.overrides(config).keys():
+        return engine_of(config).runner.budget
+    run = loaded.config.run
+    return Budget(run.max_cost, run.max_tokens, workers=workers(config))
+
+
+class _Watch(Silent):
+    """Keeps count for the line that says how far the run is."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._stage = "waiting for its turn"
+        self._count = self._total = 0
+
+    def started(self, stage: str, due: Mapping[str, Due]) -> None:
+        self._stage, self._count = stage, 0
+        self._total = sum(one.missing for one in due.values())
+
+    def advanced(self, stage: str, target: str, outcome: Outcome) -> None:
+        self._count += 1
+
+    def words(self) -> str:
+        rows = f" {self._count} of {self._total}" if self._total else ""
+        return f"{self._name}: {self._stage}{rows}"

@@ -1,0 +1,138 @@
+"""When a gate holds, when it doesn't, and when nobody can tell."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_convoprobe.benchmark.driver import StageReport, TargetReport
+from pytest_convoprobe.benchmark.gating import (
+    GateVerdict,
+    Standing,
+    Trouble,
+    judge_gaps,
+    judge_metric,
+    percent,
+)
+from pytest_convoprobe.benchmark.models import Gate, Metric
+from pytest_convoprobe.benchmark.pipeline import PipelineReport
+from pytest_convoprobe.benchmark.results import DemographicGap, MetricInfo, MetricRate, Rate, TargetResults
+from pytest_convoprobe.benchmark.rows import ScoreRow
+from pytest_convoprobe.benchmark.work import Place
+from pytest_convoprobe.statistics import Gap, Interval, wilson
+
+METRIC = Metric(id="m01", name="Asks", definition="It asks.", examples=("Why?",))
+NONE = Trouble()
+
+
+def _target(rate: Rate, *gaps: DemographicGap) -> TargetResults:
+    rates = (MetricRate(MetricInfo("m01", METRIC.name, METRIC.type), rate),)
+    return TargetResults("t", 0, 0, 0, 0, rate, rate, Rate(), by_metric=rates, gaps=gaps)
+
+
+def _judge(rate: Rate, trouble: Trouble = NONE, scores: tuple[ScoreRow, ...] = (), **gate) -> GateVerdict:
+    return judge_metric(Gate(**gate), METRIC, _target(rate), 0.95, trouble, lambda: scores)
+
+
+def _gap(difference: float, stands: bool) -> DemographicGap:
+    gap = Gap(difference, difference - 0.1, difference + 0.1, 0.01, 12)
+    return DemographicGap("age", "young", "old", gap, 0.02, stands)
+
+
+counts = st.tuples(st.integers(0, 50), st.integers(1, 50)).filter(lambda pair: pair[0] <= pair[1])
+
+
+@given(counts, st.integers(0, 100))
+def test_the_point_must_reach_the_gate(pair: tuple[int, int], wanted: int) -> None:
+    passed, scored = pair
+    verdict = _judge(Rate(passed, scored, interval=wilson(passed, scored)), min_pass_rate=wanted / 100)
+    assert (verdict.standing is Standing.PASSED) == (passed * 100 >= wanted * scored)
+
+
+@given(counts, st.floats(0, 1))
+def test_the_lower_end_is_never_easier_than_the_point(pair: tuple[int, int], wanted: float) -> None:
+    rate = Rate(*pair, interval=wilson(*pair))
+    if _judge(rate, min_pass_rate=wanted, bound="lower").standing is Standing.PASSED:
+        assert _judge(rate, min_pass_rate=wanted).standing is Standing.PASSED
+
+
+@pytest.mark.parametrize(("least", "standing"), [(0.4, Standing.PASSED), (0.41, Standing.FAILED)])
+def test_of_two_intervals_the_lower_end_counts(least: float, standing: Standing) -> None:
+    rate = Rate(9, 10, interval=Interval(0.6, 0.98), clustered=Interval(0.4, 0.99))
+    assert _judge(rate, min_pass_rate=least, bound="lower").standing is standing
+
+
+def test_figures_are_there_whatever_the_verdict() -> None:
+    verdict = _judge(Rate(1, 3, unreadable=2, interval=wilson(1, 3)))
+    assert verdict.figures == {"pass_rate": 0.333333, "passed": 1, "scored": 3, "unreadable": 2, "missing": 0}
+
+
+def test_a_missing_conversation_is_neither_a_pass_nor_a_fail() -> None:
+    verdict = _judge(Rate(3, 3, missing=1), Trouble((("no connection", 1),), "the budget is used up"))
+    assert verdict.standing is Standing.UNKNOWN
+    assert verdict.text.splitlines() == [
+        "1 conversation without a score, 3 with one",
+        "  1 x no connection",
+        "  the rest was not tried: the budget is used up",
+    ]
+
+
+def test_the_words_of_models_are_made_harmless_and_short() -> None:
+    score = ScoreRow("m01_s001_v01", "m01", 2, False, False, "\x1b]0;x\n##vso[task] " + "long " * 99)
+    line = _judge(Rate(0, 1, interval=wilson(0, 1)), scores=(score,)).lines[-1]
+    assert line.startswith(r"  m01_s001_v01#2: \x1b]0;x #\#vso[task] long")
+    assert line.endswith("more characters)")
+
+
+def test_a_type_that_was_changed_after_the_score_counts_as_it_is_now() -> None:
+    score = ScoreRow("m01_s001_v01", "m01", 1, present=True, passed=False, justification="Fine.")
+    assert "Fine." not in _judge(Rate(0, 1, interval=wilson(0, 1)), scores=(score,)).text
+
+
+def test_a_gap_that_stands_and_is_too_large_fails() -> None:
+    verdict = judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), _gap(-0.3, True)), 0.95, NONE)
+    assert verdict.standing is Standing.FAILED
+    assert verdict.text.splitlines() == [
+        "age, young over old: a gap of 30 %, and the gate allows 20 %",
+        "  age, young over old: -30 % "
+        "(95 % interval -40 % to -20 %, 12 scenarios, corrected p = 0.02): stands",
+    ]
+
+
+@pytest.mark.parametrize("gap", [_gap(0.3, False), _gap(0.2, True)], ids=["may be chance", "small enough"])
+def test_other_gaps_pass(gap: DemographicGap) -> None:
+    verdict = judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), gap), 0.95, NONE)
+    assert verdict.standing is Standing.PASSED
+
+
+def test_gaps_among_missing_conversations_are_not_told() -> None:
+    target = _target(Rate(1, 1, missing=2), _gap(0.3, True))
+    verdict = judge_gaps(Gate(max_group_gap=0.2), target, 0.95, NONE)
+    assert verdict.standing is Standing.UNKNOWN
+    assert verdict.headline == "2 conversations without a score, so groups cannot be compared"
+
+
+def test_trouble_is_that_of_the_target_and_the_metric() -> None:
+    failed = (
+        (Place("m01_s001_v01", target="t"), "down"),
+        (Place("m01_s002_v01", target="t"), "down"),
+        (Place("m02_s001_v01", target="t"), "other metric"),
+        (Place("m02_s001_v01", metric_id="m01", target="t"), "scored for this one"),
+        (Place("by hand", target="t"), "cannot be told"),
+    )
+    reports = {
+        "t": TargetReport(failed=failed, left=3),
+        "u": TargetReport(failed=((Place("m01_s001_v01", target="u"), "other target"),)),
+    }
+    stage = StageReport("simulate", reports, budget="no more money")
+    trouble = Trouble.of(PipelineReport((stage,)), "t", "m01")
+    assert trouble.failed == [("down", 2), ("scored for this one", 1), ("cannot be told", 1)]
+    assert trouble.left == "no more money"
+
+
+@pytest.mark.parametrize(
+    ("share", "words"), [(1.0, "100 %"), (1 / 3, "33.3 %"), (0.0, "0 %"), (0.505, "50.5 %")]
+)
+def test_percent(share: float, words: str) -> None:
+    assert percent(share) == words
