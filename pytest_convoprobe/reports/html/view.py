@@ -48,7 +48,7 @@ def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
         "ended": shown(ending(result)),
         "silent": bool(result.transcript.turns) and not result.transcript.tells_tools,
         "cost": [_cost(role, result) for role in Role if role in result.spending],
-        "total": _money(result.total) if len(result.spending) > 1 else None,
+        "total": figures(result.total) if len(result.spending) > 1 else None,
         "times": _times(result),
         "trace": shown(result.trace.rstrip()),
         "trace_title": "The judge's last reply" if result.blame is Blame.JUDGE else "Trace",
@@ -158,11 +158,11 @@ def _quotable(turn: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _cost(role: Role, result: ScenarioResult) -> dict[str, Any]:
     model = result.models.get(role, "")
-    return {"role": ROLE_NAMES[role], "model": shown(one_line(model)), **_money(result.spending[role])}
+    return {"role": ROLE_NAMES[role], "model": shown(one_line(model)), **figures(result.spending[role])}
 
 
-def _money(spent: Spending) -> dict[str, str]:
-    """Calls, tokens and dollars in words."""
+def figures(spent: Spending) -> dict[str, str]:
+    """Calls, tokens and dollars, in words that fit a table."""
     retried = spent.attempts - spent.calls
     calls = f"{spent.calls:,}" + (f" (+{retried:,} retried)" if retried > 0 else "")
     if is_replayed(spent):

@@ -1,0 +1,81 @@
+"""Which conversations a page has when it can't have all: failed ones first, and some of every cell. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from ..trials import Reading, Shown, Trial
+
+
+class State(str, Enum):
+    """What became of a conversation for a metric; the order is that in which they are shown."""
+
+    FAILED = "failed"
+    UNREADABLE = "unreadable"
+    UNSCORED = "unscored"
+    PASSED = "passed"
+
+
+class Held(NamedTuple):
+    """A conversation."""
+
+    target: str
+    id: str
+    sample: int
+
+
+class Verdict(NamedTuple):
+    """What became of one conversation for one metric."""
+
+    metric_id: str
+    target: str
+    shown: Shown
+    sample: int
+    state: State
+
+    @property
+    def held(self) -> Held:
+        return Held(self.target, self.shown.id, self.sample)
+
+    @property
+    def cell(self) -> tuple[str, str]:
+        """Metric and target."""
+        return self.metric_id, self.target
+
+
+def verdicts(target: str, reading: Reading) -> Iterator[Verdict]:
+    """Of every conversation that was held or scored, for the metrics that it was scored for or made for."""
+    for trial in reading.own():
+        if trial.evaluated or (trial.shown.id, trial.sample) in reading.conversations:
+            yield Verdict(trial.shown.metric_id, target, trial.shown, trial.sample, _state(trial))
+    for metric_id, trial in reading.others():
+        yield Verdict(metric_id, target, trial.shown, trial.sample, _state(trial))
+
+
+def _state(trial: Trial) -> State:
+    if not trial.evaluated:
+        return State.UNSCORED
+    if trial.passed is None:
+        return State.UNREADABLE
+    return State.PASSED if trial.passed else State.FAILED
+
+
+RANK = {state: rank for rank, state in enumerate(State)}
+
+
+def choose(found: Iterable[Verdict], most: int) -> dict[Held, int]:
+    """At most so many conversations, numbered from 1: failed ones first, cells taking turns."""
+    turns: Counter[tuple[tuple[str, str], State]] = Counter()
+    queue = []
+    for place, verdict in enumerate(found):
+        turns[verdict.cell, verdict.state] += 1
+        queue.append((RANK[verdict.state], turns[verdict.cell, verdict.state], place, verdict.held))
+    chosen: dict[Held, int] = {}
+    for *_, held in sorted(queue):
+        if len(chosen) >= most:
+            break
+        chosen.setdefault(held, len(chosen) + 1)
+    return chosen

@@ -1,0 +1,82 @@
+"""What the stages have cost, as `cost.json` says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...llm.ledger import Spending
+from ...reports.html.view import figures, shown
+from ...reports.money import ROLE_NAMES, dollars
+from ...text import one_line
+from ...transcript import Usage
+from ..cost import STAGES
+from ..folder import BenchmarkFolder
+
+_WRONG = (ValueError, RecursionError, KeyError, TypeError, AttributeError)
+
+
+@dataclass(frozen=True)
+class CostLine:
+    """A stage, or the part of it that one role has; `numbers` are its calls, tokens and dollars in words."""
+
+    label: str
+    numbers: Mapping[str, str]
+    part: bool = False
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Of the stages and their roles, of all, of each target; `missing` says why there is nothing."""
+
+    lines: tuple[CostLine, ...] = ()
+    total: CostLine | None = None
+    by_target: Mapping[str, str] = field(default_factory=dict)
+    missing: str = ""
+
+
+def read_costs(folder: BenchmarkFolder) -> Costs:
+    """Never raises for what is in the file: others write a `cost.json`, too."""
+    try:
+        data = json.loads(folder.cost.read_bytes())
+        return _costs(data)
+    except FileNotFoundError:
+        return Costs(missing="There is no cost.json: what this has cost was not written down.")
+    except _WRONG:
+        return Costs(missing="cost.json has another shape than ours, so it isn't shown here.")
+
+
+def _costs(data: Any) -> Costs:
+    lines = [line for name in STAGES for line in _lines(name.replace("_", "-"), data[name])]
+    by_target = data["total"]["by_target"].items()
+    return Costs(
+        tuple(lines),
+        CostLine("all stages", figures(_spending(data["total"]))),
+        {target: dollars(_spending(one).cost) for target, one in by_target if target != "all"},
+    )
+
+
+def _lines(label: str, section: Any) -> Iterator[CostLine]:
+    spent = _spending(section)
+    if not spent.attempts:
+        return
+    yield CostLine(label, figures(spent))
+    roles = section["by_role"].items()
+    if len(roles) > 1:
+        for role, one in roles:
+            yield CostLine(_role(role), figures(_spending(one)), part=True)
+
+
+def _role(name: str) -> str:
+    known = {role.value: word for role, word in ROLE_NAMES.items()}
+    return known.get(name) or shown(one_line(name.replace("_", " ")))
+
+
+def _spending(numbers: Any) -> Spending:
+    calls, attempts, replayed = (int(numbers[name]) for name in ("calls", "attempts", "replayed"))
+    usage = Usage(int(numbers["prompt_tokens"]), int(numbers["completion_tokens"]))
+    return Spending(
+        calls, attempts, replayed, usage, None if numbers["cost"] is None else float(numbers["cost"])
+    )

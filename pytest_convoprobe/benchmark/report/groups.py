@@ -1,0 +1,131 @@
+"""The parts of the page on groups of conversations: people, variants, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ...reports.money import counted
+from ..results import DemographicGap, Rate, TargetResults
+from .charts import Whisker, scale_of, whisker
+from .words import Figure, figure, gap_words, name, number_words, p_words, person_words, points, share_words
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """One group's rate on each target; `more` says what the group is."""
+
+    label: str
+    more: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class GapRow:
+    """How far apart two groups are."""
+
+    attribute: str
+    first: str
+    second: str
+    whisker: Whisker
+    words: str
+    scenarios: str
+    p: str
+    stands: bool
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The gaps of one target; `scale` is the number of points at the ends of the plot."""
+
+    target: str
+    rows: tuple[GapRow, ...]
+    scale: tuple[str, str]
+    standing: str
+
+
+@dataclass(frozen=True)
+class AgreementRow:
+    """How far the samples of one target agree, and its rate in each sample."""
+
+    target: str
+    units: str
+    numbers: tuple[str, ...]
+
+
+def people(targets: Sequence[TargetResults]) -> list[tuple[str, list[GroupRow]]]:
+    """By attribute, the rates of each value."""
+    attributes = _keys(target.by_demographic for target in targets)
+    return [
+        (name(one), list(_values([t.by_demographic.get(one, {}) for t in targets]))) for one in attributes
+    ]
+
+
+def _values(of_targets: Sequence[Mapping[str, Rate]]) -> Iterator[GroupRow]:
+    for value in _keys(of_targets):
+        yield GroupRow(name(value), "", tuple(figure(rates.get(value, Rate())) for rates in of_targets))
+
+
+def _keys(mappings: Iterable[Mapping[Key, object]]) -> list[Key]:
+    """All keys, in the order of the mappings that have them."""
+    return list(dict.fromkeys(key for mapping in mappings for key in mapping))
+
+
+def gaps(targets: Sequence[TargetResults]) -> list[Gaps]:
+    """Of each target that has any, all on one scale."""
+    scale = scale_of(one.gap for target in targets for one in target.gaps)
+    return [_gaps(target, scale) for target in targets if target.gaps]
+
+
+def _gaps(target: TargetResults, scale: float) -> Gaps:
+    standing = sum(gap.stands for gap in target.gaps)
+    said = f"{standing:,} of {counted(len(target.gaps), 'gap')} more than chance"
+    rows = tuple(_gap(one, scale) for one in target.gaps)
+    return Gaps(name(target.id), rows, (points(-scale), points(scale)), said)
+
+
+def _gap(one: DemographicGap, scale: float) -> GapRow:
+    return GapRow(
+        name(one.attribute),
+        name(one.first),
+        name(one.second),
+        whisker(one.gap, scale),
+        gap_words(one.gap),
+        f"{one.gap.pairs:,}",
+        p_words(one.adjusted),
+        one.stands,
+    )
+
+
+def variants(targets: Sequence[TargetResults], people_of: Mapping[str, Mapping[str, str]]) -> list[GroupRow]:
+    """The rates of each variant, with who speaks in it."""
+    return [
+        GroupRow(
+            name(variant) or "without a variant",
+            person_words(people_of.get(variant, {})),
+            tuple(figure(target.by_variant.get(variant, Rate())) for target in targets),
+        )
+        for variant in _keys(target.by_variant for target in targets)
+    ]
+
+
+def agreement(targets: Sequence[TargetResults]) -> list[AgreementRow]:
+    """Of the targets whose conversations were held more than once."""
+    return [
+        AgreementRow(
+            name(target.id),
+            f"{found.units:,}",
+            (
+                share_words(found.unanimous),
+                number_words(found.fleiss_kappa),
+                number_words(found.krippendorff_alpha),
+                share_words(found.single_with_majority),
+                ", ".join(share_words(rate.pass_rate) for rate in target.by_sample.values()),
+            ),
+        )
+        for target in targets
+        if (found := target.agreement) is not None
+    ]

@@ -1,0 +1,149 @@
+"""What the page shows when it is opened: cells, scenarios, conversations, as JSON and one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...judging.view import ENDINGS
+from ...reports.html.frame import for_script
+from ...reports.html.view import shown
+from ...text import one_line
+from ...transcript import Termination
+from ..arrays import read_rows
+from ..models import MetricType
+from ..results import MetricInfo, Results
+from ..rows import ConversationRow, ScenarioRow, ScoreRow
+from ..turns import in_turns
+from .choice import Held, State, Verdict
+from .material import Material
+
+Justifications = Mapping[tuple[str, str, int], str]
+"""By metric, scenario and sample."""
+
+
+def cell_id(results: Results, metric_id: str, target: str) -> str:
+    """The element of a cell: `k0-1` is of the first metric and the second target."""
+    row = [metric.id for metric in results.metrics].index(metric_id)
+    column = [one.id for one in results.targets].index(target)
+    return f"k{row}-{column}"
+
+
+def elements(material: Material) -> Iterator[tuple[str, str]]:
+    """Each script element's id and its text; a conversation is in memory only while it is written."""
+    results = material.results
+    if results is None:
+        return
+    scenarios = {name: number for number, name in enumerate(_scenario_ids(material), 1)}
+    yield from _scenarios(material, scenarios)
+    for target in results.targets:
+        yield from _cells(material, results, target.id, scenarios)
+        yield from _conversations(material, target.id)
+
+
+def _scenario_ids(material: Material) -> dict[str, None]:
+    return dict.fromkeys(held.id for held in material.chosen)
+
+
+def _scenarios(material: Material, numbers: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    for row in read_rows(material.folder.scenarios, ScenarioRow.from_json, []):
+        if row.id in numbers:
+            yield f"s{numbers[row.id]}", for_script(_scenario(row))
+
+
+def _scenario(row: ScenarioRow) -> dict[str, Any]:
+    marks = sorted(row.landmarks, key=lambda mark: mark.turn)
+    return {
+        "facts": [
+            [label, shown(text)]
+            for label, text in (
+                ("Persona", row.persona),
+                ("Goal", row.user_goal),
+                ("Hidden goal", row.latent_adversarial_goal),
+            )
+            if text.strip()
+        ],
+        "landmarks": [[mark.turn, shown(mark.instruction)] for mark in marks],
+        "system": shown(row.target_system_prompt or ""),
+    }
+
+
+def _cells(
+    material: Material, results: Results, target: str, scenarios: Mapping[str, int]
+) -> Iterator[tuple[str, str]]:
+    why = _justifications(material, target)
+    for metric in results.metrics:
+        found = material.shown.get((metric.id, target), ())
+        entries = [_entry(material, verdict, metric, scenarios, why) for verdict in found]
+        yield cell_id(results, metric.id, target), for_script(entries)
+
+
+def _justifications(material: Material, target: str) -> Justifications:
+    """Those of conversations in the page; of two scores of one conversation and metric the last counts."""
+    return {
+        (score.metric_id, score.id, score.sample): shown(score.justification)
+        for score in read_rows(material.folder.scores(target), ScoreRow.from_json, [])
+        if Held(target, score.id, score.sample) in material.chosen
+    }
+
+
+def _entry(
+    material: Material,
+    verdict: Verdict,
+    metric: MetricInfo,
+    scenarios: Mapping[str, int],
+    why: Justifications,
+) -> dict[str, Any]:
+    row_id = verdict.shown.id
+    return {
+        "n": material.chosen[verdict.held],
+        "s": scenarios[row_id],
+        "id": shown(one_line(row_id)),
+        "sample": verdict.sample,
+        "state": verdict.state.value,
+        "verdict": _in_words(verdict.state, metric.type),
+        "why": why.get((verdict.metric_id, row_id, verdict.sample), ""),
+        "person": [
+            [shown(one_line(name)), shown(one_line(value))] for name, value in verdict.shown.demographic
+        ],
+        "file": shown(str(material.folder.conversations(verdict.target).relative_to(material.folder.path))),
+    }
+
+
+def _in_words(state: State, kind: MetricType) -> str:
+    """What was found, and what that means for a metric of this type."""
+    if state is State.UNREADABLE:
+        return "The evaluator's answer could not be read"
+    if state is State.UNSCORED:
+        return "Not evaluated"
+    present = kind.passes(True) is (state is State.PASSED)
+    wanted = "is wanted" if kind is MetricType.POSITIVE else "is not wanted"
+    return f"The behaviour, which {wanted}, is {'present' if present else 'absent'}"
+
+
+def _conversations(material: Material, target: str) -> Iterator[tuple[str, str]]:
+    """Of conversations that the file has more than once the first is taken."""
+    written = set()
+    for row in read_rows(material.folder.conversations(target), ConversationRow.from_json, []):
+        number = material.chosen.get(Held(target, row.id, row.sample))
+        if number is not None and number not in written:
+            written.add(number)
+            yield f"c{number}", for_script(_conversation(row))
+
+
+def _conversation(row: ConversationRow) -> dict[str, Any]:
+    transcript = in_turns(row.messages)
+    turns: list[dict[str, Any]] = [
+        {"n": turn.number, "user": shown(turn.user), "reply": shown(turn.reply.text)}
+        for turn in transcript.turns
+    ]
+    if transcript.pending is not None:
+        turns.append({"n": len(turns) + 1, "user": shown(transcript.pending)})
+    return {"turns": turns, "ended": _ended(row.termination)}
+
+
+def _ended(termination: str) -> str:
+    try:
+        return f"The conversation ended: {ENDINGS[Termination(termination)]}."
+    except ValueError:
+        return f"The conversation ended: {shown(one_line(termination))}." if termination else ""
