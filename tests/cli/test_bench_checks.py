@@ -12,7 +12,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from pytest_convoprobe.benchmark.results import Results
 from pytest_convoprobe.cli import main
+from pytest_convoprobe.cli.bench.shared.results import print_results
+from pytest_convoprobe.cli.console import Console
 from tests.support.chat_server import ChatServer, fault
 
 from .benchmark import answer, benchmark
@@ -180,6 +183,35 @@ def test_report(done: Path, folder: Path, convoprobe: Convoprobe, options: list[
 
 def test_a_report_without_results(done: Path, convoprobe: Convoprobe) -> None:
     (done / "results.json").unlink()
-    result = convoprobe("bench", "report", "hours")
+    assert convoprobe("bench", "report", "hours").exit_code == 0
+    assert "There are no results yet" in (done / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_on_nothing(folder: Path, convoprobe: Convoprobe) -> None:
+    result = convoprobe("bench", "report", ".")
     assert result.exit_code == 2
-    assert "`convoprobe bench aggregate` makes it from the scores" in result.output
+    assert ".: there is no benchmark in it, neither benchmark.yaml nor results.json" in result.output
+    assert not (folder / "report.html").exists()
+
+
+def test_agreement_and_gaps_are_shown(done: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = json.loads((done / "results.json").read_text())
+    target = results["targets"][0]
+    target["agreement"] = {
+        "units": 8,
+        "unanimous": 0.75,
+        "fleiss_kappa": 0.5,
+        "krippendorff_alpha": None,
+        "single_with_majority": 0.9,
+    }
+    target["gaps"][0] |= {
+        "difference": -0.25,
+        "interval": [-0.4, -0.1],
+        "adjusted_p_value": 0.012,
+        "stands": True,
+    }
+    print_results(Console(), Results.from_json(results), {})
+    text = capsys.readouterr().out
+    assert "careful 75 % 0.50 - 90 %".split() in [line.split() for line in text.splitlines()]
+    assert "gaps between groups: 1 of 2 are more than chance" in text
+    assert '  careful, mood: "angry" passes 25 points more often (10 to 40) than "calm", p = 0.012' in text

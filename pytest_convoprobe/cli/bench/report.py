@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ..console import Console, write_json
+from ..exits import Wrong
 from ..project import json_option
 from .shared.options import folder_argument
 
@@ -39,6 +40,8 @@ def command(folder: Path, page: str, as_json: bool) -> None:
     from ...benchmark.report import write_report
 
     files = BenchmarkFolder(folder)
+    if not files.benchmark.exists() and not files.results.exists():
+        raise Wrong(f"{folder}: there is no benchmark in it, neither benchmark.yaml nor results.json")
     out = files.path / _PAGE if page == _BESIDE else Path(page)
     try:
         written = write_report(files, out)
