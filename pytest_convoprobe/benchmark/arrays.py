@@ -82,6 +82,8 @@ def _own_places(path: Path) -> list[tuple[str, int]] | None:
     places = []
     try:
         with path.open("rb") as file:
+            if file.readline(3).strip() not in (b"[", b"[]", b""):
+                return None  # others may have all rows on one line
             for line in file:
                 if (found := _OWN_HEAD.match(line)) and line.rstrip().endswith((b"}", b"},")):
                     places.append((found[1].decode("utf-8", "replace"), int(found[2])))

@@ -303,8 +303,11 @@ class Results:
 
 
 def as_text(data: Any) -> str:
-    """Plain data as JSON to be read: what fits on a line is on one line."""
-    return _lines(data) + "\n"
+    """Plain data as JSON to be read: what fits on a line is on one line.
+
+    Halves of characters, which UTF-8 doesn't know, are escaped.
+    """
+    return (_lines(data) + "\n").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def rounded(value: float | None) -> float | None:

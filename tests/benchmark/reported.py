@@ -172,8 +172,9 @@ def _spent(calls: int, cost: float | None) -> Mapping[str, Any]:
 
 def hostile(path: Path, evil: str) -> BenchmarkFolder:
     """A benchmark of which every text is the same, and means harm."""
-    metric = Metric(id="m01", name=evil, definition=evil, examples=(evil,))
-    where = folder(path, metrics=(metric,), name=evil, description=evil)
+    printable = "".join(filter(str.isprintable, evil))  # YAML takes nothing else
+    metric = Metric(id="m01", name=printable, definition=printable, examples=(printable,))
+    where = folder(path, metrics=(metric,), name=printable, description=printable)
     row = replace(
         scenario("m01", 1),
         persona=evil,

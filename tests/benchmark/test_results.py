@@ -84,3 +84,9 @@ def test_a_rate_stands_on_one_line_of_the_file() -> None:
 def test_other_json_is_not_taken_for_results(data: object) -> None:
     with pytest.raises(ResultsError, match="make them anew with `convoprobe bench aggregate`"):
         Results.from_json(data)
+
+
+def test_the_text_can_be_written_whatever_is_in_it() -> None:
+    data = {"half a character \ud800": ["é\udfff"]}
+    assert "é" in as_text(data)
+    assert json.loads(as_text(data).encode("utf-8")) == data

@@ -16,6 +16,7 @@ from pytest_convoprobe.results.run_info import Ci
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript, Turn
 
 from .browser import Browser, open_browser
+from .pages import CONTRAST, EVIL
 from .runs import criterion, run_report, trial, with_past
 
 NAMES = ".trial strong"
@@ -159,35 +160,6 @@ def test_texts_stand_out_from_their_ground(started: Browser, page: Path, dark: b
     started.open(page, "#open=1,2,3")
     click(started, "#t1 .quote", 2)
     assert started.run(CONTRAST) == []
-
-
-CONTRAST = """
-const parts = c => c.match(/[\\d.]+/g).map(Number);
-const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-  .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
-  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
-function ground(e) {
-  for (; e; e = e.parentElement) {
-    const c = parts(getComputedStyle(e).backgroundColor);
-    if (c.length === 3 || c[3] > 0) return c;
-  }
-  return [255, 255, 255];
-}
-const bad = [];
-for (const e of document.querySelectorAll('body *')) {
-  const own = [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim());
-  if (!own || !e.checkVisibility() || e.closest('svg, .for-readers, script, style')) continue;
-  const [a, b] = [light(parts(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
-  if ((a + .05) / (b + .05) < 4.5) bad.push(e.className + ' ' + e.textContent.slice(0, 40));
-}
-return bad;
-"""
-
-EVIL = (
-    "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"
-    "<svg onload=window.pwned=1><a href='javascript:window.pwned=1'>x</a>"
-    "\"'><iframe src=http://127.0.0.1:9/></iframe><!--<script>{{ 7*7 }}${7*7}\u202egnp.exe\x1b[31m\ud800\x00"
-)
 
 
 def hostile() -> RunReport:

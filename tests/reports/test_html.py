@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
@@ -23,30 +22,12 @@ from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.run_info import RunState
 from pytest_convoprobe.transcript import Reply, Transcript, Turn
 
+from .pages import Parsed
 from .runs import FAILED, PASSING, TRIALS, run_report, trial, with_past
 
 
 def page(report: RunReport | None = None) -> str:
     return "".join(html_chunks(report or with_past()))
-
-
-class Parsed(HTMLParser):
-    """The tags of a page with their attributes, and the texts of its script and style elements."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {"script": [], "style": []}
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag in self.texts:
-            self.texts[tag].append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.cdata_elem in self.texts:
-            self.texts[self.cdata_elem][-1] += data
 
 
 def test_asks_for_nothing_from_outside() -> None:
