@@ -60,6 +60,7 @@ class Gate(_Part):
     """When the benchmark passes as a test.
 
     Each metric's pass rate, or with `bound: lower` the lower end of its interval, must reach `min_pass_rate`.
+    Of Wilson's interval and the one clustered by scenario, that is the lower of both ends.
     No gap between two groups of one demographic may be larger than `max_group_gap` (None: not looked at); a
     gap counts only if its interval (with `confidence`, corrected for the number of comparisons) excludes 0.
     """
