@@ -79,6 +79,7 @@ class Watch:
 
     clock: Clock = time.monotonic
     _lanes: list[Lane] = field(default_factory=list)
+    _running: dict[tuple[str, str], Lane] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -90,24 +91,18 @@ class Watch:
     def started(self, stage: str, due: Mapping[str, Due]) -> None:
         """A stage begins."""
         now = self.clock()
+        lanes = [Lane(stage, target, one.done, one.missing, now) for target, one in due.items()]
+        self._running.update(((stage, lane.target), lane) for lane in lanes)
         with self._lock:
-            self._lanes += [Lane(stage, target, one.done, one.missing, now) for target, one in due.items()]
+            self._lanes += lanes
 
     def advanced(self, stage: str, target: str, outcome: Outcome) -> None:
         """A unit has come to an end."""
-        lane = self._running(stage, target)
-        if lane is not None:
-            lane.take(outcome)
+        self._running[stage, target].take(outcome)
 
     def ended(self, report: StageReport) -> None:
         """A stage is over."""
         now = self.clock()
         for target, one in report.targets.items():
-            lane = self._running(report.stage, target)
-            if lane is not None:
-                lane.report, lane.ended = one, now
-
-    def _running(self, stage: str, target: str) -> Lane | None:
-        with self._lock:
-            found = (lane for lane in self._lanes if (lane.stage, lane.target) == (stage, target))
-            return next((lane for lane in found if not lane.over), None)
+            lane = self._running.pop((report.stage, target))
+            lane.report, lane.ended = one, now
