@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_convoprobe.benchmark.models import Benchmark, BenchmarkConfig
 from pytest_convoprobe.benchmark.work import Item, Outcome, Place, Task, Unit
-from pytest_convoprobe.errors import BudgetExceeded, TargetStartError
+from pytest_convoprobe.errors import BudgetExceeded, Problem, SettingsError
 from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.limiter import Slots
 from pytest_convoprobe.llm.port import LLMReply
@@ -71,4 +71,4 @@ class Spending:
 
 def refusing(task: Task, budget: Budget, slots_of: Callable[[str], Slots]) -> Spending:
     """A worker that can't be made for this task."""
-    raise TargetStartError("agents/shop.py: no such file")
+    raise SettingsError((Problem("no such file", file="agents/shop.py"),))

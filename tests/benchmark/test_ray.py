@@ -19,7 +19,7 @@ import pytest
 from pytest_convoprobe.benchmark.engines.local import LocalEngine
 from pytest_convoprobe.benchmark.engines.ray import RayEngine
 from pytest_convoprobe.benchmark.work import Engine, Item, Outcome, Task
-from pytest_convoprobe.errors import SettingsError, TargetStartError
+from pytest_convoprobe.errors import Problem, SettingsError
 from pytest_convoprobe.settings.models import ModelSettings
 from tests.support.chat_server import ChatServer
 
@@ -162,9 +162,10 @@ async def test_one_budget_is_for_all_processes_and_stages(engine: RayEngine, tmp
 
 async def test_what_a_worker_says_at_its_start_comes_whole(cluster: Any, tmp_path: Path) -> None:
     engine = RayEngine(workers=2, make=refusing)
-    with pytest.raises(TargetStartError, match=r"agents/shop\.py: no such file"):
+    with pytest.raises(SettingsError, match=r"^agents/shop\.py: no such file$") as raised:
         await outcomes(engine, task(tmp_path), items(4))
     await engine.aclose()
+    assert raised.value.problems == (Problem("no such file", file="agents/shop.py"),)
 
 
 async def test_real_models_give_the_rows_of_one_process_within_one_limit(

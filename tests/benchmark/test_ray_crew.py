@@ -25,7 +25,8 @@ Start = Started | ProcessLost | None
 class Played:
     """A worker process. It starts as told (None: never), and dies of items that are `deadly`."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, cluster: PlayedCluster, start: Start) -> None:
+        self._cluster = cluster
         self._start = start
         self.at_once = self.peak = 0
         self.killed = self.closed = False
@@ -43,6 +44,7 @@ class Played:
         self.did.append([item.payload["number"] for item in items])
         self.at_once += len(items)
         self.peak = max(self.peak, self.at_once)
+        self._cluster.count()
         for item in items:
             await asyncio.sleep(0)
             if self.killed or item.payload.get("deadly"):
@@ -65,13 +67,21 @@ class PlayedCluster:
         self._starts = list(starts or [Started(VERSION)])
         self.processes: dict[str, Played] = {}
         self.dismissed: list[str] = []
+        self.peak = 0
 
     def start(self, name: str) -> Played:
-        self.processes[name] = Played(self._starts[min(len(self.processes), len(self._starts) - 1)])
+        start = self._starts[min(len(self.processes), len(self._starts) - 1)]
+        self.processes[name] = Played(self, start)
         return self.processes[name]
 
-    def crew(self, items: Iterable[Item], *, workers: int = 2, share: int = 4, batch: int = 2) -> Crew:
-        hiring = Hiring(self.start, workers, share, batch, timeout=0.05)
+    def count(self) -> None:
+        """Keep how many items all processes have at once, at most."""
+        self.peak = max(self.peak, sum(process.at_once for process in self.processes.values()))
+
+    def crew(
+        self, items: Iterable[Item], *, workers: int = 2, most: int = 8, share: int = 4, batch: int = 2
+    ) -> Crew:
+        hiring = Hiring(self.start, workers, most, share, batch, timeout=0.05)
         return Crew(hiring, Handout(iter(items)), self.dismissed.append)
 
 
@@ -94,6 +104,12 @@ async def test_no_process_has_more_at_once_than_its_share() -> None:
     cluster = PlayedCluster()
     await outcomes(cluster.crew(items(50), share=4))
     assert [process.peak for process in cluster.processes.values()] == [4, 4]
+
+
+async def test_all_processes_together_have_no_more_than_the_run_may() -> None:
+    cluster = PlayedCluster()
+    await outcomes(cluster.crew(items(50), workers=3, most=7, share=3, batch=1))
+    assert cluster.peak == 7
 
 
 async def test_items_are_taken_only_as_there_is_room_for_them() -> None:

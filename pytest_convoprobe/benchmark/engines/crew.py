@@ -49,12 +49,13 @@ class Remote(Protocol):
 class Hiring:
     """How many processes there are to be, how one is started, and what each is given.
 
-    `share` is the number of items that a process does at once, `batch` how many it gets together. `timeout`
-    is how many seconds the first of them may take to start.
+    `most` is the number of items that all do at once, `share` that of one process, `batch` how many it gets
+    together. `timeout` is how many seconds the first of them may take to start.
     """
 
     start: Callable[[str], Remote]
     workers: int
+    most: int
     share: int
     batch: int
     timeout: float
@@ -131,17 +132,19 @@ class Crew:
 
     def _hand_out(self) -> None:
         """Give every process as much as it has room for."""
+        left = self._hiring.most - sum(process.out for process in self._processes)
         for process in self._processes:
-            while process.ready and not process.alone and self._has_room(process):
+            while process.ready and not process.alone and self._has_room(process, left):
                 batch = self._handout.take(self._hiring.batch, idle=process.out == 0)
                 if batch is None:
                     break
+                left -= len(batch.items)
                 process.out += len(batch.items)
                 process.alone = batch.alone
                 self._follow(self._await_outcomes(process, batch))
 
-    def _has_room(self, process: _Process) -> bool:
-        return process.out + self._hiring.batch <= self._hiring.share
+    def _has_room(self, process: _Process, left: int) -> bool:
+        return self._hiring.batch <= min(left, self._hiring.share - process.out)
 
     def _follow(self, coroutine: Coroutine[Any, Any, None]) -> None:
         future = asyncio.ensure_future(coroutine)

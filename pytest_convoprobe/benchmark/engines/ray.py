@@ -114,25 +114,21 @@ class RayEngine:
             self._limits = _start_limits(most_calls(task.config.run))
 
     def _hiring(self, task: Task, most: int) -> Hiring:
-        workers = min(self._workers or _processors(), most)
-        share = math.ceil(task.config.run.concurrency / workers)
-        return Hiring(
-            # Processes elsewhere have their own idea of what a relative path starts from.
-            partial(_Actor, _absolute(task), self._limits, self._make),
-            workers,
-            share,
-            min(self._batch, max(1, share // 4)),
-            self._start_timeout,
-        )
+        workers, most_items = min(self._workers or _processors(), most), task.config.run.concurrency
+        share = math.ceil(most_items / workers)
+        batch = min(self._batch, max(1, share // 4))
+        kind = _ray().remote(WorkerProcess).options(num_cpus=1, scheduling_strategy="SPREAD")
+        # Processes elsewhere have their own idea of what a relative path starts from.
+        start = partial(_Actor, kind, _absolute(task), self._limits, self._make)
+        return Hiring(start, workers, most_items, share, batch, self._start_timeout)
 
 
 class _Actor:
     """A `Remote` that is an actor: a process of its own, on whichever machine has a processor free."""
 
-    def __init__(self, task: Task, limits: Any, make: Make, name: str) -> None:
+    def __init__(self, kind: Any, task: Task, limits: Any, make: Make, name: str) -> None:
         self._redactor = Redactor(task.secrets)
         self._lost = _ray().exceptions.RayError
-        kind = _ray().remote(WorkerProcess).options(num_cpus=1, scheduling_strategy="SPREAD")
         self._actor = kind.remote(task, partial(_exchange, limits, name), make)
 
     async def ready(self) -> Started:
