@@ -15,6 +15,8 @@ from pytest_convoprobe.errors import (
     LLMRejected,
     LLMUnavailable,
     SettingsError,
+    SimulatorError,
+    StructuredReplyError,
     TargetCrashed,
     TargetStartError,
 )
@@ -161,6 +163,36 @@ class TestRecordings:
     async def test_a_row_that_a_provider_broke_off_is_not_recorded_as_whole(self, tmp_path: Path) -> None:
         await done(task(tmp_path, replay="record"), FakeLLM([LLMUnavailable("away")]), item())
         assert not self.file(tmp_path).exists()
+
+    @pytest.mark.parametrize("error", [StructuredReplyError("no JSON"), SimulatorError("no user")])
+    async def test_replies_that_were_no_use_are_asked_for_again_by_the_next_run(
+        self, tmp_path: Path, error: Exception
+    ) -> None:
+        class Picky(EchoHand):
+            async def make(self, item: Item, llm: LLM) -> Any:
+                row = await super().make(item, llm)
+                if row["conversation"][1]["content"] == "gibberish":
+                    raise error
+                return row
+
+        replayed = task(tmp_path, replay="auto")
+        first = await done(replayed, FakeLLM(["gibberish"]), item(), {"simulate": Picky})
+        second = await done(replayed, FakeLLM(["Hello"]), item(), {"simulate": Picky})
+        assert (first.failure, second.failure) == (str(error), "")
+
+    async def test_replies_from_before_a_provider_was_away_are_replayed_by_the_next_run(
+        self, tmp_path: Path
+    ) -> None:
+        class Twice(EchoHand):
+            async def make(self, item: Item, llm: LLM) -> Any:
+                await super().make(item, llm)
+                return await super().make(item, llm)
+
+        replayed, hands = task(tmp_path, replay="auto"), {"simulate": Twice}
+        first = await done(replayed, FakeLLM(["One", LLMUnavailable("away")]), item(), hands)
+        second = await done(replayed, FakeLLM(["Two"]), item(), hands)
+        assert (first.failure, second.failure) == ("away", "")
+        assert (second.spending["target"].calls, second.spending["target"].replayed) == (2, 1)
 
     async def test_a_crash_of_the_target_is_a_finding_and_is_recorded(self, tmp_path: Path) -> None:
         class Crashing(EchoHand):
