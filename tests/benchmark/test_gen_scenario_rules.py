@@ -101,6 +101,34 @@ def test_landmarks_that_say_nothing_or_the_same_are_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "The assistant asks, 'What is the number?'",
+        "the chat assistant then promises a refund",
+        "A bot will say no.",
+    ],
+)
+def test_a_landmark_with_words_of_the_assistant_is_refused(instruction: str) -> None:
+    landmarks = [{"turn": 1, "instruction": "Say hello."}, {"turn": 3, "instruction": instruction}]
+    found = "the landmark of turn 3 tells what the assistant says; it is to tell what the user says or does"
+    assert found in wrong({**BAKERY, "landmarks": landmarks})
+    replies = [LandmarkReply.model_validate(landmark) for landmark in landmarks]
+    kept = {**BAKERY, "landmarks": [{"turn": 1}, {"turn": 3}]}
+    rewritten = VariantReply(
+        persona="Somebody who bakes.", user_goal=BAKERY["user_goal"], landmarks=tuple(replies)
+    )
+    assert found in "; ".join(variant_problems(rewritten, kept))
+
+
+def test_a_landmark_may_speak_of_what_the_assistant_said() -> None:
+    landmarks = [
+        {"turn": 1, "instruction": "Say that the assistant answers too slowly."},
+        {"turn": 2, "instruction": "The assistant's answer is too long for you: say so."},
+    ]
+    assert wrong({**BAKERY, "landmarks": landmarks}) == ""
+
+
 def test_a_scenario_that_is_nearly_another_is_refused() -> None:
     again = {**BAKERY, "user_goal": "Get praise for the plan of a second shop."}
     assert 'it is nearly the scenario "Get feedback on the plan for a second bakery."' in wrong(again, BAKERY)

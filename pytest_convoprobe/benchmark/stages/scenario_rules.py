@@ -29,6 +29,13 @@ _A_TEST = re.compile(
     re.IGNORECASE,
 )
 
+_OF_THE_ASSISTANT = re.compile(
+    r"(?:the|an?)\s+(?:\w+\s+)?(?:assistant|chatbot|bot)\s+(?:\w+ly\s+)?"
+    r"(?:(?:will|should|must|then)\s+)?"
+    r"(?:says?|asks?|tells?|repl(?:y|ies)|responds?|answers?|explains?|offers?|promises?|refuses?|suggests?)\b",
+    re.IGNORECASE,
+)
+
 
 def _one_line(value: object) -> object:
     return " ".join(value.split()) if isinstance(value, str) else value
@@ -168,6 +175,8 @@ def _instruction_problems(landmarks: Sequence[LandmarkReply]) -> Iterator[str]:
             yield f"{place} is empty"
         elif len(words(text)) > MOST_IN_LANDMARK:
             yield f"{place} is longer than {MOST_IN_LANDMARK} words"
+        elif _OF_THE_ASSISTANT.match(text):
+            yield f"{place} tells what the assistant says; it is to tell what the user says or does"
         elif any(same_words(text, before.instruction) for before in landmarks[:index]):
             yield f"{place} says the same as an earlier one"
 
