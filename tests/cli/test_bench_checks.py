@@ -181,6 +181,11 @@ def test_report(done: Path, folder: Path, convoprobe: Convoprobe, options: list[
     assert "careless" in (folder / page).read_text(encoding="utf-8")
 
 
+def test_a_report_with_some_of_the_conversations(done: Path, convoprobe: Convoprobe) -> None:
+    assert convoprobe("bench", "report", "hours", "--most", "1").exit_code == 0
+    assert "conversations are in this page, failed ones first" in (done / "report.html").read_text("utf-8")
+
+
 def test_a_report_without_results(done: Path, convoprobe: Convoprobe) -> None:
     (done / "results.json").unlink()
     assert convoprobe("bench", "report", "hours").exit_code == 0

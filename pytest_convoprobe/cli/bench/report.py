@@ -26,8 +26,16 @@ _BESIDE = ""
     default=_BESIDE,
     help="The page; DIR/report.html if no FILE is named.",
 )
+@click.option(
+    "--most",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=2000,
+    show_default=True,
+    help="Put at most N conversations into the page, failed ones first.",
+)
 @json_option
-def command(folder: Path, page: str, as_json: bool) -> None:
+def command(folder: Path, page: str, most: int, as_json: bool) -> None:
     """Write a page for a browser on the results of a benchmark: a leaderboard of the targets, pass rates by
     metric, gaps between groups, agreement, cost, and behind each figure its conversations. It is one file
     that loads nothing. --json prints where it is.
@@ -44,7 +52,7 @@ def command(folder: Path, page: str, as_json: bool) -> None:
         raise Wrong(f"{folder}: there is no benchmark in it, neither benchmark.yaml nor results.json")
     out = files.path / _PAGE if page == _BESIDE else Path(page)
     try:
-        written = write_report(files, out)
+        written = write_report(files, out, most_conversations=most)
     except OSError as error:
         raise click.FileError(str(out), error.strerror or str(error)) from None
     if as_json:
