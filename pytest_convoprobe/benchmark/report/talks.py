@@ -46,9 +46,14 @@ def _scenario_ids(material: Material) -> dict[str, None]:
 
 
 def _scenarios(material: Material, numbers: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    for row in read_rows(material.folder.scenarios, ScenarioRow.from_json, []):
-        if row.id in numbers:
-            yield f"s{numbers[row.id]}", for_script(_scenario(row))
+    """Of scenarios that the file has more than once the last counts, as in the results."""
+    found = {
+        row.id: _scenario(row)
+        for row in read_rows(material.folder.scenarios, ScenarioRow.from_json, [])
+        if row.id in numbers
+    }
+    for row_id, scenario in found.items():
+        yield f"s{numbers[row_id]}", for_script(scenario)
 
 
 def _scenario(row: ScenarioRow) -> dict[str, Any]:
@@ -106,7 +111,7 @@ def _entry(
         "person": [
             [shown(one_line(name)), shown(one_line(value))] for name, value in verdict.shown.demographic
         ],
-        "file": shown(str(material.folder.conversations(verdict.target).relative_to(material.folder.path))),
+        "file": f"runs/{shown(one_line(verdict.target))}/conversations.json",
     }
 
 
@@ -122,12 +127,12 @@ def _in_words(state: State, kind: MetricType) -> str:
 
 
 def _conversations(material: Material, target: str) -> Iterator[tuple[str, str]]:
-    """Of conversations that the file has more than once the first is taken."""
-    written = set()
-    for row in read_rows(material.folder.conversations(target), ConversationRow.from_json, []):
-        number = material.chosen.get(Held(target, row.id, row.sample))
-        if number is not None and number not in written:
-            written.add(number)
+    """Read until all that are wanted are found; of one that is there more than once the first is taken."""
+    wanted = {held: number for held, number in material.chosen.items() if held.target == target}
+    rows = read_rows(material.folder.conversations(target), ConversationRow.from_json, [])
+    while wanted and (row := next(rows, None)) is not None:
+        number = wanted.pop(Held(target, row.id, row.sample), None)
+        if number is not None:
             yield f"c{number}", for_script(_conversation(row))
 
 
