@@ -55,7 +55,7 @@ def command(
     from ...benchmark.export import export_scenarios
     from ...scenario.discovery import is_scenario_file
 
-    loaded = Asked(folder, target, config_file).load({"run.replay": "only"})
+    loaded = Asked(folder, target, config_file, replay="only").load()
     written = export_scenarios(loaded, out, only=",".join(only) or None, failed_only=not every)
     if as_json:
         write_json({"written": [str(path) for path in written]})

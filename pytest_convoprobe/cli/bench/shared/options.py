@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -46,7 +46,7 @@ class Asked:
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """Settings that the command line has, by dotted path."""
+        """Settings that the command line has, by dotted path; None for those that it hasn't."""
         return {
             "run.concurrency": self.concurrency,
             "run.max_cost": self.max_cost,
@@ -63,7 +63,7 @@ class Asked:
         """The targets' ids, separated by commas."""
         return ",".join(self.target)
 
-    def load(self, overrides: Mapping[str, Any] | None = None) -> LoadedBenchmark:
+    def load(self) -> LoadedBenchmark:
         """The benchmark, read and checked; what is remarkable about its files is said on stderr.
 
         Raises `SettingsError`.
@@ -75,7 +75,7 @@ class Asked:
             config_file=self.config_file,
             target=self.targets or None,
             replay=self.replay,
-            overrides={**self.overrides, **(overrides or {})},
+            overrides=self.overrides,
         )
         for notice in loaded.notices:
             Console.of().note(f"note: {notice}")
