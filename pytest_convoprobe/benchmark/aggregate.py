@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import ResultsError
-from ..files import write_atomically
+from ..files import shown_path, write_atomically
 from ..statistics import (
     clustered,
     fleiss_kappa,
@@ -75,6 +75,7 @@ def write_results(loaded: LoadedBenchmark) -> Results:
     """Aggregates what is in the folder, our files and others', and writes `results.json` in one step.
 
     Targets are those of the settings and those that there are files of. The folder's lock is the caller's.
+    Raises `ResultsError` where the file cannot be written.
     """
     results = aggregate_folder(
         loaded.folder,
@@ -82,7 +83,11 @@ def write_results(loaded: LoadedBenchmark) -> Results:
         samples=loaded.config.generation.num_samples,
         targets=[entry.id for entry in loaded.config.targets],
     )
-    write_atomically(loaded.folder.results, as_text(results.to_json()).encode())
+    try:
+        write_atomically(loaded.folder.results, as_text(results.to_json()).encode())
+    except OSError as error:
+        reason = error.strerror or error
+        raise ResultsError(f"{shown_path(loaded.folder.results)} cannot be written: {reason}") from None
     return results
 
 

@@ -97,7 +97,8 @@ def _own_places(path: Path) -> list[tuple[str, int]] | None:
 def _place(data: Any) -> tuple[str, int]:
     if not isinstance(data, dict):
         raise ResultsError(f"a conversation should be an object, but is {json.dumps(data)[:60]}")
-    found, sample = data.get("id", data.get("scenario_id")), data.get("sample", 1)
+    found, sample = data.get("id", data.get("scenario_id")), data.get("sample")
+    sample = 1 if sample is None else sample
     if not isinstance(found, str) or not isinstance(sample, int):
         raise ResultsError("the conversation has no `id` that is a text, or its `sample` is no number")
     return found, sample

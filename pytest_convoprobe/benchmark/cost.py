@@ -64,7 +64,7 @@ def _section(folder: BenchmarkFolder, name: str, carried: Any) -> ByTarget:
     sums: defaultdict[str, Sum] = defaultdict(Sum)
     for target, part in _parts(carried, "by_target"):
         for role, numbers in _parts(part, "by_role"):
-            sums[target].add({role: [numbers.get(number, 0) for number in _NUMBERS]})
+            sums[target].add({role: [_number(numbers.get(name, 0)) for name in _NUMBERS]})
     for stage in STAGES[name]:
         for file in (folder.rows / stage).glob("*.jsonl"):
             for line in read_lines(file):
@@ -77,6 +77,11 @@ def _parts(data: Any, name: str) -> list[tuple[str, Mapping[str, Any]]]:
     found = data.get(name) if isinstance(data, Mapping) else None
     items = found.items() if isinstance(found, Mapping) else ()
     return [(key, value) for key, value in items if isinstance(value, Mapping)]
+
+
+def _number(found: Any) -> int | float | None:
+    """None for a cost that isn't known; nothing for what is no number."""
+    return found if found is None or isinstance(found, (int, float)) else 0
 
 
 def _all(sections: Iterable[ByTarget]) -> ByTarget:

@@ -241,7 +241,8 @@ class _Reader:
         return value
 
     def number(self, name: str, default: int) -> int:
-        value = self.data.get(name, default)
+        value = self.data.get(name)
+        value = default if value is None else value
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._wrong(name, "a whole number")
         return value

@@ -8,7 +8,6 @@ whether it is still as it was written; rows of an array that somebody else wrote
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,8 @@ from .work import Outcome, Place, Row, Unit
 
 _ROW = b',"row":'
 _NO_ROW = b"null}\n"
+_NUMBERS = 6
+"""So many are there of what was spent in a role, see `as_numbers`."""
 
 
 @dataclass(frozen=True)
@@ -198,24 +199,23 @@ class Table:
         self._paid_rows += bool(spent) and made
 
     def _load(self) -> None:
+        known: set[int] = set()
         for line in read_lines(self._path):
             head = line.head
+            known.add(line.offset)
             place = Place(head["id"], head["sample"], head["metric"], self._target)
             self._take(place, head, line.offset, line.length, line.made)
             self._add(head.get("spent", {}), line.made)
         if self.file is not None:
-            self._load_stamp(self.file)
+            self._load_stamp(self.file, known)
 
-    def _load_stamp(self, file: Path) -> None:
-        try:
-            stamp = json.loads(self._stamp.read_bytes())
-        except (OSError, ValueError):
-            stamp = {}
+    def _load_stamp(self, file: Path, known: set[int]) -> None:
+        """What is in the array; one with rows whose lines are lost is taken over like anybody else's."""
         seen = _size_and_time(file)
         if seen is None:
             self._forget_adopted(())
-        elif seen == stamp.get("file"):
-            self._seen, self._exported = seen, tuple(stamp["offsets"])
+        elif (exported := _stamped(self._stamp, seen)) is not None and known >= exported.keys():
+            self._seen, self._exported = seen, tuple(exported)
             self._forget_adopted(self._exported)
         else:
             self._adopt(file)
@@ -254,7 +254,10 @@ class Table:
 
     def _has(self, place: Place, row: Row) -> bool:
         head = self._latest.get(place)
-        return head is not None and json.loads(self._row_text(head)) == row
+        try:
+            return head is not None and json.loads(self._row_text(head)) == row
+        except ValueError:  # a line that the disk has spoilt
+            return False
 
     def _sign(self, offsets: tuple[int, ...]) -> None:
         """Remember that the array is ours, and what is in it."""
@@ -299,22 +302,42 @@ class Line:
 def read_lines(path: Path) -> Iterator[Line]:
     """The lines of a table, without reading their rows; none if there is no file. Raises `ResultsError`.
 
-    A line that was torn by a killed writer is none.
+    A line that was torn by a killed writer is none, and neither is one that isn't ours.
     """
     offset = 0
     try:
         with path.open("rb") as file:
             for text in file:
                 end = text.find(_ROW)
-                if end >= 0 and text.endswith(b"}\n"):
-                    with contextlib.suppress(ValueError):
-                        head = json.loads(text[:end] + b"}")
-                        yield Line(head, offset, len(text), text[end + len(_ROW) :] != _NO_ROW)
+                whole = end >= 0 and text.endswith(b"}\n")
+                if whole and (head := _head(text[:end] + b"}")) is not None:
+                    yield Line(head, offset, len(text), text[end + len(_ROW) :] != _NO_ROW)
                 offset += len(text)
     except FileNotFoundError:
         return
     except OSError as error:
         raise _unusable(path, "read", error) from None
+
+
+def _head(text: bytes) -> Mapping[str, Any] | None:
+    try:
+        head = json.loads(text)
+        texts = (head["key"], head["id"], head["metric"], head["digest"], head.get("failed", ""))
+        sample = head["sample"]
+        spent = head.get("spent", {}).values()
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+    good = all(isinstance(one, str) for one in texts) and isinstance(sample, int)
+    return head if good and all(isinstance(one, list) and len(one) == _NUMBERS for one in spent) else None
+
+
+def _stamped(stamp: Path, seen: list[int]) -> dict[int, None] | None:
+    """Where the rows of the array are in the lines, in order; None if it isn't known to be as we wrote it."""
+    try:
+        found = json.loads(stamp.read_bytes())
+        return dict.fromkeys(found["offsets"]) if found["file"] == seen else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def _items(file: Path) -> Iterator[Any]:

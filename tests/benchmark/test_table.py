@@ -129,6 +129,66 @@ class TestLines:
         again.close()
         assert table(folder).row(place(4))["conversation"][1]["content"] == "anew"
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            b'{"a":1,"row":{}}',
+            b'[1,"row":2}',
+            b'{"key":"k","id":5,"sample":1,"metric":"","digest":"d","row":{}}',
+            b'{"key":"k","id":"a","sample":"1","metric":"","digest":"d","row":{}}',
+            b'{"key":"k","id":"a","sample":1,"metric":"","digest":"d","spent":[1],"row":{}}',
+            b'{"key":"k","id":"a","sample":1,"metric":"","digest":"d","spent":{"target":[1]},"row":{}}',
+        ],
+    )
+    def test_a_line_that_is_not_ours_is_none(self, tmp_path: Path, line: bytes) -> None:
+        filled(tmp_path).close()
+        with lines(tmp_path).open("ab") as file:
+            file.write(line + b"\n")
+        again = table(tmp_path)
+        assert [place.id for place in again.heads()] == [place(1).id, place(2).id]
+        assert again.spending()["target"].calls == 2
+
+
+class TestStamp:
+    def stamp(self, folder: Path) -> Path:
+        return lines(folder).with_suffix(".stamp")
+
+    def test_rows_whose_lines_are_lost_are_still_in_their_array(self, tmp_path: Path) -> None:
+        filled(tmp_path).close()
+        lines(tmp_path).unlink()
+        again = table(tmp_path)
+        assert again.done(unit(1))
+        assert again.row(place(2)) == {**conversation(2), "key": "k2"}
+
+    def test_rows_of_others_survive_the_loss_of_the_lines(self, tmp_path: Path) -> None:
+        written(tmp_path, [conversation(1, "by hand")])
+        table(tmp_path).close()
+        lines(tmp_path).unlink()
+        again = table(tmp_path)
+        again.put(made(2))
+        again.export([unit(1), unit(2)])
+        assert told(tmp_path) == {place(1).id: "by hand", place(2).id: "Hello"}
+
+    def test_a_line_that_is_lost_from_the_end_is_not_made_again(self, tmp_path: Path) -> None:
+        filled(tmp_path).close()
+        content = lines(tmp_path).read_bytes()
+        lines(tmp_path).write_bytes(content[: content.index(b"\n") + 1])
+        assert table(tmp_path).done(unit(2))
+
+    def test_a_row_that_the_disk_has_spoilt_is_taken_from_the_array(self, tmp_path: Path) -> None:
+        filled(tmp_path).close()
+        lines(tmp_path).write_bytes(lines(tmp_path).read_bytes().replace(b'"row":{', b'"row":\0', 1))
+        self.stamp(tmp_path).unlink()
+        assert table(tmp_path).row(place(1)) == {**conversation(1), "key": "k1"}
+
+    @pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"file": [1, 2]}', "OFFSETS"])
+    def test_one_that_is_not_ours_is_made_anew(self, tmp_path: Path, text: str) -> None:
+        filled(tmp_path).close()
+        seen = json.loads(self.stamp(tmp_path).read_bytes())["file"]
+        self.stamp(tmp_path).write_text(text.replace("OFFSETS", json.dumps({"file": seen, "offsets": [[1]]})))
+        assert table(tmp_path).done(unit(1))
+        assert json.loads(self.stamp(tmp_path).read_bytes())["file"] == seen
+
 
 class TestExport:
     def test_one_row_a_line_in_the_order_of_the_units(self, tmp_path: Path) -> None:
