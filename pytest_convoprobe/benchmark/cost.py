@@ -37,6 +37,8 @@ def write_cost(folder: BenchmarkFolder) -> None:
         return
     carried = _read(folder.rows / _CARRIED)
     sections = {name: _section(folder, name, carried.get(name)) for name in STAGES}
+    if folder.cost.exists() and not any(_all(sections.values()).values()):
+        return  # another system's: nothing was spent that it doesn't know of
     costs = {name: _shown(by_target) for name, by_target in sections.items()}
     costs["total"] = _shown(_all(sections.values()))
     _write(folder.cost, (json.dumps(costs, indent=2) + "\n").encode("ascii"))

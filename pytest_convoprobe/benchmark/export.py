@@ -80,10 +80,13 @@ def _targets(loaded: LoadedBenchmark) -> tuple[str, ...]:
 def _failures(loaded: LoadedBenchmark, rows: Iterable[ScenarioRow]) -> dict[str, Samples]:
     """By the scenario's id; only the metric that a scenario was made for counts."""
     metrics = {row.id: row.metric_id for row in rows}
+    kinds = {metric.id: metric.type for metric in loaded.benchmark.metrics}
     found: dict[str, dict[str, set[int]]] = {}
     for target in _targets(loaded):
         for score in _read(loaded.folder.scores(target), ScoreRow.from_json):
-            if score.passed is False and metrics.get(score.id) == score.metric_id:
+            kind = kinds.get(score.metric_id)
+            passed = score.passed if kind is None else score.counts_as(kind)
+            if passed is False and metrics.get(score.id) == score.metric_id:
                 found.setdefault(score.id, {}).setdefault(target, set()).add(score.sample)
     return dict(found)
 

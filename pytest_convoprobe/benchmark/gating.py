@@ -156,14 +156,9 @@ def _not_passed(metric: Metric, scores: Iterable[ScoreRow]) -> list[str]:
     lines = [
         f"  {_where(score)}: {_plain(score.justification, _JUSTIFICATION)}"
         for score in scores
-        if score.metric_id == metric.id and _passed(metric, score) is False
+        if score.metric_id == metric.id and score.counts_as(metric.type) is False
     ]
     return _first(lines)
-
-
-def _passed(metric: Metric, score: ScoreRow) -> bool | None:
-    """As it is counted: by what was present, where that is known."""
-    return score.passed if score.present is None else metric.type.passes(score.present)
 
 
 def _first(lines: list[str]) -> list[str]:

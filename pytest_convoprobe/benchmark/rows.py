@@ -11,9 +11,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ResultsError
+
+if TYPE_CHECKING:
+    from .models import MetricType
 
 ID = re.compile(r"(?P<metric>.+)_s(?P<scenario>\d+)_v(?P<variant>\d+)")
 
@@ -171,6 +174,13 @@ class ScoreRow:
     @property
     def score(self) -> float | None:
         return None if self.passed is None else float(self.passed)
+
+    def counts_as(self, kind: MetricType) -> bool | None:
+        """Whether it passes for a metric of this type: by what was present, where that is known.
+
+        The type may have been changed after the score was written; what was present still is.
+        """
+        return self.passed if self.present is None else kind.passes(self.present)
 
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {

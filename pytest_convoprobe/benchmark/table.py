@@ -129,7 +129,7 @@ class Table:
             self._adopt(self.file)  # edited while the run went on
         wanted = self._wanted(units)
         offsets = tuple(head.offset for head in wanted)
-        if offsets == self._exported and (self.file.exists() or not wanted):
+        if self._holds(wanted) and (self.file.exists() or not wanted):
             return False
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -151,6 +151,13 @@ class Table:
             for unit in units:
                 adopted.pop(unit.place, None)
         return [*wanted, *adopted.values()]
+
+    def _holds(self, wanted: Sequence[Head]) -> bool:
+        """Whether the array has these rows; where some are of others, in whatever order it has them."""
+        offsets = [head.offset for head in wanted]
+        if any(head.adopted for head in wanted):
+            return sorted(offsets) == sorted(self._exported)
+        return offsets == list(self._exported)
 
     def _current(self, unit: Unit) -> Head:
         """The head of a unit that is done; a row made earlier becomes the newest of its place again."""

@@ -118,8 +118,7 @@ class Reading:
         if kind is None:
             self._unknown[score.metric_id] += 1
             return
-        # The type may have been changed after the scores were written; what was present still is.
-        passed = score.passed if score.present is None else kind.passes(score.present)
+        passed = score.counts_as(kind)
         self._counts["turned"] += passed is not score.passed
         if self._shown(score.id, score.metric_id).metric_id == score.metric_id:
             self._counts["twice"] += (score.id, score.sample) in self._own

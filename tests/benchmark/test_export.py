@@ -30,7 +30,9 @@ POSITIVE = replace(SCENARIO, id="m02_s001_v01", metric_id="m02", demographic={})
 
 
 def score(row_id: str = "m01_s001_v01", passed: bool | None = False, **changes: Any) -> ScoreRow:
-    return replace(ScoreRow(row_id, row_id[:3], 1, passed, passed), **changes)
+    wanted = row_id.startswith("m02")
+    present = None if passed is None else passed is wanted
+    return replace(ScoreRow(row_id, row_id[:3], 1, present, passed), **changes)
 
 
 def project(
@@ -139,6 +141,12 @@ def test_on_demand_all_are_written(tmp_path: Path) -> None:
     found = exported(project(tmp_path, *rows, scores={"t1": [score(passed=True)]}), failed_only=False)
     assert list(found) == ["m01_s001_v01", "m01_s002_v01"]
     assert "failed_by" not in found["m01_s001_v01"].metadata
+
+
+def test_what_counts_as_failed_is_what_was_present(tmp_path: Path) -> None:
+    """As in the results: the metric's type may have been changed since."""
+    scores = [score(present=False), score("m02_s001_v01", passed=True, present=False)]
+    assert list(exported(project(tmp_path, SCENARIO, POSITIVE, scores={"t1": scores}))) == ["m02_s001_v01"]
 
 
 def test_one_failed_sample_of_several_is_a_failure(tmp_path: Path) -> None:

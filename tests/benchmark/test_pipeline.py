@@ -254,6 +254,14 @@ class TestCost:
         assert costs(folder)["evaluate"]["calls"] == 16
         assert costs(folder)["simulate"] == before["simulate"]
 
+    def test_a_file_of_another_system_stays_while_nothing_is_spent(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        shutil.rmtree(folder / ".rows")
+        (folder / "cost.json").write_text('{"simulate": {"usd": 1.5}}')
+        run(project.load(folder))
+        assert costs(folder) == {"simulate": {"usd": 1.5}}
+
     def test_a_dry_run_in_a_fresh_checkout_loses_no_cost(self, tmp_path: Path) -> None:
         folder = project.write(tmp_path)
         run(project.load(folder))

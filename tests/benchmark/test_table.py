@@ -264,6 +264,16 @@ class TestFilesOfOthers:
         assert "key" not in table(tmp_path).row(place(1))
         assert table(tmp_path).done(unit(1, key="any"))
 
+    def test_an_array_in_another_order_is_left_alone_while_nothing_is_added(self, tmp_path: Path) -> None:
+        written(tmp_path, [conversation(2), conversation(1)])
+        before = array(tmp_path).read_bytes()
+        assert not table(tmp_path).export([unit(1), unit(2)])
+        assert array(tmp_path).read_bytes() == before
+        again = table(tmp_path)
+        again.put(made(3))
+        assert again.export([unit(1), unit(2), unit(3)])
+        assert list(told(tmp_path)) == [place(number).id for number in (1, 2, 3)]
+
     def test_a_row_with_a_key_is_done_only_if_it_is_the_units(self, tmp_path: Path) -> None:
         written(tmp_path, [{**conversation(1), "key": "k1"}])
         assert table(tmp_path).done(unit(1))
