@@ -58,12 +58,12 @@ def chat_messages(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    sent: dict[str, Any] = {"role": message.role, "content": message.content}
+    sent: dict[str, Any] = {"role": message.role, "content": _whole(message.content)}
     if message.tool_call_id is not None:
         sent["tool_call_id"] = message.tool_call_id
     if message.tool_requests:
         # Some providers refuse an empty text beside tool calls.
-        sent["content"] = message.content or None
+        sent["content"] = sent["content"] or None
         sent["tool_calls"] = [_tool_call(asked) for asked in message.tool_requests]
     return sent
 
@@ -72,8 +72,13 @@ def _tool_call(asked: ToolRequest) -> dict[str, Any]:
     return {
         "id": asked.id,
         "type": "function",
-        "function": {"name": asked.name, "arguments": asked.arguments},
+        "function": {"name": asked.name, "arguments": _whole(asked.arguments)},
     }
+
+
+def _whole(text: str) -> str:
+    """Without halves of characters, which models cut off and files hold: no request can be sent with one."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:

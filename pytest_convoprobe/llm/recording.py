@@ -17,7 +17,8 @@ from .recording_format import FormatError, LaterVersion, RecordedCall, dumps, lo
 
 _MAX_SLUG = 60
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
-_UNPORTABLE = re.compile(r'[\x00-\x1f<>:"|?*\\]|[ .]$')
+_UNPORTABLE = re.compile(r'[\x00-\x1f\ud800-\udfff<>:"|?*\\]|[ .]$')
+_MAX_BYTES = 200
 
 
 class _Broken(RecordingUnusable):
@@ -40,7 +41,8 @@ def file_name(name: str) -> str:
 
 
 def _portable(name: str) -> str:
-    return _slug(name) if _UNPORTABLE.search(name) or _RESERVED.fullmatch(name) else name
+    unfit = _UNPORTABLE.search(name) or _RESERVED.fullmatch(name) or len(name.encode()) > _MAX_BYTES
+    return _slug(name) if unfit else name
 
 
 def _slug(name: str) -> str:

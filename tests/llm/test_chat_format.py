@@ -112,6 +112,15 @@ def test_a_tool_conversation_takes_the_form_of_the_protocol() -> None:
     ]
 
 
+def test_a_half_of_a_character_does_not_keep_a_call_from_being_sent() -> None:
+    asked = ToolRequest("1", "look", '{"a": "\ud83d"}')
+    messages = chat_messages(
+        (Message("user", "cut \ud83d"), Message("assistant", "", tool_requests=(asked,)))
+    )
+    assert messages[0]["content"] == "cut ?"
+    assert messages[1]["tool_calls"][0]["function"]["arguments"] == '{"a": "?"}'
+
+
 def test_thinking_is_not_the_reply() -> None:
     assert read_reply(response(content=None), settings(), None).text == ""
 

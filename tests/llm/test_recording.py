@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pytest_convoprobe.errors import RecordingUnusable, ReplayMiss
 from pytest_convoprobe.llm.fingerprint import Fingerprint
 from pytest_convoprobe.llm.port import LLMReply, Role, ToolRequest
-from pytest_convoprobe.llm.recording import Recording, recording_path
+from pytest_convoprobe.llm.recording import Recording, file_name, recording_path
 from pytest_convoprobe.llm.recording_format import FormatError, RecordedCall, dumps, loads
 from pytest_convoprobe.transcript import Usage
 
@@ -101,6 +101,12 @@ class TestPath:
         folder = recording_path(Path(f"{stem}.yaml"), "a", "r").parent.name
         assert folder != stem
         assert not set(folder) & set(':? "')
+
+    @pytest.mark.parametrize("name", ["x" * 5000, "\u00e4" * 120, "half \ud800", "a\0b", "..", "a/b"])
+    def test_any_name_is_made_one_that_a_file_can_have(self, tmp_path: Path, name: str) -> None:
+        file = tmp_path / f"{file_name(name)}.json"
+        file.touch()
+        assert file.parent == tmp_path
 
     @given(st.text())
     def test_any_name_gives_a_short_plain_file_name(self, name: str) -> None:
