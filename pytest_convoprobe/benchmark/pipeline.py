@@ -220,6 +220,11 @@ class _Pipeline:
         options = replace(self._options, limit=0) if spent else self._options
         stage, task, table_of = self._stage(step), self._task(step), partial(self._table, step)
         report = await run_stage(stage, task, engine, table_of, options, self._progress)
+        if step in ("simulate", "evaluate"):
+            # Where nothing is left to be made a row of, rows of before are of something else.
+            for entry in self._loaded.config.targets:
+                if entry.id not in report.targets:
+                    table_of(entry.id).export(())
         notes = self._notes(stage) if step in ("gen-metrics", "draft-scenarios") else ()
         self._done.append(replace(report, notes=notes))
 

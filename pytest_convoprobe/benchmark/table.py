@@ -119,9 +119,10 @@ class Table:
         return self._paid_rows
 
     def export(self, units: Collection[Unit]) -> bool:
-        """Write the array if it would change: done units in this order, then adopted rows of no unit.
+        """Write the array if it would change: done units in this order, then rows of others for no unit.
 
-        Says whether it was written. A table without an array has nothing to write.
+        A row of ours that no unit asks for is one of other settings, or of something that is gone. Says
+        whether the array was written; a table without one has nothing to write.
         """
         if self.file is None:
             return False
@@ -146,11 +147,11 @@ class Table:
 
     def _wanted(self, units: Collection[Unit]) -> list[Head]:
         wanted = [self._current(unit) for unit in units if self.done(unit)]
-        adopted = {place: head for place, head in self._in_array() if head.adopted}
-        if adopted:
+        others = {place: head for place, head in self._in_array() if head.adopted and not head.key}
+        if others:
             for unit in units:
-                adopted.pop(unit.place, None)
-        return [*wanted, *adopted.values()]
+                others.pop(unit.place, None)
+        return [*wanted, *others.values()]
 
     def _holds(self, wanted: Sequence[Head]) -> bool:
         """Whether the array has these rows; where some are of others, in whatever order it has them."""

@@ -71,6 +71,24 @@ class TestStages:
         }
         assert (folder / "results.json").exists()
 
+    @pytest.mark.parametrize("checked_out", [False, True])
+    @pytest.mark.parametrize("limit", [0, 1])
+    def test_scores_of_a_target_that_has_changed_count_no_longer(
+        self, tmp_path: Path, limit: int, checked_out: bool
+    ) -> None:
+        """Also where its new conversations could not all be held, or not one of them."""
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        if checked_out:
+            shutil.rmtree(folder / ".rows")
+        config = (folder / "config.yaml").read_text()
+        (folder / "config.yaml").write_text(config.replace("openai/good", "openai/better"))
+        report = run(project.load(folder), ["simulate", "evaluate", "aggregate"], limit=limit)
+        found = report.results.target("good") if report.results else None
+        assert found is not None
+        assert (found.overall.scored, found.overall.missing) == (limit, 4 - limit)
+        assert len(rows(folder, "runs/good/scores.json")) == limit
+
     def test_a_second_run_calls_nobody_and_changes_nothing(self, tmp_path: Path) -> None:
         folder = project.write(tmp_path)
         run(project.load(folder))
