@@ -93,7 +93,11 @@ class ScenarioRow:
             user_goal=row.text("user_goal", ""),
             latent_adversarial_goal=row.text("latent_adversarial_goal", ""),
             landmarks=tuple(map(_landmark, row.items("landmarks"))),
-            demographic={str(name): str(value) for name, value in row.mapping("demographic").items()},
+            demographic={
+                str(name): str(value)
+                for name, value in row.mapping("demographic").items()
+                if value is not None
+            },
             target_system_prompt=row.text("target_system_prompt", "") or None,
             key=row.text("key", ""),
         )
@@ -212,6 +216,7 @@ class ScoreRow:
 
 
 _MESSAGES = ("conversation", "messages", "transcript", "turns")
+_TEXTS = ("content", "text", "message")
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant", "target": "assistant", "ai": "assistant"}
 
 
@@ -227,7 +232,8 @@ def _said(item: Any) -> tuple[Said, ...]:
         sides: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
         return tuple(Said(side, row.text(side, "")) for side in sides if side in row.data)
     role = _ROLES.get(row.text("role").lower())
-    text = row.text("content", None, "text", "message")
+    # Where the text is null, nothing was said: a reply that was filtered, or that only called a tool.
+    text = row.text("content", "" if row.data.keys() & {*_TEXTS} else None, *_TEXTS)
     if role == "user":
         return (Said("user", text),)
     return (Said("assistant", text),) if role else ()
