@@ -155,6 +155,9 @@ class Reading:
         told = {
             f"scenarios that were run, but aren't in scenarios.json ({_first(strangers)})": len(strangers),
             "scores that are there more than once (the last of each counts)": self._counts["twice"],
+            "scores of conversations that conversations.json doesn't have (they count)": len(
+                self._own.keys() - self.conversations
+            ),
             "scores whose `passed` contradicts `present` and the metric's type (which count)": self._counts[
                 "turned"
             ],

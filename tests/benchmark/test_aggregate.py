@@ -163,6 +163,15 @@ def test_of_two_scores_of_one_conversation_the_last_counts_and_a_note_says_so() 
     assert found.notes == ("t: scores that are there more than once (the last of each counts): 1",)
 
 
+def test_scores_of_conversations_that_are_gone_are_told() -> None:
+    """As after `simulate` and before `evaluate`."""
+    rows = [scenario("m01", 1), scenario("m01", 2)]
+    scores = [score(row, True) for row in rows]
+    found = aggregate(BENCHMARK, rows, [TargetRows("t", scores, [(rows[0].id, 1)])])
+    assert found.targets[0].overall.scored == 2
+    assert found.notes == ("t: scores of conversations that conversations.json doesn't have (they count): 1",)
+
+
 def test_rows_of_metrics_that_are_gone_are_left_out_and_told() -> None:
     gone = ScenarioRow("m09_s001_v01", "m09", "p", "g", "l")
     rows = TargetRows("t", [ScoreRow(gone.id, "m09", 1, True, True)], [(gone.id, 1)])
