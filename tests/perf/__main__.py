@@ -102,8 +102,8 @@ def cpu(folder: Path) -> list[Figure]:
     return [Figure(f"CPU a call beside LiteLLM's {theirs:.2f} ms", ours - theirs, 1.5, "ms")]
 
 
-def _bare(url: str, calls: int, at_once: int = CONCURRENCY) -> list[str]:
-    return [sys.executable, "-m", "tests.perf.bare_calls", url, str(calls), str(at_once)]
+def _bare(url: str, calls: int, at_once: int = CONCURRENCY, *file: str) -> list[str]:
+    return [sys.executable, "-m", "tests.perf.bare_calls", url, str(calls), str(at_once), *file]
 
 
 def collection(folder: Path) -> list[Figure]:
@@ -193,23 +193,25 @@ def bench(folder: Path) -> list[Figure]:
     """100,000 rows of a benchmark with nothing to do; conversations over the network, 100 at once."""
     _bench(folder, "make", "finished")
     runs = [_bench(folder, "all", "finished") for _ in range(3)]
+    wall, peak = statistics.median(one.wall for one in runs), max(one.peak_mb for one in runs)
     with chat_server(LATENCY) as url:
-        ours = [_simulated(folder, url, count) for count in (160, 640)]
-        bare = [run(_bare(url, calls, 100), cwd=folder, env=_HERE) for _, calls in ours]
-    calls = ours[1][1] - ours[0][1]
-    rates = [calls / (many.wall - few.wall) for few, many in ([one for one, _ in ours], bare)]
+        ours, theirs = _rates(folder, url)
     return [
-        Figure(
-            "100,000 rows, all stages with nothing to do", statistics.median(r.wall for r in runs), 20, "s"
-        ),
-        Figure("100,000 rows, the same: peak memory", max(r.peak_mb for r in runs), 500, "MB"),
-        Figure(
-            f"simulate, {rates[0]:.0f} calls/s; LiteLLM alone {rates[1]:.0f}: times as long",
-            rates[1] / rates[0],
-            1 / 0.8,
-            "x",
-        ),
+        Figure("100,000 rows, all stages with nothing to do: wall time", wall, 20, "s"),
+        Figure("100,000 rows, all stages with nothing to do: peak memory", peak, 500, "MB"),
+        Figure(f"simulate: {theirs:.0f} calls/s of LiteLLM alone, over ours", theirs / ours, 1 / 0.8, "x"),
     ]
+
+
+def _rates(folder: Path, url: str) -> tuple[float, float]:
+    """Calls a second of simulate, and of LiteLLM alone with the same calls: the slopes between two sizes."""
+    _bench(folder, "calls", "alone", "80")
+    few, many = (_simulated(folder, url, count) for count in (160, 640))
+    alone = [
+        run(_bare(url, calls, 100, "alone/calls.json"), cwd=folder, env=_HERE) for _, calls in (few, many)
+    ]
+    calls = many[1] - few[1]
+    return calls / (many[0].wall - few[0].wall), calls / (alone[1].wall - alone[0].wall)
 
 
 def _bench(folder: Path, *words: str) -> Measured:

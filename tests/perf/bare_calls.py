@@ -1,13 +1,18 @@
 """LiteLLM alone: as many calls as told, some at once, so that our own share can be told from its share.
 
-`python -m tests.perf.bare_calls URL CALLS CONCURRENCY`
+`python -m tests.perf.bare_calls URL CALLS CONCURRENCY [FILE]`: FILE holds, as JSON, the parameters of calls
+that are made over and over; without it all are the same short one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
 
 MESSAGES = [
     {"role": "system", "content": "You are a friendly assistant. " * 20},
@@ -15,7 +20,7 @@ MESSAGES = [
 ]
 
 
-async def main(url: str, calls: int, concurrency: int) -> None:
+async def main(url: str, calls: int, concurrency: int, given: list[dict[str, Any]]) -> None:
     """Make the calls; prints nothing."""
     os.environ.update(LITELLM_MODE="PRODUCTION", LITELLM_LOCAL_MODEL_COST_MAP="True")
     import litellm
@@ -23,11 +28,11 @@ async def main(url: str, calls: int, concurrency: int) -> None:
     litellm.suppress_debug_info = True
     slots = asyncio.Semaphore(concurrency)
 
-    async def call() -> None:
+    async def call(parameters: dict[str, Any]) -> None:
         async with slots:
             await litellm.acompletion(
                 "openai/gpt-4o-mini",
-                MESSAGES,
+                **parameters,
                 api_base=url,
                 api_key="k",
                 max_retries=0,
@@ -35,8 +40,10 @@ async def main(url: str, calls: int, concurrency: int) -> None:
                 timeout=60,
             )
 
-    await asyncio.gather(*(call() for _ in range(calls)))
+    await asyncio.gather(*(call(parameters) for parameters in islice(cycle(given), calls)))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+    address, count, at_once, *file = sys.argv[1:]
+    made: list[dict[str, Any]] = json.loads(Path(file[0]).read_text()) if file else [{"messages": MESSAGES}]
+    asyncio.run(main(address, int(count), int(at_once), made))

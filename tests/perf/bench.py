@@ -2,12 +2,14 @@
 
 `python -m tests.perf.bench make FOLDER` writes the finished one, `python -m tests.perf.bench all FOLDER` runs
 all stages on it; `python -m tests.perf.bench simulate FOLDER URL COUNT` holds so many new conversations with
-the models at that address. Each in a process of its own, so that it can be measured.
+the models at that address, `python -m tests.perf.bench calls FOLDER COUNT` holds them with nobody and writes
+`calls.json`, the parameters of their calls. Each in a process of its own, so that it can be measured.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,8 +20,10 @@ from pytest_convoprobe.benchmark.loading import load_project
 from pytest_convoprobe.benchmark.pipeline import PipelineReport, run_bench
 from pytest_convoprobe.benchmark.rows import ConversationRow, Landmark, Said, ScenarioRow, ScoreRow
 from pytest_convoprobe.benchmark.work import Item, Row, Task
+from pytest_convoprobe.llm.chat_format import call_parameters, chat_messages
 from pytest_convoprobe.llm.fake import FakeLLM
-from pytest_convoprobe.llm.port import LLM
+from pytest_convoprobe.llm.port import LLM, LLMRequest
+from tests.support.default_answers import default_answer
 
 TURNS, CONCURRENCY = 5, 100
 METRICS, SCENARIOS, SAMPLES = 10, 125, 5
@@ -142,6 +146,22 @@ def simulate(folder: Path, url: str, count: int) -> PipelineReport:
     return _run(folder, ["simulate"])
 
 
+def calls(folder: Path, count: int) -> None:
+    """The calls that so many conversations make, without making them: for LiteLLM to make them alone."""
+    made: list[dict[str, Any]] = []
+
+    def answer(request: LLMRequest) -> str:
+        parameters = call_parameters(request, schema=True, refused=frozenset())
+        made.append({"messages": chat_messages(request.messages), **parameters})
+        body = {"messages": made[-1]["messages"], "response_format": parameters.get("response_format")}
+        return str(default_answer(body))
+
+    write(folder, "http://127.0.0.1:9/v1", scenarios=count // (METRICS * 8), samples=1)
+    _run(folder, ["gen-scenarios"], LocalEngine(llm=FakeLLM([]), hands=_HANDS))
+    _run(folder, ["simulate"], LocalEngine(llm=FakeLLM(answer)))
+    (folder / "calls.json").write_text(json.dumps(made))
+
+
 def _run(folder: Path, stages: Sequence[str], engine: LocalEngine | None = None) -> PipelineReport:
     report = asyncio.run(run_bench(load_project(folder, root=folder), stages, engine=engine))
     assert report.complete
@@ -152,5 +172,7 @@ if __name__ == "__main__":
     what, where, *more = sys.argv[1:]
     if what == "simulate":
         simulate(Path(where), more[0], int(more[1]))
+    elif what == "calls":
+        calls(Path(where), int(more[0]))
     else:
         (make if what == "make" else run_all)(Path(where))
