@@ -23,7 +23,7 @@ class Kind:
 
 
 def _content(row: Row) -> str:
-    return digest({name: value for name, value in row.items() if name != "key"})
+    return digest({name: value for name, value in row.items() if name not in ("key", "draft")})
 
 
 def _scenario(row: Any, target: str) -> tuple[Place, ...]:

@@ -42,7 +42,10 @@ class Landmark:
 
 @dataclass(frozen=True)
 class ScenarioRow:
-    """A line of `scenarios.json`: one scenario of a metric in one demographic variant."""
+    """A line of `scenarios.json`: one scenario of a metric in one demographic variant.
+
+    `draft` is ours, as `key` is: the digest of what all variants of the scenario were rewritten from.
+    """
 
     id: str
     metric_id: str
@@ -52,6 +55,7 @@ class ScenarioRow:
     landmarks: tuple[Landmark, ...] = ()
     demographic: Mapping[str, str] = field(default_factory=dict)
     target_system_prompt: str | None = None
+    draft: str = ""
     key: str = ""
 
     @property
@@ -78,6 +82,8 @@ class ScenarioRow:
         }
         if self.target_system_prompt is not None:
             data["target_system_prompt"] = self.target_system_prompt
+        if self.draft:
+            data["draft"] = self.draft
         return {**data, "key": self.key} if self.key else data
 
     @classmethod
@@ -99,6 +105,7 @@ class ScenarioRow:
                 if value is not None
             },
             target_system_prompt=row.text("target_system_prompt", "") or None,
+            draft=row.text("draft", ""),
             key=row.text("key", ""),
         )
 

@@ -505,6 +505,20 @@ async def test_all_is_made_anew_on_demand(project: Project) -> None:
     assert project.rows()["m01_s001_v01"]["user_goal"] == MOVE["user_goal"]
 
 
+@pytest.mark.parametrize("checked_out", [False, True])
+async def test_variants_of_a_scenario_come_from_one_draft(project: Project, checked_out: bool) -> None:
+    """Also where a run that makes all anew ends between them, and the next one goes on."""
+    project.wanted, project.demographics = 1, dict(AGES)
+    await project.run(FakeLLM(generator(BAKERY)))
+    useless = rewritten(MOVE, "grown", landmarks=[])
+    llm = FakeLLM([reply(MOVE), rewritten(MOVE, "kid"), useless, useless, useless])
+    assert list(await project.run(llm, anew=True)) == ["m01_s001_v02"]
+    if checked_out:
+        project.forget_runs()
+    assert await project.run(FakeLLM(generator())) == {}
+    assert [row["user_goal"] for row in project.rows().values()] == [MOVE["user_goal"]] * 2
+
+
 def test_calls_are_forecast(project: Project) -> None:
     project.wanted, project.demographics = 12, dict(AGES)
     drafting, rewriting = project.drafting(), project.rewriting()

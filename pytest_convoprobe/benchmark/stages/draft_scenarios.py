@@ -99,8 +99,9 @@ class DraftScenariosHand:
         if missing and not sifted.good:
             raise StructuredReplyError(f"no scenario could be made: {'; '.join(sifted.problems)}")
         made = [
-            {"number": number, **scenario.model_dump(mode="json")}
+            {"number": number, **draft, "digest": digest(draft)}
             for number, scenario in zip(missing, sifted.good, strict=False)
+            for draft in (scenario.model_dump(mode="json"),)
         ]
         return {
             "id": metric.id,

@@ -1,12 +1,14 @@
 """Which scenarios there are to be, and what they are rewritten from.
 
-A row of `scenarios.json` is known by what its draft was asked with, not by the draft's text: a folder that
-was checked out without what its runs left behind (`.rows`) is complete all the same. Where a draft is gone
-and only another variant is to be added, the first variant that is there takes the draft's place.
+A row of `scenarios.json` is known by what its draft was asked with, and by which draft that was, so that all
+variants of a scenario come from one. A folder that was checked out without what its runs left behind
+(`.rows`) is complete all the same: its rows say which draft it was. Where a draft is gone and only another
+variant is to be added, the first variant that is there takes the draft's place.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
@@ -19,7 +21,7 @@ NEW_PROMPTS = tuple(f"benchmark/scenarios_{name}" for name in ("system", "new", 
 VARIANT_PROMPTS = tuple(f"benchmark/variant{name}" for name in ("_system", "", "_again"))
 
 Draft = Mapping[str, Any]
-"""A base scenario as JSON: persona, user_goal, latent_adversarial_goal and landmarks."""
+"""A base scenario as JSON: persona, user_goal, latent_adversarial_goal and landmarks; and its `digest`."""
 
 
 class Rows(Protocol):
@@ -41,6 +43,7 @@ class Drafts:
         self._drafts = drafts
         self._scenarios = scenarios
         self._rewriter = digest(model_print(config.generator_model), prompt_digest(*VARIANT_PROMPTS))
+        self._which: dict[str, dict[int, str]] = {}
         self._recipes = {metric.id: self._recipe(metric) for metric in self.metrics}
 
     def recipe(self, metric: Metric) -> str:
@@ -58,10 +61,29 @@ class Drafts:
 
     def variants(self, metric: Metric, number: int) -> Iterator[Unit]:
         """The rows of `scenarios.json` that one scenario is to have, in order."""
-        recipe = self.recipe(metric)
+        recipe, which = self.recipe(metric), self.which(metric, number)
         for variant, demographic in enumerate(self._config.variants, 1):
             made_of = (recipe, number, demographic, self._rewriter if demographic else "")
-            yield Unit(Place(scenario_id(metric.id, number, variant)), digest(*made_of))
+            key = digest(*made_of, which) if which else digest(*made_of)
+            yield Unit(Place(scenario_id(metric.id, number, variant)), key)
+
+    def which(self, metric: Metric, number: int) -> str:
+        """The digest of a scenario's draft; where that is gone, as its first row tells it."""
+        if metric.id not in self._which:
+            row = self.stored(metric)
+            drafts = row["scenarios"] if row else ()
+            self._which[metric.id] = {draft["number"]: draft.get("digest", "") for draft in drafts}
+        known = self._which[metric.id]
+        if number not in known:
+            known[number] = self._as_rows_tell(metric, number)
+        return known[number]
+
+    def _as_rows_tell(self, metric: Metric, number: int) -> str:
+        for variant in range(1, len(self._config.variants) + 1):
+            with contextlib.suppress(KeyError):
+                row = self._scenarios.row(Place(scenario_id(metric.id, number, variant)))
+                return ScenarioRow.from_json(row).draft
+        return ""
 
     def stored(self, metric: Metric) -> Row | None:
         """What draft-scenarios has made of this metric, unless it was made of something else."""
@@ -97,7 +119,7 @@ class Drafts:
         if first is None:
             return None
         row = ScenarioRow.from_json(self._scenarios.row(first.place))
-        return {**content(row), "number": number}
+        return {**content(row), "number": number, "digest": row.draft}
 
 
 def content(row: ScenarioRow) -> dict[str, Any]:

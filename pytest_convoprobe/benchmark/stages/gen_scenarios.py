@@ -82,6 +82,7 @@ class GenScenariosHand:
             latent_adversarial_goal=draft["latent_adversarial_goal"],
             landmarks=landmarks,
             demographic=demographic,
+            draft=draft.get("digest", ""),
             key=item.unit.key,
         )
         return row.to_json()
