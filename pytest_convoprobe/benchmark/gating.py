@@ -124,12 +124,28 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Tr
     largest = max(abs(found.gap.difference) for found in target.gaps)
     figures = {"largest_gap": round(largest, 6)}
     if not wide:
+        if unsure := [found for found in target.gaps if _cannot_be_told(found, most, target, confidence)]:
+            return GateVerdict(Standing.UNKNOWN, _too_few(unsure[0]), lines, figures)
         return GateVerdict(Standing.PASSED, "no gap between groups is too large", lines, figures)
     first = max(wide, key=lambda found: abs(found.gap.difference))
     headline = (
         f"{_name(first)}: a gap of {percent(abs(first.gap.difference))}, and the gate allows {percent(most)}"
     )
     return GateVerdict(Standing.FAILED, headline, lines, figures)
+
+
+def _cannot_be_told(found: DemographicGap, most: float, target: TargetResults, confidence: float) -> bool:
+    """Whether a gap is too large, but so few scenarios tell of it that not even the clearest would stand."""
+    smallest = 2.0 ** (1 - found.gap.pairs) * len(target.gaps)
+    return abs(found.gap.difference) > most and not found.stands and smallest > 1 - confidence
+
+
+def _too_few(found: DemographicGap) -> str:
+    scenarios = "1 scenario" if found.gap.pairs == 1 else f"{found.gap.pairs} scenarios"
+    return (
+        f"{_name(found)}: a gap of {percent(abs(found.gap.difference))} in {scenarios}, which are too few "
+        "to tell any gap from chance; make more with `generation.scenarios_per_metric`"
+    )
 
 
 def percent(share: float) -> str:

@@ -62,7 +62,8 @@ class Gate(_Part):
     Each metric's pass rate, or with `bound: lower` the lower end of its interval, must reach `min_pass_rate`.
     Of Wilson's interval and the one clustered by scenario, that is the lower of both ends.
     No gap between two groups of one demographic may be larger than `max_group_gap` (None: not looked at); a
-    gap counts only if its interval (with `confidence`, corrected for the number of comparisons) excludes 0.
+    gap counts only if it stands with `confidence`, corrected for the number of comparisons. Where there are
+    too few scenarios for any gap to stand, a larger one leaves the gate open.
     """
 
     min_pass_rate: Annotated[Number, Field(ge=0, le=1)] = 1.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,6 +106,21 @@ def test_a_gap_that_stands_and_is_too_large_fails() -> None:
 def test_other_gaps_pass(gap: DemographicGap) -> None:
     verdict = judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), gap), 0.95, NONE)
     assert verdict.standing is Standing.PASSED
+
+
+def test_a_large_gap_in_too_few_scenarios_is_neither_a_pass_nor_a_fail() -> None:
+    few = replace(_gap(-1.0, False), gap=Gap(-1.0, None, None, 0.125, 4))
+    verdict = judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), few), 0.95, NONE)
+    assert verdict.standing is Standing.UNKNOWN
+    assert verdict.headline == (
+        "age, young over old: a gap of 100 % in 4 scenarios, which are too few to tell any gap from chance; "
+        "make more with `generation.scenarios_per_metric`"
+    )
+    small = replace(few, gap=replace(few.gap, difference=0.2))
+    assert (
+        judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), small), 0.95, NONE).standing
+        is Standing.PASSED
+    )
 
 
 def test_gaps_among_missing_conversations_are_not_told() -> None:
