@@ -52,8 +52,9 @@ class BenchmarkFolder:
 
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST = 100
 
 
 def target_id(name: str) -> str:
     """A name as a folder's name: `openai/gpt-4o` is `openai-gpt-4o`."""
-    return _UNFIT.sub("-", name).strip("-.") or "target"
+    return _UNFIT.sub("-", name).lstrip("-._")[:_LONGEST].rstrip("-.") or "target"

@@ -209,6 +209,7 @@ def test_ids_that_were_not_given_are_made_unique(config: Config) -> None:
         ("targets: [{id: a, model: x}, {id: A, model: y}]", "the id `A` is that of targets[0], too"),
         ("targets: [{id: 'a b/c', model: x}]", "a target's id is part of file names: letters"),
         ("targets: [{id: 'a b/c', model: x}]", "; `a-b-c` would do"),
+        ("targets: [{id: _gaps, model: x}]", "; `gaps` would do"),
         ("targets: [{id: 5, model: x}]", "targets[0].id: expected text, got the number 5; put it in quotes"),
         ("targets: [{modle: x}]", "targets[0].modle: unknown key `modle`. Did you mean `model`?"),
         (
