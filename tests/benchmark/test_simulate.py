@@ -11,6 +11,7 @@ import pytest
 
 from pytest_convoprobe.benchmark.models import Benchmark, BenchmarkConfig, Metric, MetricType
 from pytest_convoprobe.benchmark.rows import ConversationRow, Landmark, Said, ScenarioRow
+from pytest_convoprobe.benchmark.stages import simulate
 from pytest_convoprobe.benchmark.stages.perfunctory import perfunctory
 from pytest_convoprobe.benchmark.stages.simulate import Simulate, SimulateHand
 from pytest_convoprobe.benchmark.work import Place
@@ -337,6 +338,45 @@ async def test_a_turn_has_a_time_limit() -> None:
 async def test_a_conversation_has_a_time_limit() -> None:
     with pytest.raises(ScenarioTimeout, match=r"longer than 0\.01 s"):
         await talk(FakeLLM(hangs), config(run=RunSettings(scenario_timeout=0.01)))
+
+
+async def test_nobody_waits_for_a_target_that_refuses_to_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(simulate, "_PATIENCE", 0.01)
+    stubborn, asked = asyncio.Event(), []
+
+    async def refuses(request: LLMRequest) -> str:
+        while not stubborn.is_set():
+            try:
+                await stubborn.wait()
+            except asyncio.CancelledError:
+                asked.append("to stop")
+        return says("At last.")
+
+    with pytest.raises(ScenarioTimeout, match=r"longer than 2 s"):
+        await talk(FakeLLM(refuses), config(run=RunSettings(scenario_timeout=2)))
+    assert asked == ["to stop"]
+    stubborn.set()
+
+
+async def test_a_conversation_that_is_cancelled_ends_before_the_cancellation_goes_on() -> None:
+    begun, ended = asyncio.Event(), []
+
+    async def waits(request: LLMRequest) -> str:
+        begun.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.append(True)
+        return ""
+
+    talking = asyncio.ensure_future(talk(FakeLLM(waits)))
+    await begun.wait()
+    talking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await talking
+    assert ended == [True]
 
 
 async def test_a_metric_that_is_gone_is_told() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import asyncio
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from ...conversation.deadline import Deadline
 from ...conversation.loop import Conversation, Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
@@ -24,6 +24,9 @@ from ..work import Item, Place, Row, Task, Unit, prompt_digest
 from .adversary import PROMPT, PROMPTS, Adversary, adversary_values
 from .lookup import Rows, metric_of, own_metric
 from .perfunctory import Perfunctory
+
+_PATIENCE = 5.0
+"""How many seconds a conversation that is broken off has to end."""
 
 
 class Simulate:
@@ -94,8 +97,8 @@ class SimulateHand:
         metric = metric_of(self._task.benchmark, scenario.id, item.payload["metric_id"])
         target = self._target(self._config.target(place.target), scenario)
         limit = self._config.run.scenario_timeout
-        async with Deadline(limit, ScenarioTimeout(limit)):
-            transcript = await self._talk(self._user(scenario, metric, place, llm), target, place, llm)
+        user = self._user(scenario, metric, place, llm)
+        transcript = await _within(limit, self._talk(user, target, place, llm))
         row = ConversationRow(
             id=scenario.id,
             sample=place.sample,
@@ -142,6 +145,29 @@ class SimulateHand:
         if which not in self._targets:
             self._targets[which] = _build(entry, scenario, self._task.root)
         return self._targets[which]
+
+
+async def _within(seconds: float, talk: Coroutine[Any, Any, Transcript]) -> Transcript:
+    """The transcript, or `ScenarioTimeout`. A target that cannot be stopped is left alone: it must not keep
+    the other conversations waiting, nor the end of the run.
+    """
+    talking = asyncio.ensure_future(talk)
+    try:
+        await asyncio.wait((talking,), timeout=seconds)
+        if not talking.done():
+            raise ScenarioTimeout(seconds)
+        return talking.result()
+    finally:
+        if not talking.done():
+            talking.add_done_callback(_forget)
+            talking.cancel()
+            await asyncio.wait((talking,), timeout=_PATIENCE)
+
+
+def _forget(left_alone: asyncio.Task[Transcript]) -> None:
+    """Whatever it came to in the end, asyncio needn't tell anybody."""
+    if not left_alone.cancelled():
+        left_alone.exception()
 
 
 def _build(entry: TargetEntry, scenario: ScenarioRow, root: Path) -> Target:
