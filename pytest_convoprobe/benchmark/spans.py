@@ -11,6 +11,9 @@ import yaml
 
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _BLOCK_SCALARS = ("|", ">")
+# The one that files are read with. It takes texts that the other one refuses (`[What else?]`), but counts
+# white space behind a value as a part of it now and then.
+_READER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,14 @@ class Node:
 
 def node_tree(text: str) -> Node:
     """The root of the only document of a text that is known to be valid."""
-    events = yaml.parse(text, Loader=yaml.SafeLoader)
+    try:
+        return _tree(text, yaml.SafeLoader)
+    except yaml.YAMLError:
+        return _tree(text, _READER)
+
+
+def _tree(text: str, loader: Any) -> Node:
+    events = yaml.parse(text, Loader=loader)
     root = next(event for event in events if isinstance(event, yaml.NodeEvent))
     return _node(root, events, text)
 

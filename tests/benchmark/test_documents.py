@@ -96,6 +96,11 @@ def test_where_metrics_go(written: Written, before: str, after: str) -> None:
     assert written(before, Metric(id="c")) == after
 
 
+def test_whatever_can_be_read_can_be_added_to(written: Written) -> None:
+    text = "name: b\nmetrics:\n  - {id: a, examples: [What else?]}\n"
+    assert "[What else?]" in written(text, FLATTERS)
+
+
 def test_a_metric_in_brackets_is_filled_in_within_them(written: Written) -> None:
     text = "name: b\nmetrics:\n  - {name: Asks, definition: , }  # mine\n  - {}\n"
     assert written(text, ASKS, FLATTERS) == (
