@@ -304,6 +304,14 @@ def test_a_run_that_breaks_does_not_replace_a_good_recording(tmp_path: Path) -> 
     assert path.read_bytes() == before
 
 
+def test_replies_that_were_no_use_are_asked_for_again_by_the_next_run(tmp_path: Path) -> None:
+    """A recording of them would replay the same error for ever."""
+    gibberish = run(tmp_path, llm=FakeLLM(lambda _: "no JSON"), overrides={"run.replay": "auto"})
+    again = run(tmp_path, overrides={"run.replay": "auto"})
+    assert (gibberish.outcome, gibberish.blame) == (Outcome.ERROR, Blame.SIMULATOR)
+    assert again.outcome is Outcome.PASSED
+
+
 def _user_request() -> LLMRequest:
     from .llm.requests import request
 
