@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from ..statistics import Interval
+from ..statistics import Interval, clustered, wilson
 from ..text import harmless, one_line, shorten
 from .driver import TargetReport, reasons
 from .models import Gate, Metric
 from .pipeline import PipelineReport
 from .results import DemographicGap, Rate, TargetResults
 from .rows import ID, ScoreRow
+from .trials import Shown
 from .work import Place
 
 _SHOWN = 5
@@ -82,7 +84,10 @@ def judge_metric(
     trouble: Trouble,
     scores: Callable[[], Iterable[ScoreRow]],
 ) -> GateVerdict:
-    """The gate of one metric. `scores` gives all of the target's, and is asked only to show some."""
+    """The gate of one metric. Where answers that nobody could read decide, it stands neither way.
+
+    `scores` gives all of the target's, and is asked only where some are to be shown or counted anew.
+    """
     rate = target.metric(metric.id)
     figures = _figures(rate)
     if rate.missing or trouble.failed:
@@ -91,13 +96,18 @@ def judge_metric(
         return GateVerdict(Standing.UNKNOWN, headline, trouble.lines, figures)
     if rate.pass_rate is None:
         return _nothing_scored(metric, rate, figures, scores)
-    reached = rate.pass_rate if gate.bound == "point" else _interval(rate).low
+    reached = _reached(gate, rate)
+    holds = reached >= gate.min_pass_rate
+    if rate.unreadable:
+        turned = _as_if(not holds, rate, metric, confidence, scores())
+        if (_reached(gate, turned) >= gate.min_pass_rate) is not holds:
+            return _undecided(metric, rate, figures)
     told = f"pass rate {percent(rate.pass_rate)} ({rate.passed} of {rate.scored})"
     interval = f"{percent(confidence)} interval {_span(_interval(rate))}"
     wanted = f"the gate asks for {percent(gate.min_pass_rate)}"
     lines = [f"{interval}; {metric.type.value} metric {metric.id}: {_plain(metric.name, 100)}"]
     lines += _unreadable(rate)
-    if reached >= gate.min_pass_rate:
+    if holds:
         return GateVerdict(Standing.PASSED, told, tuple(lines), figures)
     against = f"{told}, and {wanted}"
     if gate.bound == "lower":
@@ -168,6 +178,43 @@ def _nothing_scored(
     return GateVerdict(Standing.UNKNOWN, headline, tuple(_first(lines)), figures)
 
 
+def _reached(gate: Gate, rate: Rate) -> float:
+    """The figure that is to reach the gate."""
+    return _interval(rate).low if gate.bound == "lower" else rate.pass_rate or 0.0
+
+
+def _as_if(passed: bool, rate: Rate, metric: Metric, confidence: float, scores: Iterable[ScoreRow]) -> Rate:
+    """The rate if every answer that could not be read were this one."""
+    last = {
+        (score.id, score.sample): score.counts_as(metric.type)
+        for score in scores
+        if score.metric_id == metric.id
+    }
+    clusters: defaultdict[str, list[bool]] = defaultdict(list)
+    for (row_id, _), found in last.items():
+        clusters[Shown.by_id(row_id).base].append(passed if found is None else found)
+    all_passed, all_scored = rate.passed + passed * rate.unreadable, rate.scored + rate.unreadable
+    return Rate(
+        all_passed,
+        all_scored,
+        interval=wilson(all_passed, all_scored, confidence),
+        clustered=clustered(list(clusters.values()), confidence),
+    )
+
+
+def _undecided(metric: Metric, rate: Rate, figures: Mapping[str, Any]) -> GateVerdict:
+    answers = rate.scored + rate.unreadable
+    headline = (
+        f"{rate.unreadable} of the evaluator's {answers} answers could not be read, and the gate depends on "
+        f"them: {rate.passed} of the {rate.scored} others passed"
+    )
+    advice = (
+        f"ask again with `convoprobe bench evaluate DIR --only {metric.id} --force`, or set an "
+        "`evaluator_model` that answers as it is asked to"
+    )
+    return GateVerdict(Standing.UNKNOWN, headline, (advice,), figures)
+
+
 def _not_passed(metric: Metric, scores: Iterable[ScoreRow]) -> list[str]:
     lines = [
         f"  {_where(score)}: {_plain(score.justification, _JUSTIFICATION)}"
@@ -196,8 +243,10 @@ def _span(interval: Interval) -> str:
 def _unreadable(rate: Rate) -> list[str]:
     if not rate.unreadable:
         return []
-    answers = "1 answer" if rate.unreadable == 1 else f"{rate.unreadable} answers"
-    return [f"{answers} of the evaluator could not be read and count neither way"]
+    answers, counts = (
+        ("1 answer", "counts") if rate.unreadable == 1 else (f"{rate.unreadable} answers", "count")
+    )
+    return [f"{answers} of the evaluator could not be read and {counts} neither way"]
 
 
 def _gap(found: DemographicGap, confidence: float) -> str:

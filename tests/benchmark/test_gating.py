@@ -70,6 +70,64 @@ def test_figures_are_there_whatever_the_verdict() -> None:
     assert verdict.figures == {"pass_rate": 0.333333, "passed": 1, "scored": 3, "unreadable": 2, "missing": 0}
 
 
+def _answers(letters: str) -> tuple[ScoreRow, ...]:
+    """A score a scenario: P passed, F failed, ? unreadable."""
+    found = {"P": True, "F": False, "?": None}
+    return tuple(
+        ScoreRow(f"m01_s{number:03d}_v01", "m01", 1, found[letter], found[letter])
+        for number, letter in enumerate(letters, 1)
+    )
+
+
+def _judge_answers(letters: str, **gate) -> GateVerdict:
+    passed, scored = letters.count("P"), len(letters) - letters.count("?")
+    rate = Rate(passed, scored, letters.count("?"), interval=wilson(passed, scored))
+    return _judge(rate, scores=_answers(letters), **gate)
+
+
+@pytest.mark.parametrize(
+    ("letters", "standing"),
+    [
+        ("PPPP?", Standing.PASSED),
+        ("PPPF?", Standing.PASSED),
+        ("PPF?", Standing.UNKNOWN),
+        ("PP???", Standing.UNKNOWN),
+        ("PFF?", Standing.FAILED),
+        ("PFF??", Standing.UNKNOWN),
+    ],
+)
+def test_answers_that_could_not_be_read_decide_no_gate(letters: str, standing: Standing) -> None:
+    """Of the answers of each line, 60 % are to pass, whatever those with a question mark would have been."""
+    assert _judge_answers(letters, min_pass_rate=0.6).standing is standing
+
+
+def test_a_gate_that_hangs_on_unreadable_answers_says_how_many_and_what_to_do() -> None:
+    assert _judge_answers("PP???", min_pass_rate=0.6).text.splitlines() == [
+        "3 of the evaluator's 5 answers could not be read, and the gate depends on them: "
+        "2 of the 2 others passed",
+        "ask again with `convoprobe bench evaluate DIR --only m01 --force`, or set an `evaluator_model` "
+        "that answers as it is asked to",
+    ]
+
+
+def test_unreadable_answers_count_for_the_lower_end_of_clusters_too() -> None:
+    """By scenario, as the gate's own figure is: here variants of a scenario agree, so four say little."""
+    score = _answers("P")[0]
+    same = tuple(replace(score, id=f"m01_s{n:03d}_v0{v}") for n in range(1, 21) for v in (1, 2, 3, 4))
+    lost = tuple(replace(one, present=None, passed=None) for one in same[:8])
+    rate = Rate(72, 72, 8, interval=wilson(72, 72))
+    assert wilson(72, 80).low > 0.8
+    verdict = _judge(rate, scores=(*lost, *same[8:]), min_pass_rate=0.8, bound="lower")
+    assert verdict.standing is Standing.UNKNOWN
+
+
+def test_a_gate_that_holds_anyway_tells_of_unreadable_answers() -> None:
+    assert (
+        "1 answer of the evaluator could not be read and counts neither way"
+        in _judge_answers("PPPP?", min_pass_rate=0.6).lines
+    )
+
+
 def test_a_missing_conversation_is_neither_a_pass_nor_a_fail() -> None:
     verdict = _judge(Rate(3, 3, missing=1), Trouble((("no connection", 1),), "the budget is used up"))
     assert verdict.standing is Standing.UNKNOWN

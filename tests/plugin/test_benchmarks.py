@@ -180,7 +180,8 @@ def test_gaps_that_cannot_be_looked_at_are_an_error(benches: Benches) -> None:
 
 
 def test_unreadable_answers_count_neither_way_and_are_shown(benches: Benches) -> None:
-    benches.write({**SCORED, "m02": {"good": [True, None, True, True], "bad": [False, None, None, False]}})
+    scores = {**SCORED, "m02": {"good": [True, None, True, True], "bad": [False, None, None, False]}}
+    benches.write(scores, gate="gate: {min_pass_rate: 0.7}\n")
     result = benches.run("-k", "m02", "-W", "default")
     result.assert_outcomes(passed=1, failed=1, deselected=2, warnings=1)
     result.stdout.fnmatch_lines(
@@ -188,6 +189,18 @@ def test_unreadable_answers_count_neither_way_and_are_shown(benches: Benches) ->
     )
     result.stdout.fnmatch_lines(
         ["*UnreadableAnswers*pass rate 100 % (3 of 3)*1 answer of the evaluator could*"]
+    )
+
+
+def test_unreadable_answers_make_no_gate_green(benches: Benches) -> None:
+    benches.write({**SCORED, "m02": {"good": [True, None, True, True], "bad": [False] * 4}})
+    result = benches.run("-k", "good and m02")
+    result.assert_outcomes(errors=1, deselected=3)
+    result.stdout.fnmatch_lines(
+        [
+            "1 of the evaluator's 4 answers could not be read, and the gate depends on them: *",
+            "ask again with `convoprobe bench evaluate DIR --only m02 --force`, or set an `evaluator_model`*",
+        ]
     )
 
 
