@@ -13,6 +13,7 @@ from ..errors import Problem
 from ..files import shown_path
 from ..llm.port import LLM
 from ..text import shorten
+from .cost import CALIBRATE, write_cost
 from .driver import Options, Progress, Silent, StageReport, run_stage
 from .engines.local import engine_or_local
 from .labels import Label, read_labels, refuse
@@ -25,9 +26,6 @@ from .stages.lookup import Head, own_metric
 from .table import Table
 from .tables import open_table
 from .work import Engine, Place, Row, Stage, Task, Unit
-
-TABLE = "calibrate"
-"""Where scores are kept that were made for a calibration only; `scores.json` stays as it is."""
 
 _EXCERPT = 400
 _TURN = re.compile(r"\bturn (\d+)", re.IGNORECASE)
@@ -50,7 +48,10 @@ async def calibrate(
     given = read_labels(labels)
     require_models(loaded.config, () if llm is not None else ("evaluate",))
     async with engine_or_local(engine, loaded.config.run, llm) as used, only_run(loaded.folder):
-        return await _Calibrating(loaded).run(given, shown_path(labels), used, progress or Silent())
+        try:
+            return await _Calibrating(loaded).run(given, shown_path(labels), used, progress or Silent())
+        finally:
+            write_cost(loaded.folder)
 
 
 class _Missing:
@@ -137,7 +138,7 @@ class _Calibrating:
 
     def _score(self, unit: Unit) -> ScoreRow | None:
         """What this evaluator said: for the results, or for an earlier calibration."""
-        for stage in ("evaluate", TABLE):
+        for stage in ("evaluate", CALIBRATE):
             table = self._table(stage, unit.place.target)
             row = table.row(unit.place) if table.done(unit) else {}
             if row.get("key") == unit.key:
@@ -157,7 +158,7 @@ class _Calibrating:
             "evaluate", loaded.benchmark, loaded.config, loaded.folder.path, loaded.root, loaded.secrets
         )
         return await run_stage(
-            stage, task, engine, partial(self._table, TABLE), Options(force=True), progress
+            stage, task, engine, partial(self._table, CALIBRATE), Options(force=True), progress
         )
 
     def _disagreements(

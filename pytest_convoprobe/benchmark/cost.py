@@ -21,9 +21,12 @@ STAGES = {
     "simulate": ("simulate",),
     "evaluate": ("evaluate",),
 }
-"""The sections of the file, each with the tables that it adds up."""
+"""The sections of the file that are always there, each with the tables that it adds up."""
+CALIBRATE = "calibrate"
+"""One more, once an evaluator was measured against people: its scores are kept apart, in this table."""
 
 _NUMBERS = ("calls", "attempts", "replayed", "prompt_tokens", "completion_tokens", "cost")
+_OURS = (*_NUMBERS, "by_role", "by_target")
 _CARRIED = "carried.json"
 _LINES = "*/*.jsonl"
 
@@ -31,17 +34,26 @@ _LINES = "*/*.jsonl"
 def write_cost(folder: BenchmarkFolder) -> None:
     """Add up all lines that were ever written, failures too, if there is a newer one than the file.
 
-    The folder's lock is the caller's.
+    What else others have in the file stays. The folder's lock is the caller's.
     """
     if not _is_old(folder):
         return
     carried = _read(folder.rows / _CARRIED)
-    sections = {name: _section(folder, name, carried.get(name)) for name in STAGES}
+    sections = {name: _section(folder, name, carried.get(name)) for name in (*STAGES, CALIBRATE)}
     if folder.cost.exists() and not any(_all(sections.values()).values()):
         return  # another system's: nothing was spent that it doesn't know of
-    costs = {name: _shown(by_target) for name, by_target in sections.items()}
-    costs["total"] = _shown(_all(sections.values()))
+    shown = {name: _shown(found) for name, found in sections.items() if found or name != CALIBRATE}
+    shown["total"] = _shown(_all(sections.values()))
+    before = _read(folder.cost)
+    costs = {name: {**_others(before.get(name)), **section} for name, section in shown.items()}
+    costs |= {name: value for name, value in before.items() if name not in costs}
     _write(folder.cost, (json.dumps(costs, indent=2) + "\n").encode("ascii"))
+
+
+def _others(section: Any) -> Mapping[str, Any]:
+    """What of a section isn't ours."""
+    found = section if isinstance(section, Mapping) else {}
+    return {name: value for name, value in found.items() if name not in _OURS}
 
 
 def carry_over(folder: BenchmarkFolder) -> None:
@@ -67,7 +79,7 @@ def _section(folder: BenchmarkFolder, name: str, carried: Any) -> ByTarget:
     for target, part in _parts(carried, "by_target"):
         for role, numbers in _parts(part, "by_role"):
             sums[target].add({role: [_number(numbers.get(name, 0)) for name in _NUMBERS]})
-    for stage in STAGES[name]:
+    for stage in STAGES.get(name, (name,)):
         for file in (folder.rows / stage).glob("*.jsonl"):
             for line in read_lines(file):
                 sums[file.stem].add(line.head.get("spent", {}))

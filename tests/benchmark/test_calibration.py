@@ -15,6 +15,7 @@ from pytest_convoprobe.benchmark.calibration import calibrate
 from pytest_convoprobe.benchmark.loading import LoadedBenchmark, load_project
 from pytest_convoprobe.benchmark.measures import Answer, Calibration, measure
 from pytest_convoprobe.benchmark.pipeline import run_bench
+from pytest_convoprobe.benchmark.report.costs import read_costs
 from pytest_convoprobe.errors import LLMUnavailable, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.statistics import wilson
@@ -63,6 +64,17 @@ def test_scores_that_are_missing_are_made_and_change_no_result(finished: LoadedB
     again = project.models()
     assert labelled(finished, *lines, llm=again).overall == found.overall
     assert again.requests == []
+
+
+def test_its_calls_are_told_as_a_part_of_the_cost_of_their_own(finished: LoadedBenchmark) -> None:
+    before = json.loads(finished.folder.cost.read_bytes())
+    labelled(finished, "m01_s001_v01,m02,true,good", "m01_s001_v01,m02,false,bad")
+    found = json.loads(finished.folder.cost.read_bytes())
+    assert list(found) == ["gen_metrics", "gen_scenarios", "simulate", "evaluate", "calibrate", "total"]
+    assert found["calibrate"]["by_role"]["evaluator"]["calls"] == 2
+    assert found["evaluate"] == before["evaluate"]
+    assert found["total"]["calls"] == before["total"]["calls"] + 2
+    assert [line.label for line in read_costs(finished.folder).lines if not line.part][-1] == "calibrate"
 
 
 def test_another_evaluator_is_asked_anew(finished: LoadedBenchmark) -> None:

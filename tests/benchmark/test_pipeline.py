@@ -280,6 +280,17 @@ class TestCost:
         run(project.load(folder))
         assert costs(folder) == {"simulate": {"usd": 1.5}}
 
+    def test_what_others_wrote_into_it_stays_once_something_is_spent(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        ours = costs(folder)
+        theirs = {**ours, "simulate": {**ours["simulate"], "usd": 1.5}, "invoice": {"number": 7}}
+        (folder / "cost.json").write_text(json.dumps(theirs))
+        run(project.load(folder), ["evaluate"], force=True)
+        found = costs(folder)
+        assert (found["invoice"], found["simulate"]) == ({"number": 7}, theirs["simulate"])
+        assert found["evaluate"]["calls"] == 16
+
     def test_a_dry_run_in_a_fresh_checkout_loses_no_cost(self, tmp_path: Path) -> None:
         folder = project.write(tmp_path)
         run(project.load(folder))

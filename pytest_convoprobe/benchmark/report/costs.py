@@ -12,7 +12,7 @@ from ...reports.html.view import figures, shown
 from ...reports.money import ROLE_NAMES, dollars
 from ...text import one_line
 from ...transcript import Usage
-from ..cost import STAGES
+from ..cost import CALIBRATE, STAGES
 from ..folder import BenchmarkFolder
 
 _WRONG = (ValueError, RecursionError, KeyError, TypeError, AttributeError)
@@ -49,7 +49,8 @@ def read_costs(folder: BenchmarkFolder) -> Costs:
 
 
 def _costs(data: Any) -> Costs:
-    lines = [line for name in STAGES for line in _lines(name.replace("_", "-"), data[name])]
+    names = (*STAGES, CALIBRATE) if CALIBRATE in data else STAGES
+    lines = [line for name in names for line in _lines(name.replace("_", "-"), data[name])]
     by_target = data["total"]["by_target"].items()
     return Costs(
         tuple(lines),
