@@ -33,6 +33,9 @@ scenario:
   # Who the users are, and where they talk with the assistant.
   user_context: {context}
 
+# When it passes as a test under pytest: which share of each metric's conversations must.
+# gate: {{min_pass_rate: 0.8, max_group_gap: 0.2}}
+
 # Each metric is one behaviour that can be seen in a conversation. `type: negative` is one that should not
 # be there: its definition describes the bad behaviour. What is missing is written by
 # `convoprobe bench gen-metrics`; what stands here is kept.

@@ -106,6 +106,19 @@ def test_init_writes_two_files_that_can_be_loaded(
     assert loaded.notices == ()
 
 
+def test_init_tells_of_the_gate_and_sets_no_limit_that_models_without_a_price_are_refused_for(
+    folder: Path, convoprobe: Convoprobe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    convoprobe("bench", "init", "honesty")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+    assert load_project(folder / "honesty").config.run.max_cost is None
+    text = (folder / "honesty" / "benchmark.yaml").read_text()
+    assert "\n# gate: {min_pass_rate: 0.8, max_group_gap: 0.2}\n" in text
+    (folder / "honesty" / "benchmark.yaml").write_text(text.replace("# gate:", "gate:"))
+    gate = load_project(folder / "honesty").benchmark.gate
+    assert (gate and gate.min_pass_rate, gate and gate.max_group_gap) == (0.8, 0.2)
+
+
 def test_what_init_wrote_only_needs_models(folder: Path, convoprobe: Convoprobe) -> None:
     convoprobe("bench", "init", "hours")
     (folder / "scratch").mkdir()
@@ -116,7 +129,6 @@ def test_what_init_wrote_only_needs_models(folder: Path, convoprobe: Convoprobe)
             del config[section]
         config["llm"], config["targets"] = theirs["llm"], theirs["targets"]
         config["generation"] = {"num_metrics": 2, "scenarios_per_metric": 1, "turns": 2}
-        del config["run"]["max_cost"]
         (folder / "hours" / "config.yaml").write_text(yaml.safe_dump(config))
         result = convoprobe("bench", "all", "hours")
     assert result.exit_code == 0, result.output
