@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,7 +29,8 @@ class Options:
     """What of a stage is to be made.
 
     `force` makes anew what is done. `only` are patterns, separated by commas, for ids of rows, of scenarios
-    without their variant, or of metrics. `limit` is the largest number of rows made in each stage. `dry_run`
+    without their variant, or of metrics; what is made of a metric before its scenarios is made for any of
+    them. `limit` is the largest number of rows made in each stage. `dry_run`
     makes nothing and forecasts. `all_metrics` scores each conversation for every metric.
     """
 
@@ -41,8 +43,14 @@ class Options:
     def choose(self, place: Place) -> bool:
         """Whether `only` lets a row be made."""
         patterns = [part.strip() for part in self.only.split(",") if part.strip()]
+        if not place.target and not ID.fullmatch(place.id):
+            patterns += [_OF_A_SCENARIO.sub("", pattern) for pattern in patterns]
         names = _names(place) if patterns else ()
         return not patterns or any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+_OF_A_SCENARIO = re.compile(r"(_s[\d?*\[\]!-]+)?(_v[\d?*\[\]!-]+)?$")
+"""What a pattern for scenarios has behind the metric's id: all that is made of a metric first is needed."""
 
 
 def _names(place: Place) -> tuple[str, ...]:

@@ -114,6 +114,24 @@ class TestOnly:
     def test_patterns(self, only: str, chosen: list[int]) -> None:
         assert [n for n in (1, 2, 3) if Options(only=only).choose(place(n))] == chosen
 
+    @pytest.mark.parametrize(
+        ("only", "chosen"),
+        [
+            ("m02_s001", ["m02"]),
+            ("m02_s001_v01", ["m02"]),
+            ("m0?_s00[12]*", ["m01", "m02"]),
+            ("*_v01", ["m01", "m02", "on_sale"]),
+            ("on_s003", []),
+            ("on_sale_s003", ["on_sale"]),
+        ],
+    )
+    def test_what_a_scenario_is_made_of_is_chosen_with_it(self, only: str, chosen: list[str]) -> None:
+        metrics = ("m01", "m02", "on_sale")
+        assert [name for name in metrics if Options(only=only).choose(Place(name))] == chosen
+
+    def test_a_row_of_others_is_not_taken_for_a_metric(self) -> None:
+        assert not Options(only="*_s001").choose(Place("bakery", target="t1"))
+
     def test_a_score_for_another_metric_is_chosen_by_that(self) -> None:
         other = Place("m01_s001_v01", 1, "m02")
         assert Options(only="m02").choose(other)

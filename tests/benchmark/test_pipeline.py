@@ -114,6 +114,12 @@ class TestStages:
         assert len(rows(folder, "runs/bad/scores.json")) == 4
         assert (folder / "results.json").exists()
 
+    def test_one_scenario_of_a_fresh_folder_is_made_with_its_draft(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        report = run(project.load(folder), only="m02_s001")
+        assert [stage.made for stage in report.stages] == [0, 1, 1, 2, 2]
+        assert [row["id"] for row in rows(folder, "scenarios.json")] == ["m02_s001_v01"]
+
     def test_metrics_that_are_made_are_there_for_the_next_stages(self, tmp_path: Path) -> None:
         wanted = project.CONFIG.replace("turns: 2,", "turns: 2, num_metrics: 3,")
         folder = project.write(tmp_path, config=wanted)
