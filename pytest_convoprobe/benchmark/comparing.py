@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from ..statistics import (
     Interval,
     bootstrap,
     clustered,
+    clustered_kappa_interval,
     cohen_kappa,
-    kappa_interval,
     kendall_tau_b,
     mean_difference,
     spearman,
@@ -170,7 +171,7 @@ def _track(name: str, pairs: Sequence[_Pair], paired: bool) -> Track:
         )
         for target in sides
     )
-    return Track(targets, *_correlations(those, tuple(ranked)))
+    return Track(targets, *_correlations(those, tuple(ranked), paired))
 
 
 def _rate(pairs: Iterable[_Pair], side: str) -> Rate:
@@ -218,8 +219,13 @@ def _paired_shift(pairs: Iterable[_Pair]) -> Shift:
     return Shift(sum(means) / len(means), interval)
 
 
-def _correlations(pairs: Iterable[_Pair], targets: Sequence[str]) -> tuple[Correlation, Correlation]:
-    """Spearman's and Kendall's, of the targets' pass rates on either side."""
+def _correlations(
+    pairs: Iterable[_Pair], targets: Sequence[str], paired: bool
+) -> tuple[Correlation, Correlation]:
+    """Spearman's and Kendall's, of the targets' pass rates on either side.
+
+    The scenarios of sides that aren't paired were drawn apart from one another.
+    """
     if reason := _too_few(len(targets)):
         return Correlation(None, None, reason), Correlation(None, None, reason)
     clusters = _counts(pairs, targets)
@@ -232,7 +238,8 @@ def _correlations(pairs: Iterable[_Pair], targets: Sequence[str]) -> tuple[Corre
         value = statistic(clusters)
         if value is None:
             return Correlation(None, None, "on one side all targets have the same pass rate")
-        return Correlation(value, bootstrap(clusters, statistic, resamples=_RESAMPLES))
+        interval = bootstrap(clusters, statistic, resamples=_RESAMPLES, stratum=None if paired else _is_first)
+        return Correlation(value, interval)
 
     return of(spearman), of(kendall_tau_b)
 
@@ -245,7 +252,9 @@ def _too_few(targets: int) -> str:
 
 
 def _counts(pairs: Iterable[_Pair], targets: Sequence[str]) -> list[list[int]]:
-    """A row for each cluster: for every target, passed and scored before, passed and scored after."""
+    """A row for each cluster with verdicts: of every target, passed and scored before, passed and scored
+    after.
+    """
     column = {target: 4 * number for number, target in enumerate(targets)}
     rows: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (4 * len(targets)))
     for pair in pairs:
@@ -254,7 +263,12 @@ def _counts(pairs: Iterable[_Pair], targets: Sequence[str]) -> list[list[int]]:
             for offset, verdict in ((0, pair.before), (2, pair.after)):
                 row[start + offset] += verdict is True
                 row[start + offset + 1] += verdict is not None
-    return list(rows.values())
+    return [row for row in rows.values() if any(row)]
+
+
+def _is_first(row: Sequence[int]) -> bool:
+    """Whether a cluster's counts are of the first side's scenarios."""
+    return any(row[1::4])
 
 
 def _rates_of(rows: Sequence[Sequence[int]]) -> tuple[list[float], list[float]] | None:
@@ -275,8 +289,15 @@ def _agreements(pairs: Iterable[_Pair]) -> dict[str, EvaluatorAgreement]:
 
 def _agreement(pairs: Iterable[_Pair]) -> EvaluatorAgreement:
     """On whether the behaviour is present: that, and not the pass, is what an evaluator says."""
-    said = [(pair.kind.passes(True) is pair.before, pair.kind.passes(True) is pair.after) for pair in pairs]
+    clusters: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for pair in pairs:
+        yes = pair.kind.passes(True)
+        clusters[pair.cluster].append((yes is pair.before, yes is pair.after))
+    said = list(chain.from_iterable(clusters.values()))
     same = sum(one is other for one, other in said)
     return EvaluatorAgreement(
-        len(said), same / len(said) if said else None, cohen_kappa(said), kappa_interval(said)
+        len(said),
+        same / len(said) if said else None,
+        cohen_kappa(said),
+        clustered_kappa_interval(clusters.values(), resamples=_RESAMPLES),
     )

@@ -16,6 +16,7 @@
 | `krippendorff_alpha` | Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, nominal data |
 | `cohen_kappa` | Cohen (1960), Educational and Psychological Measurement 20, 37-46 |
 | `kappa_interval` | Fleiss, Cohen & Everitt (1969), Psychological Bulletin 72, 323-327 |
+| `clustered_kappa_interval` | `bootstrap` of Cohen's kappa |
 | `spearman` | Spearman (1904), American Journal of Psychology 15, 72-101 |
 | `kendall_tau_b` | Kendall (1945), Biometrika 33, 239-251 |
 | `bootstrap` | Efron (1979), Annals of Statistics 7, 1-26; of whole clusters, by percentiles |
@@ -28,6 +29,7 @@ What draws random numbers gives the same answer for the same seed.
 from __future__ import annotations
 
 from .agreement import (
+    clustered_kappa_interval,
     cohen_kappa,
     fleiss_kappa,
     kappa_interval,
@@ -58,6 +60,7 @@ __all__ = [
     "binary_rates",
     "bootstrap",
     "clustered",
+    "clustered_kappa_interval",
     "cohen_kappa",
     "fleiss_kappa",
     "holm",

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from .distributions import Interval, normal_z
+from .resampling import bootstrap
 
 Rating = TypeVar("Rating", bound=Hashable)
 Pair = tuple[Hashable, Hashable]
@@ -74,6 +75,33 @@ def kappa_interval(pairs: Iterable[Pair], confidence: float = 0.95) -> Interval 
         return None
     half = normal_z(confidence) * math.sqrt(variance)
     return Interval(max(-1.0, kappa - half), min(1.0, kappa + half))
+
+
+def clustered_kappa_interval(
+    clusters: Iterable[Iterable[Pair]], confidence: float = 0.95, resamples: int = 1000, seed: int = 0
+) -> Interval | None:
+    """The interval of `cohen_kappa` where pairs of one cluster resemble each other: a bootstrap of clusters.
+
+    None where `bootstrap` has none: for one cluster, and where all pairs agree.
+    """
+    tables = [table for pairs in clusters if (table := _cross_table(pairs))]
+    ratings = list(dict.fromkeys(rating for table in tables for pair in table for rating in pair))
+    cells = [(first, second) for first in ratings for second in ratings]
+    counts = [[table[cell] for cell in cells] for table in tables]
+
+    def kappa(drawn: Sequence[Sequence[int]]) -> float | None:
+        return _kappa_of([sum(column) for column in zip(*drawn, strict=True)], len(ratings))
+
+    return bootstrap(counts, kappa, confidence, resamples, seed)
+
+
+def _kappa_of(cells: Sequence[int], ratings: int) -> float | None:
+    """As `_kappa`, of a square table row by row; in whole numbers, for there are many to be counted."""
+    pairs, agreed = sum(cells), sum(cells[:: ratings + 1])
+    by_chance = sum(
+        sum(cells[n * ratings : (n + 1) * ratings]) * sum(cells[n::ratings]) for n in range(ratings)
+    )
+    return None if by_chance == pairs**2 else (pairs * agreed - by_chance) / (pairs**2 - by_chance)
 
 
 def _cross_table(pairs: Iterable[Pair]) -> Counter[Pair]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import TypeVar
 
 from .distributions import Interval
@@ -28,18 +29,27 @@ def bootstrap(
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    stratum: Callable[[T], Hashable] | None = None,
 ) -> Interval | None:
     """The percentile interval of `statistic`, a function of clusters, when whole clusters are drawn anew.
 
     A cluster is what doesn't depend on the others: of the rank correlation of targets it is a scenario with
-    all targets' trials, not a target. Draws where the statistic is None (or not finite) are left out. None
-    with fewer than two clusters, where fewer than half of the draws have a value, and where both ends are the
-    same.
+    all targets' trials, not a target. Clusters of different strata were drawn apart from one another, so each
+    draw has as many of each `stratum`. Draws where the statistic is None (or not finite) are left out. None
+    with fewer than two clusters of a stratum, where fewer than half of the draws have a value, and where both
+    ends are the same.
     """
-    if len(clusters) < 2:
+    strata: defaultdict[Hashable, list[T]] = defaultdict(list)
+    for cluster in clusters:
+        strata[stratum(cluster) if stratum else None].append(cluster)
+    if min(map(len, strata.values()), default=0) < 2:
         return None
     rng = random.Random(seed)  # noqa: S311 - to draw samples, not secrets
-    draws = (statistic(rng.choices(clusters, k=len(clusters))) for _ in range(resamples))
+    drawn = (
+        chain.from_iterable(rng.choices(part, k=len(part)) for part in strata.values())
+        for _ in range(resamples)
+    )
+    draws = (statistic(list(one)) for one in drawn)
     found = sorted(value for value in draws if value is not None and math.isfinite(value))
     if not found or 2 * len(found) < resamples:
         return None

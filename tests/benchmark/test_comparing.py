@@ -13,7 +13,6 @@ from pytest_convoprobe.benchmark.comparing import Side, compare
 from pytest_convoprobe.benchmark.comparison import Comparison, Correlation, Track
 from pytest_convoprobe.benchmark.models import MetricType
 from pytest_convoprobe.benchmark.trials import Shown, Trial
-from pytest_convoprobe.statistics import kappa_interval
 
 TYPES = {"m01": MetricType.POSITIVE, "m02": MetricType.NEGATIVE}
 Verdicts = Mapping[str, Mapping[str, str]]
@@ -140,10 +139,21 @@ def test_kappa_is_of_presence_and_not_of_passes() -> None:
     assert found.agreement is not None
     assert (found.agreement.pairs, found.agreement.same) == (4, 0.75)
     assert found.agreement.kappa == pytest.approx((0.75 - 0.5) / 0.5)
-    pairs = [(True, True), (True, False), (False, False), (False, False)]
-    assert found.agreement.interval == kappa_interval(pairs)
     assert found.agreement_by_metric["m01"].same == 0.5
     assert found.agreement_by_metric["m02"].kappa is None
+
+
+def test_the_interval_of_kappa_is_of_scenarios_and_not_of_answers() -> None:
+    """Eight samples of a scenario that all say the same are little more than one."""
+    before = {f"m01_s{n:03d}": "PF"[n % 2] * 8 for n in range(12)}
+    after = before | {"m01_s000": "F" * 8, "m01_s001": "P" * 8}
+    found = compare(side({"a": before}), side({"a": after}), "evaluator").agreement
+    assert found is not None
+    assert found.kappa == pytest.approx(2 / 3)
+    assert found.interval is not None
+    assert found.interval.low < 0.3
+    one = {"m01_s001": "PF"}
+    assert compare(side({"a": one}), side({"a": {"m01_s001": "PP"}}), "evaluator").agreement.interval is None
 
 
 def test_only_evaluators_are_compared_on_the_same_transcripts() -> None:
@@ -161,6 +171,17 @@ def test_scenarios_of_another_generator_are_others_although_their_ids_are_the_sa
     assert target.shift.difference == -0.75
     assert target.shift.interval is not None
     assert -1 <= target.shift.interval.low < -0.75 < target.shift.interval.high < 0
+
+
+def test_scenarios_of_two_generators_are_drawn_apart() -> None:
+    """One scenario on one side tells nothing of others, however many the other side has."""
+    one = {"a": {"m01_s001": "PPP"}, "b": {"m01_s001": "PPF"}, "c": {"m01_s001": "PFF"}}
+    several = alike(a=4, b=2, c=1)
+    track = overall(compare(side(one), side(several), "generator"))
+    assert track.spearman.value == 1.0
+    assert track.spearman.interval is None
+    two = {target: told | {"m01_s002": told["m01_s001"][::-1]} for target, told in one.items()}
+    assert overall(compare(side(two), side(several), "generator")).spearman.interval is not None
 
 
 def test_the_tracks_are_compared_on_their_own() -> None:

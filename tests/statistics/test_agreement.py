@@ -116,6 +116,30 @@ def test_full_agreement_has_a_kappa_of_one_but_no_interval() -> None:
     assert stats.kappa_interval(pairs) is None
 
 
+def test_pairs_that_go_together_tell_less_than_as_many_apart() -> None:
+    """Ten clusters of twenty pairs that are all alike know as much as ten pairs, not as two hundred."""
+    seen = [(True, True)] * 5 + [(False, False)] * 3 + [(True, False)] * 2
+    together = stats.clustered_kappa_interval([pair] * 20 for pair in seen)
+    apart, few = stats.kappa_interval(seen * 20), stats.clustered_kappa_interval([pair] for pair in seen)
+    assert together is not None
+    assert together == few
+    assert apart is not None
+    assert together.high - together.low > 3 * (apart.high - apart.low)
+
+
+@pytest.mark.parametrize("clusters", [[], [[(1, 1), (0, 1)]], [[(1, 1)], [(0, 0)]], [[(1, 1)], [(None, 0)]]])
+def test_clusters_that_tell_no_spread_have_no_interval(clusters: list[list[tuple[int, int]]]) -> None:
+    """None at all, one, some that all agree, one with ratings."""
+    assert stats.clustered_kappa_interval(clusters) is None
+
+
+@given(st.lists(PAIRS, min_size=1, max_size=5))
+def test_the_interval_of_clusters_is_about_kappa(clusters: list[list[tuple[str, str]]]) -> None:
+    interval = stats.clustered_kappa_interval(clusters, resamples=50)
+    if interval is not None:
+        assert -1 <= interval.low < interval.high <= 1
+
+
 @given(PAIRS)
 def test_cohens_kappa_is_the_same_whoever_is_called_first(pairs: list[tuple[str, str]]) -> None:
     turned = [(second, first) for first, second in pairs]

@@ -65,6 +65,21 @@ def test_too_few_clusters_or_clusters_all_alike_have_no_interval(clusters: list[
     assert bootstrap(clusters, mean) is None
 
 
+def test_each_draw_has_as_many_clusters_of_each_stratum() -> None:
+    drawn: list[str] = []
+
+    def kept(letters: Sequence[str]) -> float:
+        drawn.append("".join(sorted(map(str.upper, letters))))
+        return letters.count("a")
+
+    assert bootstrap("aAbBB", kept, resamples=50, stratum=str.upper) is not None
+    assert set(drawn) == {"AABBB"}
+
+
+def test_a_stratum_of_one_cluster_has_no_interval() -> None:
+    assert bootstrap([1.0, 2.0, 3.0], mean, stratum=lambda value: value > 1) is None
+
+
 def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
     """The draws with all four of four values are 3 in 32."""
     assert bootstrap([1, 2, 3, 4], lambda drawn: mean(drawn) if len(set(drawn)) == 4 else None) is None
