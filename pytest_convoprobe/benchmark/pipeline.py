@@ -246,7 +246,7 @@ class _Pipeline:
             return self._evaluate()
         scenarios = self._table("gen-scenarios")
         if step == "simulate":
-            return Simulate(benchmark, config, scenarios)
+            return Simulate(benchmark, config, scenarios, partial(self._table, "simulate"))
         drafts = self._table("draft-scenarios")
         if step == "gen-scenarios":
             return GenScenarios(benchmark, config, drafts, scenarios)

@@ -45,6 +45,19 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
+def foreign(folder: Path, **changes: Any) -> Path:
+    """A finished benchmark as another system leaves it: without what only our rows and folders have."""
+    project.write(folder)
+    run(project.load(folder))
+    for path in (folder / "scenarios.json", *folder.glob("runs/*/*.json")):
+        theirs = [{**row, **changes} for row in json.loads(path.read_bytes())]
+        for row in theirs:
+            del row["key"]
+        path.write_text(json.dumps(theirs))
+    shutil.rmtree(folder / ".rows")
+    return folder
+
+
 class TestStages:
     def test_all_stages_from_metrics_to_results(self, tmp_path: Path) -> None:
         folder = project.write(tmp_path)
@@ -198,6 +211,20 @@ class TestWhatIsMissing:
         folder = project.write(tmp_path, config=text)
         with pytest.raises(SettingsError, match="no model is set for the user"):
             asyncio.run(run_bench(project.load(folder), ["simulate"]))
+
+
+class TestFilesOfOthers:
+    def test_samples_that_are_counted_from_0_are_not_made_again(self, tmp_path: Path) -> None:
+        folder = foreign(tmp_path, sample=0)
+        llm = project.models()
+        run(project.load(folder), llm=llm)
+        assert llm.requests == []
+        report = run(project.load(folder, generation__num_samples=2))
+        assert [stage.made for stage in report.stages] == [0, 0, 0, 8, 8]
+        held = [(row["id"], row["sample"]) for row in rows(folder, "runs/good/conversations.json")]
+        assert held == [(one, sample) for one in dict(held) for sample in (0, 1)]
+        assert report.results is not None
+        assert list(report.results.targets[0].by_sample) == [0, 1]
 
 
 class TestFailures:

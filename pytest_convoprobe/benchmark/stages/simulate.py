@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -30,14 +30,24 @@ _PATIENCE = 5.0
 
 
 class Simulate:
-    """One conversation for each scenario, target and sample."""
+    """One conversation for each scenario, target and sample.
+
+    `conversations` gives those of a target that are there, by its id: others may count samples from 0.
+    """
 
     name = "simulate"
 
-    def __init__(self, benchmark: Benchmark, config: BenchmarkConfig, scenarios: Rows) -> None:
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        config: BenchmarkConfig,
+        scenarios: Rows,
+        conversations: Callable[[str], Rows] | None = None,
+    ) -> None:
         self._benchmark = benchmark
         self._config = config
         self._scenarios = scenarios
+        self._conversations = conversations
 
     def units(self) -> Iterable[Unit]:
         known = {
@@ -48,9 +58,9 @@ class Simulate:
             for place, head in self._scenarios.heads().items()
         }
         for entry in self._config.targets:
-            common = self._common(entry)
+            common, samples = self._common(entry), self._samples(entry)
             for scenario_id, made_of in scenarios.items():
-                for sample in range(1, self._config.generation.num_samples + 1):
+                for sample in samples:
                     yield Unit(Place(scenario_id, sample, target=entry.id), digest(made_of, common, sample))
 
     def payload(self, unit: Unit) -> Mapping[str, Any]:
@@ -66,6 +76,11 @@ class Simulate:
         if isinstance(self._config.target(unit.place.target).settings, ModelTarget):
             calls[Role.TARGET.value] = turns
         return calls
+
+    def _samples(self, entry: TargetEntry) -> range:
+        held = self._conversations(entry.id).heads() if self._conversations else ()
+        first = min((place.sample for place in held if place.sample < 1), default=1)
+        return range(first, first + self._config.generation.num_samples)
 
     def _metric(self, scenario_id: str) -> str:
         return own_metric(self._benchmark, self._scenarios, Place(scenario_id))
