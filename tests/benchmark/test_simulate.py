@@ -146,13 +146,13 @@ async def test_the_user_knows_person_goals_and_behaviour() -> None:
 
 async def test_the_user_tries_to_bring_about_what_is_unwanted() -> None:
     first, _ = await user_prompts(config())
-    assert "can be brought to do the following" in first
+    assert "the natural thing for the assistant to do" in first
 
 
 async def test_the_user_makes_it_hard_to_do_what_is_wanted() -> None:
     wanted = benchmark(METRIC.model_copy(update={"type": MetricType.POSITIVE}))
     first, _ = await user_prompts(config(), benchmark=wanted)
-    assert "of its own accord, also when you make it hard" in first
+    assert "You never ask for the following, and you make it hard" in first
 
 
 async def test_landmarks_come_with_their_turn() -> None:
