@@ -71,17 +71,18 @@ def read_results(folder: BenchmarkFolder) -> Results:
         raise ResultsError(f"{folder.results} is no JSON: {error}") from None
 
 
-def write_results(loaded: LoadedBenchmark) -> Results:
+def write_results(loaded: LoadedBenchmark, notes: Sequence[str] = ()) -> Results:
     """Aggregates what is in the folder, our files and others', and writes `results.json` in one step.
 
-    Targets are those of the settings and those that there are files of. The folder's lock is the caller's.
-    Raises `ResultsError` where the file cannot be written.
+    `notes` are put before its own. Targets are those of the settings and those that there are files of. The
+    folder's lock is the caller's. Raises `ResultsError` where the file cannot be written.
     """
     results = aggregate_folder(
         loaded.folder,
         loaded.benchmark,
         samples=loaded.config.generation.num_samples,
         targets=[entry.id for entry in loaded.config.targets],
+        notes=notes,
     )
     try:
         write_atomically(loaded.folder.results, as_text(results.to_json()).encode())
@@ -92,17 +93,22 @@ def write_results(loaded: LoadedBenchmark) -> Results:
 
 
 def aggregate_folder(
-    folder: BenchmarkFolder, benchmark: Benchmark, *, samples: int = 1, targets: Iterable[str] = ()
+    folder: BenchmarkFolder,
+    benchmark: Benchmark,
+    *,
+    samples: int = 1,
+    targets: Iterable[str] = (),
+    notes: Sequence[str] = (),
 ) -> Results:
     """The results of a folder: of these targets and of all that there are files of, sorted by id."""
     unread: list[str] = []
     scenarios = list(read_rows(folder.scenarios, ScenarioRow.from_json, unread))
-    notes = unread_notes(folder.scenarios.name, unread)
+    told = [*notes, *unread_notes(folder.scenarios.name, unread)]
     if not folder.scenarios.exists():
-        notes.append("there is no scenarios.json: what is missing, and who spoke, cannot be told")
+        told.append("there is no scenarios.json: what is missing, and who spoke, cannot be told")
     ids = sorted({*targets, *folder.targets_with_runs()})
     rows = (target_rows(folder, target_id) for target_id in ids)
-    return aggregate(benchmark, scenarios, rows, samples=samples, notes=notes)
+    return aggregate(benchmark, scenarios, rows, samples=samples, notes=told)
 
 
 def target_rows(folder: BenchmarkFolder, target_id: str) -> TargetRows:

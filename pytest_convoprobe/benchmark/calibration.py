@@ -182,7 +182,9 @@ class _Calibrating:
 
     def _table(self, stage: str, target: str) -> Table:
         if (stage, target) not in self._tables:
-            self._tables[stage, target] = open_table(self._loaded.folder, stage, target)
+            self._tables[stage, target] = open_table(
+                self._loaded.folder, stage, target, conversations=partial(self._table, "simulate", target)
+            )
         return self._tables[stage, target]
 
 

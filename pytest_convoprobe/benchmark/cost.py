@@ -12,8 +12,8 @@ from ..errors import ResultsError
 from ..files import shown_path, write_atomically
 from ..llm.ledger import Spending
 from .folder import BenchmarkFolder
+from .lines import read_lines
 from .spending import Sum, as_numbers
-from .table import read_lines
 
 STAGES = {
     "gen_metrics": ("gen-metrics",),

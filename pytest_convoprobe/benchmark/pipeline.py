@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import ResultsError, SettingsError
@@ -42,6 +44,10 @@ _STEPS = {
 }
 """The tables that a stage fills, in order."""
 _POLL = 0.2
+_OLDER_SCORES = (
+    "conversations whose scores are of what was held before them (they count; `convoprobe bench evaluate` "
+    "makes them anew)"
+)
 
 
 @dataclass(frozen=True)
@@ -90,19 +96,25 @@ async def run_bench(
     """
     names, wanted = stage_names(stages), options or Options()
     require_models(loaded.config, () if wanted.dry_run or llm is not None else names)
-    async with engine_or_local(engine, loaded.config.run, llm) as used, only_run(loaded.folder, patience):
-        with contextlib.closing(_Pipeline(loaded, wanted, progress or Silent())) as pipeline:
+    async with (
+        engine_or_local(engine, loaded.config.run, llm) as used,
+        only_run(loaded.folder, patience, dry=wanted.dry_run) as scratch,
+    ):
+        with contextlib.closing(_Pipeline(loaded, wanted, progress or Silent(), scratch)) as pipeline:
             return await (pipeline.forecast(names) if wanted.dry_run else pipeline.run(names, used))
 
 
-async def survey(loaded: LoadedBenchmark, options: Options | None = None) -> dict[str, dict[str, Share]]:
-    """What there is and what is missing, by stage and target; nothing is made or called.
+@asynccontextmanager
+async def survey(
+    loaded: LoadedBenchmark, options: Options | None = None
+) -> AsyncIterator[dict[str, dict[str, Share]]]:
+    """What there is and what is missing, by stage and target; nothing is made, called or written.
 
     Raises `FolderInUse` while a run is at work.
     """
-    async with only_run(loaded.folder):
-        with contextlib.closing(_Pipeline(loaded, options or Options(), Silent())) as pipeline:
-            return pipeline.shares()
+    async with only_run(loaded.folder, dry=True) as scratch:
+        with contextlib.closing(_Pipeline(loaded, options or Options(), Silent(), scratch)) as pipeline:
+            yield pipeline.shares()
 
 
 class FolderInUse(ResultsError):
@@ -110,16 +122,20 @@ class FolderInUse(ResultsError):
 
 
 @asynccontextmanager
-async def only_run(folder: BenchmarkFolder, patience: float = 0.0) -> AsyncIterator[None]:
+async def only_run(
+    folder: BenchmarkFolder, patience: float = 0.0, *, dry: bool = False
+) -> AsyncIterator[Path | None]:
     """Keep other runs out of the folder, after waiting for one so many seconds.
 
-    Raises `FolderInUse`.
+    A `dry` one writes nothing there, and is given a folder for what tables have to keep meanwhile. Raises
+    `FolderInUse`.
     """
-    _make_rows_folder(folder)
+    if not dry:
+        _make_rows_folder(folder)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + patience
     with contextlib.ExitStack() as held:
-        while True:
+        while folder.rows.is_dir():  # where a dry run finds none, no run has been at work
             try:
                 held.enter_context(locked(folder.rows, timeout=0))
                 break
@@ -129,8 +145,11 @@ async def only_run(folder: BenchmarkFolder, patience: float = 0.0) -> AsyncItera
                         f"another run is at work in {shown_path(folder.path)}; wait for its end"
                     ) from None
             await asyncio.sleep(_POLL)
-        carry_over(folder)
-        yield
+        if dry:
+            yield Path(held.enter_context(TemporaryDirectory(prefix="convoprobe-")))
+        else:
+            carry_over(folder)
+            yield None
 
 
 def _make_rows_folder(folder: BenchmarkFolder) -> None:
@@ -145,8 +164,11 @@ def _make_rows_folder(folder: BenchmarkFolder) -> None:
 class _Pipeline:
     """One run of stages; what gen-metrics adds to the benchmark is there for the stages after it."""
 
-    def __init__(self, loaded: LoadedBenchmark, options: Options, progress: Progress) -> None:
+    def __init__(
+        self, loaded: LoadedBenchmark, options: Options, progress: Progress, scratch: Path | None = None
+    ) -> None:
         self._loaded = loaded
+        self._scratch = scratch
         self._options = options
         self._progress = progress
         self._tables: dict[tuple[str, str], Table] = {}
@@ -160,8 +182,23 @@ class _Pipeline:
                     await self._make(step, engine)
         finally:
             write_cost(self._loaded.folder)
-        results = write_results(self._loaded) if "aggregate" in names else None
+        results = write_results(self._loaded, self._outdated()) if "aggregate" in names else None
         return PipelineReport(tuple(self._done), results=results)
+
+    def _outdated(self) -> list[str]:
+        """Notes of scores that count, but are of conversations that have been held anew since.
+
+        What is not in our tables tells nothing of that, and need not be taken over only to add scores up.
+        """
+        notes = []
+        for entry in self._loaded.config.targets:
+            if not (self._loaded.folder.rows / "evaluate" / f"{entry.id}.jsonl").exists():
+                continue
+            with contextlib.suppress(ResultsError):  # aggregate says itself what cannot be read
+                old = {(place.id, place.sample) for place in self._table("evaluate", entry.id).outdated()}
+                if old:
+                    notes.append(f"{entry.id}: {_OLDER_SCORES}: {len(old)}")
+        return notes
 
     async def forecast(self, names: Sequence[str]) -> PipelineReport:
         """Rows that earlier stages are to make are not there to be counted: they are estimated."""
@@ -216,6 +253,8 @@ class _Pipeline:
 
     async def _make(self, step: str, engine: Engine) -> None:
         """Once the budget is used up, the stages that follow only say what is missing."""
+        if step == "simulate":
+            self._take_scores_over()
         spent = any(report.budget for report in self._done)
         options = replace(self._options, limit=0) if spent else self._options
         stage, task, table_of = self._stage(step), self._task(step), partial(self._table, step)
@@ -227,6 +266,12 @@ class _Pipeline:
                     table_of(entry.id).export(())
         notes = self._notes(stage) if step in ("gen-metrics", "draft-scenarios") else ()
         self._done.append(replace(report, notes=notes))
+
+    def _take_scores_over(self) -> None:
+        """Scores of others hold for the conversations that they were found with: the ones there now."""
+        for entry in self._loaded.config.targets:
+            with contextlib.suppress(ResultsError):  # evaluate tells
+                self._table("evaluate", entry.id)
 
     def _notes(self, stage: Stage) -> tuple[str, ...]:
         """What a generator could not make; metrics are put into the file first."""
@@ -274,7 +319,13 @@ class _Pipeline:
     def _table(self, step: str, target: str = "") -> Table:
         """Each table is opened once, so that a stage sees what the one before has made."""
         if (step, target) not in self._tables:
-            self._tables[step, target] = open_table(self._loaded.folder, step, target)
+            self._tables[step, target] = open_table(
+                self._loaded.folder,
+                step,
+                target,
+                conversations=partial(self._table, "simulate", target),
+                scratch=self._scratch,
+            )
         return self._tables[step, target]
 
 

@@ -9,8 +9,9 @@ whether it is still as it was written; rows of an array that somebody else wrote
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +20,18 @@ from ..files import Lines, locked, shown_path, write_atomically
 from ..llm.ledger import Spending
 from .arrays import Broken, items
 from .kinds import Kind
+from .lines import NO_ROW, ROW, encoded, read_lines, unusable
 from .spending import Sum, as_numbers
 from .work import Outcome, Place, Row, Unit
-
-_ROW = b',"row":'
-_NO_ROW = b"null}\n"
-_NUMBERS = 6
-"""So many are there of what was spent in a role, see `as_numbers`."""
 
 
 @dataclass(frozen=True)
 class Head:
     """What is known of a row without reading it: its key, a digest of its content, and where its line is.
 
-    A row that was `adopted` comes from a file that we didn't write; without a key it counts as
-    done whatever it is made of.
+    A row that was `adopted` comes from a file that we didn't write; without a key it counts as done
+    whatever it is made of, as long as the row of the stage before is that of the digest `of`, which it was
+    found with. None means that this isn't known.
     """
 
     key: str
@@ -41,10 +39,16 @@ class Head:
     offset: int
     length: int
     adopted: bool = False
+    of: str | None = None
 
     def fits(self, unit: Unit) -> bool:
         """Whether this is the row that the unit asks for."""
-        return self.key == unit.key or (self.adopted and not self.key)
+        if self.key or not self.adopted:
+            return self.key == unit.key
+        return unit.of is None or self.of in (None, unit.of)
+
+
+Before = Callable[[], Mapping[Place, Head]]
 
 
 class Table:
@@ -52,10 +56,24 @@ class Table:
 
     `open` raises `ResultsError` for an array that cannot be read: it is somebody's work, and isn't
     overwritten. `row`, `put` and `export` raise it where the disk refuses.
+
+    `before` gives the heads of the stage before, where rows are to be told by them. With `scratch`, nothing
+    is written but in that folder.
     """
 
-    def __init__(self, json_file: Path | None, lines_file: Path, kind: Kind, target: str = "") -> None:
+    def __init__(
+        self,
+        json_file: Path | None,
+        lines_file: Path,
+        kind: Kind,
+        target: str = "",
+        *,
+        before: Before | None = None,
+        scratch: Path | None = None,
+    ) -> None:
         self.file = json_file
+        self._before = before
+        self._scratch = scratch
         self._kind = kind
         self._target = target
         self._path = lines_file
@@ -70,9 +88,11 @@ class Table:
         self._seen: list[int] | None = None
 
     @classmethod
-    def open(cls, json_file: Path | None, lines_file: Path, kind: Kind, target: str = "") -> Table:
+    def open(
+        cls, json_file: Path | None, lines_file: Path, kind: Kind, target: str = "", **more: Any
+    ) -> Table:
         """The table of these two files, which need not exist; without `json_file` there is no array."""
-        table = cls(json_file, lines_file, kind, target)
+        table = cls(json_file, lines_file, kind, target, **more)
         table._load()
         return table
 
@@ -102,8 +122,20 @@ class Table:
         unit = outcome.unit
         row = None if outcome.row is None else {**outcome.row, "key": unit.key}
         spent = as_numbers(outcome.spending)
-        self._append(unit.place, unit.key, row, {"spent": spent, "failed": outcome.failure})
+        of = {} if unit.of is None else {"of": unit.of}
+        self._append(unit.place, unit.key, row, {**of, "spent": spent, "failed": outcome.failure})
         self._add(spent, row is not None)
+
+    def outdated(self) -> set[Place]:
+        """Of the rows in the array, those of a row of the stage before that is another one by now."""
+        before = self._before() if self._before else {}
+        return {
+            place
+            for place, head in self._in_array()
+            if head.of is not None
+            and (source := before.get(replace(place, metric_id="")))
+            and source.digest != head.of
+        }
 
     def failures(self) -> list[tuple[Place, str]]:
         """The units that came to nothing at the last attempt, and why."""
@@ -137,7 +169,7 @@ class Table:
             with locked(self.file.parent):
                 write_atomically(self.file, _array(self._row_texts(wanted)))
         except (OSError, TimeoutError) as error:
-            raise _unusable(self.file, "written", error) from None
+            raise unusable(self.file, "written", error) from None
         self._sign(offsets)
         return True
 
@@ -149,8 +181,8 @@ class Table:
         wanted = [self._current(unit) for unit in units if self.done(unit)]
         others = {place: head for place, head in self._in_array() if head.adopted and not head.key}
         if others:
-            for unit in units:
-                others.pop(unit.place, None)
+            for place in (*(unit.place for unit in units), *self.outdated()):
+                others.pop(place, None)
         return [*wanted, *others.values()]
 
     def _holds(self, wanted: Sequence[Head]) -> bool:
@@ -165,7 +197,7 @@ class Table:
         head = self._latest[unit.place]
         if not head.fits(unit):
             text = self._row_text(self._older[unit.place, unit.key])
-            self._append(unit.place, unit.key, json.loads(text), {})
+            self._append(unit.place, unit.key, json.loads(text), {} if unit.of is None else {"of": unit.of})
         return self._latest[unit.place]
 
     def _in_array(self) -> Iterator[tuple[Place, Head]]:
@@ -181,13 +213,14 @@ class Table:
             "digest": "" if row is None else self._kind.digest(row),
             **more,
         }
-        line = json.dumps(head, separators=(",", ":")).encode("ascii")[:-1] + _ROW
-        line += _NO_ROW if row is None else _encoded(row) + b"}\n"
+        line = json.dumps(head, separators=(",", ":")).encode("ascii")[:-1] + ROW
+        line += NO_ROW if row is None else encoded(row) + b"}\n"
         try:
+            self._keep_apart()
             self._path.parent.mkdir(parents=True, exist_ok=True)
             offset, length = self._lines.append(line)
         except OSError as error:
-            raise _unusable(self._path, "written", error) from None
+            raise unusable(self._path, "written", error) from None
         self._take(place, head, offset, length, row is not None)
 
     def _take(self, place: Place, head: Mapping[str, Any], offset: int, length: int, made: bool) -> None:
@@ -199,8 +232,8 @@ class Table:
         old = self._latest.get(place)
         if old is not None and old.key:
             self._older[place, old.key] = old
-        adopted = bool(head.get("adopted"))
-        self._latest[place] = Head(head["key"], head["digest"], offset, length, adopted)
+        adopted, of = bool(head.get("adopted")), head.get("of")
+        self._latest[place] = Head(head["key"], head["digest"], offset, length, adopted, of)
 
     def _add(self, spent: Mapping[str, Any], made: bool) -> None:
         self._sum.add(spent)
@@ -238,10 +271,11 @@ class Table:
     def _adopt(self, file: Path) -> None:
         """Take over the rows of an array that isn't as we wrote it, except those that are as we know them."""
         found: dict[Place, int] = {}
+        before = self._before() if self._before else None
         for number, row in enumerate(_items(file), 1):
             place = self._place(file, number, row, found)
             if not self._has(place, row):
-                more = {"adopted": True}
+                more = {"adopted": True, **_found_with(place, before)}
                 self._append(place, str(row.get("key") or ""), row, more)
             found[place] = self._latest[place].offset
         self._forget_adopted(tuple(found.values()))
@@ -273,12 +307,24 @@ class Table:
         self._seen = _size_and_time(self.file)
         stamp = {"file": self._seen, "offsets": offsets}
         try:
+            self._keep_apart()
             self._stamp.parent.mkdir(parents=True, exist_ok=True)
             with locked(self._stamp.parent):
                 write_atomically(self._stamp, json.dumps(stamp).encode("ascii"))
         except (OSError, TimeoutError) as error:
-            raise _unusable(self._stamp, "written", error) from None
+            raise unusable(self._stamp, "written", error) from None
         self._exported = offsets
+
+    def _keep_apart(self) -> None:
+        """Go on in a copy of the lines, if nothing is to be written where they are."""
+        if self._scratch is None:
+            return
+        copy = self._scratch / self._path.parent.name / self._path.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if self._path.exists():
+            shutil.copyfile(self._path, copy)
+        self._path, self._lines, self._scratch = copy, Lines(copy), None
+        self._stamp = copy.with_suffix(".stamp")
 
     def _row_text(self, head: Head) -> bytes:
         return next(self._row_texts([head]))
@@ -292,51 +338,17 @@ class Table:
                 for head in heads:
                     file.seek(head.offset)
                     line = file.read(head.length)
-                    yield line[line.find(_ROW) + len(_ROW) : -2]
+                    yield line[line.find(ROW) + len(ROW) : -2]
         except OSError as error:
-            raise _unusable(self._path, "read", error) from None
+            raise unusable(self._path, "read", error) from None
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of a table: what stands before its row, where it is, and whether there is a row."""
-
-    head: Mapping[str, Any]
-    offset: int
-    length: int
-    made: bool
-
-
-def read_lines(path: Path) -> Iterator[Line]:
-    """The lines of a table, without reading their rows; none if there is no file. Raises `ResultsError`.
-
-    A line that was torn by a killed writer is none, and neither is one that isn't ours.
-    """
-    offset = 0
-    try:
-        with path.open("rb") as file:
-            for text in file:
-                end = text.find(_ROW)
-                whole = end >= 0 and text.endswith(b"}\n")
-                if whole and (head := _head(text[:end] + b"}")) is not None:
-                    yield Line(head, offset, len(text), text[end + len(_ROW) :] != _NO_ROW)
-                offset += len(text)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise _unusable(path, "read", error) from None
-
-
-def _head(text: bytes) -> Mapping[str, Any] | None:
-    try:
-        head = json.loads(text)
-        texts = (head["key"], head["id"], head["metric"], head["digest"], head.get("failed", ""))
-        sample = head["sample"]
-        spent = head.get("spent", {}).values()
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return None
-    good = all(isinstance(one, str) for one in texts) and isinstance(sample, int)
-    return head if good and all(isinstance(one, list) and len(one) == _NUMBERS for one in spent) else None
+def _found_with(place: Place, before: Mapping[Place, Head] | None) -> dict[str, str]:
+    """Which row of the stage before was there with a row that is taken over; none is one, too."""
+    if before is None:
+        return {}
+    source = before.get(replace(place, metric_id=""))
+    return {"of": source.digest if source else ""}
 
 
 def _stamped(stamp: Path, seen: list[int]) -> dict[int, None] | None:
@@ -357,7 +369,7 @@ def _items(file: Path) -> Iterator[Any]:
                 )
             yield row
     except OSError as error:
-        raise _unusable(file, "read", error) from None
+        raise unusable(file, "read", error) from None
 
 
 def _array(texts: Iterator[bytes]) -> Iterator[bytes]:
@@ -370,22 +382,9 @@ def _array(texts: Iterator[bytes]) -> Iterator[bytes]:
     yield b"\n]\n"
 
 
-def _encoded(row: Row) -> bytes:
-    """Readable in any language, except where a text has halves of characters that UTF-8 doesn't know."""
-    try:
-        return json.dumps(row, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(row).encode("ascii")
-
-
 def _size_and_time(file: Path) -> list[int] | None:
     try:
         found = file.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     return [found.st_size, found.st_mtime_ns]
-
-
-def _unusable(path: Path, done: str, error: Exception) -> ResultsError:
-    reason = getattr(error, "strerror", None) or error
-    return ResultsError(f"{shown_path(path)} cannot be {done}: {reason}")

@@ -37,10 +37,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Unit:
-    """One row that there is to be. `key` is the digest of all that it is made of."""
+    """One row that there is to be. `key` is the digest of all that it is made of.
+
+    `of` is that of the row of the stage before alone, where rows of others hold for that one only.
+    """
 
     place: Place
     key: str
+    of: str | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from pytest_convoprobe.benchmark.driver import Due, Options
 from pytest_convoprobe.benchmark.loading import LoadedBenchmark
-from pytest_convoprobe.benchmark.pipeline import PipelineReport, only_run, run_bench, stage_names
+from pytest_convoprobe.benchmark.pipeline import PipelineReport, only_run, run_bench, stage_names, survey
 from pytest_convoprobe.errors import BudgetExceeded, LLMRejected, ResultsError, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import Role
@@ -37,6 +37,12 @@ def rows(folder: Path, name: str) -> list[Any]:
 def costs(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((folder / "cost.json").read_bytes())
     return found
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Every file and folder."""
+    found = folder.rglob("*")
+    return {str(path): path.read_bytes() if path.is_file() else b"" for path in found}
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -226,6 +232,86 @@ class TestFilesOfOthers:
         assert report.results is not None
         assert list(report.results.targets[0].by_sample) == [0, 1]
 
+    def test_scores_are_not_those_of_conversations_that_are_held_anew(self, tmp_path: Path) -> None:
+        folder = foreign(tmp_path)
+        other = project.models(good="Another question?")
+        run(project.load(folder), ["simulate"], llm=other, force=True, only="m01")
+        made = run(project.load(folder), ["evaluate"]).stages[0].targets
+        assert {target: one.made for target, one in made.items()} == {"good": 2, "bad": 0}
+        found = {row["id"]: "key" in row for row in rows(folder, "runs/good/scores.json")}
+        assert [found[name] for name in sorted(found)] == [True, True, False, False]
+        assert run(project.load(folder), ["evaluate"]).stages[0].made == 0
+
+    def test_scores_are_not_those_of_conversations_that_are_edited(self, tmp_path: Path) -> None:
+        folder = foreign(tmp_path)
+        run(project.load(folder), ["evaluate"])
+        path = folder / "runs" / "good" / "conversations.json"
+        path.write_text(path.read_text().replace(project.QUESTION, project.PRAISE, 1))
+        assert run(project.load(folder), ["evaluate"]).stages[0].made == 1
+
+    def test_scores_from_before_there_was_a_conversation_are_not_its(self, tmp_path: Path) -> None:
+        folder = foreign(tmp_path)
+        (folder / "runs" / "good" / "conversations.json").unlink()
+        run(project.load(folder), ["simulate"])
+        made = run(project.load(folder), ["evaluate"]).stages[0].targets
+        assert {target: one.made for target, one in made.items()} == {"good": 4, "bad": 0}
+
+    def test_scores_of_ours_by_others_are_taken_over(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder), ["gen-scenarios", "simulate"])
+        theirs = [
+            {"id": row["id"], "sample": 1, "present": True, "passed": False}
+            for row in rows(folder, "runs/good/conversations.json")
+        ]
+        (folder / "runs" / "good" / "scores.json").write_text(json.dumps(theirs))
+        made = run(project.load(folder), ["evaluate"]).stages[0].targets
+        assert {target: one.made for target, one in made.items()} == {"good": 0, "bad": 4}
+
+    def test_scores_for_other_metrics_are_gone_with_their_conversation(self, tmp_path: Path) -> None:
+        folder = foreign(tmp_path)
+        path = folder / "runs" / "good" / "scores.json"
+        scores = json.loads(path.read_bytes())
+        path.write_text(json.dumps([*scores, {**scores[0], "metric_id": "m02"}]))
+        run(project.load(folder), ["simulate"], llm=project.models(good="Another question?"), force=True)
+        run(project.load(folder), ["evaluate"])
+        found = rows(folder, "runs/good/scores.json")
+        assert len(found) == 4
+        assert all("key" in row for row in found)
+
+
+OLDER = (
+    "conversations whose scores are of what was held before them (they count; `convoprobe bench evaluate` "
+    "makes them anew): "
+)
+
+
+class TestOlderScores:
+    @pytest.mark.parametrize("begun", [project.write, foreign], ids=["ours", "of others"])
+    def test_they_are_told(self, tmp_path: Path, begun: Callable[[Path], Path]) -> None:
+        folder = begun(tmp_path)
+        run(project.load(folder))
+        other = project.models(good="Another question?")
+        report = run(project.load(folder), ["simulate", "aggregate"], llm=other, force=True, only="m01")
+        assert report.results is not None
+        assert report.results.notes == (f"good: {OLDER}2",)
+        assert json.loads((folder / "results.json").read_bytes())["notes"] == [f"good: {OLDER}2"]
+
+    def test_once_they_are_made_anew_nothing_is_told(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        run(project.load(folder), ["simulate"], llm=project.models(good="Another question?"), force=True)
+        report = run(project.load(folder), ["evaluate", "aggregate"])
+        assert report.results is not None
+        assert report.results.notes == ()
+
+    def test_a_file_that_cannot_be_read_keeps_no_results_from_being_written(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        (folder / "runs" / "good" / "scores.json").write_text("oops")
+        report = run(project.load(folder), ["simulate", "aggregate"])
+        assert report.results is not None
+        assert "scores.json could not be read" in report.results.notes[0]
+
 
 class TestFailures:
     def test_a_failing_target_stops_no_other(self, tmp_path: Path) -> None:
@@ -371,6 +457,38 @@ class TestDryRun:
         report = self.forecast(folder, ["gen-scenarios"])
         assert report.stages == ()
         assert files(folder) == before
+
+    @pytest.mark.parametrize("begun", [project.write, foreign], ids=["fresh", "of others"])
+    @pytest.mark.parametrize("force", [False, True])
+    def test_a_folder_stays_as_it_is(
+        self, tmp_path: Path, begun: Callable[[Path], Path], force: bool
+    ) -> None:
+        folder = begun(tmp_path)
+        before = everything(folder)
+        expected = 4 if force or begun is project.write else 0
+        assert self.forecast(folder, force=force).forecasts[2].rows == expected
+        assert everything(folder) == before
+
+    def test_rows_of_others_beside_our_own_are_counted_and_left_alone(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        path = folder / "runs" / "good" / "scores.json"
+        path.write_text(json.dumps(json.loads(path.read_bytes())[:3]))
+        before = everything(folder)
+        assert [one.rows for one in self.forecast(folder, ["evaluate"]).forecasts] == [0]
+        path.write_text(json.dumps([{**row, "key": ""} for row in json.loads(path.read_bytes())]))
+        before = everything(folder)
+        assert [one.rows for one in self.forecast(folder, ["evaluate"]).forecasts] == [0]
+        assert everything(folder) == before
+
+    async def test_a_survey_leaves_a_folder_as_it_is(self, tmp_path: Path) -> None:
+        folder = await asyncio.to_thread(foreign, tmp_path)
+        before = everything(folder)
+        async with survey(project.load(folder)) as shares:
+            share = shares["evaluate"]["good"]
+            assert (share.done, len(share.missing)) == (4, 0)
+            assert share.table.row(share.units[0].place)["passed"] is True
+        assert everything(folder) == before
 
     def test_rows_of_later_stages_are_estimated(self, tmp_path: Path) -> None:
         found = {one.stage: one for one in self.forecast(project.write(tmp_path)).forecasts}

@@ -76,7 +76,7 @@ class Evaluate:
                 own = self._own_metric(place)
                 for metric_id in self._asked(own):
                     where = replace(place, metric_id="" if metric_id == own else metric_id)
-                    yield Unit(where, digest(head.digest, questions.get(metric_id)))
+                    yield Unit(where, digest(head.digest, questions.get(metric_id)), head.digest)
 
     def payload(self, unit: Unit) -> Mapping[str, Any]:
         place = unit.place

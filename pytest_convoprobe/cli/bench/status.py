@@ -18,6 +18,7 @@ from .shared.options import Asked, folder_argument, loading_options
 
 if TYPE_CHECKING:
     from ...benchmark.driver import Share
+    from ...benchmark.loading import LoadedBenchmark
     from ...benchmark.work import Place
 
 _COLUMNS = (
@@ -51,21 +52,25 @@ class State:
 def command(folder: Path, target: tuple[str, ...], config_file: Path | None, as_json: bool) -> None:
     """Say of each stage and target which rows are done, which a run would make, which of these have failed
     before, and why, and of how many conversations the evaluator's answer could not be read. No model is
-    called.
+    called, and nothing is written.
 
     \b
     Example:
         convoprobe bench status honesty
     """  # noqa: D301 - click looks for the character itself
-    from ...benchmark.pipeline import survey
-
     loaded = Asked(folder, target, config_file, replay="only").load()
-    shares = asyncio.run(survey(loaded))
-    states = [_state(stage, name, one) for stage, found in shares.items() for name, one in found.items()]
+    states = asyncio.run(_states(loaded))
     if as_json:
         write_json([_as_json(one) for one in states])
     else:
         _print(Console.of(), states)
+
+
+async def _states(loaded: LoadedBenchmark) -> list[State]:
+    from ...benchmark.pipeline import survey
+
+    async with survey(loaded) as shares:
+        return [_state(stage, name, one) for stage, found in shares.items() for name, one in found.items()]
 
 
 def _state(stage: str, target: str, share: Share) -> State:
