@@ -10,13 +10,16 @@ from __future__ import annotations
 import filecmp
 import json
 import random
+import shutil
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import ResultsError, SettingsError
@@ -102,9 +105,10 @@ async def validate(
 ) -> Validation:
     """Run what the swap touches in the folder beside, compare, and write `validation.json` there.
 
-    A second call goes on where the first one ended. `sample` restricts both sides to so many scenarios
-    (without their variants), the metrics taking turns; the same seed chooses the same ones, and a larger
-    sample contains a smaller one. `config_file` is the one that `loaded` was read with, if not the folder's.
+    A second call goes on where the first one ended; a dry run writes nothing. `sample` restricts both sides
+    to so many scenarios (without their variants), the metrics taking turns; the same seed chooses the same
+    ones, and a larger sample contains a smaller one. `config_file` is the one that `loaded` was read with, if
+    not the folder's.
     Raises `ResultsError` if the first folder has no scores, and what `load_project` and `run_bench` raise.
     """
     if sample is not None and sample < 1:
@@ -118,15 +122,15 @@ async def validate(
         )
     second = _swapped(loaded, swap, config_file)
     swap = replace(swap, model=_model(second, swap))
-    _prepare(loaded, second, swap, chosen, config_file)
-    _announce(
-        second.folder, compare(replace(first, trials={}), Side(swap.model, {}), swap.role, notes=_BEGUN)
-    )
-    second = _reread(second)
+    wanted = options or Options()
     async with engine_or_local(engine, second.config.run, llm) as used:
-        running = _Running(used, options or Options(), progress, llm)
-        report, chosen_there = await _run(second, swap, sample, seed, running)
-    if options is not None and options.dry_run:
+        running = _Running(used, wanted, progress, llm)
+        with _to_write(second, dry=wanted.dry_run) as there:
+            _prepare(loaded, there, swap, chosen, config_file)
+            nothing_yet = compare(replace(first, trials={}), Side(swap.model, {}), swap.role, notes=_BEGUN)
+            _announce(there.folder, nothing_yet)
+            report, chosen_there = await _run(_reread(there), swap, sample, seed, running)
+    if wanted.dry_run:
         return Validation(second.folder, report, None)
     other = _side(
         second.folder, _reread(second), swap.model, chosen_there if swap.role == "generator" else chosen
@@ -134,6 +138,22 @@ async def validate(
     comparison = compare(first, other, swap.role, notes=tuple(_notes(loaded, swap)))
     _write(second.folder.path / FILE, as_text(comparison.to_json()).encode())
     return Validation(second.folder, report, comparison)
+
+
+@contextmanager
+def _to_write(second: LoadedBenchmark, *, dry: bool) -> Iterator[LoadedBenchmark]:
+    """The second run in its folder; a dry one in a copy of it, which is gone afterwards."""
+    if not dry:
+        yield second
+        return
+    with TemporaryDirectory(prefix="convoprobe-") as scratch:
+        copy = Path(scratch) / second.folder.path.name
+        try:
+            if second.folder.path.is_dir():
+                shutil.copytree(second.folder.path, copy)
+        except OSError as error:  # one of shutil's has all that went wrong as its text
+            raise ResultsError(f"{shown_path(second.folder.path)} cannot be read: {error}") from None
+        yield replace(second, folder=BenchmarkFolder(copy))
 
 
 @dataclass(frozen=True)

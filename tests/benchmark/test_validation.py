@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.benchmark.comparison import Comparison
+from pytest_convoprobe.benchmark.comparison import Role as SwapRole
 from pytest_convoprobe.benchmark.driver import Options
 from pytest_convoprobe.benchmark.loading import LoadedBenchmark
 from pytest_convoprobe.benchmark.pipeline import run_bench
@@ -227,6 +228,26 @@ def test_a_dry_run_compares_nothing(finished: LoadedBenchmark) -> None:
     assert done.comparison is None
     assert done.report.forecasts[0].rows == 6
     assert llm.requests == []
+
+
+@pytest.mark.parametrize("role", ["generator", "user-model", "evaluator"])
+def test_a_dry_run_writes_nothing(finished: LoadedBenchmark, role: SwapRole) -> None:
+    def there() -> dict[str, float]:
+        return {str(path): path.stat().st_mtime_ns for path in finished.folder.path.parent.rglob("*")}
+
+    before = there()
+    done = swap(finished, Swap(role, "other/one"), sample=2, options=Options(dry_run=True))
+    assert there() == before
+    assert done.folder.path == finished.folder.path.parent / f"advice-{role}-other-one"
+    assert done.report.forecasts[-1].rows > 0
+
+
+def test_a_dry_run_leaves_a_second_folder_as_it_is(finished: LoadedBenchmark) -> None:
+    folder = swap(finished, sample=2).folder.path
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = swap(finished, sample=3, options=Options(dry_run=True))
+    assert done.report.forecasts[0].rows == 2
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
 def test_the_same_model_again_is_told(finished: LoadedBenchmark) -> None:
