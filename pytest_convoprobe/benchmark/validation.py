@@ -151,6 +151,8 @@ def _to_write(second: LoadedBenchmark, *, dry: bool) -> Iterator[LoadedBenchmark
         try:
             if second.folder.path.is_dir():
                 shutil.copytree(second.folder.path, copy)
+                for one in (copy, *copy.rglob("*")):  # of a checkout that cannot be written
+                    one.chmod(one.stat().st_mode | 0o200)
         except OSError as error:  # one of shutil's has all that went wrong as its text
             raise ResultsError(f"{shown_path(second.folder.path)} cannot be read: {error}") from None
         yield replace(second, folder=BenchmarkFolder(copy))
