@@ -8,7 +8,13 @@ from typing import Protocol
 from ..llm.ledger import Spending
 from ..llm.port import Role
 
-ROLE_NAMES = {Role.TARGET: "target", Role.SYNTHETIC_USER: "synthetic user", Role.JUDGE: "judge"}
+ROLE_NAMES = {
+    Role.TARGET: "target",
+    Role.SYNTHETIC_USER: "synthetic user",
+    Role.JUDGE: "judge",
+    Role.GENERATOR: "generator",
+    Role.EVALUATOR: "evaluator",
+}
 
 
 class Spends(Protocol):
