@@ -27,6 +27,8 @@ from .cluster_doubles import Spending, Stand, items, refusing, task
 from .parts import config, conversation, evaluation, found
 from .parts import task as stage_task
 
+pytestmark = pytest.mark.cluster
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECRET = "sk-not-for-anybody-0123456789"
 
