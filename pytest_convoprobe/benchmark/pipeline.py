@@ -24,6 +24,7 @@ from .engines.worker import models_of
 from .folder import BenchmarkFolder
 from .forecast import Forecast, forecast, rows_for_each
 from .loading import LoadedBenchmark, require_complete, require_models
+from .own_scenarios import require_sound, unknown_demographics
 from .results import Results
 from .stages.draft_scenarios import DraftScenarios
 from .stages.evaluate import Evaluate
@@ -175,6 +176,7 @@ class _Pipeline:
         self._done: list[StageReport] = []
 
     async def run(self, names: Sequence[str], engine: Engine) -> PipelineReport:
+        self._require_sound(names)
         try:
             for name in names:
                 self._require(name, names)
@@ -182,8 +184,23 @@ class _Pipeline:
                     await self._make(step, engine)
         finally:
             write_cost(self._loaded.folder)
-        results = write_results(self._loaded, self._outdated()) if "aggregate" in names else None
+        results = write_results(self._loaded, self._result_notes()) if "aggregate" in names else None
         return PipelineReport(tuple(self._done), results=results)
+
+    def _require_sound(self, names: Sequence[str]) -> None:
+        """Raises an error where a scenario that somebody wrote cannot be meant as it is."""
+        file = self._loaded.folder.scenarios
+        if "simulate" in names and file.exists():
+            require_sound(self._table("gen-scenarios").others(), shown_path(file))
+
+    def _result_notes(self) -> list[str]:
+        """What to tell of results; aggregate says itself which files cannot be read."""
+        notes: list[str] = []
+        with contextlib.suppress(ResultsError):
+            if (self._loaded.folder.rows / "gen-scenarios" / "all.jsonl").exists():
+                others = self._table("gen-scenarios").others()
+                notes += unknown_demographics(others, self._loaded.config.demographics)
+        return [*notes, *self._outdated()]
 
     def _outdated(self) -> list[str]:
         """Notes of scores that count, but are of conversations that have been held anew since.
@@ -202,6 +219,7 @@ class _Pipeline:
 
     async def forecast(self, names: Sequence[str]) -> PipelineReport:
         """Rows that earlier stages are to make are not there to be counted: they are estimated."""
+        self._require_sound(names)
         prices = models_of(self._task(""))
         forecasts: list[Forecast] = []
         new_metrics = before = 0

@@ -112,6 +112,11 @@ class Table:
         for text in self._row_texts(list(self.heads().values())):
             yield json.loads(text)
 
+    def others(self) -> Iterator[Row]:
+        """Those of them that somebody else wrote, or edited."""
+        for text in self._row_texts([head for _, head in self._in_array() if head.adopted]):
+            yield json.loads(text)
+
     def done(self, unit: Unit) -> bool:
         """Whether the row that the unit asks for was ever made; it need not be the newest of its place."""
         head = self._latest.get(unit.place)
