@@ -20,6 +20,7 @@ from .config import ReadConfig, read_config
 from .definition import read_benchmark
 from .folder import BenchmarkFolder
 from .models import Benchmark, BenchmarkConfig, Metric
+from .swap import swap_of
 
 _SECTIONS = "generator_model:, targets:, …"
 
@@ -60,11 +61,12 @@ def load_project(
     file (`{"run.concurrency": 4}`); None means not given; `replay` is short for one of them.
     `settings_file` is read instead of the project's own, and `command_line` are overrides of those settings
     (`judge.model`), which come above both files. `environ` is `os.environ` by default.
+    In a folder that a validation made, its model is in the place of the one that `config.yaml` names.
     """
     folder = _folder(Path(dir))
     base = find_root(folder.path) if root is None else root
     project = _project_settings(base, settings_file, command_line or {}, environ)
-    above = {**(overrides or {}), **({"run.replay": replay} if replay else {})}
+    above = {**_swapped(folder), **(overrides or {}), **({"run.replay": replay} if replay else {})}
     (benchmark, notices), found = _both(folder, config_file, project, above, environ)
     return LoadedBenchmark(
         folder,
@@ -178,6 +180,11 @@ def _folder(path: Path) -> BenchmarkFolder:
         message = f"{what}; `convoprobe bench init` writes one to start from"
         raise SettingsError.of(message, file=shown_path(folder.path))
     return folder
+
+
+def _swapped(folder: BenchmarkFolder) -> dict[str, str]:
+    swap = swap_of(folder.path)
+    return {f"{swap.section}.model": swap.model} if swap else {}
 
 
 def _project_settings(

@@ -40,6 +40,7 @@ from .pipeline import PipelineReport, run_bench
 from .results import MetricInfo, as_text
 from .rows import ScenarioRow
 from .stages.gen_metrics import NEW
+from .swap import FILE, Swap
 from .tables import open_table
 from .trials import Book, Reading, Shown
 from .work import Engine
@@ -51,29 +52,8 @@ STAGES: dict[Role, tuple[str, ...]] = {
     "evaluator": ("evaluate", "aggregate"),
 }
 """The stages that a swap touches."""
-FILE = "validation.json"
-"""The comparison, in the second folder. Whoever sees it knows that the folder is no benchmark of its own."""
-
 _BEGUN = ("the second run has not come to its end yet",)
 _PIECE = 1 << 20
-_SECTIONS: dict[Role, str] = {
-    "generator": "generator_model",
-    "user-model": "user_model",
-    "evaluator": "evaluator_model",
-}
-
-
-@dataclass(frozen=True)
-class Swap:
-    """Another `model` in the place of the generator, the user model or the evaluator."""
-
-    role: Role
-    model: str
-
-    @property
-    def section(self) -> str:
-        """The part of `config.yaml` that has the model: `evaluator_model`."""
-        return _SECTIONS[self.role]
 
 
 @dataclass(frozen=True)

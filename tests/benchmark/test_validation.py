@@ -14,8 +14,9 @@ from pytest_convoprobe.benchmark.comparison import Comparison
 from pytest_convoprobe.benchmark.comparison import Role as SwapRole
 from pytest_convoprobe.benchmark.driver import Options
 from pytest_convoprobe.benchmark.loading import LoadedBenchmark
-from pytest_convoprobe.benchmark.pipeline import run_bench
-from pytest_convoprobe.benchmark.validation import Swap, Validation, validate
+from pytest_convoprobe.benchmark.pipeline import run_bench, survey
+from pytest_convoprobe.benchmark.swap import FILE, Swap
+from pytest_convoprobe.benchmark.validation import Validation, validate
 from pytest_convoprobe.benchmark.work import Item, Outcome, Task
 from pytest_convoprobe.errors import ResultsError, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
@@ -86,6 +87,44 @@ def test_a_model_of_the_same_provider_may_be_named_without_it(tmp_path: Path) ->
     done = swap(loaded, Swap("evaluator", "second"), project.models(second=ALWAYS))
     assert done.folder.path.name == "advice-evaluator-openai-second"
     assert (compared(done).first, compared(done).second) == ("openai/evaluator", "openai/second")
+
+
+@pytest.mark.parametrize("role", ["generator", "user-model", "evaluator"])
+def test_nothing_is_missing_in_the_second_folder(finished: LoadedBenchmark, role: SwapRole) -> None:
+    """Read on its own, as `status` and `all` do, it has the other model."""
+    name = {"generator": "generator", "user-model": "user", "evaluator": "evaluator"}[role]
+    there = project.load(swap(finished, Swap(role, f"other/{name}")).folder.path)
+    assert missing(there) == 0
+
+
+def test_a_model_named_without_its_provider_is_the_same_in_the_second_folder(tmp_path: Path) -> None:
+    with_source = project.CONFIG.replace("model: openai/evaluator,", "model: evaluator, source: openai,")
+    loaded = project.load(project.write(tmp_path / "advice", config=with_source))
+    run(loaded)
+    there = project.load(swap(loaded, Swap("evaluator", "second"), project.models(second=ALWAYS)).folder.path)
+    assert there.config.evaluator_model.model == "openai/second"
+    assert missing(there) == 0
+
+
+def test_a_model_that_is_asked_for_comes_above_the_one_of_the_validation(finished: LoadedBenchmark) -> None:
+    there = project.load(swap(finished).folder.path, evaluator_model__model="third/evaluator")
+    assert there.config.evaluator_model.model == "third/evaluator"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"role": "evaluator"}', '{"role": [], "second": "a/b"}'])
+def test_a_file_of_that_name_that_tells_of_no_swap(finished: LoadedBenchmark, text: str) -> None:
+    (finished.folder.path / FILE).write_text(text)
+    assert project.load(finished.folder.path).config == finished.config
+
+
+def missing(loaded: LoadedBenchmark) -> int:
+    """How many rows a run would make."""
+
+    async def count() -> int:
+        async with survey(loaded) as shares:
+            return sum(len(share.missing) for found in shares.values() for share in found.values())
+
+    return asyncio.run(count())
 
 
 def test_evaluators_that_see_the_same_agree(finished: LoadedBenchmark) -> None:

@@ -18,7 +18,8 @@ from .shared.watch import Watch
 if TYPE_CHECKING:
     from ...benchmark.comparison import Role
     from ...benchmark.loading import LoadedBenchmark
-    from ...benchmark.validation import Swap, Validation
+    from ...benchmark.swap import Swap
+    from ...benchmark.validation import Validation
 
 
 @click.command(short_help="Run it again with another generator, user or evaluator, and compare.")
@@ -73,7 +74,7 @@ def command(ctx: click.Context, /, folder: Path, sample: int | None, seed: int, 
 
 
 def _swap(models: dict[str, str | None]) -> Swap:
-    from ...benchmark.validation import Swap
+    from ...benchmark.swap import Swap
 
     named = [(role.replace("_", "-"), model) for role, model in models.items() if model]
     if len(named) != 1:
