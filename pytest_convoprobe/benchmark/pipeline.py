@@ -24,6 +24,7 @@ from .engines.worker import models_of
 from .folder import BenchmarkFolder
 from .forecast import Forecast, forecast, rows_for_each
 from .loading import LoadedBenchmark, require_complete, require_models
+from .older import expect_anew, note_of_conversations, note_of_scores, older_conversations
 from .own_scenarios import require_sound, unknown_demographics
 from .results import Results
 from .stages.draft_scenarios import DraftScenarios
@@ -33,7 +34,7 @@ from .stages.gen_scenarios import GenScenarios
 from .stages.simulate import Simulate
 from .table import Table
 from .tables import open_table
-from .work import Engine, Stage, Task, Unit
+from .work import Engine, Place, Stage, Task, Unit
 
 STAGES = ("gen-metrics", "gen-scenarios", "simulate", "evaluate", "aggregate")
 _STEPS = {
@@ -45,10 +46,6 @@ _STEPS = {
 }
 """The tables that a stage fills, in order."""
 _POLL = 0.2
-_OLDER_SCORES = (
-    "conversations whose scores are of what was held before them (they count; `convoprobe bench evaluate` "
-    "makes them anew)"
-)
 
 
 @dataclass(frozen=True)
@@ -184,7 +181,7 @@ class _Pipeline:
                     await self._make(step, engine)
         finally:
             write_cost(self._loaded.folder)
-        results = write_results(self._loaded, self._result_notes()) if "aggregate" in names else None
+        results = write_results(self._loaded, self._result_notes(names)) if "aggregate" in names else None
         return PipelineReport(tuple(self._done), results=results)
 
     def _require_sound(self, names: Sequence[str]) -> None:
@@ -193,29 +190,36 @@ class _Pipeline:
         if "simulate" in names and file.exists():
             require_sound(self._table("gen-scenarios").others(), shown_path(file))
 
-    def _result_notes(self) -> list[str]:
-        """What to tell of results; aggregate says itself which files cannot be read."""
+    def _result_notes(self, names: Sequence[str]) -> list[str]:
+        """What to tell of results; aggregate says itself which files cannot be read.
+
+        What is not in our tables tells nothing, and need not be taken over only to add scores up.
+        """
         notes: list[str] = []
         with contextlib.suppress(ResultsError):
-            if (self._loaded.folder.rows / "gen-scenarios" / "all.jsonl").exists():
+            if self._began("gen-scenarios"):
                 others = self._table("gen-scenarios").others()
                 notes += unknown_demographics(others, self._loaded.config.demographics)
-        return [*notes, *self._outdated()]
-
-    def _outdated(self) -> list[str]:
-        """Notes of scores that count, but are of conversations that have been held anew since.
-
-        What is not in our tables tells nothing of that, and need not be taken over only to add scores up.
-        """
-        notes = []
+        with contextlib.suppress(ResultsError):
+            if "simulate" not in names:  # which leaves none behind
+                for target, older in self._older_conversations().items():
+                    notes += note_of_conversations(target, older)
         for entry in self._loaded.config.targets:
-            if not (self._loaded.folder.rows / "evaluate" / f"{entry.id}.jsonl").exists():
-                continue
-            with contextlib.suppress(ResultsError):  # aggregate says itself what cannot be read
-                old = {(place.id, place.sample) for place in self._table("evaluate", entry.id).outdated()}
-                if old:
-                    notes.append(f"{entry.id}: {_OLDER_SCORES}: {len(old)}")
+            with contextlib.suppress(ResultsError):
+                if self._began("evaluate", entry.id):
+                    notes += note_of_scores(entry.id, self._table("evaluate", entry.id))
         return notes
+
+    def _older_conversations(self) -> dict[str, set[Place]]:
+        loaded, table_of = self._loaded, partial(self._table, "simulate")
+        held = tuple(entry for entry in loaded.config.targets if self._began("simulate", entry.id))
+        config = loaded.config.model_copy(update={"targets": held})
+        stage = Simulate(loaded.benchmark, config, self._table("gen-scenarios"), table_of)
+        return older_conversations(plan(stage, table_of, Options())) if held else {}
+
+    def _began(self, step: str, target: str = "all") -> bool:
+        """Whether there are rows of ours."""
+        return (self._loaded.folder.rows / step / f"{target}.jsonl").exists()
 
     async def forecast(self, names: Sequence[str]) -> PipelineReport:
         """Rows that earlier stages are to make are not there to be counted: they are estimated."""
@@ -248,7 +252,9 @@ class _Pipeline:
     def shares(self) -> dict[str, dict[str, Share]]:
         """All stages' parts as they are now."""
         steps = (step for name in STAGES for step in _STEPS[name])
-        return {step: plan(self._stage(step), partial(self._table, step), self._options) for step in steps}
+        found = {step: plan(self._stage(step), partial(self._table, step), self._options) for step in steps}
+        expect_anew(found["evaluate"], older_conversations(found["simulate"]))
+        return found
 
     def _later(self, step: str, shares: Mapping[str, Share], before: int) -> int:
         """How many more rows there will be once so many rows were made before."""
