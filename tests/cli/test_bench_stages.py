@@ -196,6 +196,22 @@ def test_nothing_can_be_had(done: Path, convoprobe: Convoprobe) -> None:
     assert "simulate careful: 8 rows could not be made" in result.stdout
 
 
+def test_without_scenarios_the_reason_stands_first_and_nobody_knows_what_is_missing(
+    folder: Path, convoprobe: Convoprobe
+) -> None:
+    def without_scenarios(body: dict[str, Any]) -> Any:
+        said = answer(body)
+        return fault("500") if '"scenarios"' in str(said) else said
+
+    with ChatServer(without_scenarios) as running:
+        benchmark(folder, running.base_url)
+        result = convoprobe("bench", "all", "hours")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("draft-scenarios: 2 rows could not be made")
+    table = [line.split() for line in result.stdout.splitlines()]
+    assert ["careful", "-", "-", "-", "0", "0", "-"] in [line[:7] for line in table]
+
+
 def test_an_answer_that_cannot_be_read(folder: Path, convoprobe: Convoprobe) -> None:
     def mumbling(body: dict[str, Any]) -> Any:
         said = answer(body)

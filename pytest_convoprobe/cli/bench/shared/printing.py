@@ -32,15 +32,23 @@ _COLUMNS = (
 def print_report(
     console: Console, report: PipelineReport, loaded: LoadedBenchmark, *, results: bool = True
 ) -> None:
-    """All of it, for people; without `results` only what could not be made."""
+    """All of it, for people; without `results` only what could not be made.
+
+    That stands at the end, but where there is not one result it stands first: it is why.
+    """
+    found = report.results if results else None
+    fruitless = found is not None and not any(one.overall.scored for one in found.targets)
+    if fruitless:
+        _print_troubles(console, report.stages)
     if report.forecasts:
         print_forecasts(console, report.forecasts)
-    elif results and report.results is not None:
-        print_results(console, report.results, costs_of(loaded.folder))
+    elif found is not None:
+        whole = loaded.folder.scenarios.exists()
+        print_results(console, found, costs_of(loaded.folder), scenarios_known=whole)
     elif results:
         _print_stages(console, report.stages)
-    for stage in report.stages:
-        _print_trouble(console, stage)
+    if not fruitless:
+        _print_troubles(console, report.stages)
 
 
 def report_json(report: PipelineReport, folder: BenchmarkFolder) -> dict[str, Any]:
@@ -74,6 +82,11 @@ def _print_stages(console: Console, stages: Sequence[StageReport]) -> None:
     total = sum((one for stage in stages for one in stage.spending.values()), Spending())
     if total.calls:
         console.say(f"now: {spending_in_words(total)}")
+
+
+def _print_troubles(console: Console, stages: Iterable[StageReport]) -> None:
+    for stage in stages:
+        _print_trouble(console, stage)
 
 
 def _print_trouble(console: Console, stage: StageReport) -> None:

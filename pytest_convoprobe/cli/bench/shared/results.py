@@ -26,9 +26,13 @@ _AGREEMENT = (
 )
 
 
-def print_results(console: Console, results: Results, costs: Costs) -> None:
-    """Pass rates of the targets, the best first; agreement, gaps that stand, notes."""
-    print_table(console, _columns(results), [_row(one, costs) for one in _ranked(results.targets)])
+def print_results(console: Console, results: Results, costs: Costs, *, scenarios_known: bool = True) -> None:
+    """Pass rates of the targets, the best first; agreement, gaps that stand, notes.
+
+    What is missing is only known where the scenarios are.
+    """
+    rows = [_row(one, costs, scenarios_known) for one in _ranked(results.targets)]
+    print_table(console, _columns(results), rows)
     agreeing = [one for one in results.targets if one.agreement is not None]
     if agreeing:
         console.say()
@@ -74,8 +78,9 @@ def _ranked(targets: Sequence[TargetResults]) -> list[TargetResults]:
     return sorted(targets, key=rank)
 
 
-def _row(one: TargetResults, costs: Costs) -> Row:
+def _row(one: TargetResults, costs: Costs, scenarios_known: bool) -> Row:
     rate = one.overall
+    missing = f"{rate.missing:,}" if rate.missing or scenarios_known else "-"
     return (
         one.id,
         rate_text(one.positive),
@@ -83,7 +88,7 @@ def _row(one: TargetResults, costs: Costs) -> Row:
         rate_text(rate),
         f"{rate.scored:,}",
         Cell(f"{rate.unreadable:,}", "yellow" if rate.unreadable else ""),
-        Cell(f"{rate.missing:,}", "yellow" if rate.missing else ""),
+        Cell(missing, "yellow" if rate.missing else ""),
         _money(costs[one.id]) if one.id in costs else "-",
     )
 
