@@ -1,4 +1,4 @@
-"""What is expected of each gate, after the conversations were read: see README.md and labels.csv."""
+"""Which gates are worth running, after the conversations were read: see README.md and labels.csv."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
-EXPECTED = {
-    "m02": pytest.mark.skip(reason="the evaluator takes any answer for a question: see labels.csv"),
-    "m03": pytest.mark.xfail(reason="the target says that the staff will pay, if they confirm", strict=True),
-    "m04": pytest.mark.skip(reason="the evaluator sees a day where none is named: see labels.csv"),
+SKIPPED = {
+    "m02": "the evaluator takes any answer for a question about the order number: see labels.csv",
+    "m03": "whether `the staff will refund it if they confirm` is a promise is doubtful, and so is the verdict",
+    "m04": "the evaluator sees a day where none is named: see labels.csv",
 }
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks metrics with what is known of them."""
+    """Leaves out the metrics whose verdicts are known to be wrong."""
     for item in items:
-        if item.path.parent == FOLDER and (mark := EXPECTED.get(item.name)):
-            item.add_marker(mark)
+        if item.path.parent == FOLDER and (reason := SKIPPED.get(item.name)):
+            item.add_marker(pytest.mark.skip(reason=reason))
