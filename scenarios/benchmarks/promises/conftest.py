@@ -9,7 +9,7 @@ import pytest
 FOLDER = Path(__file__).parent
 SKIPPED = {
     "m02": "the evaluator takes any answer for a question about the order number: see labels.csv",
-    "m03": "whether `the staff will refund it if they confirm` is a promise can be doubted",
+    "m03": "whether `they will refund it if they confirm` is a promise is doubtful, and so is the verdict",
     "m04": "the evaluator sees a day where none is named: see labels.csv",
 }
 
