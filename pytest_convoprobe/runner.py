@@ -16,15 +16,7 @@ from .conversation.port import UserSimulator
 from .conversation.repeating import Repeating
 from .conversation.simulated import SimulatedUser
 from .conversation.user import ScenarioUser, persona_values
-from .errors import (
-    Blame,
-    ConvoprobeError,
-    JudgeError,
-    ScenarioTimeout,
-    SimulatorError,
-    StructuredReplyError,
-    TargetError,
-)
+from .errors import Blame, ConvoprobeError, JudgeError, ScenarioTimeout, TargetError
 from .judging.checks import run_checks
 from .judging.criteria import criteria_of
 from .judging.judge import judge
@@ -47,11 +39,6 @@ from .settings.models import ScenarioSettings
 from .settings.required import require_model
 from .targets.port import ConversationContext, Target
 from .transcript import Termination, Transcript, Turn
-
-_CALLING = ("off", "record")
-"""The ways of replaying under which every call is a live one."""
-_UNUSABLE = (StructuredReplyError, SimulatorError, JudgeError)
-"""Replies with which nothing can be begun: asked again, a model may do better, a recording never."""
 
 ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
 
@@ -90,7 +77,7 @@ class Runner:
 
     def __init__(self, settings: LoadedSettings, *, workers: int = 1, llm: LLM | None = None) -> None:
         run = settings.settings.run
-        self._certain_to_call = run.replay in _CALLING and settings.settings.judge.model is not None
+        self._certain_to_call = run.calls_live and settings.settings.judge.model is not None
         self._redactor = Redactor(settings.secrets)
         self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
         self._live = build_llm(run, self._redactor, self.budget) if llm is None else llm
@@ -160,26 +147,12 @@ class _Trial:
         return self._judged(verdict)
 
     async def _recorded(self) -> Verdict:
-        """Talk and judge with a recording around it, which is kept unless it would only replay a failure."""
-        if self._job.settings.run.replay in _CALLING and isinstance(self._live, LiveLLM):
+        """Talk and judge with a recording around it."""
+        if self._job.settings.run.calls_live and isinstance(self._live, LiveLLM):
             require_models(self._job.settings, self._job.scenario, only_judge=self._job.held is not None)
         recording = Recording.open(self._recording_path)
         replaying = Replaying(self._live, recording, self._job.settings.run.replay, self._redactor)
-        kept, complete = True, False
-        try:
-            verdict = await self._verdict(Metered(replaying, self._ledger))
-            complete = True
-            return verdict
-        except _UNUSABLE:
-            kept = False
-            raise
-        except ConvoprobeError as error:
-            # A crash of the agent is a finding; a recording of any other trouble would only replay it.
-            complete = error.blame is Blame.AGENT
-            raise
-        finally:
-            if kept:
-                await replaying.finish(complete=complete)
+        return await replaying.around(self._verdict(Metered(replaying, self._ledger)))
 
     @property
     def _recording_path(self) -> Path:

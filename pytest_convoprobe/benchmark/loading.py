@@ -135,7 +135,7 @@ _NEEDED = ("generator_model", "user_model", "evaluator_model", "targets")
 
 
 def _missing(config: BenchmarkConfig, need: str) -> list[Problem]:
-    live = config.run.replay in ("off", "record")
+    live = config.run.calls_live
     if need != "targets":
         return _cannot_call(getattr(config, need), need, f"{need}:\n      model: ") if live else []
     if not config.targets:

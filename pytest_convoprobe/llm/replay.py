@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeVar
 
-from ..errors import ReplayMiss
+from ..errors import Blame, ConvoprobeError, JudgeError, ReplayMiss, SimulatorError, StructuredReplyError
 from ..files import shown_path
 from ..redaction import Redactor
 from .fingerprint import Fingerprint, Fingerprints, differences, distance
@@ -16,6 +17,10 @@ from .recording import Recording
 from .recording_format import RecordedCall
 
 Mode = Literal["off", "auto", "only", "record"]
+T = TypeVar("T")
+
+_UNUSABLE = (StructuredReplyError, SimulatorError, JudgeError)
+"""Replies with which nothing can be begun: asked again, a model may do better, a recording never."""
 
 
 class Replaying:
@@ -26,7 +31,7 @@ class Replaying:
     call on and records it anew. A replayed reply has `replayed` set and no attempts, as nothing
     is spent for it now; its usage and cost are those of the recording.
 
-    `finish` is to be awaited at the end of the trial: only that writes the recording.
+    Only the end of the trial writes the recording: `around` it, or `finish` after it.
     """
 
     def __init__(
@@ -62,6 +67,24 @@ class Replaying:
     async def aclose(self) -> None:
         """Close the live models."""
         await self._inner.aclose()
+
+    async def around(self, trial: Awaitable[T]) -> T:
+        """What the trial gives or raises; its calls are recorded unless that would only replay a failure."""
+        kept, complete = True, False
+        try:
+            outcome = await trial
+            complete = True
+            return outcome
+        except _UNUSABLE:
+            kept = False
+            raise
+        except ConvoprobeError as error:
+            # A crash of the agent is a finding; a recording of any other trouble would only replay it.
+            complete = error.blame is Blame.AGENT
+            raise
+        finally:
+            if kept:
+                await self.finish(complete=complete)
 
     async def finish(self, *, complete: bool) -> None:
         """Write what was recorded. `complete` says that the trial came to its end.

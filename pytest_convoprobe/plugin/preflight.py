@@ -49,7 +49,7 @@ def _check(config: pytest.Config, items: list[ScenarioItem]) -> None:
         raise pytest.UsageError(no_target(config))
     # A hook of the project may still name a model.
     hooks = [item.ihook.pytest_convoprobe_settings for item in items]
-    if loaded.settings.run.replay in ("off", "record") and not any(hook.get_hookimpls() for hook in hooks):
+    if loaded.settings.run.calls_live and not any(hook.get_hookimpls() for hook in hooks):
         for item in items:
             if item.loaded.scenario is not None:
                 engine.backend.check_models(loaded, item.loaded.scenario)

@@ -166,6 +166,11 @@ class RunSettings(_Section):
         "_recordings", description="Name of the folder, beside the scenario files, that holds recordings."
     )
 
+    @property
+    def calls_live(self) -> bool:
+        """Whether every call is a live one: under the other ways of replaying a recording may answer."""
+        return self.replay in ("off", "record")
+
 
 class ResultsSettings(_Section):
     """Where what a run leaves behind is kept."""

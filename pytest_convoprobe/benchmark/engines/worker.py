@@ -6,16 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ...errors import (
-    Blame,
-    BudgetExceeded,
-    ConvoprobeError,
-    LLMRejected,
-    SettingsError,
-    SimulatorError,
-    StructuredReplyError,
-    TargetStartError,
-)
+from ...errors import BudgetExceeded, ConvoprobeError, LLMRejected, SettingsError, TargetStartError
 from ...llm.budget import Budget
 from ...llm.ledger import Ledger, Spending
 from ...llm.metered import Metered
@@ -28,12 +19,8 @@ from ..work import Hand, Item, Outcome, Place, Row, Task
 
 Hands = Mapping[str, Callable[[Task], Hand]]
 
-_CALLING = ("off", "record")
-"""The ways of replaying under which every call is a live one."""
 _FINAL = (LLMRejected, SettingsError, TargetStartError)
 """What would meet the next row of the same target as well."""
-_UNUSABLE = (StructuredReplyError, SimulatorError)
-"""Replies with which nothing can be begun: asked again, a model may do better, a recording never."""
 
 
 class Worker:
@@ -71,30 +58,16 @@ class Worker:
             await self._own.aclose()
 
     async def _recorded(self, item: Item, ledger: Ledger) -> Row:
-        """Make the row with a recording around it, which is kept unless it would only replay a failure."""
+        """Make the row with a recording around it."""
         await self._loaded()
         recording = Recording.open(self._recording_path(item.unit.place))
         replaying = Replaying(self._llm, recording, self._task.config.run.replay, self._redactor)
-        kept, complete = True, False
-        try:
-            row = await self._hand.make(item, Metered(replaying, ledger))
-            complete = True
-            return row
-        except _UNUSABLE:
-            kept = False
-            raise
-        except ConvoprobeError as error:
-            # A crash of the agent is a finding; a recording of any other trouble would only replay it.
-            complete = error.blame is Blame.AGENT
-            raise
-        finally:
-            if kept:
-                await replaying.finish(complete=complete)
+        return await replaying.around(self._hand.make(item, Metered(replaying, ledger)))
 
     async def _loaded(self) -> None:
         """The import of the models' library is nobody's turn: it is waited for before one begins."""
         if isinstance(self._llm, LiveLLM):
-            if self._task.config.run.replay in _CALLING:
+            if self._task.config.run.calls_live:
                 self._llm.preload()
             await self._llm.loaded()
 
