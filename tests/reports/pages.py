@@ -11,6 +11,15 @@ EVIL = (
 )
 """Text that would act if it were ever taken for anything but text."""
 
+INTRUSION = """
+const box = document.createElement('div');
+box.innerHTML = '<img src=http://127.0.0.1:9/x onerror=window.pwned=1>';
+document.body.append(box);
+const made = document.createElement('script'); made.textContent = 'window.pwned=1';
+document.body.append(made)
+"""
+"""A script that puts in what acts unless the page's policy stops it."""
+
 CONTRAST = """
 const parts = c => c.match(/[\\d.]+/g).map(Number);
 const light = ([r, g, b]) => [r, g, b].map(v => v / 255)

@@ -16,7 +16,7 @@ from pytest_convoprobe.results.run_info import Ci
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript, Turn
 
 from .browser import Browser, open_browser
-from .pages import CONTRAST, EVIL
+from .pages import CONTRAST, EVIL, INTRUSION
 from .runs import criterion, run_report, trial, with_past
 
 NAMES = ".trial strong"
@@ -211,13 +211,7 @@ def test_hostile_content_does_nothing(started: Browser, tmp_path: Path) -> None:
 
 def test_the_policy_stops_what_would_get_in(browser: Browser) -> None:
     """Were a text ever put in as markup, it still could not act."""
-    browser.run(
-        "const box = document.createElement('div');"
-        "box.innerHTML = '<img src=http://127.0.0.1:9/x onerror=window.pwned=1>';"
-        "document.body.append(box);"
-        "const made = document.createElement('script'); made.textContent = 'window.pwned=1';"
-        "document.body.append(made)"
-    )
+    browser.run(INTRUSION)
     assert browser.run("return window.pwned === undefined")
     assert any("Content Security Policy" in line for line in browser.complaints())
 

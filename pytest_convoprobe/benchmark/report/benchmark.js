@@ -1,5 +1,5 @@
 (() => {
-  const {make, icon, button, said, pattern, asData} = parts;
+  const {make, icon, button, said, pattern, asData, onFilter, onSlash} = parts;
   const STATES = [
     {name: "failed", word: "failed", icon: "failed"},
     {name: "unreadable", word: "unreadable", icon: "error"},
@@ -249,13 +249,7 @@
     if (field) field.focus();
   }
 
-  let later = 0;
-  form.addEventListener("input", (event) => {
-    clearTimeout(later);
-    later = setTimeout(() => { apply(); remember(); }, event.target.name === "text" ? 150 : 0);
-  });
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(() => { apply(); remember(); }, 0));
+  onFilter(form, () => { apply(); remember(); });
   heat.addEventListener("keydown", step);
   // A field whose address is the page's already: the address doesn't change, so go there all the same.
   heat.addEventListener("click", (event) => {
@@ -268,12 +262,7 @@
     remember();
     if (cell) cell.focus();
   });
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || panel.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, select, textarea")) return;
-    event.preventDefault();
-    form.elements.text.focus();
-  });
+  onSlash(form, () => !panel.hidden);
   addEventListener("hashchange", restore);
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", restore);
   else restore();

@@ -50,5 +50,28 @@ const parts = (() => {
     return JSON.stringify(text).slice(1, -1).replace(/[&<>]/g, (c) => "\\u00" + c.charCodeAt(0).toString(16));
   }
 
-  return {make, icon, button, said, pattern, asData};
+  // ---- filtering
+
+  // changed() after each change of the form: of typing, only once it pauses.
+  function onFilter(form, changed) {
+    let later = 0;
+    form.addEventListener("input", (event) => {
+      clearTimeout(later);
+      later = setTimeout(changed, event.target.name === "text" ? 150 : 0);
+    });
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("reset", () => setTimeout(changed, 0));
+  }
+
+  // "/" goes to the form's search, unless somebody is typing or usable() says no.
+  function onSlash(form, usable) {
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "/" || !usable() || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.closest("input, select, textarea")) return;
+      event.preventDefault();
+      form.elements.text.focus();
+    });
+  }
+
+  return {make, icon, button, said, pattern, asData, onFilter, onSlash};
 })();

@@ -1,5 +1,5 @@
 (() => {
-  const {make, icon, button, said, pattern, asData} = parts;
+  const {make, icon, button, said, pattern, asData, onFilter, onSlash} = parts;
   const trials = Array.from(document.querySelectorAll(".trial"));
   const form = document.getElementById("filters");
   const shownCount = document.getElementById("shown");
@@ -280,25 +280,14 @@
     }
   }
 
-  let later = 0;
-  form.addEventListener("input", (event) => {
-    clearTimeout(later);
-    later = setTimeout(() => { apply(); remember(); }, event.target.name === "text" ? 150 : 0);
-  });
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(() => { apply(); remember(); }, 0));
+  onFilter(form, () => { apply(); remember(); });
   nothing.querySelector("button").addEventListener("click", () => form.reset());
   document.addEventListener("toggle", (event) => {
     if (!event.target.classList.contains("trial")) return;
     if (event.target.open) fill(event.target);
     remember();
   }, true);
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, select, textarea")) return;
-    event.preventDefault();
-    form.elements.text.focus();
-  });
+  onSlash(form, () => true);
   addEventListener("hashchange", restore);
   if (location.hash.length > 1) {
     if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", restore);
