@@ -224,9 +224,10 @@ class ChatServer:
         return [request.body for request in self.requests]
 
     def stats(self) -> dict[str, Any]:
-        """Counts: requests, largest number at once, and how often each fault was served."""
+        """Counts: requests, largest number at once, how often each fault was served; and when each came."""
         served = Counter(request.fault for request in self.requests if request.fault)
-        return {"requests": len(self.requests), "peak": self.peak, "faults": dict(served)}
+        counts = {"requests": len(self.requests), "peak": self.peak, "faults": dict(served)}
+        return {**counts, "started": [request.started for request in self.requests]}
 
     def __enter__(self) -> ChatServer:
         return self.start()
