@@ -65,6 +65,16 @@ def items(path: Path) -> Iterator[Any]:
         yield from _Scanner(file).items()
 
 
+def array_of(texts: Iterator[bytes]) -> Iterator[bytes]:
+    """The text of a JSON array, one row a line; `texts` are those of the rows."""
+    yield b"["
+    separator = b"\n"
+    for text in texts:
+        yield separator + text
+        separator = b",\n"
+    yield b"\n]\n"
+
+
 def conversation_places(path: Path, unread: list[str]) -> Iterator[tuple[str, int]]:
     """Id and sample of each conversation of a file.
 

@@ -189,7 +189,8 @@ async def run_stage(
     if any(share.missing for share in shares.values()) and options.limit != 0:
         await _make(engine, task, work)
     for share in shares.values():
-        share.table.export(share.units)
+        # What nobody asked for stays as it is; what a limit or the budget left is missing.
+        share.table.export(share.units, spared=lambda place: not options.choose(place))
         share.table.close()
     report = work.report(time.perf_counter() - started)
     progress.ended(report)

@@ -18,6 +18,18 @@ def older_conversations(simulated: Mapping[str, Share]) -> dict[str, set[Place]]
     }
 
 
+def note_of_answers(target: str, evaluated: Share) -> list[str]:
+    """The same of scores that another evaluator gave, or that are for another definition."""
+    table = evaluated.table
+    older = ({unit.place for unit in evaluated.missing} & table.heads().keys()) - table.outdated()
+    were = "1 score was" if len(older) == 1 else f"{len(older)} scores were"
+    note = (
+        f"{target}: {were} given by an older evaluator or for an older definition (they count; "
+        "`convoprobe bench evaluate` makes them anew)"
+    )
+    return [note] if older else []
+
+
 def expect_anew(evaluated: Mapping[str, Share], older: Mapping[str, Collection[Place]]) -> None:
     """Count scores of older conversations among the missing ones: they go with what they are of."""
     for target, share in evaluated.items():

@@ -24,7 +24,7 @@ from .engines.worker import models_of
 from .folder import BenchmarkFolder
 from .forecast import Forecast, forecast, rows_for_each
 from .loading import LoadedBenchmark, require_complete, require_models
-from .older import expect_anew, note_of_conversations, note_of_scores, older_conversations
+from .older import expect_anew, note_of_answers, note_of_conversations, note_of_scores, older_conversations
 from .own_scenarios import require_sound, unknown_demographics
 from .results import Results
 from .stages.draft_scenarios import DraftScenarios
@@ -201,13 +201,16 @@ class _Pipeline:
                 others = self._table("gen-scenarios").others()
                 notes += unknown_demographics(others, self._loaded.config.demographics)
         with contextlib.suppress(ResultsError):
-            if "simulate" not in names:  # which leaves none behind
+            if "simulate" not in names or self._options.only:  # else it leaves none behind
                 for target, older in self._older_conversations().items():
                     notes += note_of_conversations(target, older)
         for entry in self._loaded.config.targets:
             with contextlib.suppress(ResultsError):
                 if self._began("evaluate", entry.id):
                     notes += note_of_scores(entry.id, self._table("evaluate", entry.id))
+        if "evaluate" in names and self._options.only:
+            shares = plan(self._evaluate(), partial(self._table, "evaluate"), Options())
+            notes += [note for target, share in shares.items() for note in note_of_answers(target, share)]
         return notes
 
     def _older_conversations(self) -> dict[str, set[Place]]:

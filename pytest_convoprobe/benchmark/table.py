@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import ResultsError
 from ..files import Lines, locked, shown_path, write_atomically
 from ..llm.ledger import Spending
-from .arrays import Broken, items
+from .arrays import Broken, array_of, items
 from .kinds import Kind
 from .lines import NO_ROW, ROW, encoded, read_lines, unusable
 from .spending import Sum, as_numbers
@@ -49,6 +49,10 @@ class Head:
 
 
 Before = Callable[[], Mapping[Place, Head]]
+
+
+def _none(place: Place) -> bool:
+    return False
 
 
 class Table:
@@ -155,24 +159,25 @@ class Table:
         """How many rows `spending` has made."""
         return self._paid_rows
 
-    def export(self, units: Collection[Unit]) -> bool:
+    def export(self, units: Collection[Unit], spared: Callable[[Place], bool] = _none) -> bool:
         """Write the array if it would change: done units in this order, then rows of others for no unit.
 
-        A row of ours that no unit asks for is one of other settings, or of something that is gone. Says
-        whether the array was written; a table without one has nothing to write.
+        A row of ours that no unit asks for is one of other settings, or of something that is gone: it is left
+        out, unless its place is `spared`, since nobody asked for it to be made anew. Says whether the array
+        was written; a table without one has nothing to write.
         """
         if self.file is None:
             return False
         if self._seen != (seen := _size_and_time(self.file)) and seen is not None:
             self._adopt(self.file)  # edited while the run went on
-        wanted = self._wanted(units)
+        wanted = self._wanted(units, spared)
         offsets = tuple(head.offset for head in wanted)
         if self._holds(wanted) and (self.file.exists() or not wanted):
             return False
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with locked(self.file.parent):
-                write_atomically(self.file, _array(self._row_texts(wanted)))
+                write_atomically(self.file, array_of(self._row_texts(wanted)))
         except (OSError, TimeoutError) as error:
             raise unusable(self.file, "written", error) from None
         self._sign(offsets)
@@ -182,13 +187,23 @@ class Table:
         """Let go of the file of lines."""
         self._lines.close()
 
-    def _wanted(self, units: Collection[Unit]) -> list[Head]:
-        wanted = [self._current(unit) for unit in units if self.done(unit)]
-        others = {place: head for place, head in self._in_array() if head.adopted and not head.key}
-        if others:
-            for place in (*(unit.place for unit in units), *self.outdated()):
-                others.pop(place, None)
-        return [*wanted, *others.values()]
+    def _wanted(self, units: Collection[Unit], spared: Callable[[Place], bool]) -> list[Head]:
+        done = {unit.place: self._current(unit) for unit in units if self.done(unit)}
+        others = {place: head for place, head in self._others(units, spared) if place not in done}
+        for place in self.outdated() if others else ():
+            others.pop(place, None)
+        kept = {**others, **done}
+        in_order = [kept.pop(unit.place) for unit in units if unit.place in kept]
+        return [*in_order, *kept.values()]
+
+    def _others(
+        self, units: Collection[Unit], spared: Callable[[Place], bool]
+    ) -> Iterator[tuple[Place, Head]]:
+        """The rows in the array that stay though no unit asks for them as they are."""
+        asked = {unit.place for unit in units}
+        for place, head in self._in_array():
+            if spared(place) or (head.adopted and not head.key and place not in asked):
+                yield place, head
 
     def _holds(self, wanted: Sequence[Head]) -> bool:
         """Whether the array has these rows; where some are of others, in whatever order it has them."""
@@ -375,16 +390,6 @@ def _items(file: Path) -> Iterator[Any]:
             yield row
     except OSError as error:
         raise unusable(file, "read", error) from None
-
-
-def _array(texts: Iterator[bytes]) -> Iterator[bytes]:
-    """A JSON array, one row a line."""
-    yield b"["
-    separator = b"\n"
-    for text in texts:
-        yield separator + text
-        separator = b",\n"
-    yield b"\n]\n"
 
 
 def _size_and_time(file: Path) -> list[int] | None:

@@ -11,7 +11,8 @@ import pytest
 
 from pytest_convoprobe.benchmark.driver import Due, Options
 from pytest_convoprobe.benchmark.loading import LoadedBenchmark
-from pytest_convoprobe.benchmark.pipeline import PipelineReport, only_run, run_bench, stage_names, survey
+from pytest_convoprobe.benchmark.one_run import only_run
+from pytest_convoprobe.benchmark.pipeline import PipelineReport, run_bench, stage_names, survey
 from pytest_convoprobe.errors import BudgetExceeded, LLMRejected, ResultsError, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import Role
@@ -155,6 +156,35 @@ class TestStages:
         report = run(loaded, ["simulate", "evaluate"], force=True)
         assert set(report.stages[0].targets) == {"bad"}
         assert files(folder)["runs/good/scores.json"] == before["runs/good/scores.json"]
+
+    @pytest.mark.parametrize("checked_out", [False, True])
+    @pytest.mark.parametrize(
+        ("was", "now"), [("openai/good", "openai/better"), ("openai/evaluator", "openai/other")]
+    )
+    def test_rows_that_were_not_asked_for_stay_whatever_has_changed(
+        self, tmp_path: Path, was: str, now: str, checked_out: bool
+    ) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        if checked_out:
+            shutil.rmtree(folder / ".rows")
+        before = {name: rows(folder, f"runs/good/{name}.json") for name in ("conversations", "scores")}
+        config = (folder / "config.yaml").read_text()
+        (folder / "config.yaml").write_text(config.replace(was, now))
+        models = project.models(better=project.QUESTION, other='{"justification": "x", "present": false}')
+        report = run(project.load(folder), ["simulate", "evaluate", "aggregate"], llm=models, only="m01")
+        for name, those in before.items():
+            there = rows(folder, f"runs/good/{name}.json")
+            assert [row["id"] for row in there] == [row["id"] for row in those]
+            assert [row for row in there if row["metric_id"] == "m02"] == those[2:]
+        found = report.results.target("good") if report.results else None
+        assert found is not None
+        assert report.results is not None
+        assert {one.id: (one.rate.scored, one.rate.missing) for one in found.by_metric} == {
+            "m01": (2, 0),
+            "m02": (2, 0),
+        }
+        assert any("2" in note and "older" in note for note in report.results.notes)
 
     def test_all_metrics_adds_scores_and_keeps_those_that_are_there(self, tmp_path: Path) -> None:
         folder = project.write(tmp_path)

@@ -207,6 +207,11 @@ class TestExport:
         assert list(told(tmp_path)) == [place(1).id]
         assert table(tmp_path).done(unit(2))
 
+    def test_one_whose_place_is_spared_stays_where_it_was(self, tmp_path: Path) -> None:
+        units = [unit(1, key="other"), unit(2)]
+        filled(tmp_path, 3).export(units, lambda where: where != place(2))
+        assert list(told(tmp_path)) == [place(1).id, place(2).id, place(3).id]
+
     def test_an_array_that_would_not_change_is_not_written(self, tmp_path: Path) -> None:
         filled(tmp_path, 2)
         before = array(tmp_path).stat()
