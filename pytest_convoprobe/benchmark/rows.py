@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ResultsError
+from ..targets.replies import as_tool_call, plain
+from ..transcript import ToolCall
 
 if TYPE_CHECKING:
     from .models import MetricType
@@ -112,10 +114,22 @@ class ScenarioRow:
 
 @dataclass(frozen=True)
 class Said:
-    """One message of a conversation."""
+    """One message of a conversation; `tool_calls` are those that the assistant made before it said this.
+
+    They hold plain JSON, and no latency.
+    """
 
     role: Literal["user", "assistant"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        said = {"role": self.role, "content": self.content}
+        return {**said, "tool_calls": [*map(_call_to_json, self.tool_calls)]} if self.tool_calls else said
+
+
+CALLED = "tools-"
+"""What the digest of a conversation begins with in which tools were called."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +149,9 @@ class ConversationRow:
 
     @property
     def digest(self) -> str:
-        """Of what was said: what a score is a score of."""
-        return digest([[said.role, said.content] for said in self.messages])
+        """Of what was said and done: what a score is a score of. With tool calls, it begins with `CALLED`."""
+        made = digest([list(said.to_json().values()) for said in self.messages])
+        return CALLED + made if any(said.tool_calls for said in self.messages) else made
 
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {
@@ -144,7 +159,7 @@ class ConversationRow:
             "metric_id": self.metric_id,
             "sample": self.sample,
             "target": self.target,
-            "conversation": [{"role": said.role, "content": said.content} for said in self.messages],
+            "conversation": [said.to_json() for said in self.messages],
             "termination": self.termination,
         }
         return {**data, "key": self.key} if self.key else data
@@ -156,10 +171,12 @@ class ConversationRow:
         name = next((name for name in _MESSAGES if name in row.data), _MESSAGES[0])
         row_id = row.text("id", None, "scenario_id")
         found = ID.fullmatch(row_id)
+        items = row.items(name)
+        results = _results(items)
         return cls(
             id=row_id,
             sample=row.number("sample", 1),
-            messages=tuple(said for item in row.items(name) for said in _said(item)),
+            messages=tuple(said for item in items for said in _said(item, results)),
             metric_id=row.text("metric_id", found["metric"] if found else ""),
             target=row.text("target", ""),
             termination=row.text("termination", ""),
@@ -232,18 +249,51 @@ def _landmark(item: Any) -> Landmark:
     return Landmark(row.number("turn", 1), row.text("instruction"))
 
 
-def _said(item: Any) -> tuple[Said, ...]:
+def _said(item: Any, results: Mapping[str, Any]) -> tuple[Said, ...]:
     """A message, or a turn that holds both sides; what is neither side's (a system prompt) is left out."""
     row = _Reader(item, "message")
     if "role" not in row.data and {"user", "assistant"} & row.data.keys():
-        sides: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
-        return tuple(Said(side, row.text(side, "")) for side in sides if side in row.data)
+        user = [Said("user", row.text("user", ""))] if "user" in row.data else []
+        calls = _calls(row, results)
+        replied = "assistant" in row.data or calls
+        return (*user, Said("assistant", row.text("assistant", ""), calls)) if replied else (*user,)
     role = _ROLES.get(row.text("role").lower())
     # Where the text is null, nothing was said: a reply that was filtered, or that only called a tool.
-    text = row.text("content", "" if row.data.keys() & {*_TEXTS} else None, *_TEXTS)
+    text = row.text("content", "" if row.data.keys() & {*_TEXTS, "tool_calls"} else None, *_TEXTS)
     if role == "user":
         return (Said("user", text),)
-    return (Said("assistant", text),) if role else ()
+    return (Said("assistant", text, _calls(row, results)),) if role else ()
+
+
+def _calls(row: _Reader, results: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    """The tool calls of a message, in our form or in that of a provider."""
+    try:
+        return tuple(_call(item, results) for item in row.items("tool_calls"))
+    except ValueError:
+        raise row.wrong("tool_calls", "a list of calls, each with its `name`") from None
+
+
+def _call(item: Any, results: Mapping[str, Any]) -> ToolCall:
+    call = replace(as_tool_call(item), latency=None)
+    told = results.get(str(item.get("id"))) if isinstance(item, Mapping) else None
+    return replace(call, result=told) if call.result is None else call
+
+
+def _results(items: Iterable[Any]) -> dict[str, Any]:
+    """What tools gave back where that is a message of its own, by the id of its call."""
+    told = [item for item in items if isinstance(item, Mapping) and item.get("role") == "tool"]
+    return {
+        str(item["tool_call_id"]): plain(item.get("content")) for item in told if item.get("tool_call_id")
+    }
+
+
+def _call_to_json(call: ToolCall) -> dict[str, Any]:
+    return {
+        "name": call.name,
+        "arguments": dict(call.arguments),
+        "result": call.result,
+        "error": call.error,
+    }
 
 
 class _Reader:
@@ -260,35 +310,36 @@ class _Reader:
         if value is None:
             value = next((self.data[key] for key in aliases if self.data.get(key) is not None), default)
         if not isinstance(value, str):
-            raise self._wrong(name, "a text")
+            raise self.wrong(name, "a text")
         return value
 
     def number(self, name: str, default: int) -> int:
         value = self.data.get(name)
         value = default if value is None else value
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self._wrong(name, "a whole number")
+            raise self.wrong(name, "a whole number")
         return value
 
     def truth(self, name: str) -> bool | None:
         value = self.data.get(name)
         if value is not None and not isinstance(value, bool):
-            raise self._wrong(name, "true, false or null")
+            raise self.wrong(name, "true, false or null")
         return value
 
     def items(self, name: str) -> list[Any]:
         value = self.data.get(name) or []
         if not isinstance(value, list):
-            raise self._wrong(name, "a list")
+            raise self.wrong(name, "a list")
         return value
 
     def mapping(self, name: str) -> Mapping[Any, Any]:
         value = self.data.get(name) or {}
         if not isinstance(value, Mapping):
-            raise self._wrong(name, "an object")
+            raise self.wrong(name, "an object")
         return value
 
-    def _wrong(self, name: str, expected: str) -> ResultsError:
+    def wrong(self, name: str, expected: str) -> ResultsError:
+        """What to raise for a value that is missing or of another kind than is expected."""
         which = f" {self.data['id']}" if isinstance(self.data.get("id"), str) else ""
         found = json.dumps(self.data[name], default=str)[:60] if name in self.data else "missing"
         return ResultsError(f"the {self._what}{which}: `{name}` should be {expected}, but is {found}")

@@ -10,18 +10,23 @@ from .rows import Said
 
 
 def in_turns(conversation: Sequence[Said]) -> Transcript:
-    """The messages in turns; what one side said twice running is one message of two paragraphs."""
+    """The messages in turns; what one side said twice running is one message of two paragraphs.
+
+    An assistant that only called tools in between said nothing there, and is no paragraph.
+    """
     turns: list[Turn] = []
     pending: str | None = None
-    for role, text in _sides(conversation):
+    for role, reply in _sides(conversation):
         if role == "user":
-            pending = text
+            pending = reply.text
         else:
-            turns.append(Turn(len(turns) + 1, pending or "", Reply(text)))
+            turns.append(Turn(len(turns) + 1, pending or "", reply))
             pending = None
     return Transcript(tuple(turns), pending=pending)
 
 
-def _sides(conversation: Sequence[Said]) -> Iterator[tuple[str, str]]:
+def _sides(conversation: Sequence[Said]) -> Iterator[tuple[str, Reply]]:
     for role, messages in groupby(conversation, key=lambda said: said.role):
-        yield role, "\n\n".join(said.content for said in messages)
+        there = list(messages)
+        text = "\n\n".join(said.content for said in there if said.content or not said.tool_calls)
+        yield role, Reply(text, tuple(call for said in there for call in said.tool_calls))

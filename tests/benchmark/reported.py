@@ -23,6 +23,7 @@ from pytest_convoprobe.benchmark.rows import (
     ScoreRow,
     scenario_id,
 )
+from pytest_convoprobe.transcript import ToolCall
 
 PRAISE = Metric(
     id="m01",
@@ -170,6 +171,22 @@ def _spent(calls: int, cost: float | None) -> Mapping[str, Any]:
     return {"calls": calls, "attempts": calls, "replayed": 0, **tokens, "cost": cost}
 
 
+def called(path: Path) -> BenchmarkFolder:
+    """One conversation, in whose first turn the target calls two tools."""
+    where = folder(path, metrics=(PRAISE,))
+    row = scenario("m01", 1)
+    write_scenarios(where, [row])
+    calls = (
+        ToolCall("find_shop", {"town": "Oslo"}, ["<b>Main Street</b>"]),
+        ToolCall("find_rent", {"shop": 1}, error="closed"),
+    )
+    held = talk(row, "desk")
+    first, reply, *rest = held.messages
+    held = replace(held, messages=(first, replace(reply, tool_calls=calls), *rest))
+    write_run(where, "desk", [held], [score(row, True)])
+    return aggregated(where)
+
+
 def hostile(path: Path, evil: str) -> BenchmarkFolder:
     """A benchmark of which every text is the same, and means harm."""
     printable = "".join(filter(str.isprintable, evil))  # YAML takes nothing else
@@ -186,7 +203,8 @@ def hostile(path: Path, evil: str) -> BenchmarkFolder:
     )
     other = replace(row, id="m01_s001_v02", demographic={evil: "b", "b": evil})
     write_scenarios(where, [row, other])
-    said = (Said("user", evil), Said("assistant", evil), Said("user", evil))
+    call = ToolCall(evil, {evil: evil}, evil)
+    said = (Said("user", evil), Said("assistant", evil, (call,)), Said("user", evil))
     held = ConversationRow(row.id, 1, said, "m01", "t", evil)
     scores = [replace(score(one, False, metric=metric), justification=evil) for one in (row, other)]
     write_run(where, "t", [held], scores)

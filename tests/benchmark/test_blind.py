@@ -32,6 +32,7 @@ from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import LLM, LLMRequest
 from pytest_convoprobe.settings.models import ModelSettings, ModelTarget
+from pytest_convoprobe.transcript import ToolCall
 from tests.support.chat_server import ChatServer
 
 from .parts import Rows, found
@@ -86,6 +87,8 @@ def projects(draw: st.DrawFn) -> Project:
     scenario = _scenario(marks, metric, turns, draw(st.booleans()))
     config = _config(marks, scenario)
     conversation = _conversation(marks, scenario, config, turns, termination)
+    if draw(st.booleans()):
+        conversation = _with_tools(marks, conversation, draw(st.booleans()))
     return Project(marks, _benchmark(marks, metric), config, scenario, conversation)
 
 
@@ -147,6 +150,20 @@ def _conversation(
         termination=termination,
         key=marks.hide(),
     )
+
+
+def _with_tools(marks: Marks, conversation: ConversationRow, fails: bool) -> ConversationRow:
+    """The same where the assistant calls a tool before each reply."""
+    messages = tuple(
+        replace(said, tool_calls=(_call(marks, fails),)) if said.role == "assistant" else said
+        for said in conversation.messages
+    )
+    return replace(conversation, messages=messages)
+
+
+def _call(marks: Marks, fails: bool) -> ToolCall:
+    came_of_it = {"error": marks.show()} if fails else {"result": {marks.show(): [marks.show()]}}
+    return ToolCall(marks.show("find_{}"), {marks.show(): marks.show()}, **came_of_it)
 
 
 def sent(request: LLMRequest) -> str:

@@ -11,7 +11,7 @@ from pytest_convoprobe.benchmark.report import write_report
 from tests.reports.browser import Browser, open_browser
 from tests.reports.pages import CONTRAST, EVIL, INTRUSION
 
-from .reported import AGES, folder, hostile, usual
+from .reported import AGES, called, folder, hostile, usual
 
 TALKS = "#talks strong"
 ENTER, LEFT, RIGHT, UP, DOWN = "\ue007", "\ue012", "\ue014", "\ue013", "\ue015"
@@ -118,6 +118,28 @@ def test_a_conversation_unfolds_with_all_that_belongs_to_it(browser: Browser) ->
     ]
     assert browser.texts("#talks .ending") == ["The conversation ended: the limit of turns was reached."]
     assert "open=" in address(browser)
+
+
+def test_tool_calls_are_folded_between_what_is_said(started: Browser, tmp_path: Path) -> None:
+    started.size(1280)
+    started.open(write_report(called(tmp_path / "desk"), tmp_path / "report.html"), "#cell=m01/desk")
+    click(started, "#talks summary")
+    started.until("document.querySelectorAll('#talks .tool').length === 2")
+    assert started.run(
+        "return Array.from(document.querySelector('#talks .turn').children, e => e.className)"
+    ) == [
+        "turn-head",
+        "said user",
+        "tool",
+        "tool",
+        "said agent",
+    ]
+    assert started.texts("#talks .tool summary code") == ["find_shop", "find_rent"]
+    assert started.texts("#talks .tool .failed") == ["failed"]
+    assert started.texts("#talks .tool pre") == []
+    click(started, "#talks .tool summary")
+    assert started.texts("#talks .tool pre") == ['{\n  "town": "Oslo"\n}', '[\n  "<b>Main Street</b>"\n]']
+    assert started.complaints() == []
 
 
 def test_another_field_takes_the_place_of_the_first(browser: Browser) -> None:

@@ -1,5 +1,5 @@
 (() => {
-  const {make, icon, button, said, pattern, asData, onFilter, onSlash} = parts;
+  const {make, icon, button, said, toolCall, pattern, asData, onFilter, onSlash} = parts;
   const STATES = [
     {name: "failed", word: "failed", icon: "failed"},
     {name: "unreadable", word: "unreadable", icon: "error"},
@@ -150,6 +150,7 @@
 
   function turnOf(turn) {
     const item = make("li.turn", make("div.turn-head", make("span", "Turn " + turn.n)), said("user", "User", turn.user));
+    (turn.calls || []).forEach((call, place) => item.append(toolCall(call, place)));
     if (turn.reply === undefined) item.append(make("p.text.empty", "No reply came."));
     else item.append(said("agent", "Assistant", turn.reply));
     return item;

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...judging.view import ENDINGS
 from ...reports.html.frame import for_script
-from ...reports.html.view import shown
+from ...reports.html.view import shown, shown_call
 from ...text import one_line
-from ...transcript import Termination
+from ...transcript import Termination, Turn
 from ..arrays import read_rows
 from ..models import MetricType
 from ..results import MetricInfo, Results
@@ -138,13 +138,16 @@ def _conversations(material: Material, target: str) -> Iterator[tuple[str, str]]
 
 def _conversation(row: ConversationRow) -> dict[str, Any]:
     transcript = in_turns(row.messages)
-    turns: list[dict[str, Any]] = [
-        {"n": turn.number, "user": shown(turn.user), "reply": shown(turn.reply.text)}
-        for turn in transcript.turns
-    ]
+    turns: list[dict[str, Any]] = [*map(_turn, transcript.turns)]
     if transcript.pending is not None:
         turns.append({"n": len(turns) + 1, "user": shown(transcript.pending)})
     return {"turns": turns, "ended": _ended(row.termination)}
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    said = {"n": turn.number, "user": shown(turn.user), "reply": shown(turn.reply.text)}
+    calls = [shown_call(call) for call in turn.reply.tool_calls or ()]
+    return {**said, "calls": calls} if calls else said
 
 
 def _ended(termination: str) -> str:

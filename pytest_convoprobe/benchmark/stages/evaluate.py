@@ -17,12 +17,14 @@ from ...redaction import Redactor
 from ...settings.models import ModelSettings
 from ..keys import model_print
 from ..models import Benchmark, BenchmarkConfig, Metric
-from ..rows import ConversationRow, Said, ScoreRow, digest
+from ..rows import CALLED, ConversationRow, Said, ScoreRow, digest
 from ..turns import in_turns
 from ..work import Item, Place, Row, Task, Unit, prompt_digest
 from .lookup import Rows, metric_of, own_metric
 
 PROMPTS = ("benchmark/evaluator_system", "benchmark/evaluator")
+ON_TOOLS = "benchmark/evaluator_tools"
+"""What is added to the system prompt for a conversation in which tools were called, and for no other."""
 
 
 def evaluation_messages(
@@ -34,7 +36,8 @@ def evaluation_messages(
         "examples": [example.strip() for example in examples],
         "view": view_of(in_turns(conversation), ending=False),
     }
-    system = Message("system", prompts.render("benchmark/evaluator_system"))
+    names = ("benchmark/evaluator_system", ON_TOOLS) if _calls_tools(conversation) else PROMPTS[:1]
+    system = Message("system", "\n\n".join(map(prompts.render, names)))
     return system, Message("user", prompts.render("benchmark/evaluator", **values))
 
 
@@ -70,13 +73,15 @@ class Evaluate:
         self._tables: dict[str, Rows] = {}
 
     def units(self) -> Iterable[Unit]:
-        questions = self._questions()
+        questions, on_tools = self._questions(), prompt_digest(ON_TOOLS)
         for entry in self._config.targets:
             for place, head in self._table(entry.id).heads().items():
                 own = self._own_metric(place)
+                more = (on_tools,) if head.digest.startswith(CALLED) else ()
                 for metric_id in self._asked(own):
                     where = replace(place, metric_id="" if metric_id == own else metric_id)
-                    yield Unit(where, digest(head.digest, questions.get(metric_id)), head.digest)
+                    key = digest(head.digest, questions.get(metric_id), *more)
+                    yield Unit(where, key, head.digest)
 
     def payload(self, unit: Unit) -> Mapping[str, Any]:
         place = unit.place
@@ -141,6 +146,10 @@ class EvaluateHand:
         except StructuredReplyError as error:
             return None, str(error)
         return answer.present, answer.justification.strip()
+
+
+def _calls_tools(conversation: Iterable[Said]) -> bool:
+    return any(said.tool_calls for said in conversation)
 
 
 def _request(model: ModelSettings, conversation: Sequence[Said], metric: Metric, place: Place) -> LLMRequest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,11 +13,14 @@ from ...conversation.loop import Conversation, Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
 from ...errors import ScenarioError, ScenarioTimeout
+from ...judging.view import RESULT_LIMIT, as_text
 from ...llm.port import LLM, Role
+from ...redaction import Redactor
+from ...results.records import plain
 from ...settings.models import ModelTarget
 from ...targets.factory import build_target
 from ...targets.port import ConversationContext, Target
-from ...transcript import Transcript
+from ...transcript import ToolCall, Transcript
 from ..keys import model_print, target_print
 from ..models import Benchmark, BenchmarkConfig, Metric, TargetEntry
 from ..rows import ConversationRow, Said, ScenarioRow, digest
@@ -104,6 +108,7 @@ class SimulateHand:
         self._task = task
         self._config = task.config
         self._targets: dict[tuple[str, str | None], Target] = {}
+        self._redactor = Redactor(task.secrets)
 
     async def make(self, item: Item, llm: LLM) -> Row:
         """The conversation as a `ConversationRow`. Raises what broke it off."""
@@ -117,7 +122,7 @@ class SimulateHand:
         row = ConversationRow(
             id=scenario.id,
             sample=place.sample,
-            messages=tuple(_messages(transcript)),
+            messages=tuple(_messages(transcript, self._redactor)),
             metric_id=metric.id,
             target=place.target,
             termination=transcript.termination.value if transcript.termination else "",
@@ -198,7 +203,23 @@ def _build(entry: TargetEntry, scenario: ScenarioRow, root: Path) -> Target:
     return build_target(settings, rootdir=root)
 
 
-def _messages(transcript: Transcript) -> Iterator[Said]:
+def _messages(transcript: Transcript, redactor: Redactor) -> Iterator[Said]:
     for turn in transcript.turns:
         yield Said("user", turn.user)
-        yield Said("assistant", turn.reply.text)
+        calls = tuple(_as_kept(call, redactor) for call in turn.reply.tool_calls or ())
+        yield Said("assistant", turn.reply.text, calls)
+
+
+def _as_kept(call: ToolCall, redactor: Redactor) -> ToolCall:
+    """The call as plain data. Secrets go before anything is cut: half of one would not be recognised."""
+    arguments, result = redactor.data([plain(dict(call.arguments)), plain(call.result)])
+    return replace(call, arguments=arguments, result=_bounded(result), latency=None)
+
+
+def _bounded(result: Any) -> Any:
+    """The result, or as much of its text as an evaluator would be shown."""
+    text = as_text(result)
+    if len(text) <= RESULT_LIMIT:
+        return result
+    mark = f"\n(cut here: the whole has {len(text):,} characters)"
+    return text[: RESULT_LIMIT - len(mark)] + mark

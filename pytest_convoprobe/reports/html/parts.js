@@ -39,6 +39,19 @@ const parts = (() => {
     return make("div.said." + who, make("span.who", label), words);
   }
 
+  // A folded tool call, of which only the first line is seen; `place` is which one of its turn it is.
+  function toolCall(call, place) {
+    const summary = make("summary", make("code", call.name), make("span.short", call.args.replace(/\s+/g, " ")));
+    if (call.failed) summary.append(make("span.failed", "failed"));
+    if (call.time) summary.append(make("span.muted", call.time));
+    const args = make("pre", call.args);
+    const result = make("pre", call.result);
+    args.dataset.place = "args " + place;
+    result.dataset.place = "result " + place;
+    const titles = [make("h4", "Called with"), make("h4", call.failed ? "Error" : "Gave back")];
+    return make("details.tool", summary, titles[0], args, titles[1], result);
+  }
+
   // ---- searching
 
   function pattern(text) {
@@ -73,5 +86,5 @@ const parts = (() => {
     });
   }
 
-  return {make, icon, button, said, pattern, asData, onFilter, onSlash};
+  return {make, icon, button, said, toolCall, pattern, asData, onFilter, onSlash};
 })();

@@ -1,5 +1,5 @@
 (() => {
-  const {make, icon, button, said, pattern, asData, onFilter, onSlash} = parts;
+  const {make, icon, button, said, toolCall, pattern, asData, onFilter, onSlash} = parts;
   const trials = Array.from(document.querySelectorAll(".trial"));
   const form = document.getElementById("filters");
   const shownCount = document.getElementById("shown");
@@ -132,18 +132,6 @@
     item.id = trial.id + "-turn-" + turn.n;
     item.tabIndex = -1;
     return item;
-  }
-
-  function toolCall(call, place) {
-    const summary = make("summary", make("code", call.name), make("span.short", call.args.replace(/\s+/g, " ")));
-    if (call.failed) summary.append(make("span.failed", "failed"));
-    if (call.time) summary.append(make("span.muted", call.time));
-    const args = make("pre", call.args);
-    const result = make("pre", call.result);
-    args.dataset.place = "args " + place;
-    result.dataset.place = "result " + place;
-    const titles = [make("h4", "Called with"), make("h4", call.failed ? "Error" : "Gave back")];
-    return make("details.tool", summary, titles[0], args, titles[1], result);
   }
 
   function back(trial, one) {

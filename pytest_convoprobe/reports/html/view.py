@@ -120,13 +120,14 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "n": turn.number,
         "origin": _ORIGINS[turn.origin],
         "user": shown(turn.user),
-        "calls": [_call(call) for call in calls or ()],
+        "calls": [shown_call(call) for call in calls or ()],
         "reply": shown(turn.reply.text),
         "time": seconds(turn.latency) if turn.latency else "",
     }
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def shown_call(call: ToolCall) -> dict[str, Any]:
+    """A tool call as the script of a page takes it."""
     failed = call.error is not None
     return {
         "name": shown(one_line(call.name)),
