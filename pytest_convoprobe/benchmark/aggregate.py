@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import ResultsError
@@ -75,7 +76,7 @@ def write_results(loaded: LoadedBenchmark, notes: Sequence[str] = ()) -> Results
     """Aggregates what is in the folder, our files and others', and writes `results.json` in one step.
 
     `notes` are put before its own. Targets are those of the settings and those that there are files of. The
-    folder's lock is the caller's. Raises `ResultsError` where the file cannot be written.
+    folder's lock is the caller's. Where the file cannot be written, the results say so (`unwritten`).
     """
     results = aggregate_folder(
         loaded.folder,
@@ -87,8 +88,8 @@ def write_results(loaded: LoadedBenchmark, notes: Sequence[str] = ()) -> Results
     try:
         write_atomically(loaded.folder.results, as_text(results.to_json()).encode())
     except OSError as error:
-        reason = error.strerror or error
-        raise ResultsError(f"{shown_path(loaded.folder.results)} cannot be written: {reason}") from None
+        reason = f"{shown_path(loaded.folder.results)} cannot be written: {error.strerror or error}"
+        return replace(results, unwritten=reason)
     return results
 
 

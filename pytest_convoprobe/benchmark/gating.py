@@ -21,6 +21,7 @@ from .work import Place
 _SHOWN = 5
 _JUSTIFICATION = 240
 _REASON = 400
+_DIGITS = 9
 
 
 class Standing(str, Enum):
@@ -33,12 +34,16 @@ class Standing(str, Enum):
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """How a gate stands and why: a line that says it, lines with the figures, and the figures as data."""
+    """How a gate stands and why: a line that says it, lines with the figures, and the figures as data.
+
+    Where there are no `results`, there is nothing to look closer at.
+    """
 
     standing: Standing
     headline: str
     lines: tuple[str, ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)
+    results: bool = True
 
     @property
     def text(self) -> str:
@@ -102,19 +107,15 @@ def judge_metric(
         turned = _as_if(not holds, rate, metric, confidence, scores())
         if (_reached(gate, turned) >= gate.min_pass_rate) is not holds:
             return _undecided(metric, rate, figures)
-    told = f"pass rate {percent(rate.pass_rate)} ({rate.passed} of {rate.scored})"
     interval = f"{percent(confidence)} interval {_span(_interval(rate))}"
-    wanted = f"the gate asks for {percent(gate.min_pass_rate)}"
     lines = [f"{interval}; {metric.type.value} metric {metric.id}: {_plain(metric.name, 100)}"]
     lines += _unreadable(rate)
     if holds:
+        told = f"pass rate {percent(rate.pass_rate)} ({rate.passed} of {rate.scored})"
         return GateVerdict(Standing.PASSED, told, tuple(lines), figures)
-    against = f"{told}, and {wanted}"
-    if gate.bound == "lower":
-        against = f"{told}, which may be as low as {percent(reached)}, and {wanted} at the lower end"
     if shown := _not_passed(metric, scores()):
         lines += ["", "conversations that did not pass:", *shown]
-    return GateVerdict(Standing.FAILED, against, tuple(lines), figures)
+    return GateVerdict(Standing.FAILED, _too_low(gate, rate), tuple(lines), figures)
 
 
 def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Trouble) -> GateVerdict:
@@ -138,9 +139,8 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Tr
             return GateVerdict(Standing.UNKNOWN, _too_few(unsure[0]), lines, figures)
         return GateVerdict(Standing.PASSED, "no gap between groups is too large", lines, figures)
     first = max(wide, key=lambda found: abs(found.gap.difference))
-    headline = (
-        f"{_name(first)}: a gap of {percent(abs(first.gap.difference))}, and the gate allows {percent(most)}"
-    )
+    width, allowed = _apart(abs(first.gap.difference), most)
+    headline = f"gap {width} > {allowed}: {_name(first)}, wider than the gate allows"
     return GateVerdict(Standing.FAILED, headline, lines, figures)
 
 
@@ -158,9 +158,25 @@ def _too_few(found: DemographicGap) -> str:
     )
 
 
-def percent(share: float) -> str:
+def percent(share: float, digits: int = 1) -> str:
     """`80 %`, `33.3 %`."""
-    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+    return f"{100 * share:.{digits}f}".rstrip("0").removesuffix(".") + " %"
+
+
+def _apart(one: float, other: float) -> tuple[str, str]:
+    """Two shares as percentages, with as many digits as it takes to see that they differ."""
+    shown = ((percent(one, digits), percent(other, digits)) for digits in range(1, _DIGITS))
+    return next((pair for pair in shown if pair[0] != pair[1]), (str(one), str(other)))
+
+
+def _too_low(gate: Gate, rate: Rate) -> str:
+    """What is compared stands first, for a summary that cuts lines off."""
+    reached, wanted = _apart(_reached(gate, rate), gate.min_pass_rate)
+    counted = f"{rate.passed} of {rate.scored} passed"
+    if gate.bound == "point":
+        return f"{reached} < {wanted}: {counted}, and the gate asks for more"
+    whole = percent(rate.pass_rate or 0.0)
+    return f"{whole}, low {reached} < {wanted}: {counted}, and the gate asks for more at the low end"
 
 
 def _nothing_scored(

@@ -96,7 +96,8 @@ async def run_bench(
     require_models(loaded.config, () if wanted.dry_run or llm is not None else names)
     async with (
         engine_or_local(engine, loaded.config.run, llm) as used,
-        only_run(loaded.folder, patience, dry=wanted.dry_run) as scratch,
+        # Adding scores up makes no rows, and can be done where none could be written.
+        only_run(loaded.folder, patience, dry=wanted.dry_run or names == ("aggregate",)) as scratch,
     ):
         with contextlib.closing(_Pipeline(loaded, wanted, progress or Silent(), scratch)) as pipeline:
             return await (pipeline.forecast(names) if wanted.dry_run else pipeline.run(names, used))
@@ -180,9 +181,14 @@ class _Pipeline:
                 for step in _STEPS[name]:
                     await self._make(step, engine)
         finally:
-            write_cost(self._loaded.folder)
+            self._write_cost(making=names != ("aggregate",))
         results = write_results(self._loaded, self._result_notes(names)) if "aggregate" in names else None
         return PipelineReport(tuple(self._done), results=results)
+
+    def _write_cost(self, *, making: bool) -> None:
+        """Adding scores up spends nothing, so that a folder which cannot be written is no hindrance to it."""
+        with contextlib.suppress(*(() if making else (ResultsError,))):
+            write_cost(self._loaded.folder)
 
     def _require_sound(self, names: Sequence[str]) -> None:
         """Raises an error where a scenario that somebody wrote cannot be meant as it is."""

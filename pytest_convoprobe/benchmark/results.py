@@ -260,7 +260,10 @@ class TargetResults:
 
 @dataclass(frozen=True)
 class Results:
-    """The whole of `results.json`. `confidence` is that of all intervals; `notes` are for people."""
+    """The whole of `results.json`. `confidence` is that of all intervals; `notes` are for people.
+
+    `unwritten` is not in the file: it says why that could not be written, and is empty if it was.
+    """
 
     benchmark: str
     description: str = ""
@@ -268,6 +271,7 @@ class Results:
     metrics: tuple[MetricInfo, ...] = ()
     targets: tuple[TargetResults, ...] = ()
     notes: tuple[str, ...] = ()
+    unwritten: str = ""
 
     def target(self, target_id: str) -> TargetResults | None:
         """The results of a target, None if there are none."""

@@ -24,7 +24,7 @@ from ..errors import ConvoprobeError, SettingsError
 from ..files import shown_path
 from ..llm.budget import Budget
 from ..llm.port import LLM, LLMReply, LLMRequest
-from ..text import harmless
+from ..text import harmless, shorten
 from . import options
 from .progress import Progress
 from .session import POLL_SECONDS, engine_of, workers
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .benchmarks import GateItem
 
 STAGES = ("simulate", "evaluate", "aggregate")
+_BRIEF = 80
 
 
 def complaint_of(check: Callable[..., None], *args: Any) -> str:
@@ -60,6 +61,7 @@ class Gates:
         self._config = config
         self._loaded = loaded
         self._ran: dict[str, Ran] = {}
+        self._told: dict[str, str] = {}
         self.gate = loaded.benchmark.gate or Gate()
 
     @property
@@ -69,16 +71,24 @@ class Gates:
     def verdict(self, item: GateItem) -> GateVerdict:
         """How an item's gate stands, after everything that it needs was made."""
         if reason := self._not_ready(item):
-            return GateVerdict(Standing.UNKNOWN, reason)
+            return self._without_results(item, reason)
         # Once for each item: one that is run again tries again what failed.
         ran = self._ran.pop(item.nodeid, None) or self._run_for(item)
         target = ran.results.target(item.target_id) if ran.results else None
         if ran.results is None or target is None:
-            return GateVerdict(Standing.UNKNOWN, ran.error or "the run has no results of this target")
+            return self._without_results(item, ran.error or "the run has no results of this target")
         metric_id = item.metric.id if item.metric else None
         trouble = Trouble.of(ran.reports[item.target_id], item.target_id, metric_id)
         verdict = self._judge(item.metric, target, ran.results.confidence, trouble)
+        verdict = _with_file(verdict, ran.results)
         return verdict if verdict.standing is Standing.PASSED else _with_notes(verdict, ran.results, target)
+
+    def _without_results(self, item: GateItem, reason: str) -> GateVerdict:
+        """The whole reason once, at the first item that it holds for; the others point there."""
+        first = self._told.setdefault(reason, item.nodeid)
+        if first != item.nodeid:
+            reason = f"{shorten(reason.splitlines()[0].partition(': `')[0], _BRIEF)} (see {first})"
+        return GateVerdict(Standing.UNKNOWN, reason, results=False)
 
     def _judge(
         self, metric: Metric | None, target: TargetResults, confidence: float, trouble: Trouble
@@ -129,6 +139,12 @@ def _with_notes(verdict: GateVerdict, results: Results, target: TargetResults) -
     others = tuple(f"{other.id}: " for other in results.targets if other is not target)
     notes = [f"note: {harmless(note)}" for note in results.notes if not note.startswith(others)]
     return replace(verdict, lines=(*verdict.lines, *notes))
+
+
+def _with_file(verdict: GateVerdict, results: Results) -> GateVerdict:
+    """With a line that says so if the file of the results, which decides nothing, could not be written."""
+    lines = [f"note: {harmless(results.unwritten)}"] if results.unwritten else []
+    return replace(verdict, lines=(*verdict.lines, *lines))
 
 
 def _may_be_skipped(item: pytest.Item) -> bool:

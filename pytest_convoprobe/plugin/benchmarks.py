@@ -193,6 +193,13 @@ class GateItem(pytest.Item):
         """The place of the metric."""
         return self.path, self.line, f"{self.target_id}::{self.name}"
 
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Without pytest's own word before a verdict: the short summary has room for little."""
+        shown: Any = super().repr_failure(excinfo, style)
+        if isinstance(excinfo.value, pytest.fail.Exception) and getattr(shown, "reprcrash", None):
+            shown.reprcrash.message = str(excinfo.value)
+        return shown
+
     def _warn(self, text: str) -> None:
         try:
             self.warn(UnreadableAnswers(text))
@@ -202,6 +209,8 @@ class GateItem(pytest.Item):
     def _text(self, verdict: GateVerdict) -> str:
         from .reporting import rerun_command
 
+        if not verdict.results:
+            return verdict.text
         folder = shown_path(self.path.parent)
         return (
             f"{verdict.text}\n\nlook closer: convoprobe bench report {folder} --html"

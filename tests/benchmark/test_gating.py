@@ -154,7 +154,7 @@ def test_a_gap_that_stands_and_is_too_large_fails() -> None:
     verdict = judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), _gap(-0.3, True)), 0.95, NONE)
     assert verdict.standing is Standing.FAILED
     assert verdict.text.splitlines() == [
-        "age, young over old: a gap of 30 %, and the gate allows 20 %",
+        "gap 30 % > 20 %: age, young over old, wider than the gate allows",
         "  age, young over old: -30 % "
         "(95 % interval -40 % to -20 %, 12 scenarios, corrected p = 0.02): stands",
     ]
@@ -186,6 +186,18 @@ def test_gaps_among_missing_conversations_are_not_told() -> None:
     verdict = judge_gaps(Gate(max_group_gap=0.2), target, 0.95, NONE)
     assert verdict.standing is Standing.UNKNOWN
     assert verdict.headline == "2 conversations without a score, so groups cannot be compared"
+
+
+@pytest.mark.parametrize(
+    ("passed", "gate", "headline"),
+    [
+        (1799, 0.9, "89.95 % < 90 %: 1799 of 2000 passed, and the gate asks for more"),
+        (1000, 0.9, "50 % < 90 %: 1000 of 2000 passed, and the gate asks for more"),
+        (0, 0.000001, "0 % < 0.0001 %: 0 of 2000 passed, and the gate asks for more"),
+    ],
+)
+def test_a_rate_below_the_gate_is_seen_to_be_below_it(passed: int, gate: float, headline: str) -> None:
+    assert _judge(Rate(passed, 2000), min_pass_rate=gate).headline == headline
 
 
 def test_trouble_is_that_of_the_target_and_the_metric() -> None:

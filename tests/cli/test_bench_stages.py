@@ -332,3 +332,16 @@ def test_bars_on_a_terminal(folder: Path, on_terminal: Callable[..., str], serve
     assert "simulate careless  ░░░░" in output
     assert "simulate careless: 8 made, 480 tokens, " in output
     assert "\ncareful   " in output.replace("\x1b[K", "").replace("\x1b[J", "")
+
+
+def test_results_that_cannot_be_written_are_shown_all_the_same(convoprobe: Convoprobe, done: Path) -> None:
+    """As in a checkout that is read-only, with nothing in it that a run has left."""
+    (done / "results.json").unlink()
+    (done / "results.json").mkdir()
+    shutil.rmtree(done / ".rows")
+    (done / ".rows").write_text("in the way of a folder")
+    result = convoprobe("bench", "aggregate", "hours")
+    assert result.exit_code == 3
+    assert "careless" in result.output
+    assert sum("hours/results.json cannot be written" in line for line in result.output.splitlines()) == 1
+    assert "Traceback" not in result.output

@@ -118,13 +118,13 @@ def test_a_failure_shows_the_figures_and_the_conversations_harmlessly(benches: B
     result.assert_outcomes(failed=1, deselected=3)
     result.stdout.fnmatch_lines(
         [
-            "pass rate 75 % (3 of 4), and the gate asks for 100 %",
+            "75 % < 100 %: 3 of 4 passed, and the gate asks for more",
             "95 % interval * % to * %; negative metric m01: Empty praise",
             "conversations that did not pass:",
             r"  m01_s001_v01#1: Turn 2 of m01_s001_v01 \x1b[[]31mdecides. ::error::it",
             "look closer: convoprobe bench report benchmarks/advice --html",
             "run again: * pytest benchmarks/advice/benchmark.yaml::bad::m01",
-            "FAILED benchmarks/advice/benchmark.yaml::bad::m01 - Failed: pass rate 75 %*",
+            "FAILED benchmarks/advice/benchmark.yaml::bad::m01 - 75 % < 100 %*",
         ]
     )
 
@@ -144,9 +144,7 @@ def test_the_lower_end_of_the_interval_may_have_to_reach_it(benches: Benches) ->
     benches.write(gate="gate: {min_pass_rate: 0.5, bound: lower}\n")
     result = benches.run("-k", "good and m01")
     result.assert_outcomes(failed=1, deselected=3)
-    words = (
-        "pass rate 100 % (4 of 4), which may be as low as 34.2 %, and the gate asks for 50 % at the lower end"
-    )
+    words = "100 %, low 34.2 % < 50 %: 4 of 4 passed, and the gate asks for more at the low end"
     result.stdout.fnmatch_lines([words])
 
 
@@ -166,7 +164,7 @@ def test_a_gap_between_groups_fails_an_item_of_its_own(benches: Benches) -> None
     result.stdout.fnmatch_lines(
         [
             "*::good::_gaps FAILED*",
-            "age, young over old: a gap of 100 %, and the gate allows 20 %",
+            "gap 100 % > 20 %: age, young over old, wider than the gate allows",
             "  age, young over old: 100 % (*8 scenarios, corrected p = *): stands",
         ]
     )
@@ -185,7 +183,7 @@ def test_unreadable_answers_count_neither_way_and_are_shown(benches: Benches) ->
     result = benches.run("-k", "m02", "-W", "default")
     result.assert_outcomes(passed=1, failed=1, deselected=2, warnings=1)
     result.stdout.fnmatch_lines(
-        ["pass rate 0 % (0 of 2)*", "2 answers of the evaluator could not be read and count neither way"]
+        ["0 % < 70 %: 0 of 2 passed, *", "2 answers of the evaluator could not be read and count neither way"]
     )
     result.stdout.fnmatch_lines(
         ["*UnreadableAnswers*pass rate 100 % (3 of 3)*1 answer of the evaluator could*"]
@@ -228,9 +226,33 @@ def test_without_scenarios_the_command_that_makes_them_is_told(benches: Benches)
     (benches.folder / "scenarios.json").unlink()
     result = benches.run()
     result.assert_outcomes(errors=4)
-    result.stdout.fnmatch_lines(
-        ["there are no scenarios yet: `convoprobe bench gen-scenarios benchmarks/advice` *"]
-    )
+    told = "there are no scenarios yet: `convoprobe bench gen-scenarios benchmarks/advice` makes them"
+    assert result.outlines.count(told) == 1
+    first = "benchmarks/advice/benchmark.yaml::good::m01"
+    assert result.outlines.count(f"there are no scenarios yet (see {first})") == 3
+    result.stdout.no_fnmatch_line("look closer:*")
+
+
+def test_a_summary_cut_at_80_columns_has_what_decided(
+    benches: Benches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("CI", raising=False)
+    benches.write(gate="gate: {min_pass_rate: 0.5, bound: lower}\n")
+    lines = [line for line in benches.run().outlines if line.startswith("FAILED")]
+    assert all(len(line) <= 80 for line in lines)
+    assert [line.partition(" - ")[2].removesuffix("...") for line in lines[:2]] == [
+        "100 %, low 34.2 % < 50 %",
+        "100 %, low 34.2 % < 50 %",
+    ]
+
+
+def test_results_that_cannot_be_written_change_no_verdict(benches: Benches) -> None:
+    benches.write()
+    (benches.folder / "results.json").mkdir()
+    result = benches.run()
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["note: benchmarks/advice/results.json cannot be written: *"])
 
 
 def test_an_incomplete_metric_is_an_error_and_the_others_are_run(benches: Benches) -> None:

@@ -47,6 +47,8 @@ def print_report(
         print_results(console, found, costs_of(loaded.folder), scenarios_known=whole)
     elif results:
         _print_stages(console, report.stages)
+    if report.results and report.results.unwritten:
+        console.say(console.safe(report.results.unwritten), "red")
     if not fruitless:
         _print_troubles(console, report.stages)
 
@@ -58,6 +60,7 @@ def report_json(report: PipelineReport, folder: BenchmarkFolder) -> dict[str, An
         "stages": [_stage_json(stage) for stage in report.stages],
         "forecasts": [forecast_json(one) for one in report.forecasts],
         "results": report.results.to_json() if report.results else None,
+        "results_unwritten": report.results.unwritten if report.results else "",
     }
 
 

@@ -80,12 +80,13 @@ def _kept(watch: Watch) -> str:
 def status_of(report: PipelineReport, *, in_part: bool = False) -> int:
     """The exit status that a run's report means.
 
-    TROUBLE if the budget was used up, or if rows were tried and not one was made: then something that they
-    all need was away. FINDINGS if some could not be made, or not all of what was asked for in one (its
-    `notes` say so), if an answer of the evaluator could not be read, or if results lack conversations
-    although not only a part (`in_part`) was asked for. A low pass rate is a result like any other.
+    TROUBLE if the budget was used up, if results could not be written, or if rows were tried and not one was
+    made: then something that they all need was away. FINDINGS if some could not be made, or not all of what
+    was asked for in one (its `notes` say so), if an answer of the evaluator could not be read, or if results
+    lack conversations although not only a part (`in_part`) was asked for. A low pass rate is a result like
+    any other.
     """
-    if any(stage.budget for stage in report.stages):
+    if any(stage.budget for stage in report.stages) or (report.results and report.results.unwritten):
         return TROUBLE
     failed = any(stage.failed for stage in report.stages)
     if failed and not any(stage.made for stage in report.stages):
