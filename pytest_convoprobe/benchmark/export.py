@@ -56,12 +56,19 @@ def export_scenarios(
     return list(files)
 
 
+def failing_targets(loaded: LoadedBenchmark, only: str | None = None) -> tuple[str, ...]:
+    """Who failed any of the rows that `only` chooses, in the order of the settings."""
+    failed = _failures(loaded, _chosen(loaded, only)).values()
+    return tuple(name for name in _targets(loaded) if any(name in samples for samples in failed))
+
+
 @dataclass(frozen=True)
 class _Opening:
-    """A user's first message in a conversation, and whether the target failed that one."""
+    """A user's first message in a conversation, whether the target failed it, and the tools that it called."""
 
     text: str
     failed: bool
+    tools: tuple[str, ...] = ()
 
 
 def _chosen(loaded: LoadedBenchmark, only: str | None) -> list[ScenarioRow]:
@@ -103,7 +110,8 @@ def _openings(
                 continue
             is_failure = row.sample in failed.get(row.id, {}).get(target, ())
             if row.id not in found or (is_failure and not found[row.id].failed):
-                found[row.id] = _Opening(text, is_failure)
+                tools = dict.fromkeys(call.name for said in row.messages for call in said.tool_calls)
+                found[row.id] = _Opening(text, is_failure, tuple(tools))
     return found
 
 
@@ -142,7 +150,7 @@ def _file(loaded: LoadedBenchmark, row: ScenarioRow, failed: Samples, opening: _
         "synthetic_user": _user(row, opening, loaded.config.generation.turns),
         "evaluation": _evaluation(metric),
         "tags": _tags(loaded.benchmark.name, row),
-        "metadata": _metadata(loaded.benchmark.name, metric, row, who),
+        "metadata": _metadata(loaded.benchmark.name, metric, row, who, opening),
     }
     return f"{_comment(loaded.benchmark.name, row, who, opening)}\n{block(_encodable(data), 0)}\n"
 
@@ -234,7 +242,9 @@ def _tags(name: str, row: ScenarioRow) -> list[str]:
     return list(dict.fromkeys(slug for slug in slugs if slug))
 
 
-def _metadata(name: str, metric: Metric, row: ScenarioRow, who: Sequence[str]) -> dict[str, Any]:
+def _metadata(
+    name: str, metric: Metric, row: ScenarioRow, who: Sequence[str], opening: _Opening | None
+) -> dict[str, Any]:
     data = {
         "benchmark": name,
         "scenario": row.id,
@@ -243,6 +253,7 @@ def _metadata(name: str, metric: Metric, row: ScenarioRow, who: Sequence[str]) -
         "definition": metric.definition,
         "demographic": dict(row.demographic),
         "failed_by": list(who),
+        "tools_called": list(opening.tools) if opening else [],
         "target_system_prompt": row.target_system_prompt,
     }
     return {key: value for key, value in data.items() if value}

@@ -22,6 +22,7 @@ from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.scenario.loading import load_scenarios
 from pytest_convoprobe.scenario.models import Scenario
 from pytest_convoprobe.settings.models import ModelTarget
+from pytest_convoprobe.transcript import ToolCall
 
 from .parts import METRIC, OTHER, SCENARIO, benchmark, config, conversation
 
@@ -120,6 +121,13 @@ def test_where_it_comes_from_is_in_its_metadata(tmp_path: Path) -> None:
         "demographic": {"age": "Adult (18+)"},
         "failed_by": ["t1"],
     }
+
+
+def test_the_tools_that_were_called_in_the_failed_conversation_are_named_there(tmp_path: Path) -> None:
+    calls = tuple(map(ToolCall, ("find_shop", "find_rent", "find_shop")))
+    held = conversation(Said("user", OPENING), Said("assistant", "Do it!", calls))
+    scenario = only_one(project(tmp_path, conversations={"t1": [held]}))
+    assert scenario.metadata["tools_called"] == ["find_shop", "find_rent"]
 
 
 def test_the_file_begins_with_what_it_is(tmp_path: Path) -> None:

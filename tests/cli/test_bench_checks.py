@@ -142,7 +142,8 @@ def test_export(done: Path, convoprobe: Convoprobe) -> None:
     result = convoprobe("bench", "export", "hours", "--to-scenarios", "scenarios/hours", "--only", "m02")
     assert result.exit_code == 0
     assert result.stderr == ""
-    assert [line.split()[-1] for line in result.stdout.splitlines()] == [
+    written = [line.split()[-1] for line in result.stdout.splitlines() if line.startswith("  wrote")]
+    assert written == [
         f"scenarios/hours/m02_s00{scenario}_v0{variant}.yaml" for scenario in (1, 2) for variant in (1, 2)
     ]
     assert convoprobe("validate", "scenarios").exit_code == 0
@@ -150,7 +151,10 @@ def test_export(done: Path, convoprobe: Convoprobe) -> None:
 
 def test_export_to_where_pytest_does_not_look(done: Path, convoprobe: Convoprobe) -> None:
     result = convoprobe("bench", "export", "hours", "--to-scenarios", "out", "--only", "m02_s001_v01")
-    assert result.stderr.startswith("note: pytest doesn't look for scenarios in out: ")
+    assert result.stderr.startswith(
+        "note: pytest finds the scenarios in out only if it is told their files: "
+    )
+    assert "\n  pytest out/*.yaml " in result.stdout
 
 
 def test_exported_files_that_were_edited_stay(done: Path, folder: Path, convoprobe: Convoprobe) -> None:

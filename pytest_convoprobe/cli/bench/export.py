@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ...text import harmless
 from ..console import Console, write_json
-from ..project import json_option
+from ..project import Project, json_option
 from .shared.options import Asked, folder_argument, loading_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...benchmark.handover import Lacking
+    from ...benchmark.loading import LoadedBenchmark
+
 _ELSEWHERE = (
-    "note: pytest doesn't look for scenarios in {}: by its usual patterns it does below a folder called "
-    "scenarios; the ini option convoprobe_files names others"
+    "note: pytest finds the scenarios in {} only if it is told their files: of itself it looks in folders "
+    "called scenarios that are in no benchmark's folder, and where the ini option convoprobe_files says"
 )
 
 
@@ -53,16 +59,48 @@ def command(
         convoprobe bench export honesty --to-scenarios scenarios/from_honesty
     """  # noqa: D301 - click looks for the character itself
     from ...benchmark.export import export_scenarios
-    from ...scenario.discovery import is_scenario_file
 
     loaded = Asked(folder, target, config_file, replay="only").load()
-    written = export_scenarios(loaded, out, only=",".join(only) or None, failed_only=not every)
+    chosen = ",".join(only) or None
+    written = export_scenarios(loaded, out, only=chosen, failed_only=not every)
     if as_json:
         write_json({"written": [str(path) for path in written]})
-    else:
-        _tell(Console.of(), written, every)
-    if written and not is_scenario_file(written[0].absolute(), loaded.root):
-        Console.of().note(_ELSEWHERE.format(out))
+        return
+    _tell(Console.of(), written, every)
+    if written:
+        _tell_next(Console.of(), out, written[0], _Handover.of(loaded, config_file, chosen))
+
+
+@dataclass(frozen=True)
+class _Handover:
+    """What there is to do before pytest can run the files: the settings in `file` lack what `lacking` has.
+
+    `tested` is what pytest will then talk with; empty if neither these settings nor `config` name a target.
+    """
+
+    config: Path
+    file: Path
+    tested: str
+    lacking: Lacking | None
+
+    @classmethod
+    def of(cls, loaded: LoadedBenchmark, config_file: Path | None, only: str | None) -> _Handover:
+        from ...benchmark.export import failing_targets
+        from ...benchmark.handover import lacking
+        from ...benchmark.loading import load_project
+        from ...files import shown_path
+
+        config, here = config_file or loaded.folder.config, Project.here()
+        project = here.settings({"run.replay": "only"})
+        file = project.file or here.root / "convoprobe.yaml"
+        own = f"the target of {shown_path(file)}" if project.settings.target else ""
+        known = [entry.id for entry in loaded.config.targets]
+        if not known:
+            return cls(config, file, own, None)
+        name = next((name for name in failing_targets(loaded, only) if name in known), known[0])
+        whole = load_project(loaded.folder.path, config_file=config_file, replay="only")
+        lacks = lacking(whole, config, name, project, here.root)
+        return cls(config, file, own or f"the target {name}", lacks)
 
 
 def _tell(console: Console, written: Sequence[Path], every: bool) -> None:
@@ -71,3 +109,41 @@ def _tell(console: Console, written: Sequence[Path], every: bool) -> None:
         console.say(f"no {what}: nothing was written")
     for path in written:
         console.say(f"  wrote  {console.safe(str(path))}", "green")
+
+
+def _tell_next(console: Console, out: Path, first: Path, handover: _Handover) -> None:
+    found = _is_found(first)
+    if not found:
+        console.note(_ELSEWHERE.format(out))
+    console.say()
+    console.say("Next", "bold")
+    _tell_settings(console, handover)
+    command = f"pytest {shlex.quote(str(out))}{'' if found else '/*.yaml'}"
+    console.say(f"  {console.safe(command):<46} talk with {console.safe(handover.tested or 'it')}")
+
+
+def _tell_settings(console: Console, handover: _Handover) -> None:
+    from ...files import shown_path
+
+    file, config = (console.safe(shown_path(path)) for path in (handover.file, handover.config))
+    if not handover.tested:
+        console.say(f"  name a target in {file}: there is none yet, and {config} names none")
+    if handover.lacking is None:
+        return
+    what = "add to" if handover.file.exists() else "write into a new"
+    console.say(f"  {what} {file} (pytest doesn't read {config}, where this is from):")
+    console.say()
+    for line in handover.lacking.text.split("\n"):
+        console.say(f"    {harmless(line)}".rstrip())
+    console.say()
+    for name in handover.lacking.variables:
+        console.say(f"  {f'export {name}=...':<46} the secret that stands in {config}")
+
+
+def _is_found(file: Path) -> bool:
+    """Whether pytest, started here, looks for scenarios where the file is."""
+    from ...scenario.discovery import is_scenario_file
+
+    path = file.absolute()
+    roots = [root for root in (Project.here().root, Path.cwd()) if root in path.parents]
+    return is_scenario_file(path, roots[0] if roots else path.parent)
