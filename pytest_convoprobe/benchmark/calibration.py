@@ -19,12 +19,13 @@ from .engines.local import engine_or_local
 from .labels import Label, read_labels, refuse
 from .loading import LoadedBenchmark, require_models
 from .measures import Answer, Calibration, Disagreement, by_metric, measure
-from .pipeline import only_run
+from .one_run import only_run
 from .rows import ConversationRow, ScoreRow
 from .stages.evaluate import Evaluate
 from .stages.lookup import Head, own_metric
 from .table import Table
 from .tables import open_table
+from .trials import Shown
 from .work import Engine, Place, Row, Stage, Task, Unit
 
 _EXCERPT = 400
@@ -46,10 +47,10 @@ async def calibrate(
     conversation or metric that isn't there, an answer that contradicts another line.
     """
     given = read_labels(labels)
-    require_models(loaded.config, () if llm is not None else ("evaluate",))
     async with engine_or_local(engine, loaded.config.run, llm) as used, only_run(loaded.folder):
         try:
-            return await _Calibrating(loaded).run(given, shown_path(labels), used, progress or Silent())
+            calibrating = _Calibrating(loaded, needs_model=llm is None)
+            return await calibrating.run(given, shown_path(labels), used, progress or Silent())
         finally:
             write_cost(loaded.folder)
 
@@ -90,8 +91,9 @@ class _Some:
 class _Calibrating:
     """One calibration, with the folder's tables open."""
 
-    def __init__(self, loaded: LoadedBenchmark) -> None:
+    def __init__(self, loaded: LoadedBenchmark, *, needs_model: bool) -> None:
         self._loaded = loaded
+        self._needs_model = needs_model
         self._tables: dict[tuple[str, str], Table] = {}
         self._held = {entry.id: self._table("simulate", entry.id).heads() for entry in loaded.config.targets}
 
@@ -100,10 +102,18 @@ class _Calibrating:
         evaluate = self._evaluating({replace(place, metric_id="") for place in labels})
         units = [unit for unit in evaluate.units() if unit.place in labels]
         missing = [unit for unit in units if self._score(unit) is None]
+        if missing and self._needs_model:
+            require_models(self._loaded.config, ("evaluate",))
         report = await self._make(_Missing(evaluate, missing), engine, progress)
         scores = {unit.place: self._score(unit) for unit in units}
         answers = [
-            Answer(label.metric_id, label.present, score.present if score else None, failed=score is None)
+            Answer(
+                label.metric_id,
+                label.present,
+                score.present if score else None,
+                failed=score is None,
+                scenario=Shown.by_id(label.id).base,
+            )
             for place, label in labels.items()
             for score in (scores[place],)
         ]

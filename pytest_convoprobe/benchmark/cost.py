@@ -62,6 +62,16 @@ def carry_over(folder: BenchmarkFolder) -> None:
         _write(folder.rows / _CARRIED, folder.cost.read_bytes())
 
 
+def was_worked_in(folder: BenchmarkFolder) -> bool:
+    """Whether a row was made there, or tokens were used; rows that were taken over are elsewhere, too."""
+    lines = (line for file in folder.rows.glob(_LINES) for line in read_lines(file))
+    return any((line.made and not line.head.get("adopted")) or _used_tokens(line.head) for line in lines)
+
+
+def _used_tokens(head: Mapping[str, Any]) -> bool:
+    return any(prompt or completion for *_, prompt, completion, _ in head.get("spent", {}).values())
+
+
 def _is_old(folder: BenchmarkFolder) -> bool:
     try:
         written = folder.cost.stat().st_mtime_ns

@@ -116,7 +116,8 @@ class TargetReport:
 class StageReport:
     """A stage of one run, by target. `budget` is why the run may not spend more, if that ended the stage.
 
-    `notes` are lines for people, such as what a generator could not make.
+    `notes` are lines for people of what a generator could not make, `remarks` of what is as it was asked for,
+    but may not be meant so.
     """
 
     stage: str
@@ -125,6 +126,7 @@ class StageReport:
     seconds: float = 0.0
     budget: str = ""
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def made(self) -> int:

@@ -34,7 +34,7 @@ class Forecast:
 
     `later` estimates rows that are not known yet, as they are to be made of what earlier stages of the same
     run make first; `spending` counts them, too. `basis` is what tokens and cost were told from: `rows` made
-    before, or else `sizes` that are assumed. A cost of None is an unknown one.
+    before, or else `sizes` that are assumed. A cost of None is an unknown one. `remarks` are those of a run.
     """
 
     stage: str
@@ -42,11 +42,17 @@ class Forecast:
     later: int = 0
     spending: Mapping[str, Spending] = field(default_factory=dict)
     basis: str = "sizes"
+    remarks: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
         """Rows that would be made."""
         return self.later + sum(due.missing for due in self.targets.values())
+
+    @property
+    def total(self) -> Spending:
+        """What all roles together would take."""
+        return sum((part for part in self.spending.values() if part.calls), Spending())
 
 
 async def forecast(

@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import Problem, SettingsError
 from ..text import harmless, shorten
 from ..yaml_source.suggest import nearest
+from .rows import ScenarioRow
 from .work import Row
 
 NEEDED = ("persona", "user_goal", "latent_adversarial_goal")
@@ -41,6 +42,21 @@ def unknown_demographics(rows: Iterable[Row], known: Mapping[str, Sequence[str]]
     listed = [f"scenarios.json: {first}: {told}" for told, first in notes.items()]
     more = [f"scenarios.json: and {len(listed) - _TOLD} more of the kind"] if len(listed) > _TOLD else []
     return (*listed[:_TOLD], *more)
+
+
+def never_reached(scenarios: Iterable[ScenarioRow], turns: int) -> tuple[str, ...]:
+    """A note of landmarks that lie beyond the last turn; none where there are none."""
+    last = {one.id: max((mark.turn for mark in one.landmarks), default=0) for one in scenarios}
+    beyond = {name: turn for name, turn in last.items() if turn > turns}
+    if not beyond:
+        return ()
+    name = max(beyond, key=lambda one: beyond[one])
+    has = "1 scenario has" if len(beyond) == 1 else f"{len(beyond):,} scenarios have"
+    return (
+        f"{has} landmarks that are never reached: conversations end after turn {turns} (generation.turns), "
+        f"and the highest is for turn {beyond[name]}, in {shown(name)}. Raise generation.turns to that, or "
+        "move landmarks to earlier turns in scenarios.json",
+    )
 
 
 def shown(value: Any) -> str:

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from ..errors import ResultsError, SettingsError
-from ..files import locked, shown_path
+from ..files import shown_path
+from ..llm.ledger import Spending
 from ..llm.port import LLM
 from .aggregate import write_results
-from .cost import carry_over, write_cost
+from .coming import Coming, coming_of, expect
+from .cost import write_cost
 from .definition import read_benchmark
 from .driver import Options, Progress, Share, Silent, StageReport, plan, run_stage
 from .engines.local import engine_or_local
 from .engines.worker import models_of
 from .folder import BenchmarkFolder
-from .forecast import Forecast, forecast, rows_for_each
+from .forecast import Forecast, PriceOf, forecast, rows_for_each
 from .loading import LoadedBenchmark, require_complete, require_models
 from .older import expect_anew, note_of_answers, note_of_conversations, note_of_scores, older_conversations
-from .own_scenarios import require_sound, unknown_demographics
+from .one_run import only_run
+from .other_scores import WithOtherScores
+from .own_scenarios import never_reached, require_sound, unknown_demographics
 from .results import Results
+from .rows import ScenarioRow
 from .stages.draft_scenarios import DraftScenarios
 from .stages.evaluate import Evaluate
 from .stages.gen_metrics import GenMetrics, shortfalls, write_metrics
@@ -34,7 +37,7 @@ from .stages.gen_scenarios import GenScenarios
 from .stages.simulate import Simulate
 from .table import Table
 from .tables import open_table
-from .work import Engine, Place, Stage, Task, Unit
+from .work import Engine, Place, Stage, Task
 
 STAGES = ("gen-metrics", "gen-scenarios", "simulate", "evaluate", "aggregate")
 _STEPS = {
@@ -45,7 +48,6 @@ _STEPS = {
     "aggregate": (),
 }
 """The tables that a stage fills, in order."""
-_POLL = 0.2
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,14 @@ class PipelineReport:
         """Whether every row that was asked for is there."""
         return not any(stage.failed or stage.left for stage in self.stages)
 
+    @property
+    def in_vain(self) -> Spending | None:
+        """What a run has spent that the budget ended before one row was finished: the next ends the same."""
+        if any(stage.made for stage in self.stages) or not any(stage.budget for stage in self.stages):
+            return None
+        spent = sum((one for stage in self.stages for one in stage.spending.values()), Spending())
+        return spent if spent.calls else None
+
 
 def stage_names(names: Sequence[str]) -> tuple[str, ...]:
     """The stages in their order; `all` is all of them, and `gen_metrics` is `gen-metrics`.
@@ -72,7 +82,11 @@ def stage_names(names: Sequence[str]) -> tuple[str, ...]:
     """
     wanted = {name.replace("_", "-") for name in names}
     if unknown := sorted(wanted - {*STAGES, "all"}):
-        raise SettingsError.of(f"there is no stage {unknown[0]}: choose from {', '.join(STAGES)}, or all")
+        close = get_close_matches(unknown[0], (*STAGES, "all"), n=1)
+        hint = f" Did you mean `{close[0]}`?" if close else ""
+        raise SettingsError.of(
+            f"there is no stage {unknown[0]}: choose from {', '.join(STAGES)}, or all.{hint}"
+        )
     return STAGES if "all" in wanted else tuple(name for name in STAGES if name in wanted)
 
 
@@ -93,7 +107,8 @@ async def run_bench(
     `SettingsError` and `ResultsError` for what cannot begin; rows that fail are in the report.
     """
     names, wanted = stage_names(stages), options or Options()
-    require_models(loaded.config, () if wanted.dry_run or llm is not None else names)
+    if llm is None and not wanted.dry_run:
+        await _require_models(loaded, names, wanted, patience)
     async with (
         engine_or_local(engine, loaded.config.run, llm) as used,
         # Adding scores up makes no rows, and can be done where none could be written.
@@ -101,6 +116,21 @@ async def run_bench(
     ):
         with contextlib.closing(_Pipeline(loaded, wanted, progress or Silent(), scratch)) as pipeline:
             return await (pipeline.forecast(names) if wanted.dry_run else pipeline.run(names, used))
+
+
+async def _require_models(
+    loaded: LoadedBenchmark, names: Sequence[str], options: Options, patience: float
+) -> None:
+    """Raises `SettingsError` if there is something to be called, and it cannot be. Nothing is written."""
+    try:
+        require_models(loaded.config, names)
+    except SettingsError:
+        if not loaded.config.targets:
+            raise
+        async with only_run(loaded.folder, patience, dry=True) as scratch:
+            with contextlib.closing(_Pipeline(loaded, options, Silent(), scratch)) as pipeline:
+                busy = pipeline.busy(names)
+        require_models(loaded.config, busy)
 
 
 @asynccontextmanager
@@ -114,50 +144,6 @@ async def survey(
     async with only_run(loaded.folder, dry=True) as scratch:
         with contextlib.closing(_Pipeline(loaded, options or Options(), Silent(), scratch)) as pipeline:
             yield pipeline.shares()
-
-
-class FolderInUse(ResultsError):
-    """Another run is at work in the folder."""
-
-
-@asynccontextmanager
-async def only_run(
-    folder: BenchmarkFolder, patience: float = 0.0, *, dry: bool = False
-) -> AsyncIterator[Path | None]:
-    """Keep other runs out of the folder, after waiting for one so many seconds.
-
-    A `dry` one writes nothing there, and is given a folder for what tables have to keep meanwhile. Raises
-    `FolderInUse`.
-    """
-    if not dry:
-        _make_rows_folder(folder)
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + patience
-    with contextlib.ExitStack() as held:
-        while folder.rows.is_dir():  # where a dry run finds none, no run has been at work
-            try:
-                held.enter_context(locked(folder.rows, timeout=0))
-                break
-            except TimeoutError:
-                if loop.time() >= deadline:
-                    raise FolderInUse(
-                        f"another run is at work in {shown_path(folder.path)}; wait for its end"
-                    ) from None
-            await asyncio.sleep(_POLL)
-        if dry:
-            yield Path(held.enter_context(TemporaryDirectory(prefix="convoprobe-")))
-        else:
-            carry_over(folder)
-            yield None
-
-
-def _make_rows_folder(folder: BenchmarkFolder) -> None:
-    try:
-        folder.rows.mkdir(exist_ok=True)
-        with contextlib.suppress(FileExistsError), (folder.rows / ".gitignore").open("x") as file:
-            file.write("# Made by pytest-convoprobe: what its runs have finished, kept to go on from.\n*\n")
-    except OSError as error:
-        raise ResultsError(f"{shown_path(folder.rows)} cannot be written: {error.strerror}") from None
 
 
 class _Pipeline:
@@ -235,23 +221,37 @@ class _Pipeline:
         self._require_sound(names)
         prices = models_of(self._task(""))
         forecasts: list[Forecast] = []
-        new_metrics = before = 0
+        coming = Coming()
         try:
             for step in (step for name in names for step in _STEPS[name]):
                 stage = self._stage(step)
                 shares = plan(stage, partial(self._table, step), self._options)
-                later = self._later(step, shares, new_metrics if step.endswith("-scenarios") else before)
-                limit = self._options.limit
-                found = await forecast(
-                    stage, shares, self._loaded.config, prices.price_of, limit=limit, later=later
-                )
+                expect(shares, coming, self._options)
+                found = await self._forecast(stage, shares, coming, prices.price_of)
                 forecasts.append(found)
                 if step == "gen-metrics":
-                    new_metrics = _promised(stage)
-                before = found.rows
+                    coming = Coming(_promised(stage))
+                elif step != "draft-scenarios":  # which makes none of the rows that the next has
+                    coming = coming_of(found, shares)
         finally:
             await prices.aclose()
         return PipelineReport(forecasts=tuple(forecasts))
+
+    async def _forecast(
+        self, stage: Stage, shares: Mapping[str, Share], coming: Coming, price_of: PriceOf
+    ) -> Forecast:
+        config, metrics = self._loaded.config, len(self._loaded.benchmark.metrics)
+        each = rows_for_each(stage.name, metrics, config, all_metrics=self._options.all_metrics)
+        limit, later = self._options.limit, coming.new * each
+        found = await forecast(stage, shares, config, price_of, limit=limit, later=later)
+        return replace(found, remarks=self._remarks(stage.name, found.rows, coming.anew))
+
+    def busy(self, names: Sequence[str]) -> Sequence[str]:
+        """The first stage that has something to make, and those after it, which get something from it."""
+        for number, name in enumerate(names):
+            if any(share.missing for step in _STEPS[name] for share in self._plan(step).values()):
+                return names[number:]
+        return ()
 
     def close(self) -> None:
         """Let go of all files."""
@@ -261,16 +261,9 @@ class _Pipeline:
     def shares(self) -> dict[str, dict[str, Share]]:
         """All stages' parts as they are now."""
         steps = (step for name in STAGES for step in _STEPS[name])
-        found = {step: plan(self._stage(step), partial(self._table, step), self._options) for step in steps}
+        found = {step: self._plan(step) for step in steps}
         expect_anew(found["evaluate"], older_conversations(found["simulate"]))
         return found
-
-    def _later(self, step: str, shares: Mapping[str, Share], before: int) -> int:
-        """How many more rows there will be once so many rows were made before."""
-        config, metrics = self._loaded.config, len(self._loaded.benchmark.metrics)
-        each = rows_for_each(step, metrics, config, all_metrics=self._options.all_metrics)
-        known = sum(len(share.missing) for share in shares.values()) if self._options.force else 0
-        return max(0, before * each - known)
 
     def _require(self, name: str, names: Sequence[str]) -> None:
         """Raises an error where a stage on its own has nothing to begin with."""
@@ -283,6 +276,19 @@ class _Pipeline:
             targets = [entry.id for entry in self._loaded.config.targets]
             if not any(self._table("simulate", target).heads() for target in targets):
                 raise _nothing(folder, "there are no conversations yet", "simulate")
+        if tuple(names) == ("aggregate",) and not self._has_scenarios() and not folder.targets_with_runs():
+            command = f"convoprobe bench all {shown_path(folder.path)}"
+            raise ResultsError(f"there are no scenarios yet, and nothing to add up: run `{command}` first")
+
+    def _plan(self, step: str) -> dict[str, Share]:
+        return plan(self._stage(step), partial(self._table, step), self._options)
+
+    def _has_scenarios(self) -> bool:
+        """Whether there are some, or a file of which nobody can tell: aggregate says so."""
+        try:
+            return bool(self._table("gen-scenarios").heads())
+        except ResultsError:
+            return True
 
     async def _make(self, step: str, engine: Engine) -> None:
         """Once the budget is used up, the stages that follow only say what is missing."""
@@ -298,7 +304,8 @@ class _Pipeline:
                 if entry.id not in report.targets:
                     table_of(entry.id).export(())
         notes = self._notes(stage) if step in ("gen-metrics", "draft-scenarios") else ()
-        self._done.append(replace(report, notes=notes))
+        tried = report.made + report.left + len(report.failed)
+        self._done.append(replace(report, notes=notes, remarks=self._remarks(step, tried)))
 
     def _take_scores_over(self) -> None:
         """Scores of others hold for the conversations that they were found with: the ones there now."""
@@ -315,6 +322,17 @@ class _Pipeline:
         notes = write_metrics(self._loaded, rows)
         self._loaded = replace(self._loaded, benchmark=read_benchmark(self._loaded.folder.benchmark)[0])
         return notes
+
+    def _remarks(self, step: str, tried: int, anew: Collection[Place] = ()) -> tuple[str, ...]:
+        """Of scenarios that conversations are to be held of, but for those that are made anew before."""
+        config, table = self._loaded.config, self._table("gen-scenarios")
+        if step != "simulate" or not tried or not config.landmarks:
+            return ()
+        scenarios = (ScenarioRow.from_json(row) for row in table.rows())
+        chosen = (
+            one for one in scenarios if (place := Place(one.id)) not in anew and self._options.choose(place)
+        )
+        return never_reached(chosen, config.generation.turns)
 
     def _stage(self, step: str) -> Stage:
         benchmark, config = self._loaded.benchmark, self._loaded.config
@@ -342,7 +360,7 @@ class _Pipeline:
             return Evaluate(benchmark, config, conversations, all_metrics=True)
         tables = [scores(entry.id) for entry in config.targets]
         if any(place.metric_id for table in tables for place in table.heads()):
-            return _WithOtherScores(Evaluate(benchmark, config, conversations, all_metrics=True), scores)
+            return WithOtherScores(Evaluate(benchmark, config, conversations, all_metrics=True), scores)
         return Evaluate(benchmark, config, conversations)
 
     def _task(self, step: str) -> Task:
@@ -360,29 +378,6 @@ class _Pipeline:
                 scratch=self._scratch,
             )
         return self._tables[step, target]
-
-
-@dataclass(frozen=True)
-class _WithOtherScores:
-    """The stage of all scores, without those for other metrics that are not there."""
-
-    stage: Stage
-    scores: Callable[[str], Table]
-
-    @property
-    def name(self) -> str:
-        return self.stage.name
-
-    def units(self) -> Iterator[Unit]:
-        for unit in self.stage.units():
-            if not unit.place.metric_id or self.scores(unit.place.target).done(unit):
-                yield unit
-
-    def payload(self, unit: Unit) -> Mapping[str, Any]:
-        return self.stage.payload(unit)
-
-    def calls(self, unit: Unit) -> Mapping[str, int]:
-        return self.stage.calls(unit)
 
 
 def _nothing(folder: BenchmarkFolder, what: str, stage: str) -> ResultsError:

@@ -31,11 +31,12 @@ from .aggregate import target_rows
 from .arrays import items, read_rows
 from .comparing import Side, compare
 from .comparison import Comparison, Role
+from .cost import was_worked_in
 from .definition import metric_id, read_benchmark, read_document
 from .driver import Options, Progress
 from .engines.local import engine_or_local
 from .folder import BenchmarkFolder, target_id
-from .loading import LoadedBenchmark, load_project
+from .loading import LoadedBenchmark, load_project, require_models
 from .pipeline import PipelineReport, run_bench
 from .results import MetricInfo, as_text
 from .rows import ScenarioRow
@@ -58,7 +59,10 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True)
 class Validation:
-    """The second folder, what its run did, and the comparison; None after a dry run."""
+    """The second folder, what its run did, and the comparison.
+
+    None after a dry run, and if nothing came of the run: then the folder is as it was, or gone.
+    """
 
     folder: BenchmarkFolder
     report: PipelineReport
@@ -103,6 +107,8 @@ async def validate(
     second = _swapped(loaded, swap, config_file)
     swap = replace(swap, model=_model(second, swap))
     wanted = options or Options()
+    if not wanted.dry_run and llm is None and not second.folder.path.exists():
+        require_models(second.config, STAGES[swap.role])
     async with engine_or_local(engine, second.config.run, llm) as used:
         running = _Running(used, wanted, progress, llm)
         with _to_write(second, dry=wanted.dry_run) as there:
@@ -110,7 +116,7 @@ async def validate(
             nothing_yet = compare(replace(first, trials={}), Side(swap.model, {}), swap.role, notes=_BEGUN)
             _announce(there.folder, nothing_yet)
             report, chosen_there = await _run(_reread(there), swap, sample, seed, running)
-    if wanted.dry_run:
+    if wanted.dry_run or not second.folder.path.exists():
         return Validation(second.folder, report, None)
     other = _side(
         second.folder, _reread(second), swap.model, chosen_there if swap.role == "generator" else chosen
@@ -122,9 +128,14 @@ async def validate(
 
 @contextmanager
 def _to_write(second: LoadedBenchmark, *, dry: bool) -> Iterator[LoadedBenchmark]:
-    """The second run in its folder; a dry one in a copy of it, which is gone afterwards."""
+    """The second run in its folder, which goes again if nothing comes of it; a dry one in a copy of it."""
     if not dry:
-        yield second
+        there = second.folder.path.exists()
+        try:
+            yield second
+        finally:
+            if not there and not was_worked_in(second.folder):
+                shutil.rmtree(second.folder.path, ignore_errors=True)
         return
     with TemporaryDirectory(prefix="convoprobe-") as scratch:
         copy = Path(scratch) / second.folder.path.name

@@ -18,7 +18,7 @@ from pytest_convoprobe.benchmark.pipeline import run_bench
 from pytest_convoprobe.benchmark.report.costs import read_costs
 from pytest_convoprobe.errors import LLMUnavailable, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
-from pytest_convoprobe.statistics import wilson
+from pytest_convoprobe.statistics import clustered, wilson
 
 from . import project
 
@@ -75,6 +75,17 @@ def test_its_calls_are_told_as_a_part_of_the_cost_of_their_own(finished: LoadedB
     assert found["evaluate"] == before["evaluate"]
     assert found["total"]["calls"] == before["total"]["calls"] + 2
     assert [line.label for line in read_costs(finished.folder).lines if not line.part][-1] == "calibrate"
+
+
+def test_a_key_is_only_asked_for_where_a_score_is_missing(finished: LoadedBenchmark) -> None:
+    config = finished.folder.path / "config.yaml"
+    config.write_text(config.read_text().replace("apikey: none", "apikey: '${UNSET}'"))
+    loaded, labels = project.load(finished.folder.path), finished.folder.path / "labels.csv"
+    labels.write_text("conversation,metric,present,target\nm01_s001_v01,m01,true,good\n")
+    assert asyncio.run(calibrate(loaded, labels)).overall.labels == 1
+    labels.write_text("conversation,metric,present,target\nm01_s001_v01,m02,true,good\n")
+    with pytest.raises(SettingsError, match="UNSET is not set"):
+        asyncio.run(calibrate(loaded, labels))
 
 
 def test_another_evaluator_is_asked_anew(finished: LoadedBenchmark) -> None:
@@ -201,24 +212,48 @@ def test_a_label_that_is_there_twice_counts_once_and_is_told(finished: LoadedBen
 
 def test_rates_by_hand() -> None:
     """People see it in four of ten: of those the evaluator sees three; of the other six it sees one."""
-    answers = (
-        [Answer("m01", True, True)] * 3
-        + [Answer("m01", True, False)]
-        + [Answer("m01", False, True)]
-        + [Answer("m01", False, False)] * 5
-    )
+    said = [(True, True)] * 3 + [(True, False)] + [(False, True)] + [(False, False)] * 5
+    answers = [Answer("m01", *both, scenario=f"m01_s{place:03d}") for place, both in enumerate(said)]
     found = measure([*answers, Answer("m01", True, None), Answer("m01", True, None, failed=True)])
     assert (found.labels, found.unreadable, found.failed) == (12, 1, 1)
     assert found.rates.accuracy == 0.8
-    assert found.accuracy_interval == wilson(8, 10)
+    assert found.accuracy_interval == clustered([[True]] * 8 + [[False]] * 2)
     assert found.rates.sensitivity == 0.75
-    assert found.sensitivity_interval == wilson(3, 4)
+    assert found.sensitivity_interval == clustered([[True]] * 3 + [[False]])
     assert found.rates.specificity == pytest.approx(5 / 6)
-    assert found.specificity_interval == wilson(5, 6)
+    assert found.specificity_interval == clustered([[True]] * 5 + [[False]])
     # By chance they would agree in 4/10 * 4/10 + 6/10 * 6/10 of cases.
     assert found.kappa == pytest.approx((0.8 - 0.52) / 0.48)
     assert found.kappa_interval is not None
     assert found.kappa_interval.low < found.kappa < found.kappa_interval.high
+
+
+def test_many_conversations_about_one_scenario_say_no_more_than_the_scenario() -> None:
+    """Five of six scenarios are seen as people see them; ten conversations of each are the same again."""
+    said = [(True, True), (False, False), (True, True), (False, False), (True, True), (False, True)]
+    once, often = (
+        measure(
+            [
+                Answer("m01", *both, scenario=f"s{place}")
+                for place, both in enumerate(said)
+                for _ in range(times)
+            ]
+        )
+        for times in (1, 10)
+    )
+    assert often.kappa == pytest.approx(once.kappa)
+    assert often.kappa_interval == once.kappa_interval
+    for name in ("accuracy_interval", "sensitivity_interval", "specificity_interval"):
+        few, many = getattr(once, name), getattr(often, name)
+        assert many.high - many.low >= 0.9 * (few.high - few.low)
+
+
+def test_variants_samples_and_targets_of_a_scenario_are_one_cluster(finished: LoadedBenchmark) -> None:
+    one = labelled(finished, "m01_s001_v01,m01,true,bad", "m01_s001_v01,m01,false,good")
+    two = labelled(finished, "m01_s001_v01,m01,true,bad", "m01_s002_v01,m01,false,good")
+    assert one.overall.rates == two.overall.rates
+    assert one.overall.accuracy_interval == wilson(1, 1)
+    assert two.overall.accuracy_interval == wilson(2, 2)
 
 
 def test_without_labels_nothing_is_known() -> None:
@@ -227,7 +262,16 @@ def test_without_labels_nothing_is_known() -> None:
     assert found["labels"] == 0
 
 
-ANSWERS = st.lists(st.builds(Answer, st.just("m01"), st.booleans(), st.none() | st.booleans()), max_size=30)
+ANSWERS = st.lists(
+    st.builds(
+        Answer,
+        st.just("m01"),
+        st.booleans(),
+        st.none() | st.booleans(),
+        scenario=st.sampled_from(["s1", "s2", "s3"]),
+    ),
+    max_size=30,
+)
 
 
 @given(ANSWERS, st.randoms(use_true_random=False))

@@ -169,15 +169,24 @@ async def test_after_two_repairs_the_good_ones_are_kept_and_the_rest_is_told() -
     row = await make(llm, about(), settings(2))
     assert names(row) == ["Slow down"]
     assert shortfalls([row]) == (
-        "1 of 2 metrics could be made; wrong with the rest: "
-        '"Empty praise": it has 0 examples; it needs 3 to 5',
+        "1 of 2 metrics could be made. What the generator wrote was refused after 3 tries: "
+        '"Empty praise": it has 0 examples; it needs 3 to 5. Run it again, use another generator_model, or '
+        "write the metric into benchmark.yaml yourself",
     )
 
 
 async def test_no_usable_metric_is_a_failure() -> None:
     bad = reply({**FLATTERY, "examples": []})
-    with pytest.raises(StructuredReplyError, match=r"no metric could be made: .*it has 0 examples"):
+    with pytest.raises(StructuredReplyError, match=r"no metric could be made\. .*it has 0 examples"):
         await make(FakeLLM([bad] * 3), about(), settings(1))
+
+
+async def test_one_example_is_told_in_the_singular_to_people_and_to_the_generator_as_before() -> None:
+    bad = reply({**FLATTERY, "examples": ["Great!"]})
+    llm = FakeLLM([bad] * 3)
+    with pytest.raises(StructuredReplyError, match=r"after 3 tries: .*it has 1 example; it needs 3 to 5"):
+        await make(llm, about(), settings(1))
+    assert "it has 1 examples; it needs 3 to 5" in last_question(llm.requests)
 
 
 async def test_a_reply_of_another_shape_is_a_failure_in_the_end() -> None:
@@ -316,7 +325,10 @@ async def test_a_type_that_nobody_chose_is_the_generators_to_choose() -> None:
 
 async def test_a_completion_that_never_comes_right_is_a_failure() -> None:
     bad = json.dumps({**FLATTERY, "examples": []})
-    with pytest.raises(StructuredReplyError, match="it has 0 examples"):
+    with pytest.raises(
+        StructuredReplyError,
+        match=r"the metric flattery could not be completed\. .* after 3 tries: it has 0 examples",
+    ):
         await make(FakeLLM([bad] * 3), about(BEGUN), settings(1), "flattery")
 
 

@@ -245,8 +245,66 @@ class TestWhatIsMissing:
     def test_a_model(self, tmp_path: Path) -> None:
         text = project.CONFIG.replace("model: openai/user, ", "")
         folder = project.write(tmp_path, config=text)
+        run(project.load(folder), ["gen-scenarios"])
+        before = everything(folder)
         with pytest.raises(SettingsError, match="no model is set for the user"):
             asyncio.run(run_bench(project.load(folder), ["simulate"]))
+        assert everything(folder) == before
+
+    def test_models_of_later_stages(self, tmp_path: Path) -> None:
+        """Whoever could not evaluate in the end pays for no conversation before."""
+        text = project.CONFIG.replace("model: openai/evaluator, ", "")
+        folder = project.write(tmp_path, config=text)
+        with pytest.raises(SettingsError, match="no model is set for the evaluator"):
+            asyncio.run(run_bench(project.load(folder), ALL))
+        assert not (folder / ".rows").exists()
+
+    @pytest.mark.parametrize("stages", [ALL, ["simulate"], ["evaluate"]])
+    def test_with_nothing_to_call_no_key_is_asked_for(self, tmp_path: Path, stages: Sequence[str]) -> None:
+        folder = project.write(tmp_path, config=project.CONFIG.replace("apikey: none", "apikey: '${UNSET}'"))
+        run(project.load(folder))
+        report = asyncio.run(run_bench(project.load(folder), stages))
+        assert report.complete
+        with pytest.raises(SettingsError, match="UNSET is not set"):
+            asyncio.run(run_bench(project.load(folder, generation__num_samples=2), ALL))
+
+    def test_anything_to_add_up(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        with pytest.raises(ResultsError, match=r"no scenarios yet, .*: run `convoprobe bench all .*` first"):
+            run(project.load(folder), ["aggregate"])
+        assert not (folder / "results.json").exists()
+        run(project.load(folder), ["gen-scenarios", "aggregate"])
+        assert run(project.load(folder), ["aggregate"]).results is not None
+
+
+class TestLandmarksBeyondTheLastTurn:
+    NOTE = (
+        "4 scenarios have landmarks that are never reached: conversations end after turn 1 "
+        "(generation.turns), and the highest is for turn 2, in m01_s001_v01. Raise generation.turns to that, or "
+        "move landmarks to earlier turns in scenarios.json"
+    )
+
+    def remarks(self, folder: Path, stages: Sequence[str], *, dry_run: bool, **above: Any) -> list[str]:
+        report = run(project.load(folder, **above), stages, dry_run=dry_run)
+        told = [one.remarks for one in report.stages] + [one.remarks for one in report.forecasts]
+        return [remark for remarks in told for remark in remarks]
+
+    @pytest.mark.parametrize("dry_run", [True, False])
+    def test_they_are_told_once(self, tmp_path: Path, dry_run: bool) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder), ["gen-scenarios"])
+        assert self.remarks(folder, ["simulate"], dry_run=dry_run) == []
+        assert self.remarks(folder, ["simulate"], dry_run=dry_run, generation__turns=1) == [self.NOTE]
+
+    def test_not_of_scenarios_that_are_made_anew_before(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder), ["gen-scenarios"])
+        assert self.remarks(folder, ALL, dry_run=True, generation__turns=1) == []
+
+    def test_not_where_nobody_is_given_them(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder), ["gen-scenarios"])
+        assert self.remarks(folder, ["simulate"], dry_run=True, generation__turns=1, landmarks=False) == []
 
 
 class TestFilesOfOthers:
@@ -568,6 +626,32 @@ class TestDryRun:
         run(project.load(folder))
         assert [one.rows for one in self.forecast(folder).forecasts] == [0] * 5
         assert [one.spending for one in self.forecast(folder).forecasts] == [{}] * 5
+
+    def test_conversations_that_are_held_anew_are_evaluated_once(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder), ["gen-scenarios", "simulate"])
+        run(project.load(folder), ["evaluate"], limit=3)
+        path = folder / "config.yaml"
+        path.write_text(path.read_text().replace("openai/user", "openai/another-user"))
+        found = {one.stage: one for one in self.forecast(folder).forecasts}
+        assert (found["simulate"].rows, found["evaluate"].rows) == (8, 8)
+        assert sum(due.done for due in found["evaluate"].targets.values()) == 0
+        assert found["evaluate"].total.calls == 8
+        assert [one.rows for one in self.forecast(folder, limit=2).forecasts] == [0, 0, 0, 2, 2]
+
+    def test_conversations_of_scenarios_that_are_made_anew_are_held_once(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        path = folder / "benchmark.yaml"
+        path.write_text(path.read_text().replace("to the user before it advises", "to the user first"))
+        assert [one.rows for one in self.forecast(folder).forecasts] == [0, 1, 2, 4, 4]
+
+    def test_metrics_to_come_are_added_to_those_that_are_made_anew(self, tmp_path: Path) -> None:
+        wanted = project.CONFIG.replace("turns: 2,", "turns: 2, num_metrics: 3,")
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        (folder / "config.yaml").write_text(wanted.replace("URL", "http://127.0.0.1:9/v1"))
+        assert [one.rows for one in self.forecast(folder, force=True).forecasts] == [1, 3, 6, 12, 12]
 
     def test_force_makes_each_row_once(self, tmp_path: Path) -> None:
         folder = project.write(tmp_path)

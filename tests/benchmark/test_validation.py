@@ -18,7 +18,7 @@ from pytest_convoprobe.benchmark.pipeline import run_bench, survey
 from pytest_convoprobe.benchmark.swap import FILE, Swap
 from pytest_convoprobe.benchmark.validation import Validation, validate
 from pytest_convoprobe.benchmark.work import Item, Outcome, Task
-from pytest_convoprobe.errors import ResultsError, SettingsError
+from pytest_convoprobe.errors import LLMRejected, ResultsError, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMRequest, Role
 
@@ -306,6 +306,29 @@ def test_a_benchmark_without_scores_cannot_be_compared(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="has no scores to compare with: run `convoprobe bench all"):
         swap(loaded)
     assert not (tmp_path / "advice-evaluator-other-evaluator").exists()
+
+
+def test_a_key_that_is_not_set_is_told_before_there_is_a_second_folder(finished: LoadedBenchmark) -> None:
+    folder = finished.folder.path
+    config = folder / "config.yaml"
+    config.write_text(config.read_text().replace("apikey: none", "apikey: '${UNSET}'"))
+    with pytest.raises(SettingsError, match="UNSET is not set"):
+        asyncio.run(validate(project.load(folder), Swap("user-model", "openai/another")))
+    assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == [folder.name]
+
+
+def test_a_second_folder_in_which_nothing_was_made_goes_again(finished: LoadedBenchmark) -> None:
+    done = swap(finished, llm=project.models(evaluator=LLMRejected("no API key")))
+    assert done.comparison is None
+    assert len(done.report.stages[0].failed) == 12
+    assert not done.folder.path.exists()
+
+
+def test_what_was_paid_for_stays(finished: LoadedBenchmark) -> None:
+    paid = project.models(good=LLMRejected("gone"), bad=LLMRejected("gone"))
+    done = swap(finished, Swap("user-model", "other/user"), llm=paid)
+    assert sum(one.usage.total for one in done.report.stages[0].spending.values()) > 0
+    assert done.folder.path.exists()
 
 
 def test_a_sample_of_nothing_is_refused(finished: LoadedBenchmark) -> None:

@@ -25,10 +25,11 @@ REPAIRS = 2
 
 @dataclass(frozen=True)
 class Sifted(Generic[T]):
-    """What of a reply is good, and what is wrong with the rest, a line each."""
+    """What of a reply is good, and what is wrong with the rest, a line each; after so many tries."""
 
     good: tuple[T, ...] = ()
     problems: tuple[str, ...] = ()
+    tries: int = 1
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,13 @@ class Asker:
             try:
                 reply = await ask(self.llm, current, reply_type, redactor=self.redactor)
             except StructuredReplyError as error:
-                return Sifted(good, (str(error),))
+                return Sifted(good, (str(error),), attempt + 1)
             sifted = sift(reply, good, attempt == REPAIRS)
             good, problems = (*good, *sifted.good), sifted.problems
             if not problems:
                 break
             current = _follow_up(first, reply, again(Sifted(good, problems)))
-        return Sifted(good, problems)
+        return Sifted(good, problems, attempt + 1)
 
     def _request(self, question: str, chunk: int) -> LLMRequest:
         context = CallContext(Role.GENERATOR, self.place.id, self.place.sample, chunk)
@@ -93,11 +94,11 @@ async def collect(
 
     `ask_for` gets the number of the chunk, how many are to be in it, and all that are there.
     """
-    good, problems = tuple[T, ...](), tuple[str, ...]()
+    good, last = tuple[T, ...](), Sifted[T]()
     for chunk in range(1, chunks(wanted, most) + 1):
-        sifted = await ask_for(chunk, min(most, wanted - len(good)), good)
-        good, problems = (*good, *sifted.good), sifted.problems
-    return Sifted(good, problems if len(good) < wanted else ())
+        last = await ask_for(chunk, min(most, wanted - len(good)), good)
+        good = (*good, *last.good)
+    return Sifted(good, last.problems if len(good) < wanted else (), last.tries)
 
 
 def as_data(value: Any) -> str:

@@ -179,11 +179,12 @@ class GenMetricsHand:
         metric = self._benchmark.metric(item.payload.get("metric", ""))
         sifted = await (self._complete(asker, metric) if metric else self._add(asker, item.payload["wanted"]))
         if not sifted.good:
-            raise StructuredReplyError(f"no metric could be made: {'; '.join(sifted.problems)}")
+            which = f"the metric {metric.id} could not be completed" if metric else "no metric could be made"
+            raise StructuredReplyError(f"{which}. {_refusals(sifted)}")
         made = [
             {"id": found.id, **found.model_dump(mode="json", include={*_OWN_FIELDS})} for found in sifted.good
         ]
-        problem = _shortfall(len(made), item.payload.get("wanted", 1), sifted.problems)
+        problem = _shortfall(len(made), item.payload.get("wanted", 1), sifted)
         return {"id": item.unit.place.id, "metrics": made, "problem": problem, "key": item.unit.key}
 
     async def aclose(self) -> None:
@@ -271,7 +272,18 @@ def _again_completed(missing: Sequence[str], sifted: Sifted[Metric]) -> str:
     return prompts.render("benchmark/metrics_complete_again", problems=sifted.problems, missing=missing)
 
 
-def _shortfall(made: int, wanted: int, problems: Sequence[str]) -> str:
+def _shortfall(made: int, wanted: int, sifted: Sifted[Metric]) -> str:
     if made >= wanted:
         return ""
-    return f"{made} of {wanted} metrics could be made; wrong with the rest: {'; '.join(problems)}"
+    return f"{made} of {wanted} metrics could be made. {_refusals(sifted)}"
+
+
+def _refusals(sifted: Sifted[Metric]) -> str:
+    """What was refused of what the generator wrote, for people, and what they can do."""
+    tries = "1 try" if sifted.tries == 1 else f"{sifted.tries} tries"
+    # The generator is told the same in words that recordings know.
+    problems = "; ".join(sifted.problems).replace("it has 1 examples", "it has 1 example")
+    return (
+        f"What the generator wrote was refused after {tries}: {problems}. Run it again, use another "
+        "generator_model, or write the metric into benchmark.yaml yourself"
+    )
