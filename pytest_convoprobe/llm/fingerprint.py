@@ -82,50 +82,92 @@ class Fingerprints:
 
 def differences(now: Fingerprint, then: Fingerprint) -> tuple[str, ...]:
     """What changed between a recorded call and the present one, in words."""
-    found = []
-    if now.model != then.model:
-        found.append(f"the model is now {now.model or 'not set'}, recorded with {then.model or 'none'}")
+    found = [] if now.model == then.model else [_changed("the model", now.model, then.model)]
     found += _parameter_differences(now.parameters, then.parameters)
-    if now.tools != then.tools:
-        found.append("the tools changed")
-    if now.schema != then.schema:
-        found.append("the reply schema changed")
+    found += _whole("tools", now.tools, then.tools)
+    found += _whole("reply schema", now.schema, then.schema)
     return (*found, *_message_differences(now.messages, then.messages))
 
 
 def distance(now: Fingerprint, then: Fingerprint) -> int:
     """How many parts differ, each message counted: for finding the recorded call that is nearest."""
-    whole = sum((now.model != then.model, now.tools != then.tools, now.schema != then.schema))
-    changed = sum(a != b for a, b in zip(now.messages, then.messages, strict=False))
-    longer = abs(len(now.messages) - len(then.messages))
-    return whole + len(_parameter_differences(now.parameters, then.parameters)) + changed + longer
+    (prompt, rest), (old_prompt, old_rest) = _parted(now.messages), _parted(then.messages)
+    pairs = (now.model, then.model), (now.tools, then.tools), (now.schema, then.schema), (prompt, old_prompt)
+    whole = sum(one != other for one, other in pairs)
+    changed = len(_changed_places(rest, old_rest)) + abs(len(rest) - len(old_rest))
+    return whole + len(_parameter_differences(now.parameters, then.parameters)) + changed
+
+
+def _changed(what: str, now: str, then: str) -> str:
+    """Of something that has a value worth showing; empty where it has none."""
+    if not now:
+        return f"{what} is not set now, recorded with {then}"
+    return f"{what} is now {now}, recorded {f'with {then}' if then else 'without one'}"
+
+
+def _whole(what: str, now: str, then: str) -> list[str]:
+    """Of something that is known by its digest; empty where there is none."""
+    if now == then:
+        return []
+    if now and then:
+        return [f"the {what} changed"]
+    are, some, a = ("are", "some", "") if what.endswith("s") else ("is", "one", "a ")
+    return [
+        f"there {are} {a}{what} now, recorded without"
+        if now
+        else f"there {are} no {what} now, recorded with {some}"
+    ]
 
 
 def _parameter_differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[str]:
-    def shown(parameters: Mapping[str, Any], name: str) -> str:
-        return json.dumps(parameters[name], ensure_ascii=False) if name in parameters else "not set"
-
+    """Compared as they are written, where 1 is not 1.0."""
+    old, new = ({name: _shown(value) for name, value in those.items()} for those in (then, now))
     return [
-        f"{name} is now {shown(now, name)}, recorded with {shown(then, name)}"
-        for name in sorted({*now, *then})
-        if now.get(name) != then.get(name)
+        _changed(name, new.get(name, ""), old.get(name, ""))
+        for name in sorted({*new, *old})
+        if new.get(name) != old.get(name)
     ]
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _parted(messages: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The system prompt, empty if there is none, and the other messages."""
+    has_prompt = bool(messages) and _role(messages[0]) == "system"
+    return (messages[0], messages[1:]) if has_prompt else ("", messages)
 
 
 def _message_differences(now: tuple[str, ...], then: tuple[str, ...]) -> list[str]:
-    changed = [
-        number for number, pair in enumerate(zip(now, then, strict=False), start=1) if pair[0] != pair[1]
-    ]
-    found = [_changed(number, now[number - 1].split()[0]) for number in changed[:_SHOWN]]
-    if len(changed) > _SHOWN:
-        found.append(f"and {len(changed) - _SHOWN} more messages changed")
-    if len(now) != len(then):
-        found.append(f"the number of messages is now {len(now)}, recorded with {len(then)}")
+    """Messages are compared with those of the same place, counted without the system prompt."""
+    (prompt, rest), (old_prompt, old_rest) = _parted(now), _parted(then)
+    found = _whole("system prompt", prompt, old_prompt)
+    places = _changed_places(rest, old_rest)
+    first = len(now) - len(rest) + 1
+    found += [_message(place + first, rest[place], old_rest[place]) for place in places[:_SHOWN]]
+    if len(places) > _SHOWN:
+        found.append(f"and {len(places) - _SHOWN} more messages changed")
+    if len(rest) != len(old_rest):
+        one_sided = bool(prompt) != bool(old_prompt)
+        counts = (len(rest), len(old_rest)) if one_sided else (len(now), len(then))
+        beside = " beside the system prompt" if one_sided else ""
+        found.append(f"the number of messages{beside} is now {counts[0]}, recorded with {counts[1]}")
     return found
 
 
-def _changed(number: int, role: str) -> str:
-    return "the system prompt changed" if role == "system" else f"message {number} ({role}) changed"
+def _changed_places(now: tuple[str, ...], then: tuple[str, ...]) -> list[int]:
+    return [place for place, (one, other) in enumerate(zip(now, then, strict=False)) if one != other]
+
+
+def _message(number: int, now: str, then: str) -> str:
+    if _role(now) == _role(then):
+        return f"message {number} ({_role(now)}) changed"
+    return f"message {number} is now of the role {_role(now)}, recorded with {_role(then)}"
+
+
+def _role(message: str) -> str:
+    return message.partition(" ")[0]
 
 
 def _with_positions(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -148,6 +148,6 @@ def _unusable(cannot_be: str, error: FormatError) -> RecordingUnusable:
     if isinstance(error, LaterVersion):
         return RecordingUnusable(f"{cannot_be}read: {error}. Update pytest-convoprobe.")
     return _Broken(
-        f"{cannot_be}read: {error}. Restore the file from version control, "
-        "or record it again with --convoprobe-replay=record."
+        f"{cannot_be}read: {error}. Restore the file from version control, or delete it: "
+        "a run that records makes it anew."
     )

@@ -373,7 +373,7 @@ class TestBrokenFile:
             _ = Recording.open(path).calls
         message = str(caught.value)
         assert message.startswith(f"{path}: the recording cannot be read: ")
-        assert "Restore the file from version control, or record it again" in message
+        assert "Restore the file from version control, or delete it" in message
 
     def test_can_be_recorded_anew(self, path: Path) -> None:
         path.parent.mkdir(parents=True)

@@ -181,23 +181,29 @@ To record it again, run the same with --convoprobe-replay=record."""
             ),
             (
                 request("a", "b", "c", model=MODEL.model_copy(update={"model": None})),
-                "the model is now not set, recorded with openai/small",
+                "the model is not set now, recorded with openai/small",
             ),
             (
                 request("a", "b", "c", model=MODEL.model_copy(update={"temperature": 0.7})),
                 "temperature is now 0.7, recorded with 0.0",
             ),
-            (request("a", "b", "c", max_tokens=900), "max_tokens is now 900, recorded with not set"),
+            (request("a", "b", "c", max_tokens=900), "max_tokens is now 900, recorded without one"),
             (
                 request("a", "b", "c", model=MODEL.model_copy(update={"reasoning": "high"})),
-                'reasoning is now "high", recorded with not set',
+                'reasoning is now "high", recorded without one',
             ),
             (
                 request("a", "b", "c", model=MODEL.model_copy(update={"extra_params": {"top_p": 0.9}})),
-                "top_p is now 0.9, recorded with not set",
+                "top_p is now 0.9, recorded without one",
             ),
-            (request("a", "b", "c", schema={"type": "object"}), "the reply schema changed"),
-            (request("a", "b", "c", tools=(ToolSpec("find", "Finds.", {}),)), "the tools changed"),
+            (
+                request("a", "b", "c", schema={"type": "object"}),
+                "there is a reply schema now, recorded without",
+            ),
+            (
+                request("a", "b", "c", tools=(ToolSpec("find", "Finds.", {}),)),
+                "there are tools now, recorded without",
+            ),
             (
                 request("a", "b", "c", turn=4),
                 "this turn was never recorded (recorded for the synthetic user: turn 2)",
@@ -209,6 +215,70 @@ To record it again, run the same with --convoprobe-replay=record."""
     async def test_says_what_changed(self, bench: Bench, now: LLMRequest, expected: str) -> None:
         await bench.record([(request("a", "b", "c"), "yes")])
         assert f"  - {expected}\n" in await bench.miss(now)
+
+    @pytest.mark.parametrize(
+        ("then", "now", "expected"),
+        [
+            (
+                request(Message("system", "S"), "a", "b"),
+                request("a", "b"),
+                ["there is no system prompt now, recorded with one"],
+            ),
+            (
+                request("a", "b"),
+                request(Message("system", "S"), "a", "b"),
+                ["there is a system prompt now, recorded without"],
+            ),
+            (
+                request("a", "b"),
+                request(Message("system", "S"), "a", "changed", "c"),
+                [
+                    "there is a system prompt now, recorded without",
+                    "message 3 (user) changed",
+                    "the number of messages beside the system prompt is now 3, recorded with 2",
+                ],
+            ),
+            (
+                request("a", Message("assistant", "b")),
+                request("a", "b"),
+                ["message 2 is now of the role user, recorded with assistant"],
+            ),
+            (
+                request("a", Message("system", "b")),
+                request("a", Message("system", "c")),
+                ["message 2 (system) changed"],
+            ),
+            (
+                request(schema={"type": "object"}, tools=(ToolSpec("find", "Finds.", {}),)),
+                request(),
+                [
+                    "there are no tools now, recorded with some",
+                    "there is no reply schema now, recorded with one",
+                ],
+            ),
+            (
+                request(schema={"type": "object"}, tools=(ToolSpec("find", "Finds.", {}),)),
+                request(schema={"type": "array"}, tools=(ToolSpec("seek", "Finds.", {}),)),
+                ["the tools changed", "the reply schema changed"],
+            ),
+            (
+                request(model=MODEL.model_copy(update={"extra_params": {"top_k": 1, "n": True}})),
+                request(model=MODEL.model_copy(update={"extra_params": {"top_k": 1.0}})),
+                ["n is not set now, recorded with true", "top_k is now 1.0, recorded with 1"],
+            ),
+            (
+                request(model=MODEL.model_copy(update={"model": None})),
+                request(),
+                ["the model is now openai/small, recorded without one"],
+            ),
+        ],
+    )
+    async def test_says_what_came_what_went_and_what_changed(
+        self, bench: Bench, then: LLMRequest, now: LLMRequest, expected: list[str]
+    ) -> None:
+        await bench.record([(then, "yes")])
+        lines = (await bench.miss(now)).splitlines()[1:-1]
+        assert lines == [f"  - {reason}" for reason in expected]
 
     async def test_without_any_recording(self, bench: Bench) -> None:
         assert "  - this scenario was never recorded\n" in await bench.miss(request())
@@ -379,6 +449,22 @@ class TestAuto:
         await replaying.complete(request(turn=3))
         await replaying.finish(complete=True)
         assert bench.texts == ["new", "kept"]
+
+    async def test_a_broken_file_is_an_error_before_anything_is_spent_and_made_anew_once_deleted(
+        self, bench: Bench
+    ) -> None:
+        bench.path.parent.mkdir(parents=True)
+        bench.path.write_text("<<<<<<< ours")
+        replaying, live = bench.trial("auto", ["new"])
+        with pytest.raises(RecordingUnusable, match=r"late-order\.json.*or delete it"):
+            await replaying.complete(request())
+        assert live.requests == []
+        assert bench.path.read_text() == "<<<<<<< ours"
+        bench.path.unlink()
+        replaying, _ = bench.trial("auto", ["new"])
+        await replaying.complete(request())
+        await replaying.finish(complete=True)
+        assert bench.texts == ["new"]
 
     async def test_a_full_replay_writes_nothing(self, bench: Bench) -> None:
         await bench.record([(request(), "used"), (request(turn=3), "not used this time")])
