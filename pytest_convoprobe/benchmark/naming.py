@@ -15,6 +15,8 @@ from .folder import target_id
 _FIT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?")
 _RULE = "letters, digits, `.`, `-` and `_`, at most 100, the first a letter or a digit and the last no dot"
 _LONGEST = 80
+ALL = "all"
+"""What stands in the place of a target for all of them, or where there is none: no target's own id."""
 
 
 def unfit(name: str, what: str, instead: str) -> str | None:
@@ -42,13 +44,15 @@ def name_targets(targets: Iterable[tuple[Any, str]], document: Document) -> tupl
             taken[given.lower()] = index
     if problems:
         raise SettingsError(tuple(problems))
-    names = set(taken)
+    names = {*taken, ALL}
     return tuple(_unique(shown, names) if given is None else given for given, shown in targets)
 
 
 def _complaint(given: Any, taken: dict[str, int]) -> str | None:
     if not isinstance(given, str):
         return f"expected text, got {describe(given)}; put it in quotes"
+    if given.lower() == ALL:
+        return f"the id `{given}` stands for all targets together, in cost.json; `{given}-targets` would do"
     if given.lower() in taken:
         return f"the id `{given}` is that of targets[{taken[given.lower()]}], too; each needs its own"
     return unfit(given, "a target's id", _short(given))

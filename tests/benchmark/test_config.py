@@ -201,6 +201,10 @@ def test_ids_that_were_not_given_are_made_unique(config: Config) -> None:
     assert [entry.id for entry in found] == ["openai-x", "openai-x-3", "openai-x-2", "OPENAI-X-4"]
 
 
+def test_no_target_is_called_as_all_of_them_are(config: Config) -> None:
+    assert [entry.id for entry in config("targets: [all, ALL]").targets] == ["all-2", "ALL-3"]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -210,6 +214,7 @@ def test_ids_that_were_not_given_are_made_unique(config: Config) -> None:
         ("targets: [{id: 'a b/c', model: x}]", "a target's id is part of file names: letters"),
         ("targets: [{id: 'a b/c', model: x}]", "; `a-b-c` would do"),
         ("targets: [{id: _gaps, model: x}]", "; `gaps` would do"),
+        ("targets: [{id: All, model: x}]", "the id `All` stands for all targets together, in cost.json"),
         ("targets: [{id: 5, model: x}]", "targets[0].id: expected text, got the number 5; put it in quotes"),
         ("targets: [{modle: x}]", "targets[0].modle: unknown key `modle`. Did you mean `model`?"),
         (
