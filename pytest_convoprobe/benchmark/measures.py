@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from ..statistics import BinaryRates, Interval, binary_rates, cohen_kappa, kappa_interval, wilson
+from ..statistics import (
+    BinaryRates,
+    Interval,
+    binary_rates,
+    clustered,
+    clustered_kappa_interval,
+    cohen_kappa,
+)
 from .driver import StageReport
 from .results import ends, rounded
 from .work import Place
@@ -18,7 +26,8 @@ class Measure:
     """How right an evaluator is, people being always right.
 
     `rates` counts answers: a true positive is a behaviour that both see. `unreadable` answers and `failed`
-    calls count as neither. Intervals are Wilson's, kappa's that of large samples, at 95 %.
+    calls count as neither. Intervals are at 95 % and by scenario: conversations about one resemble each
+    other. Those of shares are as `statistics.clustered` has them, kappa's is a bootstrap of scenarios.
     """
 
     labels: int
@@ -26,20 +35,10 @@ class Measure:
     unreadable: int
     failed: int
     kappa: float | None
-    kappa_interval: Interval | None
-
-    @property
-    def accuracy_interval(self) -> Interval | None:
-        rates = self.rates
-        return wilson(rates.tp + rates.tn, rates.tp + rates.tn + rates.fp + rates.fn)
-
-    @property
-    def sensitivity_interval(self) -> Interval | None:
-        return wilson(self.rates.tp, self.rates.tp + self.rates.fn)
-
-    @property
-    def specificity_interval(self) -> Interval | None:
-        return wilson(self.rates.tn, self.rates.tn + self.rates.fp)
+    accuracy_interval: Interval | None = None
+    sensitivity_interval: Interval | None = None
+    specificity_interval: Interval | None = None
+    kappa_interval: Interval | None = None
 
     def to_json(self) -> dict[str, Any]:
         rates = self.rates
@@ -124,18 +123,25 @@ class Calibration:
 class Answer:
     """What a person and the evaluator say of one behaviour in one conversation.
 
-    `evaluator` is None where there is no answer: it could not be read, or (`failed`) not be had.
+    `evaluator` is None where there is no answer: it could not be read, or (`failed`) not be had. `scenario`
+    is without its variant (`m01_s002`), whatever target, sample and metric the answer is of.
     """
 
     metric_id: str
     human: bool
     evaluator: bool | None
     failed: bool = False
+    scenario: str = ""
+
+
+_Pairs = list[tuple[bool, bool]]
+"""What a person and the evaluator say, of the conversations about one scenario."""
 
 
 def measure(answers: Sequence[Answer]) -> Measure:
     """The evaluator's rates and kappa over the answers that there are."""
-    pairs = [(one.human, one.evaluator) for one in answers if one.evaluator is not None]
+    scenarios = _by_scenario(answers)
+    pairs = list(chain.from_iterable(scenarios))
     failed = sum(one.failed for one in answers)
     return Measure(
         labels=len(answers),
@@ -143,8 +149,25 @@ def measure(answers: Sequence[Answer]) -> Measure:
         unreadable=len(answers) - len(pairs) - failed,
         failed=failed,
         kappa=cohen_kappa(pairs),
-        kappa_interval=kappa_interval(pairs),
+        accuracy_interval=clustered([[one is other for one, other in those] for those in scenarios]),
+        sensitivity_interval=_share_seen(scenarios, present=True),
+        specificity_interval=_share_seen(scenarios, present=False),
+        kappa_interval=clustered_kappa_interval(scenarios),
     )
+
+
+def _by_scenario(answers: Iterable[Answer]) -> list[_Pairs]:
+    """The answers that there are, in an order that hangs on nothing else: a bootstrap draws by place."""
+    found: defaultdict[str, _Pairs] = defaultdict(list)
+    for one in answers:
+        if one.evaluator is not None:
+            found[one.scenario].append((one.human, one.evaluator))
+    return sorted(sorted(pairs) for pairs in found.values())
+
+
+def _share_seen(scenarios: Iterable[_Pairs], *, present: bool) -> Interval | None:
+    """Of the conversations in which people say this, the share in which the evaluator does, too."""
+    return clustered([[other is present for one, other in those if one is present] for those in scenarios])
 
 
 def by_metric(answers: Iterable[Answer]) -> dict[str, Measure]:

@@ -75,8 +75,9 @@ def _status(found: Calibration) -> int:
 
 def _print(console: Console, found: Calibration) -> None:
     console.say(f"evaluator: {console.safe(found.model)}", "bold")
-    measures = {**found.by_metric, "all": found.overall}
-    print_table(console, _COLUMNS, [_row(name, one) for name, one in measures.items()])
+    measures = [*found.by_metric.items(), ("all", found.overall)]  # a metric may be called so, too
+    print_table(console, _COLUMNS, [_row(name, one) for name, one in measures])
+    console.say("intervals are by scenario: conversations about one resemble each other", "faint")
     console.say()
     console.say(f"{len(found.disagreements):,} disagreements", "bold")
     for one in found.disagreements[:_SHOWN]:

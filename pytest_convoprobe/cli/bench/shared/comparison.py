@@ -45,9 +45,9 @@ def print_comparison(console: Console, found: Comparison) -> None:
     for reason in dict.fromkeys(_reasons(found)):
         console.say(f"  {console.safe(reason)}", "faint")
     if found.agreement is not None:
-        by_metric = {"all": found.agreement, **found.agreement_by_metric}
+        measured = [("all", found.agreement), *found.agreement_by_metric.items()]
         console.say()
-        print_table(console, _EVALUATORS, [_agreement(name, one) for name, one in by_metric.items()])
+        print_table(console, _EVALUATORS, [_agreement(name, one) for name, one in measured])
     _print_flips(console, found)
     for note in found.notes:
         console.note(f"note: {note}")
