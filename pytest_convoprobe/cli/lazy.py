@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from .meant import hint
+
 
 class LazyGroup(click.Group):
     """Finds its commands by the names of the modules of `package`: `dry_run.py` is `dry-run`.
@@ -34,6 +36,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A command is called by its name with dashes, however it was written."""
+        """A command is called by its name with dashes, however it was written.
+
+        For one that there isn't, the nearest is named.
+        """
+        if self.get_command(ctx, args[0]) is None and (meant := hint(args[0], self.list_commands(ctx))):
+            ctx.fail(f"No such command {args[0]!r}.{meant}")
         name, command, rest = super().resolve_command(ctx, args)
         return name and name.replace("_", "-"), command, rest

@@ -14,11 +14,13 @@ from ..tables import Column, Row, print_table
 from ..words import between, number, percent
 from .shared.failures import print_failures
 from .shared.options import Asked, folder_argument, loading_options, running_options
+from .shared.printing import print_in_vain
 from .shared.stages import status_of, watched
 from .shared.watch import Watch
 
 if TYPE_CHECKING:
     from ...benchmark.measures import Calibration, Disagreement, Measure
+    from ...benchmark.pipeline import PipelineReport
     from ...statistics import Interval
 
 _SHOWN = 10
@@ -63,14 +65,18 @@ def command(ctx: click.Context, /, folder: Path, labels: Path, **given: Any) -> 
         write_json(found.to_json())
     else:
         _print(Console.of(), found)
+        print_in_vain(Console.of(), _report(found), loaded)
     ctx.exit(_status(found))
 
 
 def _status(found: Calibration) -> int:
+    return status_of(_report(found)) or (FINDINGS if found.overall.unreadable or found.overall.failed else OK)
+
+
+def _report(found: Calibration) -> PipelineReport:
     from ...benchmark.pipeline import PipelineReport
 
-    status = status_of(PipelineReport((found.report,) if found.report else ()))
-    return status or (FINDINGS if found.overall.unreadable or found.overall.failed else OK)
+    return PipelineReport((found.report,) if found.report else ())
 
 
 def _print(console: Console, found: Calibration) -> None:
@@ -79,7 +85,8 @@ def _print(console: Console, found: Calibration) -> None:
     print_table(console, _COLUMNS, [_row(name, one) for name, one in measures])
     console.say("intervals are by scenario: conversations about one resemble each other", "faint")
     console.say()
-    console.say(f"{len(found.disagreements):,} disagreements", "bold")
+    several = "" if len(found.disagreements) == 1 else "s"
+    console.say(f"{len(found.disagreements):,} disagreement{several}", "bold")
     for one in found.disagreements[:_SHOWN]:
         _print_disagreement(console, one)
     if len(found.disagreements) > _SHOWN:

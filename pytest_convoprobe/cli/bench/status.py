@@ -15,6 +15,7 @@ from ..project import json_option
 from ..tables import Cell, Column, Row, print_table
 from .shared.failures import failures_json, print_failures
 from .shared.options import Asked, folder_argument, loading_options
+from .shared.results import costs_of, print_costs
 
 if TYPE_CHECKING:
     from ...benchmark.driver import Share
@@ -51,8 +52,8 @@ class State:
 @json_option
 def command(folder: Path, target: tuple[str, ...], config_file: Path | None, as_json: bool) -> None:
     """Say of each stage and target which rows are done, which a run would make, which of these have failed
-    before, and why, and of how many conversations the evaluator's answer could not be read. No model is
-    called, and nothing is written.
+    before, and why, and of how many conversations the evaluator's answer could not be read; and what
+    all runs together have cost. No model is called, and nothing is written.
 
     \b
     Example:
@@ -64,6 +65,7 @@ def command(folder: Path, target: tuple[str, ...], config_file: Path | None, as_
         write_json([_as_json(one) for one in states])
     else:
         _print(Console.of(), states)
+        print_costs(Console.of(), costs_of(loaded.folder))
 
 
 async def _states(loaded: LoadedBenchmark) -> list[State]:

@@ -90,10 +90,11 @@ def _moved(found: Validation) -> bool:
 def _print(console: Console, found: Validation, loaded: LoadedBenchmark) -> None:
     from .shared.comparison import print_comparison
 
-    if found.comparison is None:
-        print_report(console, found.report, loaded)
-        return
     print_report(console, found.report, loaded, results=False)
+    if found.comparison is None:
+        if not found.report.forecasts:
+            console.say("nothing was made that could be compared, and no second folder is left")
+        return
     print_comparison(console, found.comparison)
     console.say()
     console.say(f"the second run is in {console.safe(str(found.folder.path))}")

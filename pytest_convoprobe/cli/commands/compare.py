@@ -9,6 +9,7 @@ import click
 
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, Wrong
+from ..meant import OneOf
 from ..project import Project, json_option, project_options
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _PIPED_WIDTH = 120
 @click.argument("head", default="latest")
 @click.option(
     "--fail-on",
-    type=click.Choice(["regression", "new-failure", "none"]),
+    type=OneOf(["regression", "new-failure", "none"]),
     default="regression",
     show_default=True,
     help="What the exit status is 1 for.",

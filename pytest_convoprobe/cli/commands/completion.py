@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+from ..meant import OneOf
+
 _SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command(short_help="Print a script for completion in a shell.")
-@click.argument("shell", type=click.Choice(_SHELLS))
+@click.argument("shell", type=OneOf(_SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
     """Print a script that makes a SHELL complete commands, options and file names.

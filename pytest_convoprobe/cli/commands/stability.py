@@ -10,6 +10,7 @@ import click
 
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE
+from ..meant import OneOf
 from ..project import Project, json_option, project_options
 from ..steadiness import as_json as stability_as_json
 from ..steadiness import print_flips, spread
@@ -32,7 +33,7 @@ _REASONS = 5
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop at so many US dollars.")
 @click.option(
     "--replay",
-    type=click.Choice(["off", "auto", "only", "record"]),
+    type=OneOf(["off", "auto", "only", "record"]),
     default="off",
     show_default=True,
     help="Take replies of models from recordings; of these nothing varies.",

@@ -31,8 +31,10 @@ _BASES = {
 
 def print_forecasts(console: Console, forecasts: Sequence[Forecast]) -> None:
     """A table, a stage with its targets first and then its calls by role; below it what it rests on."""
-    print_table(console, _COLUMNS, [row for one in forecasts for row in _rows(one)])
     busy = [one for one in forecasts if one.rows]
+    rows = [row for one in forecasts for row in _rows(one)]
+    whole = [_whole(forecasts)] if len(busy) > 1 else []
+    print_table(console, _COLUMNS, [*rows, *whole])
     if not busy:
         console.say("nothing to do")
         return
@@ -43,6 +45,9 @@ def print_forecasts(console: Console, forecasts: Sequence[Forecast]) -> None:
         if stages:
             console.say(f"{which}{words}")
     console.say("nothing was called or written; calls that have to be repeated come on top")
+    for one in forecasts:
+        for remark in one.remarks:
+            console.say(f"{one.stage}: {console.safe(remark)}", "yellow")
 
 
 def forecast_json(one: Forecast) -> dict[str, Any]:
@@ -55,16 +60,33 @@ def forecast_json(one: Forecast) -> dict[str, Any]:
         "targets": {
             target: {"done": due.done, "missing": due.missing} for target, due in one.targets.items()
         },
-        "spending": {
-            role: {
-                "calls": part.calls,
-                "prompt_tokens": part.usage.prompt_tokens,
-                "completion_tokens": part.usage.completion_tokens,
-                "cost": part.cost,
-            }
-            for role, part in one.spending.items()
-        },
+        "spending": {role: _spending(part) for role, part in one.spending.items()},
+        "remarks": one.remarks,
     }
+
+
+def total_json(forecasts: Sequence[Forecast]) -> dict[str, Any] | None:
+    """What all stages together would take; None where nothing was forecast."""
+    return _spending(_sum(forecasts)) if forecasts else None
+
+
+def _spending(part: Spending) -> dict[str, Any]:
+    return {
+        "calls": part.calls,
+        "prompt_tokens": part.usage.prompt_tokens,
+        "completion_tokens": part.usage.completion_tokens,
+        "cost": part.cost,
+    }
+
+
+def _sum(forecasts: Iterable[Forecast]) -> Spending:
+    from ....llm.ledger import Spending
+
+    return sum((one.total for one in forecasts), Spending())
+
+
+def _whole(forecasts: Iterable[Forecast]) -> Row:
+    return (Cell("all stages", "bold"), "", "", "", *_spent(_sum(forecasts)))
 
 
 def _rows(one: Forecast) -> Iterable[Row]:
@@ -80,12 +102,9 @@ def _rows(one: Forecast) -> Iterable[Row]:
 
 
 def _total(one: Forecast) -> Row:
-    from ....llm.ledger import Spending
-
-    total = sum((part for part in one.spending.values() if part.calls), Spending())
     done = sum(due.done for due in one.targets.values())
     rows = f"about {one.rows:,}" if one.later else f"{one.rows:,}"
-    return (Cell(one.stage, "bold"), "", f"{done:,}", rows, *_spent(total))
+    return (Cell(one.stage, "bold"), "", f"{done:,}", rows, *_spent(one.total))
 
 
 def _spent(part: Spending) -> tuple[str, str, str, str]:

@@ -11,6 +11,7 @@ import click
 
 from ...console import Console
 from ...exits import Wrong
+from ...meant import OneOf
 from ...project import json_option
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def running_options(function: F) -> F:
         (
             click.option(
                 "--engine",
-                type=click.Choice(["local", "ray"]),
+                type=OneOf(["local", "ray"]),
                 default="local",
                 show_default=True,
                 help="Work in this process, or on a Ray cluster.",
@@ -156,7 +157,7 @@ def running_options(function: F) -> F:
             ),
             click.option(
                 "--replay",
-                type=click.Choice(_REPLAYS),
+                type=OneOf(_REPLAYS),
                 help="Take replies of models from recordings, or record them.",
             ),
             click.option(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....files import shown_path
 from ...console import Console
 from ...tables import Cell, Column, Row, print_table
 from .failures import counted, failures_json, print_failures, reason_text
-from .forecasts import forecast_json, print_forecasts
+from .forecasts import forecast_json, print_forecasts, total_json
 from .results import costs_of, print_results
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def print_report(
     found = report.results if results else None
     fruitless = found is not None and not any(one.overall.scored for one in found.targets)
     if fruitless:
-        _print_troubles(console, report.stages)
+        _print_troubles(console, report, loaded)
     if report.forecasts:
         print_forecasts(console, report.forecasts)
     elif found is not None:
@@ -50,7 +51,9 @@ def print_report(
     if report.results and report.results.unwritten:
         console.say(console.safe(report.results.unwritten), "red")
     if not fruitless:
-        _print_troubles(console, report.stages)
+        _print_troubles(console, report, loaded)
+    elif not report.stages:
+        console.note(f"note: {_next_stage(loaded.folder)}")
 
 
 def report_json(report: PipelineReport, folder: BenchmarkFolder) -> dict[str, Any]:
@@ -59,6 +62,7 @@ def report_json(report: PipelineReport, folder: BenchmarkFolder) -> dict[str, An
         "folder": str(folder.path),
         "stages": [_stage_json(stage) for stage in report.stages],
         "forecasts": [forecast_json(one) for one in report.forecasts],
+        "forecast_total": total_json(report.forecasts),
         "results": report.results.to_json() if report.results else None,
         "results_unwritten": report.results.unwritten if report.results else "",
     }
@@ -87,9 +91,32 @@ def _print_stages(console: Console, stages: Sequence[StageReport]) -> None:
         console.say(f"now: {spending_in_words(total)}")
 
 
-def _print_troubles(console: Console, stages: Iterable[StageReport]) -> None:
-    for stage in stages:
+def _next_stage(folder: BenchmarkFolder) -> str:
+    """What makes scores where there are none yet."""
+    held = any(folder.conversations(target).exists() for target in folder.targets_with_runs())
+    stage = "evaluate" if held else "simulate"
+    return f"nothing has a score yet; `convoprobe bench {stage} {shown_path(folder.path)}` is next"
+
+
+def _print_troubles(console: Console, report: PipelineReport, loaded: LoadedBenchmark) -> None:
+    for stage in report.stages:
         _print_trouble(console, stage)
+    print_in_vain(console, report, loaded)
+
+
+def print_in_vain(console: Console, report: PipelineReport, loaded: LoadedBenchmark) -> None:
+    """That money was spent for nothing, and would be the next time; nothing if it wasn't."""
+    from ....reports.money import spending_in_words
+
+    if report.in_vain is None:
+        return
+    at_once = loaded.config.run.concurrency
+    lower = f"lower run.concurrency (--concurrency, {at_once} now), or " if at_once > 1 else ""
+    console.say(
+        f"not one row was finished, and what this run spent is lost: {spending_in_words(report.in_vain)}. "
+        f"The same would happen again: {lower}raise the limit",
+        "red",
+    )
 
 
 def _print_trouble(console: Console, stage: StageReport) -> None:
@@ -102,7 +129,7 @@ def _print_trouble(console: Console, stage: StageReport) -> None:
     if stage.budget:
         left = f"; {counted(stage.left)} of {stage.stage} left" if stage.left else ""
         console.say(f"{reason_text(console, stage.budget)}{left}", "yellow")
-    for note in stage.notes:
+    for note in (*stage.notes, *stage.remarks):
         console.say(f"{stage.stage}: {reason_text(console, note)}", "yellow")
 
 
@@ -112,6 +139,7 @@ def _stage_json(stage: StageReport) -> dict[str, Any]:
         "seconds": stage.seconds,
         "budget": stage.budget,
         "notes": stage.notes,
+        "remarks": stage.remarks,
         "spending": {
             str(getattr(role, "value", role)): _spending(one) for role, one in stage.spending.items()
         },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...console import Console
 from ...tables import Cell, Column, Row, print_table
@@ -13,9 +13,10 @@ from ...words import between, money, number, percent
 if TYPE_CHECKING:
     from ....benchmark.folder import BenchmarkFolder
     from ....benchmark.results import DemographicGap, Rate, Results, TargetResults
+    from ....llm.ledger import Spending
 
-Costs = Mapping[str, "float | None"]
-"""By target, US dollars; what has no target is under `all`."""
+Costs = Mapping[str, "Spending"]
+"""What was spent by target; what has no target is under `all`, and the sum under `total`."""
 
 _AGREEMENT = (
     Column("AGREEMENT OF SAMPLES", flexible=True),
@@ -40,18 +41,42 @@ def print_results(console: Console, results: Results, costs: Costs, *, scenarios
     _print_gaps(console, results.targets)
     if "total" in costs:
         console.say()
-        console.say(f"cost of all runs together: {_money(costs['total'])}")
+        print_costs(console, costs)
     for note in results.notes:
         console.note(f"note: {note}")
+
+
+def print_costs(console: Console, costs: Costs) -> None:
+    """What the runs have spent; nothing where that is not known."""
+    from ....reports.money import spending_in_words
+
+    if "total" in costs:
+        console.say(f"cost of all runs together: {spending_in_words(costs['total'])}")
 
 
 def costs_of(folder: BenchmarkFolder) -> Costs:
     """What `cost.json` says, with the sum as `total`; nothing where the file is another system's."""
     try:
         total = json.loads(folder.cost.read_bytes())["total"]
-        return {**{name: one["cost"] for name, one in total["by_target"].items()}, "total": total["cost"]}
+        found = {name: _spending(one) for name, one in total["by_target"].items()}
+        return {**found, "total": _spending(total)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
+
+
+def _spending(numbers: Mapping[str, Any]) -> Spending:
+    """Files of before may lack a count; one whose cost is not told is none of ours."""
+    from ....llm.ledger import Spending
+    from ....transcript import Usage
+
+    calls, attempts, replayed, prompt, completion = (
+        int(numbers.get(name, 0))
+        for name in ("calls", "attempts", "replayed", "prompt_tokens", "completion_tokens")
+    )
+    cost = numbers["cost"]
+    return Spending(
+        calls, attempts, replayed, Usage(prompt, completion), None if cost is None else float(cost)
+    )
 
 
 def _columns(results: Results) -> Sequence[Column]:
@@ -64,6 +89,8 @@ def _columns(results: Results) -> Sequence[Column]:
         Column("N", right=True),
         Column("UNREADABLE", right=True, rank=2),
         Column("MISSING", right=True, rank=1),
+        Column("CALLS", right=True, rank=7),
+        Column("TOKENS", right=True, rank=6),
         Column("COST", right=True, rank=5),
     )
 
@@ -89,8 +116,15 @@ def _row(one: TargetResults, costs: Costs, scenarios_known: bool) -> Row:
         f"{rate.scored:,}",
         Cell(f"{rate.unreadable:,}", "yellow" if rate.unreadable else ""),
         Cell(missing, "yellow" if rate.missing else ""),
-        _money(costs[one.id]) if one.id in costs else "-",
+        *_spent(costs.get(one.id)),
     )
+
+
+def _spent(spending: Spending | None) -> tuple[str, str, str]:
+    """Calls, tokens and money."""
+    if spending is None:
+        return "-", "-", "-"
+    return f"{spending.calls:,}", f"{spending.usage.total:,}", _money(spending.cost)
 
 
 def _money(cost: float | None) -> str:
