@@ -224,6 +224,8 @@ class TestStages:
             SettingsError, match="no stage judge: choose from gen-metrics, gen-scenarios, sim"
         ):
             stage_names(["judge"])
+        with pytest.raises(SettingsError, match=r"or all\. Did you mean `simulate`\?"):
+            stage_names(["simualte"])
 
 
 class TestWhatIsMissing:

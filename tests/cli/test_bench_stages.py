@@ -79,9 +79,15 @@ def test_stage_by_stage(folder: Path, convoprobe: Convoprobe, server: ChatServer
     assert len(server.requests) == asked
     title, best, other, *_ = result.stdout.splitlines()
     assert title.split("  ")[0] == "TARGET"
-    assert best.split() == "careful 100 % (34-100 %) 100 % (34-100 %) 100 % (51-100 %) 8 0 0 unknown".split()
-    assert other.split() == "careless 0 % (0-66 %) 0 % (0-66 %) 0 % (0-49 %) 8 0 0 unknown".split()
+    assert (
+        best.split()
+        == "careful 100 % (34-100 %) 100 % (34-100 %) 100 % (51-100 %) 8 0 0 40 600 unknown".split()
+    )
+    assert other.split() == "careless 0 % (0-66 %) 0 % (0-66 %) 0 % (0-49 %) 8 0 0 40 600 unknown".split()
     assert "gaps between groups: 0 of 2 are more than chance\n" in result.stdout
+    spent = "cost of all runs together: 91 calls, 910 + 455 tokens, price unknown\n"
+    assert result.stdout.endswith(spent)
+    assert convoprobe("bench", "status", "hours").stdout.endswith(spent)
 
 
 def test_nothing_to_do_calls_nothing(done: Path, convoprobe: Convoprobe) -> None:
@@ -159,6 +165,7 @@ def test_a_dry_run(folder: Path, convoprobe: Convoprobe, server: ChatServer) -> 
     assert result.exit_code == 0
     lines = {line.split()[0]: line.split() for line in result.stdout.splitlines() if line[:1].isalpha()}
     assert lines["simulate"] == "simulate 0 about 16 64 80,000 10,560 price unknown".split()
+    assert lines["all"] == "all stages 91 136,500 29,460 price unknown".split()
     assert "nothing was called or written; calls that have to be repeated come on top\n" in result.stdout
     assert server.requests == []
     assert not (path / "scenarios.json").exists()
@@ -221,7 +228,7 @@ def test_an_answer_that_cannot_be_read(folder: Path, convoprobe: Convoprobe) -> 
         benchmark(folder, running.base_url)
         result = convoprobe("bench", "all", "hours")
     assert result.exit_code == 1
-    assert result.stdout.splitlines()[2].split() == "careless - - - 0 8 0 unknown".split()
+    assert result.stdout.splitlines()[2].split()[:7] == "careless - - - 0 8 0".split()
     status = convoprobe("bench", "status", "hours")
     assert status.exit_code == 0
     assert "evaluate careless 8 0 0 8".split() in [line.split() for line in status.stdout.splitlines()]
@@ -231,7 +238,8 @@ def test_metrics_that_could_not_all_be_made(folder: Path, convoprobe: Convoprobe
     benchmark(folder, server.base_url, generation={"num_metrics": 3, "scenarios_per_metric": 2, "turns": 2})
     result = convoprobe("bench", "gen-metrics", "hours")
     assert result.exit_code == 1
-    assert "gen-metrics: 2 of 3 metrics could be made; wrong with the rest: " in result.stdout
+    told = "gen-metrics: 2 of 3 metrics could be made. What the generator wrote was refused after 3 tries: "
+    assert told in result.stdout
 
 
 def test_the_budget_is_used_up(folder: Path, convoprobe: Convoprobe, server: ChatServer) -> None:
@@ -241,6 +249,72 @@ def test_the_budget_is_used_up(folder: Path, convoprobe: Convoprobe, server: Cha
     assert "the run's budget is used up: " in result.stdout
     assert " rows of simulate left\n" in result.stdout
     assert convoprobe("bench", "all", "hours").exit_code == 0
+
+
+def test_the_sum_of_a_dry_run_for_programs(folder: Path, convoprobe: Convoprobe) -> None:
+    prices = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-5}
+    path = benchmark(folder, NOWHERE)
+    config = yaml.safe_load((path / "config.yaml").read_text())
+    reconfigure(path, llm={**config["llm"], **prices})
+    found = json.loads(convoprobe("bench", "all", "hours", "--dry-run", "--json").stdout)["forecast_total"]
+    assert (found["calls"], found["prompt_tokens"], found["completion_tokens"]) == (91, 136500, 29460)
+    assert found["cost"] == pytest.approx(0.1365 + 0.2946)
+    reconfigure(path, llm=config["llm"], generator_model=prices)
+    found = json.loads(convoprobe("bench", "all", "hours", "--dry-run", "--json").stdout)["forecast_total"]
+    assert found["cost"] is None
+
+
+def test_a_budget_that_finishes_nothing_says_so(
+    folder: Path, convoprobe: Convoprobe, server: ChatServer
+) -> None:
+    benchmark(folder, server.base_url)
+    convoprobe("bench", "gen-metrics", "hours")
+    convoprobe("bench", "gen-scenarios", "hours")
+    options = ("bench", "simulate", "hours", "--max-tokens", "16")
+    result = convoprobe(*options, "--concurrency", "8")
+    assert result.exit_code == 3
+    told = "not one row was finished, and what this run spent is lost: "
+    assert told in result.stdout
+    line = next(line for line in result.stdout.splitlines() if line.startswith(told))
+    assert " tokens, price unknown. The same would happen again: " in line
+    assert line.endswith("lower run.concurrency (--concurrency, 8 now), or raise the limit")
+    single = convoprobe(*options, "--concurrency", "1").stdout
+    assert single.endswith("The same would happen again: raise the limit\n")
+
+
+def test_without_scores_the_next_stage_is_told(
+    folder: Path, convoprobe: Convoprobe, server: ChatServer
+) -> None:
+    benchmark(folder, server.base_url)
+    result = convoprobe("bench", "aggregate", "hours")
+    assert result.exit_code == 2
+    assert "there are no scenarios yet, and nothing to add up: run `convoprobe bench all hours` first" in (
+        result.stderr
+    )
+    for stage in ("gen-metrics", "gen-scenarios"):
+        convoprobe("bench", stage, "hours")
+    note = "note: nothing has a score yet; `convoprobe bench {} hours` is next\n"
+    assert note.format("simulate") in convoprobe("bench", "aggregate", "hours").stderr
+    convoprobe("bench", "simulate", "hours")
+    assert note.format("evaluate") in convoprobe("bench", "aggregate", "hours").stderr
+
+
+def test_without_its_key_a_finished_benchmark_can_be_run(done: Path, convoprobe: Convoprobe) -> None:
+    reconfigure(done, llm={"model": "openai/fake", "api_base": NOWHERE, "api_key": "${UNSET_HERE}"})
+    for command in (
+        ("all",),
+        ("all", "--dry-run"),
+        ("simulate",),
+        ("status",),
+        ("aggregate",),
+        ("report",),
+        ("export", "--to-scenarios", "out"),
+    ):
+        result = convoprobe("bench", command[0], "hours", *command[1:])
+        assert result.exit_code == 0, result.output
+    result = convoprobe("bench", "evaluate", "hours", "--force")
+    assert result.exit_code == 2
+    assert "the environment variable UNSET_HERE is not set" in result.stderr
 
 
 def test_what_others_say_is_harmless(folder: Path, convoprobe: Convoprobe) -> None:
