@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -401,6 +402,10 @@ def live(benches: Benches, server: ChatServer) -> Benches:
     return benches
 
 
+def _results(folder: Path) -> bytes:
+    return (folder / "results.json").read_bytes()
+
+
 EVERY_CALL = 2 * 8 * (2 + 2 + 1)
 """Targets, scenarios, and what each takes: two messages of the user and of the target, a score."""
 
@@ -437,6 +442,40 @@ def test_workers_of_xdist_wait_for_one_another_and_make_each_row_once(
     result = live.suite.run_process("benchmarks", "-n2", plugins=["xdist.plugin"])
     result.assert_outcomes(passed=2, failed=2)
     assert len(server.requests) == EVERY_CALL
+    together = _results(live.folder)
+    live.suite.run_process("benchmarks").assert_outcomes(passed=2, failed=2)
+    assert len(server.requests) == EVERY_CALL
+    assert _results(live.folder) == together
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "two workers"])
+def test_results_are_the_same_however_many_workers_make_them(live: Benches, workers: tuple[str, ...]) -> None:
+    live.suite.run_process("benchmarks", *workers, plugins=["xdist.plugin"] if workers else [])
+    found = json.loads((live.folder / "results.json").read_bytes())
+    rates = {
+        (target["id"], rate["id"]): (rate["passed"], rate["scored"], rate["missing"])
+        for target in found["targets"]
+        for rate in target["by_metric"]
+    }
+    assert rates == {
+        ("good", "m01"): (4, 4, 0),
+        ("good", "m02"): (4, 4, 0),
+        ("bad", "m01"): (0, 4, 0),
+        ("bad", "m02"): (0, 4, 0),
+    }
+    assert found["notes"] == []
+
+
+def test_a_gate_for_one_metric_keeps_what_the_folder_has_of_the_others(
+    live: Benches, server: ChatServer
+) -> None:
+    live.suite.run_process("benchmarks")
+    config = live.folder / "config.yaml"
+    config.write_text(config.read_text().replace("turns: 2", "turns: 3"))
+    live.suite.run_process("benchmarks", "-k", "m01").assert_outcomes(passed=1, failed=1, deselected=2)
+    found = json.loads((live.folder / "results.json").read_bytes())
+    assert [rate["scored"] for target in found["targets"] for rate in target["by_metric"]] == [4] * 4
+    assert "4 conversations were held with an older version" in found["notes"][0]
 
 
 def test_a_rerun_tries_again_what_failed(live: Benches, server: ChatServer) -> None:
