@@ -64,7 +64,7 @@ def failing_targets(loaded: LoadedBenchmark, only: str | None = None) -> tuple[s
 
 @dataclass(frozen=True)
 class _Opening:
-    """A user's first message in a conversation, whether the target failed it, and the tools that it called."""
+    """A user's first message in a conversation, whether the target failed it, the tools it called."""
 
     text: str
     failed: bool

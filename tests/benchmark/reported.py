@@ -171,6 +171,16 @@ def _spent(calls: int, cost: float | None) -> Mapping[str, Any]:
     return {"calls": calls, "attempts": calls, "replayed": 0, **tokens, "cost": cost}
 
 
+def small(path: Path, *verdicts: Verdict) -> BenchmarkFolder:
+    """One target, one metric and nobody in particular; a score for each verdict, of two conversations."""
+    where = folder(path, metrics=(PRAISE,))
+    rows = [scenario("m01", number) for number in (1, 2)]
+    write_scenarios(where, rows)
+    scores = [score(row, passed) for row, passed in zip(rows, verdicts, strict=False)]
+    write_run(where, "solo", [talk(row, "solo") for row in rows], scores)
+    return aggregated(where)
+
+
 def called(path: Path) -> BenchmarkFolder:
     """One conversation, in whose first turn the target calls two tools."""
     where = folder(path, metrics=(PRAISE,))

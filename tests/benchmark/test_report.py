@@ -105,7 +105,7 @@ def test_is_written_where_it_is_asked_for(benchmark: BenchmarkFolder, tmp_path: 
 
 def test_the_best_target_comes_first(benchmark: BenchmarkFolder) -> None:
     board = told(benchmark)["board"]
-    assert [(row.target, row.overall.share, row.overall.of) for row in board] == [
+    assert [(row.target, row.figures[0].share, row.figures[0].of) for row in board] == [
         ("good", "100 %", "30 of 30"),
         ("bad", "38 %", "12 of 32"),
     ]
@@ -113,8 +113,8 @@ def test_the_best_target_comes_first(benchmark: BenchmarkFolder) -> None:
 
 def test_a_target_has_its_tracks_with_intervals_and_what_gave_no_verdict(benchmark: BenchmarkFolder) -> None:
     good = told(benchmark)["board"][0]
-    assert (good.positive.of, good.negative.of) == ("15 of 15", "15 of 15")
-    assert good.positive.between == "51-100 %"
+    assert tuple(figure.of for figure in good.figures[1:]) == ("15 of 15", "15 of 15")
+    assert good.figures[1].between == "51-100 %"
     assert (good.scored, good.unreadable, good.missing, good.cost) == ("30", 1, 1, "$0.0150")
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_convoprobe.benchmark.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.report import write_report
 from tests.reports.browser import Browser, open_browser
 from tests.reports.pages import CONTRAST, EVIL, INTRUSION
 
-from .reported import AGES, called, folder, hostile, usual
+from .reported import AGES, called, folder, hostile, small, usual
 
 TALKS = "#talks strong"
 ENTER, LEFT, RIGHT, UP, DOWN = "\ue007", "\ue012", "\ue014", "\ue013", "\ue015"
@@ -280,6 +281,57 @@ def test_a_benchmark_without_results(started: Browser, tmp_path: Path) -> None:
     started.open(path, "#cell=m01/bad")
     assert started.texts(".warning")[0].strip().startswith("There are no results yet")
     assert started.complaints() == []
+
+
+def opened(browser: Browser, where: BenchmarkFolder, fragment: str = "") -> Browser:
+    browser.open(write_report(where, where.path / "report.html"), fragment)
+    return browser
+
+
+def test_one_metric_of_one_target_is_told_once(started: Browser, tmp_path: Path) -> None:
+    browser = opened(started, small(tmp_path, True, True), "#cell=m01/solo")
+    assert browser.texts("#leaderboard thead th") == [
+        "Target", "Overall", "Scored", "Unreadable", "Missing", "Cost",
+    ]  # fmt: skip
+    assert browser.texts("#variants table, #people table") == []
+    assert browser.texts("#variants .hint") == ["Each scenario has one variant: there is nothing to compare."]
+    assert "nothing scored" not in browser.text("main")
+    assert len(browser.texts(TALKS)) == 2
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "warning"),
+    [
+        ((), "Nothing is scored yet, so there are no pass rates: `convoprobe bench evaluate` makes"),
+        ((None, None), "Nothing is scored: no answer of the evaluator could be read. Each conversation"),
+    ],
+)
+def test_where_nothing_is_scored_the_page_says_so(
+    started: Browser, tmp_path: Path, verdicts: tuple[bool | None, ...], warning: str
+) -> None:
+    browser = opened(started, small(tmp_path, *verdicts), "#cell=m01/solo")
+    [told] = browser.texts("header .warning")
+    assert told.strip().startswith(warning)
+    assert len(browser.texts(TALKS)) == 2
+    assert browser.complaints() == []
+
+
+def test_rows_that_failed_are_counted_and_the_others_shown(started: Browser, tmp_path: Path) -> None:
+    browser = opened(started, small(tmp_path, False), "#cell=m01/solo")
+    assert browser.texts("#leaderboard td.error") == ["1"]
+    assert browser.text("#cell-rate") == "0 % passed (0 of 1; 0-79 %), 1 missing"
+    assert browser.texts("header .warning") == []
+
+
+def test_the_outline_of_a_field_is_not_covered(started: Browser, tmp_path: Path) -> None:
+    browser = opened(started, small(tmp_path, True, True), "#cell=m01/solo")
+    gap = browser.run(
+        "const link = document.querySelector('#heat a'), head = document.querySelector('#heat tbody th');"
+        "const style = getComputedStyle(link);"
+        "return link.getBoundingClientRect().left - head.getBoundingClientRect().right"
+        " - parseFloat(style.outlineWidth) - parseFloat(style.outlineOffset)"
+    )
+    assert gap >= 0
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...reports.html.view import shown
 from ...reports.money import counted
+from ..models import MetricType
 from ..results import MetricInfo, Rate, Results, TargetResults
 from .charts import level
 from .choice import State
@@ -21,12 +22,10 @@ from .words import NONE, Figure, figure, name, share_words
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A target on the leaderboard."""
+    """A target on the leaderboard; `figures` are its pass rates, overall and of each track."""
 
     target: str
-    overall: Figure
-    positive: Figure
-    negative: Figure
+    figures: tuple[Figure, ...]
     scored: str
     unreadable: int
     missing: int
@@ -62,6 +61,9 @@ class HeatRow:
     cells: tuple[HeatCell, ...]
 
 
+_TRACKS = ("Positive metrics", "Negative metrics")
+
+
 def context(material: Material) -> dict[str, Any]:
     """All that the template needs."""
     results = material.results
@@ -75,7 +77,8 @@ def context(material: Material) -> dict[str, Any]:
         "results": results is not None,
         "sure": f"{results.confidence * 100:g}\N{NO-BREAK SPACE}%" if results else "",
         "targets": [name(target.id) for target in ranked],
-        "board": [_board_row(target, costs) for target in ranked],
+        "tracks": _TRACKS if results and _has_both_tracks(results) else (),
+        "board": [_board_row(target, costs, results) for target in ranked] if results else [],
         "heat": _heat(material, results, ranked) if results else [],
         "left_out": material.left_out,
         "conversations": material.conversations,
@@ -105,12 +108,16 @@ def _ranked(targets: Sequence[TargetResults]) -> list[TargetResults]:
     return [target for rate, target in sorted(rated, key=lambda pair: 1.0 if pair[0] is None else -pair[0])]
 
 
-def _board_row(target: TargetResults, costs: Costs) -> BoardRow:
+def _has_both_tracks(results: Results) -> bool:
+    """With one track only, its rate is the overall one."""
+    return {metric.type for metric in results.metrics} == {*MetricType}
+
+
+def _board_row(target: TargetResults, costs: Costs, results: Results) -> BoardRow:
+    tracks = (target.positive, target.negative) if _has_both_tracks(results) else ()
     return BoardRow(
         name(target.id),
-        figure(target.overall),
-        figure(target.positive),
-        figure(target.negative),
+        tuple(map(figure, (target.overall, *tracks))),
         f"{target.overall.scored:,}",
         target.overall.unreadable,
         target.overall.missing,
@@ -173,12 +180,20 @@ def _warnings(material: Material) -> Iterator[str]:
         return
     if not results.targets:
         yield "No target has been run yet: there is nothing to compare."
+    elif not any(target.overall.scored for target in results.targets):
+        yield _nothing_scored(results.targets)
     if changed := _changed(material, results):
         yield (
             f"The scores have changed since the results were made ({changed}): "
             "`convoprobe bench aggregate` makes them anew."
         )
     yield from results.notes
+
+
+def _nothing_scored(targets: Sequence[TargetResults]) -> str:
+    if any(target.overall.unreadable for target in targets):
+        return "Nothing is scored: no answer of the evaluator could be read. Each conversation says why."
+    return "Nothing is scored yet, so there are no pass rates: `convoprobe bench evaluate` makes scores."
 
 
 def _changed(material: Material, results: Results) -> str:
