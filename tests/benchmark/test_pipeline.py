@@ -282,8 +282,8 @@ class TestWhatIsMissing:
 class TestLandmarksBeyondTheLastTurn:
     NOTE = (
         "4 scenarios have landmarks that are never reached: conversations end after turn 1 "
-        "(generation.turns), and the highest is for turn 2, in m01_s001_v01. Raise generation.turns to that, or "
-        "move landmarks to earlier turns in scenarios.json"
+        "(generation.turns), and the highest is for turn 2, in m01_s001_v01. "
+        "Raise generation.turns to that, or move landmarks to earlier turns in scenarios.json"
     )
 
     def remarks(self, folder: Path, stages: Sequence[str], *, dry_run: bool, **above: Any) -> list[str]:
