@@ -25,7 +25,7 @@ from ..settings.merge import CONNECTION, layer_of, merge, to_model
 from ..settings.models import HttpTarget, ModelSettings, ModelTarget, PythonTarget, RunSettings
 from ..yaml_source import Loc
 from .demographics import read_demographics
-from .models import BenchmarkConfig, Generation, TargetEntry
+from .models import BenchmarkConfig, Evaluation, Generation, TargetEntry
 from .naming import name_targets
 
 S = TypeVar("S", bound=BaseModel)
@@ -35,8 +35,8 @@ ROLES = {"generator_model": "llm", "user_model": "synthetic_user", "evaluator_mo
 
 _SWITCHES = ("landmarks", "perfunctory")
 _OF_THE_TOP = ("demographics", *_SWITCHES)
-_SECTIONS = ("llm", *ROLES, "targets", "generation", *_OF_THE_TOP, "run")
-_OVERRIDABLE = ("llm", *ROLES, "generation", *_SWITCHES, "run")
+_SECTIONS = ("llm", *ROLES, "targets", "generation", "evaluation", *_OF_THE_TOP, "run")
+_OVERRIDABLE = ("llm", *ROLES, "generation", "evaluation", *_SWITCHES, "run")
 _ELSEWHERE = {
     "judge": "evaluator_model",
     "synthetic_user": "user_model",
@@ -308,7 +308,11 @@ class _Reading:
         return section
 
 
-_PLAIN: dict[str, type[BaseModel]] = {"generation": Generation, "run": RunSettings}
+_PLAIN: dict[str, type[BaseModel]] = {
+    "generation": Generation,
+    "evaluation": Evaluation,
+    "run": RunSettings,
+}
 
 
 def _section_of(path: Loc) -> Loc:

@@ -95,6 +95,12 @@ class Generation(_Part):
     num_samples: Count = 1
 
 
+class Evaluation(_Part):
+    """How a verdict comes about: by what the evaluator answers, or by how likely it is to say yes."""
+
+    method: Literal["answer", "log_odds"] = "answer"
+
+
 class TargetEntry(_Part):
     """One of the systems under test; `id` names its folder below `runs/`."""
 
@@ -118,6 +124,7 @@ class BenchmarkConfig(_Part):
     evaluator_model: ModelSettings = ModelSettings()
     targets: tuple[TargetEntry, ...] = ()
     generation: Generation = Generation()
+    evaluation: Evaluation = Evaluation()
     demographics: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     landmarks: bool = True
     perfunctory: bool = False

@@ -36,6 +36,8 @@ def call_parameters(request: LLMRequest, *, schema: bool, refused: Collection[st
         "num_ctx": settings.context_size if (settings.model or "").startswith(_OLLAMA) else None,
         "tools": [_tool(spec) for spec in request.tools] or None,
         "response_format": _response_format(request) if schema else None,
+        "logprobs": True if request.top_tokens else None,
+        "top_logprobs": request.top_tokens or None,
         **settings.extra_params,
     }
     if "max_tokens" in refused:
@@ -111,11 +113,20 @@ def read_reply(response: Any, settings: ModelSettings, listed_cost: float | None
         usage=usage,
         cost=_cost(settings, usage, listed_cost),
         finish_reason=choice.finish_reason or "stop",
+        top_tokens=_top_tokens(getattr(choice, "logprobs", None)),
     )
 
 
 def _tool_request(call: Any) -> ToolRequest:
     return ToolRequest(call.id or "", call.function.name or "", call.function.arguments or "{}")
+
+
+def _top_tokens(told: Any) -> dict[str, float]:
+    """Of the first token; two that are written alike count as one, the likelier."""
+    tokens = getattr(told, "content", None) or ()
+    top = getattr(tokens[0], "top_logprobs", None) if tokens else None
+    by_chance = sorted(top or (), key=lambda token: float(token.logprob))
+    return {token.token: float(token.logprob) for token in by_chance}
 
 
 def _usage(told: Any) -> Usage:

@@ -66,7 +66,12 @@ class Fingerprints:
     def _parameters(self, request: LLMRequest) -> dict[str, Any]:
         model = request.model
         limit = model.max_tokens if request.max_tokens is None else request.max_tokens
-        own = {"temperature": model.temperature, "max_tokens": limit, "reasoning": model.reasoning}
+        own = {
+            "temperature": model.temperature,
+            "max_tokens": limit,
+            "reasoning": model.reasoning,
+            "top_tokens": request.top_tokens or None,
+        }
         extra = {name: value for name, value in model.extra_params.items() if not _is_volatile(name)}
         found = {name: value for name, value in {**extra, **own}.items() if value is not None}
         plain: dict[str, Any] = json.loads(_canonical(self._redactor.data(found)))

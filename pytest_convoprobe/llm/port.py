@@ -70,7 +70,10 @@ class CallContext:
 
 @dataclass(frozen=True)
 class LLMRequest:
-    """One call. `schema` is a JSON Schema that the reply's text should follow."""
+    """One call. `schema` is a JSON Schema that the reply's text should follow.
+
+    `top_tokens` is how many of the likeliest first tokens the reply should tell the chances of.
+    """
 
     model: ModelSettings
     messages: tuple[Message, ...]
@@ -79,6 +82,7 @@ class LLMRequest:
     schema: Mapping[str, Any] | None = None
     schema_name: str = "reply"
     max_tokens: int | None = None
+    top_tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,8 @@ class LLMReply:
 
     `cost` is in US dollars, None when the model's price is not known; `finish_reason` is
     `stop`, `length`, `tool_calls` or the provider's own word; `attempts` counts every
-    attempt made for this reply, the failed ones included.
+    attempt made for this reply, the failed ones included. `top_tokens` has the natural logarithm of the
+    probability of what the text might have begun with, where the request asked for it and the provider tells.
     """
 
     text: str
@@ -97,6 +102,7 @@ class LLMReply:
     finish_reason: str = "stop"
     attempts: int = 1
     replayed: bool = False
+    top_tokens: Mapping[str, float] = field(default_factory=dict)
 
 
 class LLM(Protocol):

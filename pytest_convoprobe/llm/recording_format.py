@@ -94,6 +94,7 @@ class _Call(_Part):
     text: str | tuple[str, ...] | None = None
     json_: _Json | None = Field(default=None, alias="json")
     tool_requests: tuple[_ToolRequest, ...] = ()
+    top_tokens: dict[str, float] = Field(default_factory=dict)
     finish_reason: str = "stop"
     usage: _Usage = _Usage()
     cost: float | None = None
@@ -156,6 +157,7 @@ def _call(call: RecordedCall) -> dict[str, Any]:
         "tool_requests": [
             {"name": asked.name, "arguments": asked.arguments} for asked in reply.tool_requests
         ],
+        "top_tokens": dict(sorted(reply.top_tokens.items(), key=lambda pair: (-pair[1], pair[0]))) or None,
         "finish_reason": reply.finish_reason,
         "usage": asdict(reply.usage),
         "cost": reply.cost,
@@ -216,6 +218,7 @@ def _reply(call: _Call) -> LLMReply:
         finish_reason=call.finish_reason,
         attempts=0,
         replayed=True,
+        top_tokens=call.top_tokens,
     )
 
 

@@ -129,7 +129,9 @@ class Replaying:
     def _harmless(self, reply: LLMReply) -> LLMReply:
         """The reply without secrets, as it is written."""
         asked = (replace(tool, arguments=self._redactor.text(tool.arguments)) for tool in reply.tool_requests)
-        return replace(reply, text=self._redactor.text(reply.text), tool_requests=tuple(asked))
+        likely = {self._redactor.text(token): chance for token, chance in reply.top_tokens.items()}
+        text = self._redactor.text(reply.text)
+        return replace(reply, text=text, tool_requests=tuple(asked), top_tokens=likely)
 
 
 def _miss(recording: Recording, context: CallContext, request: Fingerprint, ordinal: int, repeat: int) -> str:

@@ -22,6 +22,7 @@ TARGETS: dict[str, type[BaseModel]] = {"model": ModelTarget, "python": PythonTar
 
 # What people write who come from elsewhere, and what it is called here.
 _ELSEWHERE = {
+    "evaluator": "evaluator_model",
     "agent": "target",
     "headers": "extra_headers",
     "instructions": "extra_instructions",

@@ -13,12 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pytest_convoprobe.benchmark.models import (
     Benchmark,
     BenchmarkConfig,
+    Evaluation,
     Metric,
     MetricType,
     ScenarioContext,
@@ -26,11 +28,12 @@ from pytest_convoprobe.benchmark.models import (
 )
 from pytest_convoprobe.benchmark.rows import ConversationRow, Landmark, Said, ScenarioRow, digest, scenario_id
 from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateHand, evaluation_messages
+from pytest_convoprobe.benchmark.stages.log_odds import odds_messages
 from pytest_convoprobe.benchmark.work import Item, Task
 from pytest_convoprobe.llm.chat_format import call_parameters, chat_messages
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
-from pytest_convoprobe.llm.port import LLM, LLMRequest
+from pytest_convoprobe.llm.port import LLM, LLMReply, LLMRequest
 from pytest_convoprobe.settings.models import ModelSettings, ModelTarget
 from pytest_convoprobe.transcript import ToolCall
 from tests.support.chat_server import ChatServer
@@ -214,6 +217,18 @@ async def test_of_several_metrics_each_is_asked_about_alone(project: Project) ->
     assert [definition in other for definition in definitions] == [False, True]
 
 
+@given(projects())
+async def test_nor_does_a_verdict_by_log_odds_know_more(project: Project) -> None:
+    by_odds = project.config.model_copy(update={"evaluation": Evaluation(method="log_odds")})
+    project = replace(project, config=by_odds)
+    assume(project.benchmark.metrics[0].examples)
+    llm = FakeLLM(lambda _: LLMReply("Yes", top_tokens={"Yes": -0.1, "No": -2.0}))
+    await project.evaluate(llm)
+    asked = [sent(request) for request in llm.requests]
+    assert [mark for mark in project.marks.hidden if any(mark in one for one in asked)] == []
+    assert [mark for mark in project.marks.shown if mark not in asked[0]] == []
+
+
 @settings(max_examples=5)
 @given(projects())
 def test_on_the_wire(project: Project) -> None:
@@ -242,8 +257,9 @@ def _run(work: Callable[[LLM], object]) -> None:
     asyncio.run(with_models())
 
 
-def test_the_question_is_made_of_three_things() -> None:
-    assert list(inspect.signature(evaluation_messages).parameters) == [
+@pytest.mark.parametrize("question", [evaluation_messages, odds_messages])
+def test_the_question_is_made_of_three_things(question: Callable[..., object]) -> None:
+    assert list(inspect.signature(question).parameters) == [
         "conversation",
         "definition",
         "examples",

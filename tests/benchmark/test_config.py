@@ -61,6 +61,7 @@ def test_a_file_of_the_format(config: Config) -> None:
         generation: {num_metrics: 4, scenarios_per_metric: 2, turns: 6, num_samples: 3}
         demographics:
           age: ["Child or teenager (6-17)", "Adult (18+)"]
+        evaluation: {method: log_odds}
         landmarks: false
         perfunctory: true
         run: {concurrency: 100, max_cost: 5}
@@ -81,6 +82,7 @@ def test_a_file_of_the_format(config: Config) -> None:
     assert (found.generation.turns, found.generation.num_samples) == (6, 3)
     assert found.variants == ({"age": "Child or teenager (6-17)"}, {"age": "Adult (18+)"})
     assert (found.landmarks, found.perfunctory) == (False, True)
+    assert found.evaluation.method == "log_odds"
     assert (found.run.concurrency, found.run.max_cost) == (100, 5)
 
 
@@ -235,6 +237,8 @@ def test_no_target_is_called_as_all_of_them_are(config: Config) -> None:
             "generation.turns: expected a number of at most 100, got the number 101",
         ),
         ("generation: {num_sample: 1}", "unknown key `num_sample`. Did you mean `num_samples`?"),
+        ("evaluation: {method: log_odd}", "evaluation.method: expected answer or log_odds, got 'log_odd'"),
+        ("evaluator: {model: x}", "unknown section `evaluator`. Did you mean `evaluator_model`?"),
         ("landmarks: maybe", "landmarks: expected true or false, got 'maybe'"),
         ("landmarks: true\ngeneration: {landmarks: false}", "`landmarks` stands at the top, too; keep one"),
         (

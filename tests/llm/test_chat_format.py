@@ -38,6 +38,27 @@ def test_what_is_set_is_sent() -> None:
     }
 
 
+def test_the_chances_of_tokens_are_asked_for() -> None:
+    assert call_parameters(request(top_tokens=5), schema=True) == {"logprobs": True, "top_logprobs": 5}
+
+
+@pytest.mark.parametrize(
+    ("told", "chances"),
+    [
+        ([], {}),
+        ([("Yes", -0.1), ("No", -2.5)], {"Yes": -0.1, "No": -2.5}),
+        ([("Yes", -0.1), ("Yes", -3.0)], {"Yes": -0.1}),
+    ],
+)
+def test_the_chances_of_the_first_token_are_read(
+    told: list[tuple[str, float]], chances: dict[str, float]
+) -> None:
+    top = [SimpleNamespace(token=token, logprob=chance) for token, chance in told]
+    answer = response()
+    answer.choices[0].logprobs = SimpleNamespace(content=[SimpleNamespace(top_logprobs=top)])
+    assert read_reply(answer, settings(), None).top_tokens == chances
+
+
 def test_the_limit_of_the_call_goes_before_that_of_the_settings() -> None:
     asked = request(model=settings(max_tokens=50), max_tokens=200)
     assert call_parameters(asked, schema=True)["max_tokens"] == 200

@@ -155,6 +155,7 @@ class TestFormat:
             "usage": Usage(10, 3),
             "cost": 0.002,
             "finish_reason": "tool_calls",
+            "top_tokens": {"Yes": -0.25, " No\u200b": -1.5},
         }
         (back,) = loads(dumps([call("", **given_reply)], recorded="2026-11-27"))
         assert back.reply == LLMReply(
@@ -165,6 +166,7 @@ class TestFormat:
             "tool_calls",
             attempts=0,
             replayed=True,
+            top_tokens={"Yes": -0.25, " No\u200b": -1.5},
         )
 
     def test_an_unknown_cost_stays_unknown(self) -> None:

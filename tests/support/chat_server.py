@@ -48,6 +48,7 @@ class Completion:
     prompt_tokens: int = 10
     completion_tokens: int = 5
     reasoning: str | None = None
+    top_tokens: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -125,13 +126,26 @@ def _completion_body(answer: Completion, model: str, number: int) -> dict[str, A
         "object": "chat.completion",
         "created": 1700000000,
         "model": model,
-        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "finish_reason": reason,
+                "logprobs": _logprobs(answer.top_tokens),
+            }
+        ],
         "usage": {
             "prompt_tokens": answer.prompt_tokens,
             "completion_tokens": answer.completion_tokens,
             "total_tokens": answer.prompt_tokens + answer.completion_tokens,
         },
     }
+
+
+def _logprobs(top_tokens: Mapping[str, float]) -> dict[str, Any] | None:
+    """Those of the first token, in the protocol's form."""
+    top = [{"token": token, "logprob": chance, "bytes": None} for token, chance in top_tokens.items()]
+    return {"content": [{**top[0], "top_logprobs": top}], "refusal": None} if top else None
 
 
 def _function(name: str, arguments: Mapping[str, Any] | str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from ..models import Benchmark, BenchmarkConfig, Metric
 from ..rows import CALLED, ConversationRow, Said, ScoreRow, digest
 from ..turns import in_turns
 from ..work import Item, Place, Row, Task, Unit, prompt_digest
+from . import log_odds
 from .lookup import Rows, metric_of, own_metric
 
 PROMPTS = ("benchmark/evaluator_system", "benchmark/evaluator")
@@ -90,11 +91,16 @@ class Evaluate:
         return {"conversation": self._table(place.target).row(held), "metric_id": metric_id}
 
     def calls(self, unit: Unit) -> Mapping[str, int]:
-        return {Role.EVALUATOR.value: 1}
+        place = unit.place
+        if self._config.evaluation.method == "answer":
+            return {Role.EVALUATOR.value: 1}
+        metric_id = place.metric_id or self._own_metric(place)
+        return {Role.EVALUATOR.value: log_odds.calls_for(metric_of(self._benchmark, place.id, metric_id))}
 
     def _questions(self) -> Mapping[str, str]:
         """By metric, the digest of all that a score is made of beside the conversation."""
-        asked = model_print(self._config.evaluator_model), prompt_digest(*PROMPTS)
+        names = PROMPTS if self._config.evaluation.method == "answer" else (log_odds.PROMPT,)
+        asked = model_print(self._config.evaluator_model), prompt_digest(*names)
         return {
             metric.id: digest(metric.definition, metric.examples, *asked)
             for metric in self._benchmark.metrics
@@ -119,6 +125,7 @@ class EvaluateHand:
     def __init__(self, task: Task) -> None:
         self._benchmark = task.benchmark
         self._model = task.config.evaluator_model
+        self._method = task.config.evaluation.method
         self._redactor = Redactor(task.secrets)
 
     async def make(self, item: Item, llm: LLM) -> Row:
@@ -130,8 +137,7 @@ class EvaluateHand:
             raise ResultsError(
                 f"{place.text}: the conversation has no messages, so there is nothing to evaluate"
             )
-        request = _request(self._model, conversation.messages, metric, place)
-        present, why = await self._answer(request, llm)
+        present, why = await self._presence(conversation.messages, metric, place, llm)
         passed = None if present is None else metric.type.passes(present)
         key = item.unit.key
         return ScoreRow(place.id, metric.id, place.sample, present, passed, why, key).to_json()
@@ -139,8 +145,15 @@ class EvaluateHand:
     async def aclose(self) -> None:
         """Nothing is open."""
 
-    async def _answer(self, request: LLMRequest, llm: LLM) -> tuple[bool | None, str]:
+    async def _presence(
+        self, conversation: Sequence[Said], metric: Metric, place: Place, llm: LLM
+    ) -> tuple[bool | None, str]:
         """Whether the behaviour is present, None if that could not be read, and why."""
+        if self._method == "log_odds":
+            return await log_odds.LogOdds(llm, self._model).presence(conversation, metric, place)
+        return await self._answer(_request(self._model, conversation, metric, place), llm)
+
+    async def _answer(self, request: LLMRequest, llm: LLM) -> tuple[bool | None, str]:
         try:
             answer = await ask(llm, request, Presence, redactor=self._redactor)
         except StructuredReplyError as error:
