@@ -1,4 +1,4 @@
-"""A benchmark with 100,000 finished conversations and their scores, and conversations over the network.
+"""A benchmark with 50,000 finished conversations and as many scores, and conversations over the network.
 
 `python -m tests.perf.bench make FOLDER` writes the finished one, `python -m tests.perf.bench all FOLDER` runs
 all stages on it; `python -m tests.perf.bench simulate FOLDER URL COUNT` holds so many new conversations with
