@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,15 @@ from ..settings.document import parse_yaml
 from ..settings.environment import secrets_in
 from ..settings.loaded import LoadedSettings
 from ..settings.models import HttpTarget, ModelSettings, ModelTarget, PythonTarget
+from ..targets.replies import clean_text
 from ..yaml_source import Loc
 from .loading import LoadedBenchmark
 from .models import TargetEntry
 from .writing import block
 
-_DEFAULT = re.compile(r"\$\{(\w+):-[^}]*\}")
+_REFERENCE = re.compile(
+    r"(?P<scheme>(?:(?i:Bearer|Basic|Token|ApiKey)\s+)?)\$\{(?P<name>\w+)(?P<default>:-[^}]*)?\}"
+)
 _FILE = re.compile(r"[^:]+\.py:.+")
 
 
@@ -126,9 +129,10 @@ class _Hiding:
             return [self.value(item, (*path, index)) for index, item in enumerate(value)]
         if not (secrets_in(value, path) or self._holds_one(value)):
             return value
-        if isinstance(value, str) and "${" in value:
-            return _DEFAULT.sub(lambda found: self._reference(found[1]), value)
-        return self._reference(re.sub(r"\W+", "_", "_".join(map(str, path))).upper())
+        # Beside a reference, any other text may be part of the secret.
+        if not (found := _REFERENCE.fullmatch(str(value))):
+            return self._reference(re.sub(r"\W+", "_", "_".join(map(str, path))).upper())
+        return found["scheme"] + self._reference(found["name"]) if found["default"] else value
 
     def _holds_one(self, value: Any) -> bool:
         return isinstance(value, str) and any(secret in value for secret in self._secrets)
@@ -139,9 +143,9 @@ class _Hiding:
 
 
 def _toml(sections: Mapping[str, Mapping[str, Any]]) -> str:
-    """As tables of pyproject.toml; what JSON writes is TOML but for objects, and it has no null."""
+    """As tables of pyproject.toml, without what is None: TOML has no word for it."""
     tables = (
-        "\n".join((f"[tool.convoprobe.{name}]", *(f"{key} = {_in_toml(one)}" for key, one in values.items())))
+        "\n".join((f"[tool.convoprobe.{name}]", *(f"{key} = {one}" for key, one in _pairs(values))))
         for name, values in sections.items()
     )
     return "\n\n".join(tables)
@@ -149,6 +153,20 @@ def _toml(sections: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _in_toml(value: Any) -> str:
     if isinstance(value, Mapping):
-        inner = (f"{json.dumps(str(key))} = {_in_toml(one)}" for key, one in value.items() if one is not None)
+        inner = (f"{_quoted(str(key))} = {one}" for key, one in _pairs(value))
         return f"{{ {', '.join(inner)} }}"
-    return f"[{', '.join(map(_in_toml, value))}]" if isinstance(value, list) else json.dumps(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_in_toml(one) for one in value if one is not None)}]"
+    if isinstance(value, float):
+        return repr(value)
+    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _pairs(values: Mapping[Any, Any]) -> Iterator[tuple[Any, str]]:
+    return ((key, _in_toml(one)) for key, one in values.items() if one is not None)
+
+
+def _quoted(text: str) -> str:
+    """As JSON, but what cannot be seen is escaped in TOML's own way: JSON has pairs of surrogates for it."""
+    written = json.dumps(clean_text(text), ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08X}" for char in written)

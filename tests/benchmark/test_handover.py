@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pytest_convoprobe.benchmark.loading import load_project
 from pytest_convoprobe.settings.loaded import LoadedSettings
 
 HEAD = "llm: {model: openai/m, extra_instructions: Be brief.}\ntargets:\n"
+ENVIRON = {"T": "abc-123-def", "HOST": "a.b", "SUFFIX": "z", "C": "c", "X": "x"}
 
 
 def written(folder: Path, target: str, *, old: str = "", new: str = "") -> tuple[dict[str, Any], list[str]]:
@@ -20,7 +22,7 @@ def written(folder: Path, target: str, *, old: str = "", new: str = "") -> tuple
     (folder / "benchmark.yaml").write_text("name: Any\n")
     config = folder / "config.yaml"
     config.write_text(f"{HEAD}  - {{id: other, model: openai/o}}\n  - {target}\n")
-    loaded = load_project(folder, root=folder / old, environ={"T": "abc-123-def"})
+    loaded = load_project(folder, root=folder / old, environ=ENVIRON)
     found = lacking(loaded, config, loaded.config.targets[1].id, LoadedSettings(), folder / new)
     assert found is not None
     section: dict[str, Any] = yaml.safe_load(found.text)["target"]
@@ -48,6 +50,29 @@ def test_instructions_for_our_roles_are_not_for_the_target(tmp_path: Path) -> No
             },
             ["TARGET_BODY_TOKEN"],
         ),
+        (
+            '{type: http, url: "http://u:hunter2-x@${HOST}/c"}',
+            {"url": "${TARGET_URL}"},
+            ["TARGET_URL"],
+        ),
+        (
+            '{type: http, url: "http://a.b/${C}", headers: {authorization: "Bearer sk-real-1234-${SUFFIX}"}}',
+            {"url": "http://a.b/${C}", "headers": {"authorization": "${TARGET_HEADERS_AUTHORIZATION}"}},
+            ["TARGET_HEADERS_AUTHORIZATION"],
+        ),
+        (
+            '{type: http, url: "http://a.b", body: {api_key: "sk-abc123-${X}", token: "$${X}${T}"}}',
+            {
+                "url": "http://a.b",
+                "body": {"api_key": "${TARGET_BODY_API_KEY}", "token": "${TARGET_BODY_TOKEN}"},
+            },
+            ["TARGET_BODY_API_KEY", "TARGET_BODY_TOKEN"],
+        ),
+        (
+            '{type: http, url: "http://a.b", headers: {authorization: "bearer ${T:-sk-real-1234}"}}',
+            {"url": "http://a.b", "headers": {"authorization": "bearer ${T}"}},
+            ["T"],
+        ),
     ],
 )
 def test_secrets_become_references_and_references_stay(
@@ -61,3 +86,20 @@ def test_python_files_are_named_as_the_project_sees_them(tmp_path: Path) -> None
     assert agent["object"] == "bench/a/agent.py:Agent"
     tools = written(tmp_path, '{model: openai/t, tools: ["t.py:f", "package.module:g"]}', old="bench")[0]
     assert tools["tools"] == ["bench/t.py:f", "package.module:g"]
+
+
+def test_tables_are_toml_whatever_is_in_them(tmp_path: Path) -> None:
+    tomllib = pytest.importorskip("tomllib")
+    text = '\U0001f600 \u20ac "a\\b" \x7f\x85\u202e\n\t'
+    body = {text: text, "list": [1, None, "x"], "none": None, "much": 1e20, "most": math.inf, "yes": True}
+    target = {"type": "http", "url": "http://a.b", "body": body, "reply": None}
+    (tmp_path / "benchmark.yaml").write_text("name: Any\n")
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump({"llm": {"model": "openai/m"}, "targets": [target]}))
+    loaded = load_project(tmp_path, environ={})
+    project = LoadedSettings(file=tmp_path / "pyproject.toml")
+    found = lacking(loaded, config, loaded.config.targets[0].id, project, tmp_path)
+    assert found is not None
+    section = tomllib.loads(found.text)["tool"]["convoprobe"]["target"]
+    kept = {text: text, "list": [1, "x"], "much": 1e20, "most": math.inf, "yes": True}
+    assert section == {"type": "http", "url": "http://a.b", "body": kept}
