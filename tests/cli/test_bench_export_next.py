@@ -140,3 +140,17 @@ def test_no_target_anywhere_is_told(
     assert "  name a target in convoprobe.yaml: there is none yet, and hours/config.yaml names none\n" in (
         result.stdout
     )
+
+
+def test_settings_that_cannot_be_read_end_it_before_anything_is_written(
+    done: Path, folder: Path, convoprobe: Convoprobe
+) -> None:
+    other = folder / "other"
+    other.mkdir()
+    done.rename(other / "hours")
+    (other / "convoprobe.yaml").write_text("")
+    (folder / "convoprobe.yaml").write_text("judge: {modle: x}\n")
+    result = convoprobe("bench", "export", "other/hours", "--to-scenarios", "out", "--only", "m02_s001_v01")
+    assert result.exit_code == 2
+    assert "unknown key `modle`" in result.stderr
+    assert not (folder / "out").exists()

@@ -62,13 +62,15 @@ def command(
 
     loaded = Asked(folder, target, config_file, replay="only").load()
     chosen = ",".join(only) or None
+    # All that can be wrong with the settings is told before anything is written.
+    handover = None if as_json else _Handover.of(loaded, config_file, chosen)
     written = export_scenarios(loaded, out, only=chosen, failed_only=not every)
-    if as_json:
+    if handover is None:
         write_json({"written": [str(path) for path in written]})
         return
     _tell(Console.of(), written, every)
     if written:
-        _tell_next(Console.of(), out, written[0], _Handover.of(loaded, config_file, chosen))
+        _tell_next(Console.of(), out, written[0], handover)
 
 
 @dataclass(frozen=True)
