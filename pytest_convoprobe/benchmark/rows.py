@@ -266,11 +266,15 @@ def _said(item: Any, results: Mapping[str, Any]) -> tuple[Said, ...]:
 
 
 def _calls(row: _Reader, results: Mapping[str, Any]) -> tuple[ToolCall, ...]:
-    """The tool calls of a message, in our form or in that of a provider."""
+    """The tool calls of a message, in our form or in that of a provider; none where it is in neither.
+
+    Another system's field of this name is left alone, as its other fields are.
+    """
+    given = row.data.get("tool_calls")
     try:
-        return tuple(_call(item, results) for item in row.items("tool_calls"))
+        return tuple(_call(item, results) for item in given) if isinstance(given, list) else ()
     except ValueError:
-        raise row.wrong("tool_calls", "a list of calls, each with its `name`") from None
+        return ()
 
 
 def _call(item: Any, results: Mapping[str, Any]) -> ToolCall:

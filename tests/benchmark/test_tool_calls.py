@@ -21,7 +21,6 @@ from pytest_convoprobe.benchmark.swap import Swap
 from pytest_convoprobe.benchmark.turns import in_turns
 from pytest_convoprobe.benchmark.validation import validate
 from pytest_convoprobe.benchmark.work import prompt_digest
-from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.judging.view import RESULT_LIMIT
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMRequest
@@ -97,10 +96,13 @@ def test_a_turn_with_both_sides_may_have_calls() -> None:
     assert read(turn) == (Said("user", "7?"), Said("assistant", "Sent.", (ToolCall("find_order"),)))
 
 
-@pytest.mark.parametrize("calls", [3, "find_order", [{"arguments": {}}], [7]])
-def test_calls_that_are_none_are_told(calls: Any) -> None:
-    with pytest.raises(ResultsError, match="`tool_calls` should be a list"):
-        read({"role": "assistant", "content": "Hi.", "tool_calls": calls})
+@pytest.mark.parametrize(
+    "calls", [3, "find_order", {"find_order": {}}, [{"arguments": {}}], [7], [CALL.name, 7]]
+)
+def test_calls_of_another_shape_are_left_alone(calls: Any) -> None:
+    said = Said("assistant", "Hi.")
+    assert read({"role": "assistant", "content": "Hi.", "tool_calls": calls}) == (said,)
+    assert read({"assistant": "Hi.", "tool_calls": calls}) == (said,)
 
 
 # What the evaluator is asked
@@ -160,7 +162,8 @@ from pytest_convoprobe import Reply, ToolCall
 def desk(message):
     asked = {"number": 7, "password": "x1"}
     call = ToolCall("find_order", asked, {"state": "sent", "by": SECRET}, latency=2.0)
-    return Reply("It is on its way.", (call, ToolCall("find_log", {}, "y" * 19_995 + SECRET + "y" * 9_000)))
+    long = "y" * 19_995 + SECRET + "y" * 9_000
+    return Reply("It is on its way.", (call, ToolCall("find_log", {}, long, error=long)))
 """
 BENCHMARK = """\
 name: Orders
@@ -238,6 +241,7 @@ def test_calls_of_a_python_agent_are_kept_without_secrets_and_bounded(project: L
         "error": None,
     }
     assert len(log["result"]) == RESULT_LIMIT
+    assert log["error"] == log["result"]
     assert log["result"].endswith("y\n(cut here: the whole has 28,999 characters)")
 
 

@@ -212,12 +212,12 @@ def _messages(transcript: Transcript, redactor: Redactor) -> Iterator[Said]:
 
 def _as_kept(call: ToolCall, redactor: Redactor) -> ToolCall:
     """The call as plain data. Secrets go before anything is cut: half of one would not be recognised."""
-    arguments, result = redactor.data([plain(dict(call.arguments)), plain(call.result)])
-    return replace(call, arguments=arguments, result=_bounded(result), latency=None)
+    arguments, result, error = redactor.data([plain(dict(call.arguments)), plain(call.result), call.error])
+    return replace(call, arguments=arguments, result=_bounded(result), error=_bounded(error), latency=None)
 
 
 def _bounded(result: Any) -> Any:
-    """The result, or as much of its text as an evaluator would be shown."""
+    """A result or an error, or as much of its text as an evaluator would be shown of a result."""
     text = as_text(result)
     if len(text) <= RESULT_LIMIT:
         return result
