@@ -38,6 +38,7 @@ _OF_THE_TOP = ("demographics", *_SWITCHES)
 _SECTIONS = ("llm", *ROLES, "targets", "generation", "evaluation", *_OF_THE_TOP, "run")
 _OVERRIDABLE = ("llm", *ROLES, "generation", "evaluation", *_SWITCHES, "run")
 _ELSEWHERE = {
+    "evaluator": "evaluator_model",
     "judge": "evaluator_model",
     "synthetic_user": "user_model",
     "user": "user_model",
@@ -97,7 +98,7 @@ class _Reading:
     def read(self) -> ReadConfig:
         secrets = self._expand()
         self._problems += [
-            unknown_section(name, _OVERRIDABLE, self._above)
+            unknown_section(name, _OVERRIDABLE, self._above, _ELSEWHERE)
             for name in self._above.sections
             if name not in _OVERRIDABLE
         ]
@@ -171,7 +172,7 @@ class _Reading:
 
     def _stranger(self, key: str) -> None:
         home = next((name for name, kind in _PLAIN.items() if key in kind.model_fields), None)
-        guess = _ELSEWHERE.get(key) or meant(key, _SECTIONS)
+        guess = meant(key, _SECTIONS, elsewhere=_ELSEWHERE)
         if home or guess:
             hint = f"It belongs in `{home}`" if home else f"Did you mean `{guess}`?"
             self._problems.append(

@@ -22,7 +22,6 @@ TARGETS: dict[str, type[BaseModel]] = {"model": ModelTarget, "python": PythonTar
 
 # What people write who come from elsewhere, and what it is called here.
 _ELSEWHERE = {
-    "evaluator": "evaluator_model",
     "agent": "target",
     "headers": "extra_headers",
     "instructions": "extra_instructions",
@@ -78,15 +77,19 @@ def check_target(
     return check(TARGETS.get(str(kind), ModelTarget), values, path, reporter, lacking)
 
 
-def unknown_section(key: str, known: tuple[str, ...], reporter: Reporter) -> Problem:
-    """A section that there isn't; `_unknown` for the top of the file."""
-    return _unknown(key, known, None, (), reporter)
+def unknown_section(
+    key: str, known: tuple[str, ...], reporter: Reporter, elsewhere: Mapping[str, str] = _ELSEWHERE
+) -> Problem:
+    """A section that there isn't. `elsewhere` has the names of other systems, each with ours."""
+    return _problem(key, known, meant(key, known, elsewhere=elsewhere), (), reporter)
 
 
-def meant(key: str, known: Iterable[str], aliases: Iterable[str] = ()) -> str | None:
+def meant(
+    key: str, known: Iterable[str], aliases: Iterable[str] = (), elsewhere: Mapping[str, str] = _ELSEWHERE
+) -> str | None:
     """The known key that an unknown one most likely stands for."""
     known = tuple(known)
-    guess = _ELSEWHERE.get(key)
+    guess = elsewhere.get(key)
     return guess if guess in known else nearest(key, (*known, *aliases))
 
 
@@ -106,10 +109,13 @@ def describe(value: Any) -> str:
 
 
 def _unknown(
-    key: str, known: tuple[str, ...], model: type[BaseModel] | None, path: Loc, reporter: Reporter
+    key: str, known: tuple[str, ...], model: type[BaseModel], path: Loc, reporter: Reporter
 ) -> Problem:
-    aliases = tuple(MODEL_ALIASES) if model and issubclass(model, ModelSettings) else ()
-    guess = meant(key, known, aliases)
+    aliases = tuple(MODEL_ALIASES) if issubclass(model, ModelSettings) else ()
+    return _problem(key, known, meant(key, known, aliases), path, reporter)
+
+
+def _problem(key: str, known: tuple[str, ...], guess: str | None, path: Loc, reporter: Reporter) -> Problem:
     what = "key" if path else "section"
     hint = f"Did you mean `{guess}`?" if guess else f"Known {what}s: {', '.join(known)}"
     return reporter.problem(f"unknown {what} `{key}`. {hint}", (*path, key), at_key=True)

@@ -161,8 +161,10 @@ def test_an_override_for_all_models_leaves_targets_with_their_own(config: Config
 
 
 def test_an_override_that_there_is_not(refuse) -> None:
-    assert refuse(overrides={"evaluator.model": "x", "generation.turn": 3}).splitlines() == [
+    overrides = {"evaluator.model": "x", "user.model": "x", "generation.turn": 3}
+    assert refuse(overrides=overrides).splitlines() == [
         "command line: evaluator: unknown section `evaluator`. Did you mean `evaluator_model`?",
+        "command line: user: unknown section `user`. Did you mean `user_model`?",
         "command line: generation.turn: unknown key `turn`. Did you mean `turns`?",
     ]
 
