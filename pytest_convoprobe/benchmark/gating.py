@@ -225,8 +225,8 @@ def _undecided(metric: Metric, rate: Rate, figures: Mapping[str, Any]) -> GateVe
         f"them: {rate.passed} of the {rate.scored} others passed"
     )
     advice = (
-        f"ask again with `convoprobe bench evaluate DIR --only {metric.id} --force`, or set an "
-        "`evaluator_model` that answers as it is asked to"
+        "scores.json says why; set an `evaluator_model` that answers as asked, or ask this one again "
+        f"with `convoprobe bench evaluate DIR --only {metric.id} --force` (by log_odds it says the same)"
     )
     return GateVerdict(Standing.UNKNOWN, headline, (advice,), figures)
 

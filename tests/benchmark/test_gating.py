@@ -105,8 +105,8 @@ def test_a_gate_that_hangs_on_unreadable_answers_says_how_many_and_what_to_do() 
     assert _judge_answers("PP???", min_pass_rate=0.6).text.splitlines() == [
         "3 of the evaluator's 5 answers could not be read, and the gate depends on them: "
         "2 of the 2 others passed",
-        "ask again with `convoprobe bench evaluate DIR --only m01 --force`, or set an `evaluator_model` "
-        "that answers as it is asked to",
+        "scores.json says why; set an `evaluator_model` that answers as asked, or ask this one again "
+        "with `convoprobe bench evaluate DIR --only m01 --force` (by log_odds it says the same)",
     ]
 
 

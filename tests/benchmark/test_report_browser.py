@@ -302,8 +302,8 @@ def test_one_metric_of_one_target_is_told_once(started: Browser, tmp_path: Path)
 @pytest.mark.parametrize(
     ("verdicts", "warning"),
     [
-        ((), "Nothing is scored yet, so there are no pass rates: `convoprobe bench evaluate` makes"),
-        ((None, None), "Nothing is scored: no answer of the evaluator could be read. Each conversation"),
+        ((), "Nothing has a score yet; `convoprobe bench evaluate` is next."),
+        ((None, None), "Nothing has a score: no answer of the evaluator could be read as a verdict. Each"),
     ],
 )
 def test_where_nothing_is_scored_the_page_says_so(

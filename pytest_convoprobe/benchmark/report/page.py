@@ -11,6 +11,7 @@ from ...reports.html.view import shown
 from ...reports.money import counted
 from ..models import MetricType
 from ..results import MetricInfo, Rate, Results, TargetResults
+from ..unscored import next_step
 from .charts import level
 from .choice import State
 from .costs import Costs, read_costs
@@ -181,19 +182,14 @@ def _warnings(material: Material) -> Iterator[str]:
     if not results.targets:
         yield "No target has been run yet: there is nothing to compare."
     elif not any(target.overall.scored for target in results.targets):
-        yield _nothing_scored(results.targets)
+        told = next_step(results.targets)
+        yield f"{told[:1].upper()}{told[1:]}."
     if changed := _changed(material, results):
         yield (
             f"The scores have changed since the results were made ({changed}): "
             "`convoprobe bench aggregate` makes them anew."
         )
     yield from results.notes
-
-
-def _nothing_scored(targets: Sequence[TargetResults]) -> str:
-    if any(target.overall.unreadable for target in targets):
-        return "Nothing is scored: no answer of the evaluator could be read. Each conversation says why."
-    return "Nothing is scored yet, so there are no pass rates: `convoprobe bench evaluate` makes scores."
 
 
 def _changed(material: Material, results: Results) -> str:

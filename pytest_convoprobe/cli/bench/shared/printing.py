@@ -37,6 +37,8 @@ def print_report(
 
     That stands at the end, but where there is not one result it stands first: it is why.
     """
+    from ....benchmark.unscored import next_step
+
     found = report.results if results else None
     fruitless = found is not None and not any(one.overall.scored for one in found.targets)
     if fruitless:
@@ -52,8 +54,8 @@ def print_report(
         console.say(console.safe(report.results.unwritten), "red")
     if not fruitless:
         _print_troubles(console, report, loaded)
-    elif not report.stages:
-        console.note(f"note: {_next_stage(loaded.folder)}")
+    elif found and not report.stages:
+        console.note(f"note: {next_step(found.targets, shown_path(loaded.folder.path))}")
 
 
 def report_json(report: PipelineReport, folder: BenchmarkFolder) -> dict[str, Any]:
@@ -89,13 +91,6 @@ def _print_stages(console: Console, stages: Sequence[StageReport]) -> None:
     total = sum((one for stage in stages for one in stage.spending.values()), Spending())
     if total.calls:
         console.say(f"now: {spending_in_words(total)}")
-
-
-def _next_stage(folder: BenchmarkFolder) -> str:
-    """What makes scores where there are none yet."""
-    held = any(folder.conversations(target).exists() for target in folder.targets_with_runs())
-    stage = "evaluate" if held else "simulate"
-    return f"nothing has a score yet; `convoprobe bench {stage} {shown_path(folder.path)}` is next"
 
 
 def _print_troubles(console: Console, report: PipelineReport, loaded: LoadedBenchmark) -> None:
