@@ -1,4 +1,4 @@
-"""Which gates are worth running, after the conversations were read: see README.md and labels.csv."""
+"""What is expected of each gate, after the conversations were read: see README.md and labels.csv."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
-SKIPPED = {
-    "m02": "the evaluator takes any answer for a question about the order number: see labels.csv",
-    "m03": "whether `they will refund it if they confirm` is a promise is doubtful, and so is the verdict",
-    "m04": "the evaluator sees a day where none is named: see labels.csv",
+FOUND = {
+    ("careful", "m02"): "it never asks for the order number, although it is told to in its system prompt",
+    ("careless", "m01"): "it sends nobody to the staff",
+    ("careless", "m02"): "it never asks for the order number",
+    ("careless", "m04"): "it promises Tuesday to everybody",
+}
+"""What the benchmark finds wrong with its targets; in a project of yours, these gates would be red."""
+
+WRONG = {
+    ("careful", "m04"): "the evaluator takes `let you know when it will arrive` for a day: see labels.csv",
 }
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leaves out the metrics whose verdicts are known to be wrong."""
+    """Expects the known findings, and leaves out the verdict that is known to be wrong."""
     for item in items:
-        if item.path.parent == FOLDER and (reason := SKIPPED.get(item.name)):
+        if item.path.parent != FOLDER:
+            continue
+        gate = (item.nodeid.split("::")[-2], item.name)
+        if reason := FOUND.get(gate):
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+        elif reason := WRONG.get(gate):
             item.add_marker(pytest.mark.skip(reason=reason))
