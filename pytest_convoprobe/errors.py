@@ -165,6 +165,10 @@ class LLMRejected(LLMError):
     """A final no: missing or wrong key, unknown model, bad request, context overflow."""
 
 
+class NoTokenChances(LLMRejected):
+    """A provider was asked how likely its tokens are, and didn't tell."""
+
+
 class StructuredReplyError(ConvoprobeError):
     """A model was asked for JSON of a shape and never gave it.
 

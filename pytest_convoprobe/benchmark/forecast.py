@@ -14,6 +14,7 @@ from ..transcript import Usage
 from .driver import Due, Share
 from .models import BenchmarkConfig
 from .spending import Sum, as_numbers
+from .stages.log_odds import calls_for
 from .work import Stage
 
 PriceOf = Callable[[ModelSettings], Awaitable[tuple[float, float] | None]]
@@ -26,6 +27,9 @@ ASSUMED = {
     Role.EVALUATOR: Usage(2500, 150),
 }
 """Tokens of one call, where there is no row yet to tell them."""
+
+_USUAL_EXAMPLES = 4
+"""Of a metric that isn't written yet."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,8 @@ def _usual_calls(stage: str, target: str, config: BenchmarkConfig) -> dict[str, 
         own = {Role.TARGET.value: turns} if config.target(target).model is not None else {}
         return {Role.SYNTHETIC_USER.value: turns, **own}
     if stage == "evaluate":
-        return {Role.EVALUATOR.value: 1}
+        by_odds = config.evaluation.method == "log_odds"
+        return {Role.EVALUATOR.value: calls_for(_USUAL_EXAMPLES) if by_odds else 1}
     return {Role.GENERATOR.value: int(stage != "gen-scenarios" or bool(config.demographics))}
 
 

@@ -8,7 +8,15 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Literal, TypeVar
 
-from ..errors import Blame, ConvoprobeError, JudgeError, ReplayMiss, SimulatorError, StructuredReplyError
+from ..errors import (
+    Blame,
+    ConvoprobeError,
+    JudgeError,
+    NoTokenChances,
+    ReplayMiss,
+    SimulatorError,
+    StructuredReplyError,
+)
 from ..files import shown_path
 from ..redaction import Redactor
 from .fingerprint import Fingerprint, Fingerprints, differences, distance
@@ -19,7 +27,7 @@ from .recording_format import RecordedCall
 Mode = Literal["off", "auto", "only", "record"]
 T = TypeVar("T")
 
-_UNUSABLE = (StructuredReplyError, SimulatorError, JudgeError)
+_UNUSABLE = (StructuredReplyError, SimulatorError, JudgeError, NoTokenChances)
 """Replies with which nothing can be begun: asked again, a model may do better, a recording never."""
 
 

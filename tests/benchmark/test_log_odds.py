@@ -13,7 +13,7 @@ from pytest_convoprobe.benchmark.models import BenchmarkConfig, Evaluation
 from pytest_convoprobe.benchmark.rows import ScoreRow
 from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateHand
 from pytest_convoprobe.benchmark.stages.log_odds import log_odds
-from pytest_convoprobe.errors import LLMRejected, ResultsError
+from pytest_convoprobe.errors import NoTokenChances, ResultsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import CallContext, LLMReply, LLMRequest, Role
 from pytest_convoprobe.settings.models import ModelSettings
@@ -57,9 +57,12 @@ async def score(llm: FakeLLM, **changes: Any) -> ScoreRow:
         ({"No": -0.1, "Yes": -3.1}, -3.0),
         ({"Yes": math.log(0.2), " yes": math.log(0.3), "NO": math.log(0.25)}, math.log(2)),
         ({"Yes": -0.1, "Maybe": -4.0}, 3.9),
-        ({" no": -0.1, "The": -2.1}, -2.0),
-        ({"The": -0.1, "Well": -2.1}, None),
-        ({"Yes": -math.inf, "The": -0.1}, None),
+        ({"\u2581no": -0.2, "The": -3.2}, -3.0),
+        ({"Yes": math.log(0.75)}, math.log(3)),
+        ({"Yes": 0.0}, 10.0),
+        ({"Yes": -0.0, "No": -9999.0}, 10.0),
+        ({"Yes": -math.inf, "No": 0.0}, -10.0),
+        ({"The": -0.1, "Well": -2.5}, None),
     ],
 )
 def test_how_much_likelier_yes_is(tokens: Mapping[str, float], odds: float | None) -> None:
@@ -100,7 +103,7 @@ async def test_an_answer_that_is_neither_is_no_verdict() -> None:
 
 
 async def test_a_model_that_tells_no_chances_is_refused() -> None:
-    with pytest.raises(LLMRejected, match=r"openai/evaluator doesn't tell .* method answer"):
+    with pytest.raises(NoTokenChances, match=r"openai/evaluator doesn't tell .* method answer"):
         await score(FakeLLM(lambda _: "Yes"))
 
 
@@ -108,6 +111,19 @@ async def test_a_metric_without_examples_cannot_be_compared() -> None:
     bare = benchmark(METRIC.model_copy(update={"examples": ()}))
     with pytest.raises(ResultsError, match="m01 has no examples"):
         await score(evaluator(1, 1, 0), benchmark=bare)
+
+
+@pytest.mark.parametrize("never", [-9999.0, -math.inf])
+async def test_one_example_that_is_never_answered_with_yes_does_not_move_the_middle_out_of_reach(
+    never: float,
+) -> None:
+    def answer(request: LLMRequest) -> LLMReply:
+        view = request.messages[-1].content.partition("A behaviour:")[0]
+        if METRIC.examples[0] in view:
+            return LLMReply("Yes", top_tokens={"Yes": -0.0, "No": never})
+        return leaning(5.5 if TALK[1].content in view or METRIC.examples[1] in view else 0.0)
+
+    assert (await score(FakeLLM(answer))).present is True
 
 
 async def test_each_call_asks_for_one_token_and_its_chances() -> None:
@@ -127,6 +143,14 @@ def test_its_calls_are_forecast_and_its_rows_are_others() -> None:
     (by_answer, one), (by_chance, four) = only_unit(config()), only_unit(by_odds())
     assert (one, four) == ({"evaluator": 1}, {"evaluator": 2 + len(METRIC.examples)})
     assert by_answer != by_chance
+
+
+def test_calls_are_forecast_for_a_metric_that_is_gone() -> None:
+    stage = Evaluate(
+        benchmark(METRIC.model_copy(update={"id": "m09"})), by_odds(), lambda _: Rows(conversation())
+    )
+    (unit,) = stage.units()
+    assert stage.calls(unit) == {"evaluator": 1}
 
 
 async def test_over_the_network() -> None:

@@ -522,6 +522,14 @@ class TestOneRunAtATime:
             with pytest.raises(ResultsError, match="another run is at work in"):
                 await run_bench(loaded, ALL, llm=project.models())
 
+    async def test_one_that_makes_no_rows_keeps_others_out_of_a_folder_without_any(
+        self, tmp_path: Path
+    ) -> None:
+        loaded = project.load(project.write(tmp_path))
+        async with only_run(loaded.folder, makes_rows=False):
+            with pytest.raises(ResultsError, match="another run is at work in"):
+                await run_bench(loaded, ALL, llm=project.models())
+
     async def test_a_patient_one_waits(self, tmp_path: Path) -> None:
         loaded = project.load(project.write(tmp_path))
         async with only_run(loaded.folder):
@@ -592,6 +600,11 @@ class TestDryRun:
         assert found["simulate"].spending["synthetic_user"].calls == 16
         assert found["simulate"].basis == "sizes"
         assert found["evaluate"].spending["evaluator"].cost == pytest.approx(8 * (2500e-6 + 150e-5))
+
+    def test_a_verdict_by_log_odds_takes_a_call_for_each_example(self, tmp_path: Path) -> None:
+        by_odds = f"{project.CONFIG}evaluation: {{method: log_odds}}\n"
+        found = self.forecast(project.write(tmp_path, config=by_odds)).forecasts
+        assert {one.stage: one.spending for one in found}["evaluate"]["evaluator"].calls == 8 * 6
 
     def test_metrics_to_come_are_counted(self, tmp_path: Path) -> None:
         wanted = project.CONFIG.replace("turns: 2,", "turns: 2, num_metrics: 3,")

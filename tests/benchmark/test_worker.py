@@ -14,6 +14,7 @@ from pytest_convoprobe.errors import (
     BudgetExceeded,
     LLMRejected,
     LLMUnavailable,
+    NoTokenChances,
     SettingsError,
     SimulatorError,
     StructuredReplyError,
@@ -164,7 +165,9 @@ class TestRecordings:
         await done(task(tmp_path, replay="record"), FakeLLM([LLMUnavailable("away")]), item())
         assert not self.file(tmp_path).exists()
 
-    @pytest.mark.parametrize("error", [StructuredReplyError("no JSON"), SimulatorError("no user")])
+    @pytest.mark.parametrize(
+        "error", [StructuredReplyError("no JSON"), SimulatorError("no user"), NoTokenChances("no logprobs")]
+    )
     async def test_replies_that_were_no_use_are_asked_for_again_by_the_next_run(
         self, tmp_path: Path, error: Exception
     ) -> None:

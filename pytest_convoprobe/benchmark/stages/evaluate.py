@@ -91,11 +91,10 @@ class Evaluate:
         return {"conversation": self._table(place.target).row(held), "metric_id": metric_id}
 
     def calls(self, unit: Unit) -> Mapping[str, int]:
-        place = unit.place
-        if self._config.evaluation.method == "answer":
+        metric = self._benchmark.metric(unit.place.metric_id or self._own_metric(unit.place))
+        if metric is None or self._config.evaluation.method == "answer":
             return {Role.EVALUATOR.value: 1}
-        metric_id = place.metric_id or self._own_metric(place)
-        return {Role.EVALUATOR.value: log_odds.calls_for(metric_of(self._benchmark, place.id, metric_id))}
+        return {Role.EVALUATOR.value: log_odds.calls_for(len(metric.examples))}
 
     def _questions(self) -> Mapping[str, str]:
         """By metric, the digest of all that a score is made of beside the conversation."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from ... import prompts
-from ...errors import LLMRejected, ResultsError
+from ...errors import NoTokenChances, ResultsError
 from ...judging.view import view_of
 from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...settings.models import ModelSettings
@@ -26,13 +26,16 @@ PROMPT = "benchmark/evaluator_odds"
 _TOP_TOKENS = 20
 _OPENING = Said("user", "Hello, can you help me?")
 _GREETING = Said("assistant", "Hello! What can I do for you?")
+_LEAST_CHANCE = -10.0
+"""What is less likely than e to this power hardly ever happens, and some providers put -9999 for it."""
+
 _LEAST_APART = 0.1
 """Nats between the examples and the greeting. With less, the evaluator sees no difference between the two."""
 
 
-def calls_for(metric: Metric) -> int:
+def calls_for(examples: int) -> int:
     """How many calls a verdict takes, each of one token."""
-    return 2 + len(metric.examples)
+    return 2 + examples
 
 
 def odds_messages(
@@ -62,8 +65,7 @@ class LogOdds:
     ) -> tuple[bool | None, str]:
         """Whether the behaviour is present, None if this evaluator can't tell, and why.
 
-        Raises `ResultsError` for a metric without examples, `LLMRejected` for a model that doesn't tell the
-        chances of tokens, and what `llm` raises.
+        Raises `ResultsError` for a metric without examples, `NoTokenChances`, and what `llm` raises.
         """
         if not metric.examples:
             raise ResultsError(
@@ -88,7 +90,7 @@ class LogOdds:
         request = LLMRequest(self._model, messages, context, max_tokens=1, top_tokens=_TOP_TOKENS)
         reply = await self._llm.complete(request)
         if not reply.top_tokens:
-            raise LLMRejected(
+            raise NoTokenChances(
                 f"{self._model.model} doesn't tell how likely its words are (logprobs), which "
                 "evaluation.method: log_odds needs; take another evaluator_model, or the method answer",
                 model=self._model.model or "",
@@ -100,20 +102,27 @@ def log_odds(top_tokens: Mapping[str, float]) -> float | None:
     """By how much ln P(Yes) exceeds ln P(No), each summed over its spellings;
     None if neither is among the tokens.
 
-    One that is missing is less likely than all that are there, and counts as the least of them.
+    One that is missing is no likelier than any that is there, nor than what all of them leave.
     """
-    found = [_log_sum(top_tokens, word) for word in ("yes", "no")]
+    chances = {token: max(chance, _LEAST_CHANCE) for token, chance in top_tokens.items()}
+    found = [_sum(chances, word) for word in ("yes", "no")]
     if found == [None, None]:
         return None
-    least = min(top_tokens.values())
+    there = [math.exp(chance) for chance in chances.values()]
+    least = min(*there, max(1 - sum(there), math.exp(_LEAST_CHANCE)))
     yes, no = (least if one is None else one for one in found)
-    return yes - no
+    return math.log(yes) - math.log(no)
 
 
-def _log_sum(top_tokens: Mapping[str, float], word: str) -> float | None:
-    chances = [math.exp(chance) for token, chance in top_tokens.items() if token.strip().lower() == word]
-    total = sum(chances)
-    return math.log(total) if total else None
+def _sum(chances: Mapping[str, float], word: str) -> float | None:
+    """The probability of a word in all its spellings; None if it isn't there."""
+    found = [math.exp(chance) for token, chance in chances.items() if _word(token) == word]
+    return sum(found) if found else None
+
+
+def _word(token: str) -> str:
+    """Without what tokenizers write for a space."""
+    return token.strip(" \n\u2581\u0120").lower()
 
 
 def _verdict(talk: float, *anchors: float) -> tuple[bool | None, str]:
