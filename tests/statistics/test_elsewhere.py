@@ -68,7 +68,9 @@ def test_mcnemar(counts: tuple[int, int]) -> None:
 def test_holm_and_benjamini_hochberg(seed: int) -> None:
     random = Random(seed)
     for p_values in (P_VALUES, [random.random() ** 3 for _ in range(20)]):
-        assert stats.holm(p_values) == pytest.approx(list(multitest.multipletests(p_values, method="holm")[1]))
+        assert stats.holm(p_values) == pytest.approx(
+            list(multitest.multipletests(p_values, method="holm")[1])
+        )
         expected = list(multitest.multipletests(p_values, method="fdr_bh")[1])
         assert stats.benjamini_hochberg(p_values) == pytest.approx(expected)
 
