@@ -38,6 +38,9 @@ targets:
   - {id: bad, model: openai/bad, <<: *live}
 generation: {scenarios_per_metric: 2, turns: 2, num_samples: 1}
 """
+PRICED = CONFIG.replace(
+    "apikey: none", "apikey: none, input_cost_per_token: 0.0000137, output_cost_per_token: 0.000071"
+)
 PRAISE, QUESTION = "Wonderful, do it!", "What would you like to keep?"
 METRIC = {
     "name": "Slow down",
@@ -62,6 +65,13 @@ def load(folder: Path, **overrides: Any) -> LoadedBenchmark:
     """The benchmark; overrides by dotted path with `__` for the dots."""
     above = {name.replace("__", "."): value for name, value in overrides.items()}
     return load_project(folder, root=folder, overrides=above, environ={})
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    """The files that a finished run leaves for people, by name."""
+    names = ["scenarios.json", "results.json", "cost.json"]
+    found = [folder / name for name in names] + sorted(folder.glob("runs/*/*.json"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 def answer(model: str, text: str) -> str:

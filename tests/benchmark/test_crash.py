@@ -17,9 +17,6 @@ from tests.support.chat_server import ChatServer
 from . import project
 
 REPOSITORY = Path(__file__).parents[2]
-PRICED = project.CONFIG.replace(
-    "apikey: none", "apikey: none, input_cost_per_token: 0.0000137, output_cost_per_token: 0.000071"
-)
 COMMAND = "import sys; from tests.benchmark.test_crash import run; run(sys.argv[1])"
 AT_ONCE = 3
 
@@ -49,19 +46,13 @@ def kept(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.glob(".rows/*/*.jsonl")}
 
 
-def results(folder: Path) -> dict[str, bytes]:
-    names = ["scenarios.json", "results.json", "cost.json"]
-    found = [folder / name for name in names] + sorted(folder.glob("runs/*/*.json"))
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
-
-
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """The files of a run that nothing happened to, and how many calls it took."""
     with ChatServer(project.answer_body) as server:
-        folder = project.write(tmp_path_factory.mktemp("whole"), server.base_url, config=PRICED)
+        folder = project.write(tmp_path_factory.mktemp("whole"), server.base_url, config=project.PRICED)
         assert run(folder).complete
-        return {"files": results(folder), "calls": len(server.requests)}
+        return {"files": project.results(folder), "calls": len(server.requests)}
 
 
 @pytest.mark.parametrize(("calls", "stage"), [(20, "simulate"), (39, "evaluate")])
@@ -70,7 +61,7 @@ def test_a_killed_run_is_gone_on_with_and_comes_to_the_same(
 ) -> None:
     killer = Killer(calls)
     with ChatServer(killer) as server:
-        folder = project.write(tmp_path, server.base_url, config=PRICED)
+        folder = project.write(tmp_path, server.base_url, config=project.PRICED)
         process = killer.process = subprocess.Popen(
             [sys.executable, "-c", COMMAND, str(folder)], cwd=REPOSITORY
         )
@@ -81,7 +72,7 @@ def test_a_killed_run_is_gone_on_with_and_comes_to_the_same(
         assert run(folder).complete
         # Of each unit that was in flight, all calls are made again: four for a conversation.
         assert len(server.requests) <= uninterrupted["calls"] + AT_ONCE * 4
-    assert results(folder) == uninterrupted["files"]
+    assert project.results(folder) == uninterrupted["files"]
     after = kept(folder)
     whole = {name: lines[: lines.rfind(b"\n") + 1] for name, lines in before.items()}
     assert all(after[name].startswith(lines) for name, lines in whole.items())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,13 @@ import pytest
 
 from pytest_convoprobe.benchmark.engines.local import LocalEngine
 from pytest_convoprobe.benchmark.engines.ray import RayEngine
+from pytest_convoprobe.benchmark.pipeline import run_bench
 from pytest_convoprobe.benchmark.work import Engine, Item, Outcome, Task
 from pytest_convoprobe.errors import Problem, SettingsError
 from pytest_convoprobe.settings.models import ModelSettings
 from tests.support.chat_server import ChatServer
 
+from . import project
 from .cluster_doubles import Spending, Stand, items, refusing, task
 from .parts import config, conversation, evaluation, found
 from .parts import task as stage_task
@@ -91,6 +95,13 @@ def cluster() -> Iterator[Any]:
 @pytest.fixture
 async def engine(cluster: Any) -> AsyncIterator[RayEngine]:
     engine = RayEngine(workers=2, make=Stand)
+    yield engine
+    await engine.aclose()
+
+
+@pytest.fixture
+async def engine_of_models(cluster: Any) -> AsyncIterator[RayEngine]:
+    engine = RayEngine(workers=2)
     yield engine
     await engine.aclose()
 
@@ -193,9 +204,81 @@ async def test_real_models_give_the_rows_of_one_process_within_one_limit(
     assert [file for file in logs.rglob("*") if file.is_file() and SECRET.encode() in file.read_bytes()] == []
 
 
+class Killer:
+    """Answers, and kills a worker process once a target has been asked so many times."""
+
+    def __init__(self, calls: int) -> None:
+        self.killed: int | None = None
+        self._left = calls
+
+    def __call__(self, body: Mapping[str, Any]) -> str:
+        self._left -= body["model"] in ("good", "bad")
+        if self._left <= 0 and self.killed is None:
+            self.killed = next(workers())
+            os.kill(self.killed, signal.SIGKILL)
+        return project.answer_body(body)
+
+
+def workers() -> Iterator[int]:
+    """The worker processes of the cluster that this process has begun; Ray names them after their class."""
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if " ".join(process.cmdline()).startswith("ray::WorkerProcess"):
+                yield process.pid
+
+
+@pytest.fixture(scope="module")
+def without_ray(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    """The files of a benchmark that one process has run."""
+    with ChatServer(project.answer_body) as server:
+        folder = project.write(tmp_path_factory.mktemp("local"), server.base_url, config=project.PRICED)
+        assert asyncio.run(run_bench(project.load(folder), ["all"])).complete
+    return project.results(folder)
+
+
+async def test_a_benchmark_whose_worker_is_killed_comes_to_the_results_of_one_process(
+    engine_of_models: RayEngine, without_ray: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    killer = Killer(6)
+    with ChatServer(killer, latency=0.05) as server:
+        folder = project.write(tmp_path, server.base_url, config=project.PRICED)
+        report = await run_bench(project.load(folder), ["all"], engine=engine_of_models)
+    assert report.complete
+    assert killer.killed is not None
+    found, expected = project.results(folder), dict(without_ray)
+    cost, least = (json.loads(files.pop("cost.json"))["total"] for files in (found, expected))
+    assert cost["calls"] >= least["calls"]
+    assert found == expected
+    assert set(Counter(rows_made(folder)).values()) == {1}
+
+
+def rows_made(folder: Path) -> Iterator[tuple[Any, ...]]:
+    """What each line that is kept of a run is a row of."""
+    for file in folder.glob(".rows/*/*.jsonl"):
+        for line in map(json.loads, file.read_text().splitlines()):
+            yield (file.parent.name, file.stem, line["id"], line["sample"], line["metric"])
+
+
+@pytest.mark.usefixtures("has_ray")
+def test_the_command_line_runs_a_benchmark_on_a_ray_of_its_own(
+    without_ray: Mapping[str, bytes], tmp_path: Path
+) -> None:
+    with ChatServer(project.answer_body) as server:
+        folder = project.write(tmp_path, server.base_url, config=project.PRICED)
+        asked = ("bench", "all", str(folder), "--engine", "ray", "--workers", "2")
+        with alone("pytest_convoprobe.cli", *asked) as run:
+            out, err = run.communicate(timeout=240)
+    assert run.returncode == 0, out + err
+    assert project.results(folder) == without_ray
+
+
 def run_alone(folder: Path, count: int, seconds: float, **environment: str) -> subprocess.Popen[str]:
-    """A run in a process of its own, with nothing of Ray in its environment but what is given."""
-    command = [sys.executable, "-m", "tests.benchmark.ray_run", str(folder), str(count), str(seconds)]
+    return alone("tests.benchmark.ray_run", str(folder), str(count), str(seconds), **environment)
+
+
+def alone(module: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """A module in a process of its own, with nothing of Ray in its environment but what is given."""
+    command = [sys.executable, "-m", module, *arguments]
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | environment
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=REPOSITORY, stdout=pipe, stderr=pipe, text=True, env=env)
