@@ -51,10 +51,6 @@ class Head:
 Before = Callable[[], Mapping[Place, Head]]
 
 
-def _none(place: Place) -> bool:
-    return False
-
-
 class Table:
     """The rows of a stage and a target. One process at a time may have it open.
 
@@ -159,7 +155,7 @@ class Table:
         """How many rows `spending` has made."""
         return self._paid_rows
 
-    def export(self, units: Collection[Unit], spared: Callable[[Place], bool] = _none) -> bool:
+    def export(self, units: Collection[Unit], spared: Callable[[Place], bool] = lambda _: False) -> bool:
         """Write the array if it would change: done units in this order, then rows of others for no unit.
 
         A row of ours that no unit asks for is one of other settings, or of something that is gone: it is left
@@ -303,16 +299,15 @@ class Table:
 
     def _place(self, file: Path, number: int, row: Any, found: Mapping[Place, int]) -> Place:
         try:
-            place = next((one for one in self._kind.places(row, self._target) if one not in found), None)
+            places = self._kind.places(row, self._target)
         except ResultsError as error:
             raise ResultsError(f"{shown_path(file)}: row {number}: {error}") from None
-        if place is None:
-            first = self._kind.places(row, self._target)[0]
-            raise ResultsError(
-                f"{shown_path(file)}: row {number} is the second one for {first.text}; leave one of them, or "
-                "tell them apart by `id` and `sample`"
-            )
-        return place
+        if free := [place for place in places if place not in found]:
+            return free[0]
+        raise ResultsError(
+            f"{shown_path(file)}: row {number} is the second one for {places[0].text}; leave one of them, or "
+            "tell them apart by `id` and `sample`"
+        )
 
     def _has(self, place: Place, row: Row) -> bool:
         head = self._latest.get(place)
