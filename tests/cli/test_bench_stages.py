@@ -242,9 +242,15 @@ def test_metrics_that_could_not_all_be_made(folder: Path, convoprobe: Convoprobe
     assert told in result.stdout
 
 
-def test_the_budget_is_used_up(folder: Path, convoprobe: Convoprobe, server: ChatServer) -> None:
-    benchmark(folder, server.base_url)
-    result = convoprobe("bench", "all", "hours", "--max-tokens", "200", "--concurrency", "1")
+@pytest.mark.parametrize(("limit", "most"), [("--max-tokens", "200"), ("--max-cost", "0.2")])
+def test_the_budget_is_used_up(
+    folder: Path, convoprobe: Convoprobe, server: ChatServer, limit: str, most: str
+) -> None:
+    path = benchmark(folder, server.base_url)
+    config = yaml.safe_load((path / "config.yaml").read_text())
+    prices = {"input_cost_per_token": 0.001, "output_cost_per_token": 0.001}
+    reconfigure(path, llm={**config["llm"], **prices})
+    result = convoprobe("bench", "all", "hours", limit, most, "--concurrency", "1")
     assert result.exit_code == 3
     assert "the run's budget is used up: " in result.stdout
     assert " rows of simulate left\n" in result.stdout
