@@ -28,6 +28,7 @@ class Console:
     width: int | None = None
     color: bool = False
     unicode: bool = True
+    encoding: str = "utf-8"
 
     @classmethod
     def of(cls, stream: TextIO | None = None) -> Console:
@@ -38,6 +39,7 @@ class Console:
             width=max(20, shutil.get_terminal_size().columns) if terminal else None,
             color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
             unicode=_can_write(out, _SIGNS),
+            encoding=out.encoding or "ascii",
         )
 
     def safe(self, text: str) -> str:

@@ -15,13 +15,15 @@ _PIPED_WIDTH = 100
 
 def conversation_text(console: Console, record: TrialRecord, verbose: bool = False) -> str:
     """The report on a trial with every turn, as wide as the terminal."""
+    from ..reports.again import pytest_words
     from ..reports.failure import render_failure
 
+    path, _, name = record.result.scenario_id.partition("::")
     return render_failure(
         record.result,
         verbosity=2 if verbose else 1,
         width=console.width or _PIPED_WIDTH,
-        rerun_command=shlex.join(["pytest", record.result.scenario_id]),
+        rerun_command=shlex.join(pytest_words(path, name, console.encoding)),
         ascii_only=not console.unicode,
         color=console.color,
     )

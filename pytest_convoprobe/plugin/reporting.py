@@ -92,10 +92,15 @@ def failure_text(item: pytest.Item, result: ScenarioResult) -> str:
 
 
 def rerun_command(item: pytest.Item) -> str:
-    """The command that runs just this item again, from the folder where pytest was started."""
-    path, separator, name = item.nodeid.partition("::")
+    """The command that runs this item again, from the folder where pytest was started.
+
+    Just this one, unless the terminal can't hold its name: then perhaps others that are named alike.
+    """
+    from ..reports.again import pytest_words
+
+    path, _, name = item.nodeid.partition("::")
     here = item.config.invocation_params.dir
-    words = ["pytest", _relative(item.config.rootpath / path, here) + separator + name]
+    words = pytest_words(_relative(item.config.rootpath / path, here), name, _encoding())
     words += options.deciding_words(item.config)
     if isinstance(item, ScenarioItem) and item.trial > 1:
         words.append(f"--convoprobe-trials={options.trials(item.config)}")
@@ -109,11 +114,15 @@ def _relative(path: Path, folder: Path) -> str:
         return path.as_posix()
 
 
+def _encoding() -> str:
+    """The terminal's. Inside an xdist worker stdout is not the terminal, but has its encoding."""
+    return getattr(sys.__stdout__, "encoding", None) or "utf-8"
+
+
 def _writes_unicode() -> bool:
-    """Whether the terminal can show the marks of a verdict. Inside an xdist worker stdout is not it."""
-    encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
+    """Whether the terminal can show the marks of a verdict."""
     try:
-        "✓✗…".encode(encoding)
+        "✓✗…".encode(_encoding())
     except (UnicodeEncodeError, LookupError):
         return False
     return True

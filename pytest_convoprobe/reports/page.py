@@ -47,8 +47,8 @@ class Page:
         self.add(text, f"  {label:<9}")
 
     def command(self, label: str, command: str) -> None:
-        """A command to copy: never wrapped, for a wrapped one can't be pasted."""
-        self._lines.append(self._glyphs(label) + self._safe(command))
+        """A command to copy: neither wrapped nor escaped, for then it can't be pasted."""
+        self._lines.append(self._glyphs(label) + harmless(command))
 
     def text(self) -> str:
         """All of it, without an empty line at the end."""

@@ -34,6 +34,14 @@ def test_a_conversation(folder: Path, convoprobe: Convoprobe) -> None:
     assert "run again: pytest scenarios/two.yaml::two" in output
 
 
+def test_the_command_for_it_can_be_pasted_on_a_plain_terminal(
+    folder: Path, on_terminal: Callable[..., str]
+) -> None:
+    store(folder, 1, [failed("Füße")])
+    output = on_terminal("show", "latest", "Füße", env={"PYTHONIOENCODING": "ascii"})
+    assert "run again: pytest scenarios -k 'F and e'" in output
+
+
 def test_a_passed_one_has_its_reasons_too(folder: Path, convoprobe: Convoprobe) -> None:
     store(folder, 1, [passed("one")])
     output = convoprobe("show", "latest", "one").output

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -68,6 +71,20 @@ class Suite:
         """Run pytest in a process of its own, with those plug-ins beside ours."""
         with self._alone(plugins) as words:
             return self.pytester.runpytest_subprocess(*words, *args)
+
+    def run_on_terminal(self, encoding: str, *args: str) -> str:
+        """Run pytest in a process whose terminal has that encoding; what stands there then."""
+        with self._alone() as words:
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", *words, *args],
+                cwd=self.path,
+                env={**os.environ, "PYTHONIOENCODING": encoding},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=120,
+                check=False,
+            )
+        return done.stdout.decode(encoding)
 
     @contextmanager
     def _alone(self, plugins: Sequence[str] = ()) -> Iterator[list[str]]:
