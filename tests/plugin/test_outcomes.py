@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from .suite import Suite
@@ -142,3 +144,36 @@ def test_pdb_stops_in_the_scenarios_function(suite: Suite, monkeypatch: pytest.M
     result = suite.run("--pdb", "-s")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*'name=bad'*"])
+
+
+HOSTILE = "it was\x1b[2J r\u202eude to Zoë ✗"
+
+CHECKS = """
+    from pytest_convoprobe.judging.types import CheckResult
+    def pytest_convoprobe_checks(item, scenario, transcript):
+        return [CheckResult("polite", False, "grüße", "none", 1), CheckResult("short", True, "any", "any", 1)]
+    """
+
+
+@pytest.mark.parametrize("option", ["--tb=short", "-vv", "-q"])
+@pytest.mark.parametrize(
+    ("encoding", "holds", "fails", "reason"),
+    [
+        ("utf-8", "✓", "✗", r"it was\x1b[2J r\u202eude to Zoë ✗"),
+        ("cp1252", "[ok]", "[x] ", r"it was\x1b[2J r\u202eude to Zo\xeb \u2717"),
+        ("ascii", "[ok]", "[x] ", r"it was\x1b[2J r\u202eude to Zo\xeb \u2717"),
+    ],
+)
+def test_a_failure_can_be_read_on_every_terminal(
+    suite: Suite, option: str, encoding: str, holds: str, fails: str, reason: str
+) -> None:
+    suite.conftest(CHECKS)
+    suite.scenario("für alle", file="scenarios/a.yaml", outcome="failed", reason=HOSTILE)
+    shown = suite.run_on_terminal(encoding, option)
+    assert f"  why      {reason}\n" in shown
+    assert re.search(r"^FAILED  f(ü|\\xfc)r alle$", shown, re.M)
+    assert f"  {holds} short: " in shown
+    assert f"  {fails} polite: " in shown
+    assert "UnicodeEncodeError" not in shown
+    assert shown.replace("\n", "").isprintable()
+    assert "1 failed" in shown
