@@ -50,12 +50,16 @@ class Project:
         self.folder = folder
         (folder / "agent.py").write_text(AGENT)
         (folder / "pytest.ini").write_text("[pytest]\n")
-        settings = {
-            "llm": {"model": "openai/fake", "api_base": url, "api_key": "sk-test-0123456789abcdef"},
-            "target": {"type": "python", "object": "agent.py:answer"},
-        }
-        (folder / "convoprobe.yaml").write_text(json.dumps(settings))
+        self.llm = {"model": "openai/fake", "api_base": url, "api_key": "sk-test-0123456789abcdef"}
+        target = {"type": "python", "object": "agent.py:answer"}
+        self._settings: dict[str, Any] = {"llm": self.llm, "target": target}
+        self.set()
         (folder / "scenarios").mkdir()
+
+    def set(self, **sections: dict[str, Any]) -> None:
+        """Write the settings, with these sections in place of those of before."""
+        self._settings |= sections
+        (self.folder / "convoprobe.yaml").write_text(json.dumps(self._settings))
 
     def scenarios(self, *topics: str) -> Project:
         for number, topic in enumerate(topics):
@@ -163,6 +167,21 @@ def test_what_the_budget_stops_is_an_error_with_that_word(tmp_path: Path, chat_s
     done = project.pytest("-rA", "--convoprobe-concurrency=1", "--convoprobe-max-tokens=50")
     assert outcomes(done) == {"talk0": "PASSED", "talk1": "ERROR", "talk2": "ERROR"}
     assert "budget" in done.stdout
+
+
+PRICES = {"input_cost_per_token": 0.001, "output_cost_per_token": 0.002}
+
+
+def test_what_costs_too_much_is_an_error_with_that_word_and_never_a_failure(tmp_path: Path) -> None:
+    with ChatServer(strict_judge) as server:
+        project = Project(tmp_path, server.base_url).scenarios("trains", "weather", "weather")
+        project.set(llm=project.llm | PRICES)
+        # Each call is 10 + 5 tokens, $0.02; a talk is three calls.
+        done = project.pytest("-rA", "--convoprobe-concurrency=1", "--convoprobe-max-cost=0.05")
+    assert outcomes(done) == {"talk0": "PASSED", "talk1": "ERROR", "talk2": "ERROR"}
+    assert "$0.0600 spent of --convoprobe-max-cost 0.05 (run.max_cost)" in done.stdout
+    assert len(re.findall("^ERROR .* budget: ", done.stdout, re.M)) == 2
+    assert len(server.requests) == 3
 
 
 def test_a_run_that_is_killed_leaves_no_broken_file(tmp_path: Path) -> None:
