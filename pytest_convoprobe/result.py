@@ -82,3 +82,16 @@ class ScenarioFailed(ScenarioNotPassed, AssertionError):
 
 class ScenarioErrored(ScenarioNotPassed):
     """There is no verdict on the agent: something else went wrong, or the scenario was skipped."""
+
+
+def figures(result: ScenarioResult) -> dict[str, str | float]:
+    """What reports on single tests have room for, by name; what isn't known is left out."""
+    total = result.total
+    found = {
+        "outcome": result.outcome.value,
+        "score": None if result.score is None else round(result.score, 4),
+        "blame": result.blame.value if result.blame else None,
+        "cost": None if total.cost is None else round(total.cost, 6),
+        "tokens": total.usage.total,
+    }
+    return {name: value for name, value in found.items() if value is not None}

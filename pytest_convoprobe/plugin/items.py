@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import ConvoprobeError
-from ..result import Outcome
+from ..result import Outcome, figures
 from . import marks
 from .keys import REPORTED, RESULTS, WAITED
 from .lookahead import target_is_shared
@@ -129,12 +129,4 @@ def keep(item: pytest.Item, result: ScenarioResult) -> None:
 
 def properties(result: ScenarioResult) -> list[tuple[str, Any]]:
     """The JUnit properties of a result; what isn't known is left out."""
-    total = result.total
-    known = {
-        "outcome": result.outcome.value,
-        "score": None if result.score is None else round(result.score, 4),
-        "blame": result.blame.value if result.blame else None,
-        "cost": None if total.cost is None else round(total.cost, 6),
-        "tokens": total.usage.total,
-    }
-    return [(PROPERTY_PREFIX + name, value) for name, value in known.items() if value is not None]
+    return [(PROPERTY_PREFIX + name, value) for name, value in figures(result).items()]

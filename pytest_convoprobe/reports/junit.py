@@ -1,15 +1,18 @@
-"""A stored run as JUnit XML, in the shape that Jenkins' schema (junit-10) describes and CI systems read."""
+"""A stored run as JUnit XML, in the shape that Jenkins' schema (junit-10) describes and CI systems read.
+
+Cases have properties, which that schema lacks: the same ones that pytest's own `--junitxml` has of scenarios.
+"""
 
 from __future__ import annotations
 
 import shlex
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import PurePosixPath
 
-from ..result import Outcome, ScenarioResult
+from ..result import Outcome, ScenarioResult, figures
 from ..results.run_info import RunInfo
 from ..text import one_line, visible
 from .failure import headline, render_failure
@@ -53,19 +56,22 @@ def _suite(info: RunInfo, file: str, results: Sequence[ScenarioResult]) -> ET.El
             "id": visible(info.id),
         },
     )
-    suite.append(_properties(info))
+    suite.append(_properties_of_run(info))
     suite.extend(_case(result) for result in results)
     return suite
 
 
-def _properties(info: RunInfo) -> ET.Element:
+def _properties_of_run(info: RunInfo) -> ET.Element:
     """Where a case came from: the run, the commit, the models."""
     known = {"run": info.id, "commit": info.commit or ""}
     known.update({f"model.{role}": model for role, model in info.models.items()})
+    return _properties({f"convoprobe.{name}": value for name, value in known.items() if value})
+
+
+def _properties(known: Mapping[str, object]) -> ET.Element:
     properties = ET.Element("properties")
     for name, value in known.items():
-        if value:
-            ET.SubElement(properties, "property", {"name": f"convoprobe.{name}", "value": visible(value)})
+        ET.SubElement(properties, "property", {"name": name, "value": visible(str(value))})
     return properties
 
 
@@ -81,6 +87,7 @@ def _case(result: ScenarioResult) -> ET.Element:
             "time": _seconds(result.duration),
         },
     )
+    case.append(_properties({f"convoprobe_{name}": value for name, value in figures(result).items()}))
     if result.outcome in _ELEMENTS:
         case.append(_why(result))
     return case

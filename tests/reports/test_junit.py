@@ -1,27 +1,26 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import pytest
-import xmlschema
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_convoprobe.errors import Blame
+from pytest_convoprobe.plugin.items import properties
 from pytest_convoprobe.reports.junit import junit
 from pytest_convoprobe.reports.run_report import RunReport
 from pytest_convoprobe.result import Outcome
 
+from .junit_schema import USUAL, WITH_PROPERTIES_OF_CASES, without_properties_of_cases
 from .runs import PASSING, run_report, trial, with_past
-
-XSD = xmlschema.XMLSchema(str(Path(__file__).with_name("junit-10.xsd")))
 
 
 def checked(report: RunReport) -> ET.Element:
     """The document's root, after the schema had its say."""
     text = junit(report)
-    XSD.validate(text)
+    WITH_PROPERTIES_OF_CASES.validate(text)
+    USUAL.validate(without_properties_of_cases(text))
     return ET.fromstring(text.encode("utf-8"))
 
 
@@ -51,6 +50,19 @@ def test_a_failed_case_has_the_first_reason_and_the_whole_report() -> None:
     assert failure.attrib["message"].startswith("agent: f1 triggered: The agent promises a refund outside")
     assert failure.text is not None
     assert "I have issued a refund of €39.90" in failure.text
+
+
+def test_a_case_has_the_figures_that_pytest_would_give_it() -> None:
+    report = with_past()
+    cases = list(checked(report).iter("testcase"))
+    found = {
+        case.attrib["name"]: {one.attrib["name"]: one.attrib["value"] for one in case.iter("property")}
+        for case in cases
+    }
+    for result in report.results:
+        name = f"{result.name} [trial {result.trial}]" if result.trial > 1 else result.name
+        assert found[name] == {name: str(value) for name, value in properties(result)}
+    assert {"convoprobe_score", "convoprobe_cost", "convoprobe_tokens"} <= found["Where is my parcel?"].keys()
 
 
 def test_infrastructure_is_an_error_and_no_failure() -> None:
