@@ -198,7 +198,7 @@ def test_unreadable_answers_make_no_gate_green(benches: Benches) -> None:
     result.stdout.fnmatch_lines(
         [
             "1 of the evaluator's 4 answers could not be read, and the gate depends on them: *",
-            "ask again with `convoprobe bench evaluate DIR --only m02 --force`, or set an `evaluator_model`*",
+            "scores.json says why; *with `convoprobe bench evaluate DIR --only m02 --force` (by log_odds *",
         ]
     )
 
