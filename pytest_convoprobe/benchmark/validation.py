@@ -37,6 +37,7 @@ from .driver import Options, Progress
 from .engines.local import engine_or_local
 from .folder import BenchmarkFolder, target_id
 from .loading import LoadedBenchmark, load_project, require_models
+from .one_run import FolderInUse
 from .pipeline import PipelineReport, run_bench
 from .results import MetricInfo, as_text
 from .rows import ScenarioRow
@@ -130,11 +131,14 @@ async def validate(
 def _to_write(second: LoadedBenchmark, *, dry: bool) -> Iterator[LoadedBenchmark]:
     """The second run in its folder, which goes again if nothing comes of it; a dry one in a copy of it."""
     if not dry:
-        there = second.folder.path.exists()
+        stays = second.folder.path.exists()
         try:
             yield second
+        except FolderInUse:
+            stays = True  # another run has made it meanwhile
+            raise
         finally:
-            if not there and not was_worked_in(second.folder):
+            if not stays and not _was_paid_for(second):
                 shutil.rmtree(second.folder.path, ignore_errors=True)
         return
     with TemporaryDirectory(prefix="convoprobe-") as scratch:
@@ -147,6 +151,12 @@ def _to_write(second: LoadedBenchmark, *, dry: bool) -> Iterator[LoadedBenchmark
         except OSError as error:  # one of shutil's has all that went wrong as its text
             raise ResultsError(f"{shown_path(second.folder.path)} cannot be read: {error}") from None
         yield replace(second, folder=BenchmarkFolder(copy))
+
+
+def _was_paid_for(second: LoadedBenchmark) -> bool:
+    """Replies of a row that was broken off are in no line, but may be recorded."""
+    recordings = second.folder.path / second.config.run.recordings
+    return recordings.exists() or was_worked_in(second.folder)
 
 
 @dataclass(frozen=True)

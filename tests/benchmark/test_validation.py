@@ -13,7 +13,9 @@ import pytest
 from pytest_convoprobe.benchmark.comparison import Comparison
 from pytest_convoprobe.benchmark.comparison import Role as SwapRole
 from pytest_convoprobe.benchmark.driver import Options
+from pytest_convoprobe.benchmark.engines.local import LocalEngine
 from pytest_convoprobe.benchmark.loading import LoadedBenchmark
+from pytest_convoprobe.benchmark.one_run import FolderInUse
 from pytest_convoprobe.benchmark.pipeline import run_bench, survey
 from pytest_convoprobe.benchmark.swap import FILE, Swap
 from pytest_convoprobe.benchmark.validation import Validation, validate
@@ -21,6 +23,7 @@ from pytest_convoprobe.benchmark.work import Item, Outcome, Task
 from pytest_convoprobe.errors import LLMRejected, ResultsError, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMRequest, Role
+from tests.support.chat_server import ChatServer
 
 from . import project
 
@@ -31,11 +34,40 @@ ALWAYS = '{"justification": "Turn 1.", "present": true}'
 class Broken:
     """An engine that breaks down."""
 
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
     def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[Outcome]:
-        raise AssertionError("it has no answer left")
+        raise self._error
 
     async def aclose(self) -> None:
         """Nothing is open."""
+
+
+class Stopped:
+    """An engine that somebody stops with Ctrl-C when a row is made, so many others being written down."""
+
+    def __init__(self, written: int = 0, llm: FakeLLM | None = None) -> None:
+        self._written = written
+        self._engine = LocalEngine(llm=llm)
+
+    async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[Outcome]:
+        async for outcome in self._engine.run(task, items):
+            if not self._written:
+                raise KeyboardInterrupt
+            self._written -= 1
+            yield outcome
+
+    async def aclose(self) -> None:
+        await self._engine.aclose()
+
+
+async def stopped(loaded: LoadedBenchmark, swap: Swap) -> None:
+    engine = Stopped()
+    try:
+        await validate(loaded, swap, engine=engine)
+    finally:
+        await engine.aclose()
 
 
 @pytest.fixture
@@ -161,8 +193,8 @@ def test_the_comparison_is_written_into_the_second_folder(finished: LoadedBenchm
 
 
 def test_the_second_folder_is_marked_before_its_run_ends(finished: LoadedBenchmark) -> None:
-    with pytest.raises(AssertionError, match="has no answer left"):
-        asyncio.run(validate(finished, OTHER, engine=Broken()))
+    with pytest.raises(KeyboardInterrupt):
+        swap(finished, engine=Stopped(1, project.models()))
     folder = finished.folder.path.parent / "advice-evaluator-other-evaluator"
     written = json.loads((folder / "validation.json").read_bytes())
     assert (written["second"], written["cells"]) == ("other/evaluator", 0)
@@ -255,9 +287,11 @@ def test_conversations_that_changed_since_are_taken_over_anew(finished: LoadedBe
 
 
 def test_rows_that_failed_are_in_the_report_and_left_out(finished: LoadedBenchmark) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        swap(finished, engine=Stopped(1, project.models()))
     done = swap(finished, llm=project.models(evaluator=ResultsError("no answer")))
-    assert len(done.report.stages[0].failed) == 12
-    assert (compared(done).cells, compared(done).left_out) == (0, 12)
+    assert len(done.report.stages[0].failed) == 11
+    assert (compared(done).cells, compared(done).left_out) == (1, 11)
 
 
 def test_a_dry_run_compares_nothing(finished: LoadedBenchmark) -> None:
@@ -329,6 +363,24 @@ def test_what_was_paid_for_stays(finished: LoadedBenchmark) -> None:
     done = swap(finished, Swap("user-model", "other/user"), llm=paid)
     assert sum(one.usage.total for one in done.report.stages[0].spending.values()) > 0
     assert done.folder.path.exists()
+
+
+def test_what_was_recorded_stays_though_no_row_was_finished(tmp_path: Path) -> None:
+    with ChatServer(project.answer_body) as server:
+        loaded = project.load(project.write(tmp_path / "advice", server.base_url), run__replay="auto")
+        asyncio.run(run_bench(loaded, ["all"]))
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(stopped(loaded, Swap("evaluator", "openai/other")))
+    (second,) = tmp_path.glob("advice-*")
+    assert list(second.glob("_recordings/evaluate-*/*.json"))
+    assert not list(second.glob(".rows/evaluate/*.jsonl"))
+
+
+def test_a_second_folder_in_which_another_run_is_at_work_stays(finished: LoadedBenchmark) -> None:
+    for error, left in ((AssertionError("a defect"), 0), (FolderInUse("another run is at work"), 1)):
+        with pytest.raises(type(error)):
+            swap(finished, engine=Broken(error))
+        assert len(list(finished.folder.path.parent.glob("advice-*"))) == left
 
 
 def test_a_sample_of_nothing_is_refused(finished: LoadedBenchmark) -> None:
