@@ -23,15 +23,16 @@ class FolderInUse(ResultsError):
 
 @asynccontextmanager
 async def only_run(
-    folder: BenchmarkFolder, patience: float = 0.0, *, dry: bool = False
+    folder: BenchmarkFolder, patience: float = 0.0, *, dry: bool = False, makes_rows: bool = True
 ) -> AsyncIterator[Path | None]:
     """Keep other runs out of the folder, after waiting for one so many seconds.
 
-    A `dry` one writes nothing there, and is given a folder for what tables have to keep meanwhile. Raises
-    `FolderInUse`.
+    A `dry` one writes nothing there. One that makes no rows may run where none could be written: then nobody
+    else can, either. Both are given a folder for what tables have to keep meanwhile. Raises `FolderInUse`.
     """
     if not dry:
-        _make_rows_folder(folder)
+        with contextlib.suppress(*(() if makes_rows else (ResultsError,))):
+            _make_rows_folder(folder)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + patience
     with contextlib.ExitStack() as held:
@@ -45,7 +46,7 @@ async def only_run(
                         f"another run is at work in {shown_path(folder.path)}; wait for its end"
                     ) from None
             await asyncio.sleep(_POLL)
-        if dry:
+        if dry or not makes_rows:
             yield Path(held.enter_context(TemporaryDirectory(prefix="convoprobe-")))
         else:
             carry_over(folder)

@@ -111,8 +111,7 @@ async def run_bench(
         await _require_models(loaded, names, wanted, patience)
     async with (
         engine_or_local(engine, loaded.config.run, llm) as used,
-        # Adding scores up makes no rows, and can be done where none could be written.
-        only_run(loaded.folder, patience, dry=wanted.dry_run or names == ("aggregate",)) as scratch,
+        only_run(loaded.folder, patience, dry=wanted.dry_run, makes_rows=names != ("aggregate",)) as scratch,
     ):
         with contextlib.closing(_Pipeline(loaded, wanted, progress or Silent(), scratch)) as pipeline:
             return await (pipeline.forecast(names) if wanted.dry_run else pipeline.run(names, used))
