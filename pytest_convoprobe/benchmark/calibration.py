@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..errors import Problem
+from ..errors import Problem, SettingsError
 from ..files import shown_path
 from ..llm.port import LLM
 from ..text import shorten
@@ -46,13 +46,24 @@ async def calibrate(
     they change no result. Raises `SettingsError` with every line of `labels` that can't be used: a
     conversation or metric that isn't there, an answer that contradicts another line.
     """
-    given = read_labels(labels)
+    given, file = read_labels(labels), shown_path(labels)
+    if llm is None:
+        await _require_evaluator(loaded, given, file)
     async with engine_or_local(engine, loaded.config.run, llm) as used, only_run(loaded.folder):
         try:
-            calibrating = _Calibrating(loaded, needs_model=llm is None)
-            return await calibrating.run(given, shown_path(labels), used, progress or Silent())
+            return await _Calibrating(loaded).run(given, file, used, progress or Silent())
         finally:
             write_cost(loaded.folder)
+
+
+async def _require_evaluator(loaded: LoadedBenchmark, given: Sequence[Label], file: str) -> None:
+    """Raises `SettingsError` if a score is missing, and nobody can be asked for it. Nothing is written."""
+    try:
+        require_models(loaded.config, ("evaluate",))
+    except SettingsError:
+        async with only_run(loaded.folder, dry=True) as scratch:
+            if _Calibrating(loaded, scratch).lacks_scores(given, file):
+                raise
 
 
 class _Missing:
@@ -91,19 +102,16 @@ class _Some:
 class _Calibrating:
     """One calibration, with the folder's tables open."""
 
-    def __init__(self, loaded: LoadedBenchmark, *, needs_model: bool) -> None:
+    def __init__(self, loaded: LoadedBenchmark, scratch: Path | None = None) -> None:
         self._loaded = loaded
-        self._needs_model = needs_model
+        self._scratch = scratch
         self._tables: dict[tuple[str, str], Table] = {}
         self._held = {entry.id: self._table("simulate", entry.id).heads() for entry in loaded.config.targets}
 
     async def run(self, given: Sequence[Label], file: str, engine: Engine, progress: Progress) -> Calibration:
         labels, notes = _without_doubles(given, self._place, file)
-        evaluate = self._evaluating({replace(place, metric_id="") for place in labels})
-        units = [unit for unit in evaluate.units() if unit.place in labels]
+        evaluate, units = self._asked_of(labels)
         missing = [unit for unit in units if self._score(unit) is None]
-        if missing and self._needs_model:
-            require_models(self._loaded.config, ("evaluate",))
         report = await self._make(_Missing(evaluate, missing), engine, progress)
         scores = {unit.place: self._score(unit) for unit in units}
         answers = [
@@ -126,6 +134,16 @@ class _Calibrating:
             notes=notes,
             report=report,
         )
+
+    def lacks_scores(self, given: Sequence[Label], file: str) -> bool:
+        """Whether there are labels that this evaluator hasn't answered for."""
+        labels, _ = _without_doubles(given, self._place, file)
+        return any(self._score(unit) is None for unit in self._asked_of(labels)[1])
+
+    def _asked_of(self, labels: Collection[Place]) -> tuple[Evaluate, list[Unit]]:
+        """The stage that scores the labelled conversations for every metric, and what of it was labelled."""
+        evaluate = self._evaluating({replace(place, metric_id="") for place in labels})
+        return evaluate, [unit for unit in evaluate.units() if unit.place in labels]
 
     def _place(self, label: Label) -> Place | str:
         """The place of the label's score, or what is wrong with the label."""
@@ -193,7 +211,11 @@ class _Calibrating:
     def _table(self, stage: str, target: str) -> Table:
         if (stage, target) not in self._tables:
             self._tables[stage, target] = open_table(
-                self._loaded.folder, stage, target, conversations=partial(self._table, "simulate", target)
+                self._loaded.folder,
+                stage,
+                target,
+                conversations=partial(self._table, "simulate", target),
+                scratch=self._scratch,
             )
         return self._tables[stage, target]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -84,8 +85,10 @@ def test_a_key_is_only_asked_for_where_a_score_is_missing(finished: LoadedBenchm
     labels.write_text("conversation,metric,present,target\nm01_s001_v01,m01,true,good\n")
     assert asyncio.run(calibrate(loaded, labels)).overall.labels == 1
     labels.write_text("conversation,metric,present,target\nm01_s001_v01,m02,true,good\n")
+    shutil.rmtree(finished.folder.rows)
     with pytest.raises(SettingsError, match="UNSET is not set"):
         asyncio.run(calibrate(loaded, labels))
+    assert not finished.folder.rows.exists()
 
 
 def test_another_evaluator_is_asked_anew(finished: LoadedBenchmark) -> None:
