@@ -7,6 +7,7 @@ of them, or the ones named. It exits with 1 when a bar is missed. Quote medians:
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -157,7 +158,15 @@ def history(folder: Path) -> list[Figure]:
     return [figure for name, command in asked for figure in _answered(name, command, folder)]
 
 
-COMMANDS = ("runs --all", "show latest", "trends", "flaky", "compare latest~1 --fail-on none")
+COMMANDS = (
+    "runs --all",
+    "show latest",
+    "show latest 'customer with problem 250'",
+    "trends",
+    "trends --scenario 'customer with problem 250'",
+    "flaky",
+    "compare latest~1 --fail-on none",
+)
 
 
 def _answered(name: str, command: list[str], folder: Path) -> list[Figure]:
@@ -176,7 +185,7 @@ def _history(what: str, store: Path) -> list[str]:
 
 
 def _convoprobe(words: str, store: Path) -> list[str]:
-    return [sys.executable, "-m", "pytest_convoprobe.cli", *words.split(), "--results", str(store)]
+    return [sys.executable, "-m", "pytest_convoprobe.cli", *shlex.split(words), "--results", str(store)]
 
 
 def page(folder: Path) -> list[Figure]:
