@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import SettingsError
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult
-from ..results.describing import describe_run
+from ..results.describing import describe_run, with_listed_prices
 from ..results.prints import take_prints
 from ..results.records import TrialRecord
 from ..results.rows import IndexRow, row_of
@@ -123,8 +123,9 @@ class LiveRun:
 
     def _end(self, state: RunState) -> None:
         status = 0 if all(row.outcome is Outcome.PASSED for row in self.rows) else 1
+        info, counts = with_listed_prices(self._info, self._loaded), count(self.rows)
         self._writer.write_info(
-            replace(self._info, state=state, ended=time.time(), exit_status=status, counts=count(self.rows))
+            replace(info, state=state, ended=time.time(), exit_status=status, counts=counts)
         )
         self._writer.close()
 

@@ -103,7 +103,7 @@ class LiteLLM:
             return True
         model = settings.model or ""
         if model not in self._priced:
-            self._priced[model] = _has_price(await self._litellm(), model)
+            self._priced[model] = _listed_price(await self._litellm(), model) is not None
         return self._priced[model]
 
     async def price_of(self, settings: ModelSettings) -> tuple[float, float] | None:
@@ -228,14 +228,15 @@ def _takes_schema(litellm: Any, model: str) -> bool:
         return False
 
 
-def _has_price(litellm: Any, model: str) -> bool:
-    return _listed_price(litellm, model) is not None
+def listed_price(model: str) -> tuple[float, float] | None:
+    """US dollars for a prompt and a completion token, as LiteLLM lists them; None where it isn't loaded."""
+    return _listed_price(sys.modules.get("litellm"), model)
 
 
 def _listed_price(litellm: Any, model: str) -> tuple[float, float] | None:
     try:
         return litellm.cost_per_token(model=model, prompt_tokens=1, completion_tokens=1)  # type: ignore[no-any-return]
-    except Exception:  # noqa: BLE001 - it raises bare Exceptions for models that it doesn't know
+    except Exception:  # noqa: BLE001 - bare Exceptions for models that it doesn't know; or it isn't there
         return None
 
 

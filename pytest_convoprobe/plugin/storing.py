@@ -191,6 +191,7 @@ class Store:
             return file
 
     def _end(self, session: pytest.Session, exit_status: int) -> None:
+        from ..results.describing import with_listed_prices
         from ..results.reading import open_run
         from ..results.run_info import RunState
 
@@ -201,9 +202,8 @@ class Store:
         self._describe_once()
         counts = open_run(self._writer.folder).counts
         state = RunState.INTERRUPTED if self.lost_worker else _state(session, exit_status)
-        self._written = replace(
-            self._info, state=state, ended=time.time(), exit_status=exit_status, counts=counts
-        )
+        info = with_listed_prices(self._info, self._settings)
+        self._written = replace(info, state=state, ended=time.time(), exit_status=exit_status, counts=counts)
         self._writer.write_info(self._written)
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..llm.chat_format import own_prices
+from ..llm.litellm_adapter import listed_price
 from ..llm.port import Role
 from ..redaction import MASK, is_secret_name
 from ..settings.merge import target_settings
@@ -18,6 +21,8 @@ from .run_info import RunInfo
 
 if TYPE_CHECKING:
     from ..settings.loaded import LoadedSettings
+
+_PRICES = "input_cost_per_token", "output_cost_per_token"
 
 
 def describe_run(run: str, loaded: LoadedSettings, *, command: Sequence[str], folder: Path) -> RunInfo:
@@ -33,6 +38,20 @@ def describe_run(run: str, loaded: LoadedSettings, *, command: Sequence[str], fo
         git=git_facts(folder),
         ci=ci_facts(os.environ),
     )
+
+
+def with_listed_prices(info: RunInfo, loaded: LoadedSettings) -> RunInfo:
+    """The description of a run that ends now, with the prices that its calls were counted at.
+
+    LiteLLM's list is asked where the settings leave a price out, if this process has loaded it anyway.
+    """
+    listed = {
+        role.value: dict(zip(_PRICES, price, strict=True))
+        for role, section in _sections(loaded).items()
+        if isinstance(section, ModelSettings) and own_prices(section) is None
+        if (price := listed_price(section.model or "")) is not None
+    }
+    return replace(info, prices={**info.prices, **listed})
 
 
 def _settings(loaded: LoadedSettings) -> dict[str, dict[str, Any]]:
@@ -79,9 +98,8 @@ def _target_name(section: PythonTarget | HttpTarget | None) -> str | None:
 
 def _prices(loaded: LoadedSettings) -> dict[str, dict[str, float]]:
     """US dollars per token, as far as the settings say them."""
-    names = ("input_cost_per_token", "output_cost_per_token")
     found = {
-        role.value: {name: price for name in names if (price := getattr(section, name, None)) is not None}
+        role.value: {name: price for name in _PRICES if (price := getattr(section, name, None)) is not None}
         for role, section in _sections(loaded).items()
     }
     return {role: prices for role, prices in found.items() if prices}

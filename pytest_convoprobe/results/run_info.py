@@ -48,8 +48,9 @@ class RunInfo:
 
     `versions` maps packages (and `python`) to versions, `settings` sections to their values with
     secrets masked, `models` roles to models, `prices` roles to US dollars per token as far as the
-    settings say them. `counts` has the number of trials by outcome, the last run of each counted. `command`
-    is the command line, masked.
+    settings say them, and once it ended also as LiteLLM lists them, if the process had loaded it.
+    `counts` has the number of trials by outcome, the last run of each counted. `command` is the command
+    line, masked.
     """
 
     id: str

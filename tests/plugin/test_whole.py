@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_convoprobe.results.store import list_runs
 from tests.support.chat_server import ChatServer
 
 from .suite import REST, TARGET, Suite
+
+JUDGE = "judge:\n  model: openai/gpt-4o-mini\n"
 
 
 @pytest.fixture
@@ -45,6 +48,18 @@ def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: Ch
     second.assert_outcomes(passed=2)
     second.stdout.fnmatch_lines(["*litellm loaded: False"])
     assert len(server.requests) == calls
+
+
+def test_prices_that_litellm_knows_are_stored_unless_it_is_not_loaded(live: Suite) -> None:
+    """A model that is listed judges, one that isn't plays the user; then all is replayed."""
+    live.write("convoprobe.yaml", (live.path / "convoprobe.yaml").read_text() + JUDGE)
+    live.run_process("--convoprobe-replay=record").assert_outcomes(passed=2)
+    live.run_process("--convoprobe-replay=only").assert_outcomes(passed=2)
+    replayed, recorded = (ref.open().info for ref in list_runs(live.path / ".convoprobe"))
+    assert recorded.prices.keys() == {"judge"}
+    assert recorded.prices["judge"].keys() == {"input_cost_per_token", "output_cost_per_token"}
+    assert 0 < recorded.prices["judge"]["input_cost_per_token"] < 1e-3
+    assert replayed.prices == {}
 
 
 def test_replays_from_another_folder_and_rootdir(live: Suite, server: ChatServer) -> None:
