@@ -148,6 +148,7 @@ def test_settings_that_cannot_be_read_end_it_before_anything_is_written(
     other = folder / "other"
     other.mkdir()
     done.rename(other / "hours")
+    (other / "pytest.ini").write_text("[pytest]\n")
     (other / "convoprobe.yaml").write_text("")
     (folder / "convoprobe.yaml").write_text("judge: {modle: x}\n")
     result = convoprobe("bench", "export", "other/hours", "--to-scenarios", "out", "--only", "m02_s001_v01")
