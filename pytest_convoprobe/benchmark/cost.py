@@ -77,7 +77,8 @@ def _is_old(folder: BenchmarkFolder) -> bool:
         written = folder.cost.stat().st_mtime_ns
     except FileNotFoundError:
         return True
-    return any(lines.stat().st_mtime_ns > written for lines in folder.rows.glob(_LINES))
+    # Clocks of file systems tick every few milliseconds: of the same tick says nothing about which came first.
+    return any(lines.stat().st_mtime_ns >= written for lines in folder.rows.glob(_LINES))
 
 
 ByTarget = Mapping[str, Mapping[str, Spending]]

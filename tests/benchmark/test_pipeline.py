@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -499,6 +500,16 @@ class TestCost:
         found = costs(folder)
         assert (found["invoice"], found["simulate"]) == ({"number": 7}, theirs["simulate"])
         assert found["evaluate"]["calls"] == 16
+
+    def test_lines_of_the_tick_in_which_the_file_was_written_count(self, tmp_path: Path) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        lines = [*(folder / ".rows").glob("*/*.jsonl")]
+        (folder / "cost.json").write_text("{}")
+        for path in [folder / "cost.json", *lines]:
+            os.utime(path, ns=(10**18, 10**18))
+        run(project.load(folder), ["aggregate"])
+        assert costs(folder)["evaluate"]["calls"] == 8
 
     def test_a_dry_run_in_a_fresh_checkout_loses_no_cost(self, tmp_path: Path) -> None:
         folder = project.write(tmp_path)
