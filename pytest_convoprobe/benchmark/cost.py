@@ -77,7 +77,7 @@ def _is_old(folder: BenchmarkFolder) -> bool:
         written = folder.cost.stat().st_mtime_ns
     except FileNotFoundError:
         return True
-    # Clocks of file systems tick every few milliseconds: of the same tick says nothing about which came first.
+    # The clocks of file systems tick every few milliseconds: within one tick nobody knows what came first.
     return any(lines.stat().st_mtime_ns >= written for lines in folder.rows.glob(_LINES))
 
 
