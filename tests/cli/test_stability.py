@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pytest_convoprobe.results.store import list_runs
 from tests.support.chat_server import ChatServer
 from tests.support.default_answers import default_answer
 
@@ -59,6 +60,17 @@ def test_it_is_stored_like_any_run(folder: Path, convoprobe: Convoprobe, chat_se
     assert not [
         path for path in (folder / ".convoprobe").rglob("*") if path.is_file() and KEY in path.read_text()
     ]
+
+
+def test_prices_that_litellm_knows_are_stored(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    project(folder, chat_server.base_url, judge={"model": "openai/gpt-4o-mini"})
+    assert convoprobe("stability", "scenarios/talk.yaml", "--trials", "1").exit_code == 0
+    (run,) = list_runs(folder / ".convoprobe")
+    prices = run.open().info.prices
+    assert prices.keys() == {"judge"}
+    assert 0 < prices["judge"]["input_cost_per_token"] < prices["judge"]["output_cost_per_token"]
 
 
 def test_without_a_verdict(folder: Path, convoprobe: Convoprobe) -> None:
