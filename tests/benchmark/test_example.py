@@ -16,7 +16,7 @@ CHECKED_IN = ("config.yaml", "_recordings")
 
 @pytest.fixture
 def begun(tmp_path: Path) -> LoadedBenchmark:
-    """A copy as it was before its first run: metrics and scenarios begun, and nothing that a stage has written."""
+    """A copy as it was before its first run: begun by hand, and nothing that a stage has written."""
     for name in CHECKED_IN:
         source = EXAMPLE / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)

@@ -61,7 +61,7 @@ def test_nothing_of_ours_complains_under_the_strictest_options(suite: Suite) -> 
 def test_development_mode_finds_nothing_left_open(suite: Suite) -> None:
     suite.scenario("one")
     suite.scenario("two", outcome="failed")
-    suite.scenario("three", sleep=60)
+    suite.scenario("unfinished", sleep=60)
     command = [sys.executable, "-X", "dev", "-W", "error", "-m", "pytest", "-p", "convoprobe", "-x"]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
