@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
+from ..judging.view import view_of
 from ..transcript import Reply, Transcript, Turn
 from .rows import Said
+
+
+def shown(conversation: Sequence[Said], definition: str, examples: Sequence[str]) -> dict[str, Any]:
+    """All that an evaluator is shown, as the values of its prompt."""
+    return {
+        "definition": definition.strip(),
+        "examples": [example.strip() for example in examples],
+        "view": view_of(in_turns(conversation), ending=False),
+    }
 
 
 def in_turns(conversation: Sequence[Said]) -> Transcript:

@@ -28,7 +28,7 @@ from ..llm.port import LLM
 from ..settings.models import ModelSettings
 from ..text import one_line
 from .aggregate import target_rows
-from .arrays import items, read_rows
+from .arrays import array_of, items, read_rows
 from .comparing import Side, compare
 from .comparison import Comparison, Role
 from .cost import was_worked_in
@@ -311,15 +311,11 @@ def _copy_rows(old: Path, new: Path, chosen: Collection[str] | None) -> None:
     if not old.exists():
         return
     if chosen is not None:
-        _write(new, _array(row for row in items(old) if _base(row) in chosen))
+        rows = (json.dumps(row).encode("ascii") for row in items(old) if _base(row) in chosen)
+        _write(new, array_of(rows))
     elif not new.exists() or not filecmp.cmp(old, new, shallow=False):
         with old.open("rb") as file:
             _write(new, iter(partial(file.read, _PIECE), b""))
-
-
-def _array(rows: Iterable[Any]) -> bytes:
-    """A sample is small enough to be held in memory."""
-    return ("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode("ascii")
 
 
 def _base(row: Any) -> str:

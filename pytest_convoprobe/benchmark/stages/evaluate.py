@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from ... import prompts
 from ...errors import ResultsError, StructuredReplyError
-from ...judging.view import view_of
 from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...llm.structured import ask
 from ...redaction import Redactor
@@ -18,7 +17,7 @@ from ...settings.models import ModelSettings
 from ..keys import model_print
 from ..models import Benchmark, BenchmarkConfig, Metric
 from ..rows import CALLED, ConversationRow, Said, ScoreRow, digest
-from ..turns import in_turns
+from ..turns import shown
 from ..work import Item, Place, Row, Task, Unit, prompt_digest
 from . import log_odds
 from .lookup import Rows, metric_of, own_metric
@@ -32,14 +31,11 @@ def evaluation_messages(
     conversation: Sequence[Said], definition: str, examples: Sequence[str]
 ) -> tuple[Message, ...]:
     """What the evaluator is asked. It is blind to all else because nothing else comes in here."""
-    values = {
-        "definition": definition.strip(),
-        "examples": [example.strip() for example in examples],
-        "view": view_of(in_turns(conversation), ending=False),
-    }
     names = ("benchmark/evaluator_system", ON_TOOLS) if _calls_tools(conversation) else PROMPTS[:1]
     system = Message("system", "\n\n".join(map(prompts.render, names)))
-    return system, Message("user", prompts.render("benchmark/evaluator", **values))
+    return system, Message(
+        "user", prompts.render("benchmark/evaluator", **shown(conversation, definition, examples))
+    )
 
 
 class Presence(BaseModel):

@@ -13,12 +13,11 @@ from statistics import fmean
 
 from ... import prompts
 from ...errors import NoTokenChances, ResultsError
-from ...judging.view import view_of
 from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...settings.models import ModelSettings
 from ..models import Metric
 from ..rows import Said
-from ..turns import in_turns
+from ..turns import shown
 from ..work import Place
 
 PROMPT = "benchmark/evaluator_odds"
@@ -42,12 +41,7 @@ def odds_messages(
     conversation: Sequence[Said], definition: str, examples: Sequence[str]
 ) -> tuple[Message, ...]:
     """What the evaluator is asked. It is blind to all else because nothing else comes in here."""
-    values = {
-        "definition": definition.strip(),
-        "examples": [example.strip() for example in examples],
-        "view": view_of(in_turns(conversation), ending=False),
-    }
-    return (Message("user", prompts.render(PROMPT, **values)),)
+    return (Message("user", prompts.render(PROMPT, **shown(conversation, definition, examples))),)
 
 
 class LogOdds:
