@@ -8,10 +8,10 @@ from typing import Any
 
 from .errors import SettingsError
 from .result import Outcome, ScenarioResult
-from .runner import Job, Runner
-from .scenario import given
+from .runs.pool import LoopThread
+from .runs.trial import Job, Runner
+from .scenario import coerce
 from .scenario.loading import LoadedScenario
-from .scheduling import LoopThread
 from .settings.loading import LoadedSettings, load_settings
 from .settings.merge import scenario_settings, target_settings
 from .targets.factory import as_target, build_target
@@ -19,7 +19,7 @@ from .targets.port import Target
 
 
 def run_scenario(
-    scenario: given.AnyScenario,
+    scenario: coerce.AnyScenario,
     *,
     target: object = None,
     settings: Mapping[str, Any] | None = None,
@@ -39,7 +39,7 @@ def run_scenario(
     goes wrong later is in the result.
     """
     root = Path(rootdir).resolve()
-    loaded = given.loaded(scenario)
+    loaded = coerce.loaded(scenario)
     config = Path(config_file) if config_file is not None else None
     merged = load_settings(root, config_file=config, overrides=settings)
     if loaded.skip is not None:

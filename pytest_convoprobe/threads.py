@@ -68,7 +68,7 @@ def in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
     return call.future
 
 
-class Worker:
+class CallThread:
     """One daemon thread that runs calls one after another, from the first call until `stop`.
 
     What must stay in the thread that made it (an SQLite connection, a thread-local) can be used

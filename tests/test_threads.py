@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pytest_convoprobe.threads import Worker, in_thread
+from pytest_convoprobe.threads import CallThread, in_thread
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="unset")
 
@@ -44,20 +44,20 @@ async def test_threads_are_daemons() -> None:
 
 
 async def test_a_worker_runs_all_its_calls_in_one_thread() -> None:
-    worker = Worker()
+    worker = CallThread()
     assert await worker.run(threading.get_ident) == await worker.run(threading.get_ident)
     worker.stop()
 
 
 async def test_two_workers_have_two_threads() -> None:
-    one, two = Worker(), Worker()
+    one, two = CallThread(), CallThread()
     assert await one.run(threading.current_thread) is not await two.run(threading.current_thread)
     one.stop()
     two.stop()
 
 
 async def test_a_stopped_worker_ends_its_thread() -> None:
-    worker = Worker()
+    worker = CallThread()
     thread = await worker.run(threading.current_thread)
     worker.stop()
     thread.join(10)
@@ -65,13 +65,13 @@ async def test_a_stopped_worker_ends_its_thread() -> None:
 
 
 async def test_a_worker_that_was_never_used_can_be_stopped() -> None:
-    worker = Worker()
+    worker = CallThread()
     worker.stop()
     assert not worker.busy
 
 
 async def test_a_worker_is_busy_until_its_call_ends_also_if_nobody_waits() -> None:
-    worker, gate = Worker(), threading.Event()
+    worker, gate = CallThread(), threading.Event()
     abandoned = worker.run(gate.wait)
     abandoned.cancel()
     assert worker.busy

@@ -11,7 +11,7 @@ import click
 from .. import __version__
 from ..errors import ConvoprobeError
 from . import commands
-from .exits import INTERRUPTED, Trouble, stopped_by
+from .exits import INTERRUPTED, CommandFailed, stopped_by
 from .lazy import LazyGroup
 
 
@@ -24,11 +24,11 @@ class Main(LazyGroup):
         except ConvoprobeError as error:
             raise stopped_by(error) from None
         except click.FileError as error:
-            raise Trouble(error.format_message()) from None
+            raise CommandFailed(error.format_message()) from None
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise  # whoever read the output went away; click ends quietly
-            raise Trouble(str(error)) from None
+            raise CommandFailed(str(error)) from None
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)

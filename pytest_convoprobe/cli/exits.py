@@ -22,13 +22,13 @@ INTERRUPTED = 130
 """Ctrl-C, as shells have it."""
 
 
-class Wrong(click.ClickException):
+class UsageProblem(click.ClickException):
     """It can't be done as it was asked; the message goes to stderr."""
 
     exit_code = USAGE
 
 
-class Trouble(click.ClickException):
+class CommandFailed(click.ClickException):
     """It could not be done; the message goes to stderr."""
 
     exit_code = TROUBLE
@@ -39,4 +39,4 @@ def stopped_by(error: ConvoprobeError) -> click.ClickException:
     from ..text import harmless
 
     asked_wrongly = isinstance(error, (ResultsError, ScenarioFileError, SettingsError))
-    return (Wrong if asked_wrongly else Trouble)(harmless(str(error)))
+    return (UsageProblem if asked_wrongly else CommandFailed)(harmless(str(error)))

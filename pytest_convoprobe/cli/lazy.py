@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .meant import hint
+from .suggestions import hint
 
 
 class LazyGroup(click.Group):

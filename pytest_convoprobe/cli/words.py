@@ -10,7 +10,7 @@ from .tables import Cell
 
 if TYPE_CHECKING:
     from ..results.store import RunInfo
-    from ..statistics import Interval
+    from ..stats import Interval
 
 COLORS = {"passed": "green", "failed": "red", "error": "yellow", "skipped": "faint"}
 _UNKNOWN = "-"

@@ -14,9 +14,9 @@ from ..settings.models import ModelSettings
 from ..text import shorten
 from ..transcript import Turn
 from .guard import fault, says_goodbye
-from .history import said, swapped
 from .port import Status, UserMessage
 from .reply import UserReply
+from .swapped_roles import said, swapped
 
 _SHOWN = 300
 

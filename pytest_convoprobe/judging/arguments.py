@@ -12,7 +12,7 @@ from typing import Any
 
 from ..scenario.models import ArgumentCondition
 from ..text import shorten
-from .view import as_json
+from .transcript_view import as_json
 
 _MISSING = object()
 _VALUE = 80

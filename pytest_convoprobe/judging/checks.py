@@ -10,8 +10,8 @@ from ..scenario.models import Efficiency, Evaluation, ToolAssertion, ToolUsage
 from ..text import shorten
 from ..transcript import ToolCall, Transcript
 from .arguments import unmet, wanted
+from .transcript_view import call_line
 from .types import CheckResult
-from .view import call_line
 
 _CALL = 300
 

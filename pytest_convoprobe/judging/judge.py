@@ -16,9 +16,9 @@ from ..settings.models import ModelSettings
 from ..transcript import Transcript
 from .criteria import criteria_of
 from .evidence import Located, NotFound, Sources, is_trivial
-from .reply import WORDS, Answer, Answers, answers_to
+from .reply import WORDS, Answers, CriterionAnswer, answers_to
+from .transcript_view import texts_by_turn, view_of
 from .types import Criterion, CriterionResult
-from .view import texts_by_turn, view_of
 
 
 async def judge(
@@ -107,14 +107,14 @@ class _Unproven:
     """An answer whose evidence does not stand, and why."""
 
     criterion: Criterion
-    answer: Answer
+    answer: CriterionAnswer
     why: str
 
 
 _Judged = CriterionResult | _Unproven
 
 
-def _weigh(criterion: Criterion, answer: Answer, sources: Sources) -> _Judged:
+def _weigh(criterion: Criterion, answer: CriterionAnswer, sources: Sources) -> _Judged:
     """The answer with its quote located, or why it cannot count."""
     place = sources.locate(answer.quote, answer.turn)
     if isinstance(place, NotFound) and _owes_quote(answer):
@@ -122,7 +122,7 @@ def _weigh(criterion: Criterion, answer: Answer, sources: Sources) -> _Judged:
     return _result(criterion, answer, place if isinstance(place, Located) else None)
 
 
-def _owes_quote(answer: Answer) -> bool:
+def _owes_quote(answer: CriterionAnswer) -> bool:
     """Whether the answer falls with its quote.
 
     `met` and `triggered` say that something happened and have to show it, unless they rest on
@@ -135,7 +135,7 @@ def _owes_quote(answer: Answer) -> bool:
     return claims or not is_trivial(answer.quote)
 
 
-def _result(criterion: Criterion, answer: Answer, place: Located | None) -> CriterionResult:
+def _result(criterion: Criterion, answer: CriterionAnswer, place: Located | None) -> CriterionResult:
     return CriterionResult(
         criterion=criterion,
         answer=answer.verdict,

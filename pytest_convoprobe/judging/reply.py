@@ -31,7 +31,7 @@ def _as_id(value: object) -> object:
     return value.strip().strip("[]").lower() if isinstance(value, str) else value
 
 
-class Answer(BaseModel):
+class CriterionAnswer(BaseModel):
     """The judge's answer to one criterion; the fields stand in the order in which it is to think."""
 
     id: Annotated[str, BeforeValidator(_as_id)]
@@ -45,7 +45,7 @@ class Answer(BaseModel):
 class Answers(BaseModel):
     """One answer to each criterion that was asked."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[CriterionAnswer, ...]
 
 
 def answers_to(criteria: Sequence[Criterion]) -> type[Answers]:
@@ -59,9 +59,9 @@ def answers_to(criteria: Sequence[Criterion]) -> type[Answers]:
 @lru_cache(maxsize=64)
 def _answers_to(criteria: tuple[Criterion, ...]) -> type[Answers]:
     """Kept for criteria that differ in their texts alone: making a model takes longer than a whole call."""
-    check: Callable[[tuple[Answer, ...]], tuple[Answer, ...]] = partial(_checked, criteria)
+    check: Callable[[tuple[CriterionAnswer, ...]], tuple[CriterionAnswer, ...]] = partial(_checked, criteria)
     schema = WithJsonSchema({"type": "array", "items": _item_schema(criteria)})
-    answers = Annotated[tuple[Answer, ...], AfterValidator(check), schema]
+    answers = Annotated[tuple[CriterionAnswer, ...], AfterValidator(check), schema]
     return create_model("Answers", __base__=Answers, answers=(answers, ...))
 
 
@@ -75,19 +75,21 @@ def _item_schema(criteria: Sequence[Criterion]) -> dict[str, Any]:
 
 
 def _answer_schema(ids: list[str], words: list[str]) -> dict[str, Any]:
-    schema = Answer.model_json_schema()
+    schema = CriterionAnswer.model_json_schema()
     bound = {"id": {"type": "string", "enum": ids}, "verdict": {"type": "string", "enum": words}}
     return {"type": "object", "properties": {**schema["properties"], **bound}, "required": schema["required"]}
 
 
-def _checked(criteria: Sequence[Criterion], answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+def _checked(
+    criteria: Sequence[Criterion], answers: tuple[CriterionAnswer, ...]
+) -> tuple[CriterionAnswer, ...]:
     problems = [*_problems_of_ids(criteria, answers), *_problems_of_words(criteria, answers)]
     if problems:
         raise ValueError("; ".join(problems))
     return answers
 
 
-def _problems_of_ids(criteria: Sequence[Criterion], answers: tuple[Answer, ...]) -> list[str]:
+def _problems_of_ids(criteria: Sequence[Criterion], answers: tuple[CriterionAnswer, ...]) -> list[str]:
     asked = [criterion.id for criterion in criteria]
     given = Counter(answer.id for answer in answers)
     return [
@@ -97,7 +99,7 @@ def _problems_of_ids(criteria: Sequence[Criterion], answers: tuple[Answer, ...])
     ]
 
 
-def _problems_of_words(criteria: Sequence[Criterion], answers: tuple[Answer, ...]) -> list[str]:
+def _problems_of_words(criteria: Sequence[Criterion], answers: tuple[CriterionAnswer, ...]) -> list[str]:
     words = {criterion.id: WORDS[criterion.kind] for criterion in criteria}
     return [
         f"the verdict on {answer.id} must be one of {', '.join(words[answer.id])}, not {answer.verdict}"

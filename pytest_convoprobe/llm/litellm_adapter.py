@@ -26,7 +26,7 @@ from typing import Any
 
 from ..errors import LLMError, LLMRejected, LLMUnavailable
 from ..settings.models import ModelSettings
-from ..settings.required import require_model
+from ..settings.requirements import require_model
 from .chat_format import (
     call_parameters,
     chat_messages,

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ..llm.budget import Budget
     from ..reports.summary import Digest
     from ..result import ScenarioResult
-    from ..runner import Job
-    from ..scenario.given import AnyScenario
+    from ..runs.trial import Job
+    from ..scenario.coerce import AnyScenario
     from ..scenario.loading import LoadedScenario
     from ..scenario.models import Scenario
     from ..settings.loading import LoadedSettings
@@ -54,9 +54,9 @@ class Backend:
 
     def as_given(self, scenario: AnyScenario, find: Callable[[str], Path]) -> LoadedScenario:
         """A scenario in whatever form a test has it."""
-        from ..scenario import given
+        from ..scenario import coerce
 
-        return given.loaded(scenario, find)
+        return coerce.loaded(scenario, find)
 
     def load_settings(
         self, rootdir: Path, config_file: Path | None, overrides: Mapping[str, Any]
@@ -77,7 +77,7 @@ class Backend:
 
     def check_models(self, loaded: LoadedSettings, scenario: Scenario) -> None:
         """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
-        from ..runner import require_models
+        from ..runs.trial import require_models
 
         require_models(self.scenario_settings(loaded, scenario), scenario)
 
@@ -85,7 +85,7 @@ class Backend:
         """Raise `SettingsError` if the target is to be a model and none is named."""
         from ..settings.merge import target_settings
         from ..settings.models import ModelTarget
-        from ..settings.required import require_model
+        from ..settings.requirements import require_model
 
         target = target_settings(loaded)
         if isinstance(target, ModelTarget):
@@ -108,12 +108,12 @@ class Backend:
         return as_target(value, rootdir=rootdir)
 
     def make_job(self, **fields: Any) -> Job:
-        from ..runner import Job
+        from ..runs.trial import Job
 
         return Job(**fields)
 
     def open_runner(self, loaded: LoadedSettings, workers: int) -> RunsJobs:
-        from ..runner import Runner
+        from ..runs.trial import Runner
 
         return Runner(loaded, workers=workers)
 

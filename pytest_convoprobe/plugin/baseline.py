@@ -15,7 +15,7 @@ from .session import load_settings
 from .storing import store_of
 
 if TYPE_CHECKING:
-    from ..results.history import Comparison, FailOn
+    from ..results.compare import Comparison, FailOn
     from ..results.store import StoredRun
 
 BASELINE = "--convoprobe-baseline"
@@ -70,7 +70,7 @@ class Baseline:
             terminalreporter.line(line)
 
     def _compare(self, base: StoredRun, *, ended: bool) -> None:
-        from ..results.history import compare
+        from ..results.compare import compare
         from ..results.store import open_run
 
         folder = store_of(self._config).folder

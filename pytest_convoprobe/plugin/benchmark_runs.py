@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..benchmark.arrays import read_rows
-from ..benchmark.driver import Due, Options, Silent
+from ..benchmark.analysis.results import Results, TargetResults
 from ..benchmark.engines.local import LocalEngine
-from ..benchmark.gating import GateVerdict, Standing, Trouble, judge_gaps, judge_metric
-from ..benchmark.loading import LoadedBenchmark, require_complete, require_models, restrict
-from ..benchmark.models import Gate, Metric
-from ..benchmark.pipeline import PipelineReport, run_bench
-from ..benchmark.results import Results, TargetResults
-from ..benchmark.rows import ScoreRow
-from ..benchmark.work import Outcome
+from ..benchmark.format.models import Gate, Metric
+from ..benchmark.format.project import LoadedBenchmark, require_complete, require_models, restrict
+from ..benchmark.pipeline.driver import Counts, Options, Silent
+from ..benchmark.pipeline.pipeline import PipelineReport, run_bench
+from ..benchmark.rows.arrays import read_rows
+from ..benchmark.rows.row_types import ScoreRow
+from ..benchmark.rows.work import RowResult
+from ..benchmark.studies.gating import GateVerdict, MissingRows, Standing, judge_gaps, judge_metric
 from ..errors import ConvoprobeError, SettingsError
 from ..files import shown_path
 from ..llm.budget import Budget
@@ -78,7 +78,7 @@ class Gates:
         if ran.results is None or target is None:
             return self._without_results(item, ran.error or "the run has no results of this target")
         metric_id = item.metric.id if item.metric else None
-        trouble = Trouble.of(ran.reports[item.target_id], item.target_id, metric_id)
+        trouble = MissingRows.of(ran.reports[item.target_id], item.target_id, metric_id)
         verdict = self._judge(item.metric, target, ran.results.confidence, trouble)
         verdict = _with_file(verdict, ran.results)
         return verdict if verdict.standing is Standing.PASSED else _with_notes(verdict, ran.results, target)
@@ -91,7 +91,7 @@ class Gates:
         return GateVerdict(Standing.UNKNOWN, reason, results=False)
 
     def _judge(
-        self, metric: Metric | None, target: TargetResults, confidence: float, trouble: Trouble
+        self, metric: Metric | None, target: TargetResults, confidence: float, trouble: MissingRows
     ) -> GateVerdict:
         if metric is None:
             return judge_gaps(self.gate, target, confidence, trouble)
@@ -261,11 +261,11 @@ class _Watch(Silent):
         self._stage = "waiting for its turn"
         self._count = self._total = 0
 
-    def started(self, stage: str, due: Mapping[str, Due]) -> None:
+    def started(self, stage: str, due: Mapping[str, Counts]) -> None:
         self._stage, self._count = stage, 0
         self._total = sum(one.missing for one in due.values())
 
-    def advanced(self, stage: str, target: str, outcome: Outcome) -> None:
+    def advanced(self, stage: str, target: str, outcome: RowResult) -> None:
         self._count += 1
 
     def words(self) -> str:

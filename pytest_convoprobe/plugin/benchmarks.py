@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from ..benchmark.definition import looks_like_benchmark, read_document
-from ..benchmark.gating import GateVerdict, Standing
-from ..benchmark.loading import LoadedBenchmark, load_project, require_complete, require_models
-from ..benchmark.models import Metric
+from ..benchmark.format.definition import looks_like_benchmark, read_document
+from ..benchmark.format.models import Metric
+from ..benchmark.format.project import LoadedBenchmark, load_project, require_complete, require_models
+from ..benchmark.studies.gating import GateVerdict, Standing
 from ..errors import SettingsError
 from ..files import shown_path
 from ..scenario.discovery import is_benchmark

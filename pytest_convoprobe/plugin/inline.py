@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import ConvoprobeError
-from ..scheduling import Handle
+from ..runs.pool import Handle
 from .bridge import OnLoop, pause
 from .items import forget, keep
 from .keys import RESULTS
@@ -19,7 +19,7 @@ from .session import Order, engine_of
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
-    from ..scenario.given import AnyScenario
+    from ..scenario.coerce import AnyScenario
     from ..scenario.loading import LoadedScenario
     from ..targets.port import Target
 

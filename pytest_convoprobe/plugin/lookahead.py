@@ -18,7 +18,7 @@ from .keys import NEXT_ITEM
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
-    from ..scheduling import Handle
+    from ..runs.pool import Handle
     from ..targets.port import Target
     from .items import ScenarioItem
     from .session import Engine

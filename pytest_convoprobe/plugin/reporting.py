@@ -96,7 +96,7 @@ def rerun_command(item: pytest.Item) -> str:
 
     Just this one, unless the terminal can't hold its name: then perhaps others that are named alike.
     """
-    from ..reports.again import pytest_words
+    from ..reports.paste_command import pytest_words
 
     path, _, name = item.nodeid.partition("::")
     here = item.config.invocation_params.dir

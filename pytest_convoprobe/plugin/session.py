@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..scheduling import Handle, LoopThread, Pool
+from ..runs.pool import Handle, LoopThread, Pool
 from . import options
 from .backend import Backend, RunsJobs
 from .keys import BACKEND, ENGINE, WAITED
@@ -23,7 +23,7 @@ from .storing import store_of
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
-    from ..runner import Job
+    from ..runs.trial import Job
     from ..scenario.loading import LoadedScenario
     from ..scenario.models import Scenario
     from ..settings.loading import LoadedSettings

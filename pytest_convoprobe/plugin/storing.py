@@ -25,11 +25,11 @@ from .keys import RESULTS, STORE
 if TYPE_CHECKING:
     from ..redaction import Redactor
     from ..result import ScenarioResult
-    from ..results.prints import Prints
+    from ..results.fingerprints import Prints
     from ..results.records import TrialRecord
     from ..results.run_info import RunInfo, RunState
     from ..results.writer import RunWriter
-    from ..runner import Job
+    from ..runs.trial import Job
     from ..settings.loading import LoadedSettings
     from .backend import RunsJobs
     from .items import ScenarioItem
@@ -56,7 +56,7 @@ class Store:
     @cached_property
     def run_id(self) -> str:
         """The run's id; xdist's workers have it from the process that started them."""
-        from ..results.facts import new_run_id
+        from ..results.provenance import new_run_id
 
         given = getattr(self._config, "workerinput", {}).get(_WORKER_INPUT)
         return given or new_run_id()
@@ -157,7 +157,7 @@ class Store:
 
     def _prepare(self) -> None:
         """Make the writer, and look around once: git may take its time."""
-        from ..results.describing import describe_run
+        from ..results.describe_run import describe_run
 
         if self._info is None and self._writer and not self._is_worker:
             words = ("pytest", *map(str, self._config.invocation_params.args))
@@ -191,7 +191,7 @@ class Store:
             return file
 
     def _end(self, session: pytest.Session, exit_status: int) -> None:
-        from ..results.describing import with_listed_prices
+        from ..results.describe_run import with_listed_prices
         from ..results.reading import open_run
         from ..results.run_info import RunState
 
@@ -320,7 +320,7 @@ def _unrun(item: ScenarioItem, call: pytest.CallInfo[Any], report: pytest.TestRe
     """The record of a scenario that met no target, as JSON, which travels whatever is in its texts."""
     from ..errors import Blame
     from ..result import Outcome, ScenarioResult
-    from ..results.prints import NO_PRINTS
+    from ..results.fingerprints import NO_PRINTS
     from ..results.records import to_record
 
     loaded = item.loaded
@@ -343,7 +343,7 @@ def _crashed(config: pytest.Config, nodeid: str, report: pytest.TestReport) -> s
     """The record of a scenario whose worker died, as JSON. Its id is all that is known of it here."""
     from ..errors import Blame
     from ..result import Outcome, ScenarioResult
-    from ..results.prints import NO_PRINTS
+    from ..results.fingerprints import NO_PRINTS
     from ..results.records import to_record
 
     found = _SCENARIO_ITEM.fullmatch(nodeid)
@@ -372,7 +372,7 @@ def _reason(call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:
 
 
 def _prints_of(job: Job, redactor: Redactor) -> Prints:
-    from ..results.prints import take_prints
+    from ..results.fingerprints import take_prints
     from ..targets.port import description_of
 
     return take_prints(job.loaded.scenario, job.settings, description_of(job.target), redactor)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..results.history import Change, Comparison, FailOn, ScenarioChange, Side
+from ..results.compare import Change, Comparison, FailOn, ScenarioChange, ScenarioInRun
 from ..results.store import RunInfo
 from ..text import one_line, shorten
 from .money import counted, dollars
-from .page import Page
+from .terminal_page import Page
 
 _COLORS = {
     Change.NEW_FAILURE: "red",
@@ -117,7 +117,7 @@ def _figures(change: ScenarioChange) -> str:
     return ", ".join(parts)
 
 
-def _passed(side: Side) -> str:
+def _passed(side: ScenarioInRun) -> str:
     return f"{side.passed} of {side.trials}" if side.trials else "none"
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ..errors import Blame
 from ..files import shown_path
+from ..judging.transcript_view import ENDINGS
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
-from ..judging.view import ENDINGS
 from ..llm.port import Role
 from ..result import ScenarioResult
 from ..text import harmless, one_line, shorten
 from .money import ROLE_NAMES, counted, spending_in_words
-from .page import Page
 from .talk import Detail, add_conversation, findings
+from .terminal_page import Page
 
 BLAME_WORDS = {
     Blame.AGENT: "agent",

@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from ..llm.ledger import Spending
-from ..results.history import Change
+from ..results.compare import Change
 from ..results.records import number, to_record
 from .money import by_roles
 from .run_report import Baseline, RunReport

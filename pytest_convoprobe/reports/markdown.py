@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..files import shown_path
 from ..judging.types import CheckResult, CriterionResult
 from ..result import Outcome, ScenarioResult
-from ..results.history import Change, ScenarioChange
+from ..results.compare import Change, ScenarioChange
 from ..results.run_info import RunState
 from ..text import one_line, shorten, visible
 from ..transcript import Turn

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..result import Outcome, ScenarioResult
-from ..results.history import Comparison, Point, Trend, compare, trends
+from ..results.compare import Comparison, compare
+from ..results.history import Point, Trend, trends
+from ..results.index import IndexRow
 from ..results.records import TrialRecord
-from ..results.rows import IndexRow
 from ..results.run_info import RunInfo
 from ..results.store import RunRef, StoredRun, final
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..judging.transcript_view import as_text, call_line, last_turn
 from ..judging.types import CheckResult, CriterionResult
-from ..judging.view import as_text, call_line, last_turn
 from ..result import ScenarioResult
 from ..text import shorten
 from ..transcript import ToolCall, Transcript, Turn
-from .page import Page
+from .terminal_page import Page
 
 _FEW_TURNS = 3
 

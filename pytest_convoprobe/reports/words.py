@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import datetime, timezone
 
 from ..result import Outcome
-from ..results.history import Change
+from ..results.compare import Change
 from .money import counted
 from .run_report import RunReport
 

@@ -11,28 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..result import Outcome
-from ..statistics import Interval, pass_at_k, pass_hat_k, wilson
-from .comparing import Change, Comparison, FailOn, ScenarioChange, Side, compare
-from .counting import counts_as_trial, final, mean, mean_known
-from .prints import NO_PRINTS, changes
-from .rows import IndexRow
-
-__all__ = [
-    "Change",
-    "Comparison",
-    "FailOn",
-    "Flip",
-    "Point",
-    "ScenarioChange",
-    "Side",
-    "Stability",
-    "Trend",
-    "compare",
-    "flaky",
-    "sparkline",
-    "stability",
-    "trends",
-]
+from ..stats import Interval, pass_at_k, pass_hat_k, wilson
+from .fingerprints import NO_PRINTS, changes
+from .index import IndexRow
+from .trial_filter import counts_as_trial, final, mean, mean_known
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _ABSENT = "·"
@@ -84,7 +66,7 @@ class Trend:
 
 
 @dataclass(frozen=True)
-class Flip:
+class UnsteadyAnswer:
     """A criterion (by its id) or a check (by its name) that didn't come out the same each time."""
 
     key: str
@@ -119,7 +101,7 @@ class Stability:
     score_high: float | None
     score_mean: float | None
     score_deviation: float | None
-    flips: tuple[Flip, ...]
+    flips: tuple[UnsteadyAnswer, ...]
     series: tuple[bool, ...]
     within_commit: bool
     example: IndexRow
@@ -280,12 +262,14 @@ def _deviation(values: Sequence[float]) -> float | None:
     return math.sqrt(sum((value - middle) ** 2 for value in values) / (len(values) - 1))
 
 
-def _flips(rows: Sequence[IndexRow]) -> tuple[Flip, ...]:
+def _flips(rows: Sequence[IndexRow]) -> tuple[UnsteadyAnswer, ...]:
     counts: defaultdict[str, Counter[bool | None]] = defaultdict(Counter)
     for row in rows:
         for key, holds in row.holds.items():
             counts[key][holds] += 1
-    flips = [Flip(key, one[True], one[False], one[None]) for key, one in counts.items() if len(one) > 1]
+    flips = [
+        UnsteadyAnswer(key, one[True], one[False], one[None]) for key, one in counts.items() if len(one) > 1
+    ]
     return tuple(sorted(flips, key=lambda flip: (abs(flip.held - flip.failed - flip.untold), flip.key)))
 
 

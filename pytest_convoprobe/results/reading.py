@@ -12,10 +12,10 @@ from typing import Any, BinaryIO
 
 from ..errors import ResultsError
 from ..files import locked
-from .counting import count
+from .index import IndexRow, LineReader, row_of
 from .records import TrialRecord, from_record
-from .rows import IndexRow, LineReader, row_of
 from .run_info import RunInfo, RunState
+from .trial_filter import count
 from .writer import INFO, index_file, trials_file
 
 

@@ -17,7 +17,7 @@ from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult
 from ..transcript import Origin, Reply, Termination, ToolCall, Transcript, Turn, Usage
-from .prints import NO_PRINTS, Prints
+from .fingerprints import NO_PRINTS, Prints
 
 VERSION = 1
 

@@ -6,13 +6,13 @@ read as a `StoredRun`.
 
 from __future__ import annotations
 
-from .counting import count, final
-from .facts import new_run_id
-from .finding import list_runs, resolve_run
+from .index import IndexRow
+from .lookup import list_runs, resolve_run
+from .provenance import new_run_id
 from .reading import RunRef, StoredRun, open_run
 from .records import TrialRecord
-from .rows import IndexRow
 from .run_info import Ci, Git, RunInfo, RunState
+from .trial_filter import count, final
 from .writer import RunWriter
 
 __all__ = [

@@ -16,9 +16,9 @@ from typing import Any
 from ..files import Lines, locked, write_atomically
 from ..redaction import Redactor
 from ..result import ScenarioResult
-from .prints import NO_PRINTS, Prints
+from .fingerprints import NO_PRINTS, Prints
+from .index import row_of, to_line
 from .records import from_record, to_record
-from .rows import row_of, to_line
 from .run_info import RunInfo
 
 RUNS = "runs"

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from ..errors import Problem
 from ..yaml_source import Loc
 from ..yaml_source.suggest import nearest
-from .dialects import MODEL_ALIASES, known_fields
+from .aliases import MODEL_ALIASES, known_fields
 from .environment import is_secret
 from .models import HttpTarget, ModelSettings, ModelTarget, PythonTarget
 

@@ -13,8 +13,14 @@ from pydantic import BaseModel
 from ..errors import Problem, SettingsError
 from ..redaction import Redactor
 from ..yaml_source import Loc, dotted
+from .aliases import (
+    MODEL_ALIASES,
+    MODEL_SECTIONS,
+    known_fields,
+    rename_aliases,
+    translate_old,
+)
 from .checking import check, check_target, unknown_section
-from .dialects import MODEL_ALIASES, MODEL_SECTIONS, known_fields, rename_aliases, translate_old
 from .discovery import Source, find_source
 from .document import Document
 from .environment import Expansion, describe_missing, expand, secrets_in

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from .dialects import join_provider
+from .aliases import join_provider
 from .loaded import Layer, LoadedSettings
 from .models import ModelSettings, ModelTarget, ScenarioSettings, TargetSettings
 

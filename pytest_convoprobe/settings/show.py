@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from ..redaction import MASK, Redactor
-from .dialects import known_fields
+from .aliases import known_fields
 from .loaded import LoadedSettings
 from .merge import target_settings
 from .models import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import SettingsError, TargetStartError
 from ..settings.models import HttpTarget, ModelTarget, PythonTarget, TargetSettings
-from .calling import answering
+from .call_style import answering
 from .loading import parse_reference
 from .model import ModelAgent
 from .port import Target

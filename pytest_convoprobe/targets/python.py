@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import TargetCrashed, TargetError, TargetStartError
-from ..threads import Worker
+from ..threads import CallThread
 from ..transcript import Reply
-from .calling import (
+from .call_style import (
     METHODS,
     Calling,
     History,
@@ -26,12 +26,12 @@ from .calling import (
     needs_nothing,
     takes_nothing,
 )
-from .contained import contained
+from .coerce_reply import as_reply, described
 from .failures import failure, start_failure
+from .isolate import contained
 from .loading import Once, Reference, load_object
 from .port import ConversationContext, Description, Target, TargetConversation, description_of
-from .replies import as_reply, described
-from .traces import describe
+from .tracebacks import describe
 
 _LOG = logging.getLogger(__name__)
 
@@ -141,7 +141,7 @@ class _Conversation:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._worker = Worker()
+        self._worker = CallThread()
         self._history: History = []
         self._calling: Calling | None = None
         self._close: Step | None = None

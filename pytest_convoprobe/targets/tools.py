@@ -22,11 +22,11 @@ from ..errors import TargetStartError, TargetUnavailable
 from ..llm.port import ToolRequest, ToolSpec
 from ..threads import in_thread
 from ..transcript import ToolCall
-from .calling import is_async
-from .contained import contained
+from .call_style import is_async
+from .coerce_reply import as_arguments, clean_text, plain
 from .docstrings import Documented, read_docstring
-from .replies import as_arguments, clean_text, plain
-from .traces import describe
+from .isolate import contained
+from .tracebacks import describe
 
 _MAX_NAME = 64
 _PLAIN_TYPES = (bool, int, float, str)

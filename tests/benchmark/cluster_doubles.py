@@ -8,8 +8,9 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_convoprobe.benchmark.models import Benchmark, BenchmarkConfig
-from pytest_convoprobe.benchmark.work import Item, Outcome, Place, Task, Unit
+from pytest_convoprobe.benchmark.rows.row_types.work import Item, Place, RowResult, Task, Unit
+
+from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig
 from pytest_convoprobe.errors import BudgetExceeded, Problem, SettingsError
 from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.limiter import Slots
@@ -37,14 +38,14 @@ class Stand:
     def __init__(self, task: Task, budget: Budget, slots_of: Callable[[str], Slots]) -> None:
         self._folder = task.folder
 
-    async def do(self, item: Item) -> Outcome:
+    async def do(self, item: Item) -> RowResult:
         (self._folder / f"began-{os.getpid()}").touch()
         while len(list(self._folder.glob("began-*"))) < item.payload.get("processes", 1):
             await asyncio.sleep(0.05)
         await asyncio.sleep(float(item.payload.get("seconds", 0.02)))
         if item.payload.get("deadly"):
             os.kill(os.getpid(), signal.SIGKILL)
-        return Outcome(item.unit, {"number": item.payload["number"], "process": os.getpid()})
+        return RowResult(item.unit, {"number": item.payload["number"], "process": os.getpid()})
 
     async def aclose(self) -> None:
         (self._folder / f"closed-{os.getpid()}").touch()
@@ -56,14 +57,14 @@ class Spending:
     def __init__(self, task: Task, budget: Budget, slots_of: Callable[[str], Slots]) -> None:
         self._budget = budget
 
-    async def do(self, item: Item) -> Outcome:
+    async def do(self, item: Item) -> RowResult:
         try:
             self._budget.check()
         except BudgetExceeded as error:
-            return Outcome(item.unit, None, str(error), over_budget=True)
+            return RowResult(item.unit, None, str(error), over_budget=True)
         await asyncio.sleep(0.1)
         self._budget.add(LLMReply("fine", usage=Usage(10, 5), cost=0.0))
-        return Outcome(item.unit, {})
+        return RowResult(item.unit, {})
 
     async def aclose(self) -> None:
         pass

@@ -7,13 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_convoprobe.benchmark.driver import Options, Progress, Silent, StageReport, run_stage
+from pytest_convoprobe.benchmark.pipeline.pipeline.driver import (
+    Options,
+    Silent,
+    StageListener,
+    StageReport,
+    run_stage,
+)
+from pytest_convoprobe.benchmark.rows.row_types.open_table import open_table
+from pytest_convoprobe.benchmark.rows.row_types.table import Table
+from pytest_convoprobe.benchmark.rows.row_types.work import Item, Place, Row, RowResult, Task, Unit
+
 from pytest_convoprobe.benchmark.engines.local import LocalEngine
-from pytest_convoprobe.benchmark.folder import BenchmarkFolder
-from pytest_convoprobe.benchmark.models import Benchmark, BenchmarkConfig, TargetEntry
-from pytest_convoprobe.benchmark.table import Table
-from pytest_convoprobe.benchmark.tables import open_table
-from pytest_convoprobe.benchmark.work import Item, Outcome, Place, Row, Task, Unit
+from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
+from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig, TargetEntry
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import LLM, CallContext, LLMRequest, Message, Role
 from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, RunSettings
@@ -35,13 +42,13 @@ def conversation(number: int = 1, said: str = "Hello", **more: Any) -> Row:
     return {"id": place(number).id, "metric_id": "m01", "sample": 1, "conversation": talk, **more}
 
 
-def made(number: int = 1, said: str = "Hello", key: str = "k") -> Outcome:
+def made(number: int = 1, said: str = "Hello", key: str = "k") -> RowResult:
     """A finished conversation of the first target."""
-    return Outcome(unit(number, key), conversation(number, said), spending=SPENT)
+    return RowResult(unit(number, key), conversation(number, said), spending=SPENT)
 
 
-def failed(number: int = 1, reason: str = "the provider is away", key: str = "k") -> Outcome:
-    return Outcome(unit(number, key), None, reason, spending=SPENT)
+def failed(number: int = 1, reason: str = "the provider is away", key: str = "k") -> RowResult:
+    return RowResult(unit(number, key), None, reason, spending=SPENT)
 
 
 class Echo:
@@ -66,7 +73,7 @@ class Echo:
         return {Role.TARGET.value: 1}
 
 
-class EchoHand:
+class EchoRow:
     """Asks the target's model once."""
 
     def __init__(self, task: Task) -> None:
@@ -86,7 +93,7 @@ class EchoHand:
         pass
 
 
-HANDS = {"simulate": EchoHand}
+ROW_MAKERS = {"simulate": EchoRow}
 
 
 def task(
@@ -116,10 +123,10 @@ async def run_echo(
     llm: LLM | None,
     stage: Echo | None = None,
     options: Options | None = None,
-    progress: Progress | None = None,
+    progress: StageListener | None = None,
 ) -> StageReport:
     """One run of the stage on a local engine; without `llm` its models are live ones."""
-    engine = LocalEngine(llm=llm, hands=HANDS)
+    engine = LocalEngine(llm=llm, row_makers=ROW_MAKERS)
     chosen = stage or Echo(targets=[entry.id for entry in task.config.targets])
     try:
         return await run_stage(

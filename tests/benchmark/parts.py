@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_convoprobe.benchmark.kinds import CONVERSATIONS, SCENARIOS
-from pytest_convoprobe.benchmark.models import (
+from pytest_convoprobe.benchmark.rows.row_types.row_kinds import CONVERSATIONS, SCENARIOS
+from pytest_convoprobe.benchmark.rows.row_types.row_types import ConversationRow, Landmark, Said, ScenarioRow
+from pytest_convoprobe.benchmark.rows.row_types.work import Item, Place, Row, Task, Unit
+
+from pytest_convoprobe.benchmark.format.models import (
     Benchmark,
     BenchmarkConfig,
     Generation,
@@ -17,8 +20,6 @@ from pytest_convoprobe.benchmark.models import (
     MetricType,
     TargetEntry,
 )
-from pytest_convoprobe.benchmark.rows import ConversationRow, Landmark, Said, ScenarioRow
-from pytest_convoprobe.benchmark.work import Item, Place, Row, Task, Unit
 from pytest_convoprobe.llm.port import LLMRequest, Role
 from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, TargetSettings
 

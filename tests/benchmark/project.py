@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_convoprobe.benchmark.loading import LoadedBenchmark, load_project
+from pytest_convoprobe.benchmark.format.project import LoadedBenchmark, load_project
 from pytest_convoprobe.llm.fake import Answer, FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
 from pytest_convoprobe.transcript import Usage

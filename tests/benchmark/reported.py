@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from pytest_convoprobe.benchmark.aggregate import aggregate_folder
-from pytest_convoprobe.benchmark.definition import read_benchmark
-from pytest_convoprobe.benchmark.folder import BenchmarkFolder
-from pytest_convoprobe.benchmark.models import Metric, MetricType
-from pytest_convoprobe.benchmark.results import as_text
-from pytest_convoprobe.benchmark.rows import (
+from pytest_convoprobe.benchmark.rows.row_types.row_types import (
     ConversationRow,
     Landmark,
     Said,
@@ -23,6 +17,12 @@ from pytest_convoprobe.benchmark.rows import (
     ScoreRow,
     scenario_id,
 )
+
+from pytest_convoprobe.benchmark.analysis.aggregate import aggregate_folder
+from pytest_convoprobe.benchmark.analysis.results import as_text
+from pytest_convoprobe.benchmark.format.definition import read_benchmark
+from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
+from pytest_convoprobe.benchmark.format.models import Metric, MetricType
 from pytest_convoprobe.transcript import ToolCall
 
 PRAISE = Metric(

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.result import Outcome, ScenarioResult
-from pytest_convoprobe.results.prints import Prints
+from pytest_convoprobe.results.fingerprints import Prints
 from pytest_convoprobe.results.store import Git, RunInfo, RunState, RunWriter, count, open_run
 from tests.reports.results import MET, NOT_MET, result
 

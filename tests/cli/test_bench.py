@@ -11,7 +11,7 @@ import click
 import pytest
 import yaml
 
-from pytest_convoprobe.benchmark.loading import load_project
+from pytest_convoprobe.benchmark.format.project import load_project
 from pytest_convoprobe.cli import main
 from tests.support.chat_server import ChatServer
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from pytest_convoprobe.benchmark.results import Results
+from pytest_convoprobe.benchmark.analysis.results import Results
 from pytest_convoprobe.cli import main
 from pytest_convoprobe.cli.bench.shared.results import print_results
 from pytest_convoprobe.cli.console import Console

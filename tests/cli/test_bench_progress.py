@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 
 import pytest
+from pytest_convoprobe.benchmark.pipeline.pipeline.driver import Counts, StageReport, TargetReport
+from pytest_convoprobe.benchmark.rows.row_types.work import Place, RowResult, Unit
 
-from pytest_convoprobe.benchmark.driver import Due, StageReport, TargetReport
-from pytest_convoprobe.benchmark.work import Outcome, Place, Unit
 from pytest_convoprobe.cli.bench.shared.display import Bars, PlainLines, display_of
 from pytest_convoprobe.cli.bench.shared.lines import bar_lines, result, so_far
-from pytest_convoprobe.cli.bench.shared.watch import Watch
+from pytest_convoprobe.cli.bench.shared.watch import ProgressModel
 from pytest_convoprobe.cli.console import Console
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.text import cell_width
@@ -65,8 +65,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def watch(clock: Clock) -> Watch:
-    return Watch(clock)
+def watch(clock: Clock) -> ProgressModel:
+    return ProgressModel(clock)
 
 
 @pytest.fixture
@@ -80,13 +80,13 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 def outcome(
     target: str = "a", *, failure: str = "", cost: float | None = 0.01, replayed: int = 0, **row: object
-) -> Outcome:
+) -> RowResult:
     spending = {"target": Spending(1, 1, replayed, Usage(100, 10), cost)}
     unit = Unit(Place("m01_s001_v01", target=target), "key")
-    return Outcome(unit, None if failure else dict(row), failure, spending)
+    return RowResult(unit, None if failure else dict(row), failure, spending)
 
 
-def advance(watch: Watch, target: str = "a", times: int = 1, **changes: object) -> None:
+def advance(watch: ProgressModel, target: str = "a", times: int = 1, **changes: object) -> None:
     for _ in range(times):
         watch.advanced("simulate", target, outcome(target, **changes))  # type: ignore[arg-type]
 
@@ -95,22 +95,22 @@ def ended(**targets: TargetReport) -> StageReport:
     return StageReport("simulate", targets)
 
 
-def test_rate_and_time_left(watch: Watch, clock: Clock) -> None:
-    watch.started("simulate", {"a": Due(0, 40)})
+def test_rate_and_time_left(watch: ProgressModel, clock: Clock) -> None:
+    watch.started("simulate", {"a": Counts(0, 40)})
     clock.now += 5
     advance(watch, times=10)
     assert so_far(watch.lanes[0], clock.now) == "10 of 40, 2.0/s, $0.1000, 15 s left"
 
 
-def test_slow_work_is_counted_by_the_minute(watch: Watch, clock: Clock) -> None:
-    watch.started("simulate", {"a": Due(0, 2)})
+def test_slow_work_is_counted_by_the_minute(watch: ProgressModel, clock: Clock) -> None:
+    watch.started("simulate", {"a": Counts(0, 2)})
     clock.now += 60
     advance(watch)
     assert so_far(watch.lanes[0], clock.now) == "1 of 2, 1.0/min, $0.0100, 1 min 0 s left"
 
 
-def test_what_failed_and_what_is_unreadable(watch: Watch, clock: Clock) -> None:
-    watch.started("simulate", {"a": Due(3, 4)})
+def test_what_failed_and_what_is_unreadable(watch: ProgressModel, clock: Clock) -> None:
+    watch.started("simulate", {"a": Counts(3, 4)})
     advance(watch, failure="no")
     advance(watch, present=None)
     advance(watch, present=False)
@@ -119,28 +119,28 @@ def test_what_failed_and_what_is_unreadable(watch: Watch, clock: Clock) -> None:
     assert result(watch.lanes[0], clock.now) == "2 made, 1 failed, 1 unreadable, 1 left, $0.0300, 2.0 s"
 
 
-def test_an_unknown_price_is_told_in_tokens(watch: Watch, clock: Clock) -> None:
-    watch.started("simulate", {"a": Due(0, 2)})
+def test_an_unknown_price_is_told_in_tokens(watch: ProgressModel, clock: Clock) -> None:
+    watch.started("simulate", {"a": Counts(0, 2)})
     advance(watch, cost=None)
     advance(watch)
     assert "220 tokens" in so_far(watch.lanes[0], clock.now)
 
 
-def test_a_recording_costs_nothing(watch: Watch, clock: Clock) -> None:
-    watch.started("simulate", {"a": Due(0, 1)})
+def test_a_recording_costs_nothing(watch: ProgressModel, clock: Clock) -> None:
+    watch.started("simulate", {"a": Counts(0, 1)})
     advance(watch, replayed=1)
     assert "$" not in so_far(watch.lanes[0], clock.now)
 
 
-def test_a_row_over_budget_is_not_done(watch: Watch) -> None:
-    watch.started("simulate", {"a": Due(0, 1)})
-    watch.advanced("simulate", "a", Outcome(outcome().unit, None, "no money", over_budget=True))
+def test_a_row_over_budget_is_not_done(watch: ProgressModel) -> None:
+    watch.started("simulate", {"a": Counts(0, 1)})
+    watch.advanced("simulate", "a", RowResult(outcome().unit, None, "no money", over_budget=True))
     assert (watch.lanes[0].done, watch.lanes[0].failed) == (0, 0)
 
 
-def test_a_stage_that_runs_twice_has_two_lanes(watch: Watch) -> None:
+def test_a_stage_that_runs_twice_has_two_lanes(watch: ProgressModel) -> None:
     for times in (2, 3):
-        watch.started("simulate", {"a": Due(0, times)})
+        watch.started("simulate", {"a": Counts(0, times)})
         advance(watch, times=times)
         watch.ended(ended(a=TargetReport(0, times)))
     assert [lane.done for lane in watch.lanes] == [2, 3]
@@ -148,8 +148,8 @@ def test_a_stage_that_runs_twice_has_two_lanes(watch: Watch) -> None:
 
 @pytest.mark.parametrize("width", range(20, 131, 5))
 @pytest.mark.parametrize("unicode", [True, False])
-def test_bars_fit_any_width(watch: Watch, clock: Clock, width: int, unicode: bool) -> None:
-    watch.started("simulate", {"gpt-4o": Due(0, 12_000), "模型" * 10: Due(0, 7), "c": Due(0, 0)})
+def test_bars_fit_any_width(watch: ProgressModel, clock: Clock, width: int, unicode: bool) -> None:
+    watch.started("simulate", {"gpt-4o": Counts(0, 12_000), "模型" * 10: Counts(0, 7), "c": Counts(0, 0)})
     clock.now += 10
     advance(watch, "gpt-4o", 30)
     advance(watch, "gpt-4o", 3, failure="no")
@@ -160,8 +160,8 @@ def test_bars_fit_any_width(watch: Watch, clock: Clock, width: int, unicode: boo
     assert lines[0].startswith("sim")
 
 
-def test_figures_stand_below_one_another(watch: Watch, clock: Clock) -> None:
-    watch.started("simulate", {"a": Due(0, 10), "longer": Due(0, 10)})
+def test_figures_stand_below_one_another(watch: ProgressModel, clock: Clock) -> None:
+    watch.started("simulate", {"a": Counts(0, 10), "longer": Counts(0, 10)})
     advance(watch, times=10)
     first, second = bar_lines(Console(80), watch.lanes, clock.now)
     assert first.index("100 %") + 5 == second.index("0 %") + 3
@@ -169,11 +169,11 @@ def test_figures_stand_below_one_another(watch: Watch, clock: Clock) -> None:
     assert "░" * 30 in second
 
 
-def test_bars_are_redrawn_in_place(watch: Watch, terminal: Terminal) -> None:
+def test_bars_are_redrawn_in_place(watch: ProgressModel, terminal: Terminal) -> None:
     bars = display_of(watch, terminal)
     assert isinstance(bars, Bars)
     with bars:
-        watch.started("simulate", {"a": Due(0, 2), "b": Due(0, 2)})
+        watch.started("simulate", {"a": Counts(0, 2), "b": Counts(0, 2)})
         bars.tick()
         assert [line.split()[1] for line in terminal.screen] == ["a", "b"]
         advance(watch, "b")
@@ -182,32 +182,32 @@ def test_bars_are_redrawn_in_place(watch: Watch, terminal: Terminal) -> None:
         assert "0 %" in first
         assert "50 %" in second
         watch.ended(ended(a=TargetReport(), b=TargetReport()))
-        watch.started("evaluate", {"a": Due(0, 1)})
+        watch.started("evaluate", {"a": Counts(0, 1)})
         bars.tick()
         assert [line[:11] for line in terminal.screen] == ["simulate a:", "simulate b:", "evaluate a "]
     assert terminal.screen[-1] == ""
 
 
-def test_nothing_is_written_while_nothing_changes(watch: Watch, terminal: Terminal) -> None:
+def test_nothing_is_written_while_nothing_changes(watch: ProgressModel, terminal: Terminal) -> None:
     bars = Bars(watch, terminal)
-    watch.started("simulate", {"a": Due(0, 2)})
+    watch.started("simulate", {"a": Counts(0, 2)})
     bars.tick()
     before = terminal.getvalue()
     bars.tick()
     assert terminal.getvalue() == before
 
 
-def test_a_tick_is_one_write(watch: Watch, terminal: Terminal) -> None:
-    watch.started("simulate", {"a": Due(0, 2), "b": Due(0, 2)})
+def test_a_tick_is_one_write(watch: ProgressModel, terminal: Terminal) -> None:
+    watch.started("simulate", {"a": Counts(0, 2), "b": Counts(0, 2)})
     Bars(watch, terminal).tick()
     assert terminal.writes == 1
 
 
 def test_a_terminal_that_was_made_narrower(
-    watch: Watch, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    watch: ProgressModel, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bars = Bars(watch, terminal)
-    watch.started("simulate", {"a": Due(0, 2)})
+    watch.started("simulate", {"a": Counts(0, 2)})
     bars.tick()
     monkeypatch.setenv("COLUMNS", "30")
     advance(watch)
@@ -215,9 +215,11 @@ def test_a_terminal_that_was_made_narrower(
     assert "\x1b[1A" in terminal.getvalue()
 
 
-def test_more_targets_than_lines(watch: Watch, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_targets_than_lines(
+    watch: ProgressModel, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LINES", "6")
-    watch.started("simulate", {f"t{n}": Due(0, 1) for n in range(9)})
+    watch.started("simulate", {f"t{n}": Counts(0, 1) for n in range(9)})
     advance(watch, "t0")
     Bars(watch, terminal).tick()
     assert [line.split()[1] for line in terminal.screen] == ["t1", "t2", "t3", "6"]
@@ -225,14 +227,14 @@ def test_more_targets_than_lines(watch: Watch, terminal: Terminal, monkeypatch: 
 
 
 def test_a_dumb_terminal_gets_lines(
-    watch: Watch, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    watch: ProgressModel, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "dumb")
     assert isinstance(display_of(watch, terminal), PlainLines)
 
 
 @pytest.fixture
-def told(watch: Watch) -> Callable[[], list[str]]:
+def told(watch: ProgressModel) -> Callable[[], list[str]]:
     """What the plain lines have said since the last time."""
     stream = io.StringIO()
     plain = PlainLines(watch, stream)
@@ -245,8 +247,8 @@ def told(watch: Watch) -> Callable[[], list[str]]:
     return lines
 
 
-def test_plain_lines(watch: Watch, clock: Clock, told: Callable[[], list[str]]) -> None:
-    watch.started("simulate", {"a": Due(5, 100), "b": Due(7, 0)})
+def test_plain_lines(watch: ProgressModel, clock: Clock, told: Callable[[], list[str]]) -> None:
+    watch.started("simulate", {"a": Counts(5, 100), "b": Counts(7, 0)})
     assert told() == ["simulate a: 100 to do (5 done before)", "simulate b: nothing to do, 7 done before"]
     advance(watch, times=50)
     clock.now += 29
@@ -264,9 +266,9 @@ def test_plain_lines(watch: Watch, clock: Clock, told: Callable[[], list[str]]) 
 
 
 def test_a_line_every_five_minutes_in_any_case(
-    watch: Watch, clock: Clock, told: Callable[[], list[str]]
+    watch: ProgressModel, clock: Clock, told: Callable[[], list[str]]
 ) -> None:
-    watch.started("simulate", {"a": Due(0, 100)})
+    watch.started("simulate", {"a": Counts(0, 100)})
     told()
     clock.now += 300
     assert told() == ["simulate a: 0 of 100"]
@@ -274,6 +276,6 @@ def test_a_line_every_five_minutes_in_any_case(
     assert told() == []
 
 
-def test_a_target_cannot_move_the_cursor(watch: Watch, told: Callable[[], list[str]]) -> None:
-    watch.started("simulate", {"\x1b[2Jx": Due(0, 1)})
+def test_a_target_cannot_move_the_cursor(watch: ProgressModel, told: Callable[[], list[str]]) -> None:
+    watch.started("simulate", {"\x1b[2Jx": Counts(0, 1)})
     assert told() == ["simulate \\x1b[2Jx: 1 to do"]

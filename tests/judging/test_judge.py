@@ -7,8 +7,8 @@ import pytest
 
 from pytest_convoprobe.errors import Blame, JudgeError, LLMUnavailable
 from pytest_convoprobe.judging.judge import judge
+from pytest_convoprobe.judging.transcript_view import view_of
 from pytest_convoprobe.judging.types import CriterionResult
-from pytest_convoprobe.judging.view import view_of
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import CallContext, Role
 from pytest_convoprobe.scenario.models import Scenario

@@ -20,8 +20,9 @@ from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.result import Outcome, ScenarioResult
-from pytest_convoprobe.results.history import compare, flaky, trends
-from pytest_convoprobe.results.prints import Prints
+from pytest_convoprobe.results.compare import compare
+from pytest_convoprobe.results.fingerprints import Prints
+from pytest_convoprobe.results.history import flaky, trends
 from pytest_convoprobe.results.store import Git, IndexRow, RunInfo, RunState, RunWriter, list_runs
 from pytest_convoprobe.transcript import Reply, Termination, Transcript, Turn, Usage
 

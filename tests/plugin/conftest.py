@@ -6,7 +6,7 @@ import pytest
 
 # Loaded once, here: each run in this process drops the modules that it was the first to load.
 import pytest_convoprobe.reports.failure
-import pytest_convoprobe.runner
+import pytest_convoprobe.runs.trial
 import pytest_convoprobe.scenario.loading
 import pytest_convoprobe.settings.show
 import pytest_convoprobe.targets.factory  # noqa: F401

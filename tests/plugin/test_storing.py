@@ -16,7 +16,7 @@ import pytest
 
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.results.prints import NO_PRINTS
+from pytest_convoprobe.results.fingerprints import NO_PRINTS
 from pytest_convoprobe.results.store import IndexRow, RunState, StoredRun, list_runs
 
 from .suite import Suite

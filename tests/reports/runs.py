@@ -12,9 +12,9 @@ from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.reports.run_report import RunReport, make_report
 from pytest_convoprobe.result import Outcome, ScenarioResult
-from pytest_convoprobe.results.prints import Prints
+from pytest_convoprobe.results.fingerprints import Prints
+from pytest_convoprobe.results.index import IndexRow, row_of
 from pytest_convoprobe.results.records import TrialRecord
-from pytest_convoprobe.results.rows import IndexRow, row_of
 from pytest_convoprobe.results.run_info import Ci, Git, RunInfo, RunState
 from pytest_convoprobe.transcript import Origin, Reply, Termination, ToolCall, Transcript, Turn, Usage
 

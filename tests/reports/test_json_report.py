@@ -9,7 +9,7 @@ import jsonschema
 from pytest_convoprobe.reports.json_report import json_report, schema
 from pytest_convoprobe.reports.run_report import Baseline, RunReport, read_report
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.results.history import compare
+from pytest_convoprobe.results.compare import compare
 from pytest_convoprobe.results.store import list_runs, open_run
 from pytest_convoprobe.transcript import Reply, ToolCall, Transcript, Turn
 

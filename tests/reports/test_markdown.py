@@ -11,7 +11,7 @@ from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.reports.markdown import COMMENT_LIMIT, MARK, escaped, markdown
 from pytest_convoprobe.reports.run_report import Baseline
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.results.history import compare
+from pytest_convoprobe.results.compare import compare
 from pytest_convoprobe.results.run_info import RunState
 
 from .runs import FAILED, PASSING, TRIALS, criterion, past, rows_of, run_report, trial, with_past

@@ -5,7 +5,7 @@ from pathlib import Path
 from pytest_convoprobe.reports.run_report import Baseline, read_report
 from pytest_convoprobe.reports.words import against, title
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.results.history import compare
+from pytest_convoprobe.results.compare import compare
 from pytest_convoprobe.results.store import list_runs, open_run
 
 from ..cli.stored import failed, passed, store

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.result import Outcome, ScenarioResult
-from pytest_convoprobe.results.prints import Prints
+from pytest_convoprobe.results.fingerprints import Prints
 from pytest_convoprobe.results.store import IndexRow, RunWriter
 
 RUN = "20261127T221500Z-ab12cd"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.results.prints import Prints
+from pytest_convoprobe.results.fingerprints import Prints
 from pytest_convoprobe.results.records import to_record
 from pytest_convoprobe.results.store import RunInfo
 from pytest_convoprobe.transcript import Transcript

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.results.history import Flip, flaky, sparkline, stability, trends
-from pytest_convoprobe.results.prints import Prints
-from pytest_convoprobe.statistics import wilson
+from pytest_convoprobe.results.fingerprints import Prints
+from pytest_convoprobe.results.history import UnsteadyAnswer, flaky, sparkline, stability, trends
+from pytest_convoprobe.stats import wilson
 
 from .support import row
 
@@ -125,7 +125,7 @@ class TestFlaky:
         ]
         rows = [row("a", number == 0, number, holds=held) for number, held in enumerate(holds)]
         (found,) = flaky(rows, min_runs=4)
-        assert found.flips == (Flip("c1", 2, 1, 1), Flip("f1", 3, 1, 0))
+        assert found.flips == (UnsteadyAnswer("c1", 2, 1, 1), UnsteadyAnswer("f1", 3, 1, 0))
 
     def test_whether_one_commit_saw_both(self) -> None:
         across = [row("a", number % 2 == 0, number, commit=f"c{number % 2}") for number in range(6)]

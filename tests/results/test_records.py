@@ -13,7 +13,7 @@ from pytest_convoprobe.judging.types import CheckResult, Criterion, CriterionKin
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.result import Outcome, ScenarioResult
-from pytest_convoprobe.results.prints import NO_PRINTS, Prints
+from pytest_convoprobe.results.fingerprints import NO_PRINTS, Prints
 from pytest_convoprobe.results.records import TrialRecord, from_record, plain, to_record
 from pytest_convoprobe.transcript import Origin, Reply, Termination, ToolCall, Transcript, Turn, Usage
 

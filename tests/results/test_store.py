@@ -11,7 +11,7 @@ import pytest
 
 from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.results.prints import Prints
+from pytest_convoprobe.results.fingerprints import Prints
 from pytest_convoprobe.results.store import (
     Git,
     RunInfo,

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from pytest_convoprobe.settings.dialects import known_fields
+from pytest_convoprobe.settings.aliases import known_fields
 from pytest_convoprobe.settings.models import (
     HttpTarget,
     ModelSettings,

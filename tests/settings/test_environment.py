@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_convoprobe.errors import SettingsError
-from pytest_convoprobe.settings.required import require_model
+from pytest_convoprobe.settings.requirements import require_model
 
 
 def test_a_variable_is_filled_in(load) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_convoprobe.settings.dialects import known_fields
+from pytest_convoprobe.settings.aliases import known_fields
 from pytest_convoprobe.settings.loading import load_settings
 from tests.settings.reference_tables import PAGE, SECTIONS, with_tables
 

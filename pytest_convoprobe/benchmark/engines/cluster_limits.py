@@ -39,7 +39,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Part:
+class Allowance:
     """What a process may do until its next report. `ticket` stands for all calls that it sends until then."""
 
     size: int = 0
@@ -56,10 +56,10 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Grant:
     """What it is told: its part by provider, what all others have spent, seconds until its next report."""
 
-    parts: Mapping[str, Part]
+    parts: Mapping[str, Allowance]
     elsewhere: Spent = field(default_factory=Spent)
     interval: float = INTERVAL
 
@@ -96,7 +96,7 @@ class _Provider:
     wanted: dict[str, int] = field(default_factory=dict)
     paused_until: float = 0.0
 
-    def report(self, member: str, use: Use, now: float) -> Part:
+    def report(self, member: str, use: Use, now: float) -> Allowance:
         for _ in range(use.succeeded):
             self.window.succeeded()
         if use.refused:
@@ -106,7 +106,7 @@ class _Provider:
         size = min(self._fair(member, now), self._free_beside(member))
         # What is out can't be called back: others get these places when they have come free.
         self.held[member] = max(size, use.active)
-        return Part(size, self.window.send(), max(0.0, self.paused_until - now))
+        return Allowance(size, self.window.send(), max(0.0, self.paused_until - now))
 
     def forget(self, member: str) -> None:
         self.held.pop(member, None)
@@ -137,15 +137,15 @@ class ClusterLimits:
         self._spent: dict[str, Spent] = {}
         self._gone: set[str] = set()
 
-    def report(self, member: str, report: Report) -> Answer:
+    def report(self, member: str, report: Report) -> Grant:
         """What a member may do from now on."""
         self._spent[member] = report.spent
         if member in self._gone:
-            return Answer({name: Part() for name in report.uses})
+            return Grant({name: Allowance() for name in report.uses})
         now = self._clock()
         parts = {name: self._provider(name).report(member, use, now) for name, use in report.uses.items()}
         others = sum((spent for name, spent in self._spent.items() if name != member), Spent())
-        return Answer(parts, others, max(INTERVAL, len(self._spent.keys() - self._gone) / _MOST_REPORTS))
+        return Grant(parts, others, max(INTERVAL, len(self._spent.keys() - self._gone) / _MOST_REPORTS))
 
     def forget(self, member: str) -> None:
         """A member is gone: its places are free. What it has spent stays spent."""
@@ -187,7 +187,7 @@ class SharedSlots(Slots):
         paused = max(0.0, self._asked_until - _now())
         return Use(self.active, self.waiting, self._own.succeeded_calls, self._refused, paused)
 
-    def apply(self, told: Use, part: Part) -> None:
+    def apply(self, told: Use, part: Allowance) -> None:
         """The answer to `told`."""
         self._own.succeeded_calls -= told.succeeded
         if self._refused == told.refused:
@@ -207,7 +207,7 @@ class _OwnPart:
     """The `Allowance` of `SharedSlots`."""
 
     def __init__(self, refuse: Callable[[int], None]) -> None:
-        self.part = Part()
+        self.part = Allowance()
         self.succeeded_calls = 0
         self.rate_limited = refuse
 
@@ -222,7 +222,7 @@ class _OwnPart:
         self.succeeded_calls += 1
 
 
-Exchange = Callable[[Report], Awaitable[Answer]]
+Exchange = Callable[[Report], Awaitable[Grant]]
 """Takes a report to the cluster's limits and brings the answer. Raises `ConnectionError` if it can't now."""
 
 

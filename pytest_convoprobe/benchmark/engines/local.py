@@ -9,32 +9,32 @@ from contextlib import asynccontextmanager
 from ...llm.budget import Budget
 from ...llm.port import LLM
 from ...llm.stack import LiveLLM
-from ...scheduling import CancelledFromWithin
+from ...runs.pool import CancelledFromWithin
 from ...settings.models import RunSettings
-from ..work import Engine, Item, Outcome, Task
-from .worker import Hands, Worker, models_of
+from ..rows.work import Engine, Item, RowResult, Task
+from .worker import RowMakers, Worker, models_of
 
 
 class LocalEngine:
     """Does the items of any number of tasks on the running event loop, `run.concurrency` at once.
 
     All tasks share the models, with their limits, and one budget: that of the first task, unless `budget`
-    is given. `llm` replaces the live models and is closed by whoever made it; `hands` replaces the
+    is given. `llm` replaces the live models and is closed by whoever made it; `row_makers` replaces the
     stages' own.
     """
 
     def __init__(
-        self, *, llm: LLM | None = None, budget: Budget | None = None, hands: Hands | None = None
+        self, *, llm: LLM | None = None, budget: Budget | None = None, row_makers: RowMakers | None = None
     ) -> None:
         self._given = llm
         self._budget = budget
-        self._hands = hands
+        self._row_makers = row_makers
         self._live: LiveLLM | None = None
 
-    async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[Outcome]:
+    async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[RowResult]:
         """The outcomes as they come. Leaving early, or a cancellation, ends what is being made."""
-        worker = Worker(task, self._models(task), hands=self._hands)
-        source, running = iter(items), dict[asyncio.Task[Outcome], Item]()
+        worker = Worker(task, self._models(task), row_makers=self._row_makers)
+        source, running = iter(items), dict[asyncio.Task[RowResult], Item]()
         try:
             while True:
                 _fill(worker, source, running, task.config.run.concurrency)
@@ -78,15 +78,15 @@ async def engine_or_local(
 
 
 def _fill(
-    worker: Worker, source: Iterator[Item], running: dict[asyncio.Task[Outcome], Item], limit: int
+    worker: Worker, source: Iterator[Item], running: dict[asyncio.Task[RowResult], Item], limit: int
 ) -> None:
     """Begin the next items while there is room."""
     while len(running) < limit and (item := next(source, None)) is not None:
         running[asyncio.ensure_future(worker.do(item))] = item
 
 
-def outcome_of(done: asyncio.Task[Outcome], item: Item) -> Outcome:
+def outcome_of(done: asyncio.Task[RowResult], item: Item) -> RowResult:
     """What the task came to. Nobody outside has cancelled it: a target that cancels itself fails alone."""
     if done.cancelled():
-        return Outcome(item.unit, None, str(CancelledFromWithin()))
+        return RowResult(item.unit, None, str(CancelledFromWithin()))
     return done.result()

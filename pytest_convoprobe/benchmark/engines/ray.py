@@ -21,10 +21,10 @@ from ...errors import SettingsError
 from ...llm.stack import most_calls
 from ...redaction import Redactor
 from ...text import one_line, shorten
-from ..work import Item, Outcome, Task
-from .cluster_limits import Answer, ClusterLimits, Report
-from .crew import Crew, Hiring, ProcessLost
-from .handout import Handout
+from ..rows.work import Item, RowResult, Task
+from .cluster_limits import ClusterLimits, Grant, Report
+from .work_queue import WorkQueue
+from .worker_pool import PoolLimits, ProcessLost, WorkerPool
 from .worker_process import PACKAGE, LiveWorker, Make, Started, WorkerProcess
 
 BATCH = 8
@@ -68,7 +68,7 @@ class RayEngine:
         self._connecting: asyncio.Future[bool] | None = None
         self._limits: Any = None
 
-    async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[Outcome]:
+    async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[RowResult]:
         """The outcomes as they come.
 
         Raises `SettingsError` if there is no cluster to be had, and what a worker process says if it can't
@@ -81,7 +81,7 @@ class RayEngine:
             return
         await self._connect(task)
         hiring = self._hiring(task, len(first))
-        crew = Crew(hiring, Handout(chain(first, source)), self._limits.forget.remote)
+        crew = WorkerPool(hiring, WorkQueue(chain(first, source)), self._limits.forget.remote)
         try:
             async for outcome in crew.outcomes():
                 yield outcome
@@ -113,14 +113,14 @@ class RayEngine:
         if self._limits is None:
             self._limits = _start_limits(most_calls(task.config.run))
 
-    def _hiring(self, task: Task, most: int) -> Hiring:
+    def _hiring(self, task: Task, most: int) -> PoolLimits:
         workers, most_items = min(self._workers or _processors(), most), task.config.run.concurrency
         share = math.ceil(most_items / workers)
         batch = min(self._batch, max(1, share // 4))
         kind = _ray().remote(WorkerProcess).options(num_cpus=1, scheduling_strategy="SPREAD")
         # Processes elsewhere have their own idea of what a relative path starts from.
         start = partial(_Actor, kind, _absolute(task), self._limits, self._make)
-        return Hiring(start, workers, most_items, share, batch, self._start_timeout)
+        return PoolLimits(start, workers, most_items, share, batch, self._start_timeout)
 
 
 class _Actor:
@@ -138,7 +138,7 @@ class _Actor:
             raise self._loss(error) from error
         return started
 
-    async def do(self, items: Sequence[Item]) -> AsyncIterator[Outcome]:
+    async def do(self, items: Sequence[Item]) -> AsyncIterator[RowResult]:
         try:
             async for reference in self._actor.do.remote(items):
                 yield await reference
@@ -170,10 +170,10 @@ def _absolute(task: Task) -> Task:
     return replace(task, folder=task.folder.absolute(), root=task.root.absolute())
 
 
-async def _exchange(limits: Any, name: str, report: Report) -> Answer:
+async def _exchange(limits: Any, name: str, report: Report) -> Grant:
     """A process's way to the limits; runs there."""
     try:
-        answer: Answer = await limits.report.remote(name, report)
+        answer: Grant = await limits.report.remote(name, report)
     except _ray().exceptions.RayError as error:
         raise ConnectionError(str(error)) from error
     return answer

@@ -15,9 +15,9 @@ from ...llm.recording import Recording, file_name
 from ...llm.replay import Replaying
 from ...llm.stack import LiveLLM, build_llm
 from ...redaction import Redactor
-from ..work import Hand, Item, Outcome, Place, Row, Task
+from ..rows.work import Item, Place, Row, RowMaker, RowResult, Task
 
-Hands = Mapping[str, Callable[[Task], Hand]]
+RowMakers = Mapping[str, Callable[[Task], RowMaker]]
 
 _FINAL = (LLMRejected, SettingsError, TargetStartError)
 """What would meet the next row of the same target as well."""
@@ -26,17 +26,17 @@ _FINAL = (LLMRejected, SettingsError, TargetStartError)
 class Worker:
     """Does the items of one task in this process, any number at once on one event loop.
 
-    `llm` replaces the live models and stays open; `hands` replaces the stages' own.
+    `llm` replaces the live models and stays open; `row_makers` replaces the stages' own.
     """
 
-    def __init__(self, task: Task, llm: LLM | None = None, *, hands: Hands | None = None) -> None:
+    def __init__(self, task: Task, llm: LLM | None = None, *, row_makers: RowMakers | None = None) -> None:
         self._task = task
         self._redactor = Redactor(task.secrets)
         self._own = models_of(task) if llm is None else None
         self._llm: LLM = self._own if llm is None else llm  # type: ignore[assignment]
-        self._hand = (hands or _registered())[task.stage](task)
+        self._hand = (row_makers or _registered())[task.stage](task)
 
-    async def do(self, item: Item) -> Outcome:
+    async def do(self, item: Item) -> RowResult:
         """What becomes of an item. Whatever goes wrong is in the outcome; only cancellation is raised."""
         ledger = Ledger()
         try:
@@ -49,7 +49,7 @@ class Worker:
             raise
         except BaseException as error:  # noqa: BLE001 - a defect, or `sys.exit` in a target: one row's, not the run's
             return self._failed(item, f"unexpected {type(error).__name__}: {error}", ledger)
-        return Outcome(item.unit, self._redactor.data(row), spending=_spent(ledger))
+        return RowResult(item.unit, self._redactor.data(row), spending=_spent(ledger))
 
     async def aclose(self) -> None:
         """Let go of the targets, and of the models if they are this worker's own."""
@@ -80,15 +80,15 @@ class Worker:
 
     def _failed(
         self, item: Item, reason: str, ledger: Ledger, *, over_budget: bool = False, rejected: bool = False
-    ) -> Outcome:
+    ) -> RowResult:
         masked = self._redactor.text(reason)
-        return Outcome(item.unit, None, masked, _spent(ledger), over_budget, rejected)
+        return RowResult(item.unit, None, masked, _spent(ledger), over_budget, rejected)
 
 
-def _registered() -> Hands:
-    from ..stages.registry import hands
+def _registered() -> RowMakers:
+    from ..stages.registry import row_makers
 
-    return hands
+    return row_makers
 
 
 def models_of(task: Task, budget: Budget | None = None) -> LiveLLM:

@@ -14,7 +14,7 @@ from ...llm.budget import Budget
 from ...llm.limiter import Slots
 from ...llm.stack import build_llm
 from ...redaction import Redactor
-from ..work import Item, Outcome, Task
+from ..rows.work import Item, RowResult, Task
 from .cluster_limits import Exchange, Member
 from .local import outcome_of
 from .worker import Worker
@@ -25,7 +25,7 @@ PACKAGE = "pytest-convoprobe"
 class Doing(Protocol):
     """Does items, many at a time on one event loop: `engines.worker.Worker`."""
 
-    async def do(self, item: Item) -> Outcome: ...
+    async def do(self, item: Item) -> RowResult: ...
 
     async def aclose(self) -> None: ...
 
@@ -41,7 +41,7 @@ class LiveWorker:
         self._llm = build_llm(task.config.run, Redactor(task.secrets), budget, slots_of)
         self._worker = Worker(task, self._llm)
 
-    async def do(self, item: Item) -> Outcome:
+    async def do(self, item: Item) -> RowResult:
         return await self._worker.do(item)
 
     async def aclose(self) -> None:
@@ -67,7 +67,7 @@ class WorkerProcess:
         self._task = task
         self._exchange = exchange
         self._make = make
-        self._running: set[asyncio.Task[Outcome]] = set()
+        self._running: set[asyncio.Task[RowResult]] = set()
 
     async def ready(self) -> Started:
         """Starts, on the loop that all goes on."""
@@ -83,7 +83,7 @@ class WorkerProcess:
         self._reporting = asyncio.ensure_future(member.run())
         return Started(version(PACKAGE))
 
-    async def do(self, items: Sequence[Item]) -> AsyncIterator[Outcome]:
+    async def do(self, items: Sequence[Item]) -> AsyncIterator[RowResult]:
         """All at once, in the order in which they finish."""
         running = {asyncio.ensure_future(self._worker.do(item)): item for item in items}
         self._running.update(running)

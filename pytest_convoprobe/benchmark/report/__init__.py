@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...reports.html.frame import Frame, write_page
-from ..folder import BenchmarkFolder
+from ..format.folder import BenchmarkFolder
 from .material import gather
-from .page import context
+from .sections import context
 from .talks import elements
 
 __all__ = ["MOST_CONVERSATIONS", "html_chunks", "write_report"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...statistics import Gap, Interval
+from ...stats import Gap, Interval
 
 _WIDTH, _HEIGHT, _MARGIN = 240, 20, 10
 _SCALES = (0.1, 0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
-class Bar:
+class RateBar:
     """A share as a bar from 0 to 100, and its interval, None where none can be told."""
 
     at: float
@@ -20,11 +20,11 @@ class Bar:
     high: float | None
 
 
-def bar(share: float, interval: Interval | None) -> Bar:
+def bar(share: float, interval: Interval | None) -> RateBar:
     """The bar of a share between 0 and 1."""
     if interval is None:
-        return Bar(_percent(share), None, None)
-    return Bar(_percent(share), _percent(interval.low), _percent(interval.high))
+        return RateBar(_percent(share), None, None)
+    return RateBar(_percent(share), _percent(interval.low), _percent(interval.high))
 
 
 def _percent(share: float) -> float:

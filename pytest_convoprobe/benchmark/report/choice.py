@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from ..trials import Reading, Shown, Trial
+from ..analysis.trials import Shown, TargetScores, Trial
 
 
-class State(str, Enum):
+class VerdictState(str, Enum):
     """What became of a conversation for a metric; the order is that in which they are shown."""
 
     FAILED = "failed"
@@ -27,14 +27,14 @@ class Held(NamedTuple):
     sample: int
 
 
-class Verdict(NamedTuple):
+class ConversationVerdict(NamedTuple):
     """What became of one conversation for one metric."""
 
     metric_id: str
     target: str
     shown: Shown
     sample: int
-    state: State
+    state: VerdictState
 
     @property
     def held(self) -> Held:
@@ -46,29 +46,29 @@ class Verdict(NamedTuple):
         return self.metric_id, self.target
 
 
-def verdicts(target: str, reading: Reading) -> Iterator[Verdict]:
+def verdicts(target: str, reading: TargetScores) -> Iterator[ConversationVerdict]:
     """Of every conversation that was held or scored, for the metrics that it was scored for or made for."""
     for trial in reading.own():
         if trial.evaluated or (trial.shown.id, trial.sample) in reading.conversations:
-            yield Verdict(trial.shown.metric_id, target, trial.shown, trial.sample, _state(trial))
+            yield ConversationVerdict(trial.shown.metric_id, target, trial.shown, trial.sample, _state(trial))
     for metric_id, trial in reading.others():
-        yield Verdict(metric_id, target, trial.shown, trial.sample, _state(trial))
+        yield ConversationVerdict(metric_id, target, trial.shown, trial.sample, _state(trial))
 
 
-def _state(trial: Trial) -> State:
+def _state(trial: Trial) -> VerdictState:
     if not trial.evaluated:
-        return State.UNSCORED
+        return VerdictState.UNSCORED
     if trial.passed is None:
-        return State.UNREADABLE
-    return State.PASSED if trial.passed else State.FAILED
+        return VerdictState.UNREADABLE
+    return VerdictState.PASSED if trial.passed else VerdictState.FAILED
 
 
-RANK = {state: rank for rank, state in enumerate(State)}
+RANK = {state: rank for rank, state in enumerate(VerdictState)}
 
 
-def choose(found: Iterable[Verdict], most: int) -> dict[Held, int]:
+def choose(found: Iterable[ConversationVerdict], most: int) -> dict[Held, int]:
     """At most so many conversations, numbered from 1: failed ones first, cells taking turns."""
-    turns: Counter[tuple[tuple[str, str], State]] = Counter()
+    turns: Counter[tuple[tuple[str, str], VerdictState]] = Counter()
     queue = []
     for place, verdict in enumerate(found):
         turns[verdict.cell, verdict.state] += 1

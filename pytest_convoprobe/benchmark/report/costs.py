@@ -12,8 +12,8 @@ from ...reports.html.view import figures, shown
 from ...reports.money import ROLE_NAMES, dollars
 from ...text import one_line
 from ...transcript import Usage
-from ..cost import CALIBRATE, STAGES
-from ..folder import BenchmarkFolder
+from ..format.folder import BenchmarkFolder
+from ..rows.cost import CALIBRATE, STAGES
 
 _WRONG = (ValueError, RecursionError, KeyError, TypeError, AttributeError)
 

@@ -7,9 +7,19 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ...reports.money import counted
-from ..results import DemographicGap, Rate, TargetResults
+from ..analysis.results import DemographicGap, Rate, TargetResults
 from .charts import Whisker, scale_of, whisker
-from .words import Figure, figure, gap_words, name, number_words, p_words, person_words, points, share_words
+from .rate_text import (
+    Figure,
+    figure,
+    gap_words,
+    name,
+    number_words,
+    p_words,
+    person_words,
+    points,
+    share_words,
+)
 
 Key = TypeVar("Key")
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import SettingsError
-from ..aggregate import read_results, target_rows
-from ..arrays import read_rows
-from ..definition import read_benchmark
-from ..folder import BenchmarkFolder
-from ..models import Metric
-from ..results import Results
-from ..rows import ScenarioRow
-from ..trials import Book, Reading
-from .choice import RANK, Held, State, Verdict, choose, verdicts
+from ..analysis.aggregate import read_results, target_rows
+from ..analysis.results import Results
+from ..analysis.trials import Book, TargetScores
+from ..format.definition import read_benchmark
+from ..format.folder import BenchmarkFolder
+from ..format.models import Metric
+from ..rows.arrays import read_rows
+from ..rows.row_types import ScenarioRow
+from .choice import RANK, ConversationVerdict, Held, VerdictState, choose, verdicts
 
 Cell = tuple[str, str]
 """A metric's and a target's id."""
@@ -35,8 +35,8 @@ class Material:
     results: Results | None = None
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    counts: Mapping[Cell, Mapping[State, int]] = field(default_factory=dict)
-    shown: Mapping[Cell, Sequence[Verdict]] = field(default_factory=dict)
+    counts: Mapping[Cell, Mapping[VerdictState, int]] = field(default_factory=dict)
+    shown: Mapping[Cell, Sequence[ConversationVerdict]] = field(default_factory=dict)
     chosen: Mapping[Held, int] = field(default_factory=dict)
     conversations: int = 0
 
@@ -57,7 +57,7 @@ def gather(folder: BenchmarkFolder, most: int) -> Material:
     found = [
         verdict
         for target in results.targets
-        for verdict in verdicts(target.id, Reading(book, target_rows(folder, target.id), samples=1))
+        for verdict in verdicts(target.id, TargetScores(book, target_rows(folder, target.id), samples=1))
     ]
     chosen = choose(found, most)
     return Material(
@@ -89,15 +89,17 @@ def _noted(rows: Iterable[ScenarioRow], variants: dict[str, Mapping[str, str]]) 
         yield row
 
 
-def _counts(found: Iterable[Verdict]) -> dict[Cell, Mapping[State, int]]:
-    counts: defaultdict[Cell, Counter[State]] = defaultdict(Counter)
+def _counts(found: Iterable[ConversationVerdict]) -> dict[Cell, Mapping[VerdictState, int]]:
+    counts: defaultdict[Cell, Counter[VerdictState]] = defaultdict(Counter)
     for verdict in found:
         counts[verdict.cell][verdict.state] += 1
     return dict(counts)
 
 
-def _shown(found: Iterable[Verdict], chosen: Mapping[Held, int]) -> dict[Cell, Sequence[Verdict]]:
-    cells: defaultdict[Cell, list[Verdict]] = defaultdict(list)
+def _shown(
+    found: Iterable[ConversationVerdict], chosen: Mapping[Held, int]
+) -> dict[Cell, Sequence[ConversationVerdict]]:
+    cells: defaultdict[Cell, list[ConversationVerdict]] = defaultdict(list)
     for verdict in found:
         if verdict.held in chosen:
             cells[verdict.cell].append(verdict)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...judging.view import ENDINGS
+from ...judging.transcript_view import ENDINGS
 from ...reports.html.frame import for_script
 from ...reports.html.view import shown, shown_call
 from ...text import one_line
 from ...transcript import Termination, Turn
-from ..arrays import read_rows
-from ..models import MetricType
-from ..results import MetricInfo, Results
-from ..rows import ConversationRow, ScenarioRow, ScoreRow
-from ..turns import in_turns
-from .choice import Held, State, Verdict
+from ..analysis.results import MetricInfo, Results
+from ..format.models import MetricType
+from ..rows.arrays import read_rows
+from ..rows.row_types import ConversationRow, ScenarioRow, ScoreRow
+from ..rows.transcript_of import in_turns
+from .choice import ConversationVerdict, Held, VerdictState
 from .material import Material
 
 Justifications = Mapping[tuple[str, str, int], str]
@@ -94,7 +94,7 @@ def _justifications(material: Material, target: str) -> Justifications:
 
 def _entry(
     material: Material,
-    verdict: Verdict,
+    verdict: ConversationVerdict,
     metric: MetricInfo,
     scenarios: Mapping[str, int],
     why: Justifications,
@@ -115,13 +115,13 @@ def _entry(
     }
 
 
-def _in_words(state: State, kind: MetricType) -> str:
+def _in_words(state: VerdictState, kind: MetricType) -> str:
     """What was found, and what that means for a metric of this type."""
-    if state is State.UNREADABLE:
+    if state is VerdictState.UNREADABLE:
         return "The evaluator's answer could not be read"
-    if state is State.UNSCORED:
+    if state is VerdictState.UNSCORED:
         return "Not evaluated"
-    present = kind.passes(True) is (state is State.PASSED)
+    present = kind.passes(True) is (state is VerdictState.PASSED)
     wanted = "is wanted" if kind is MetricType.POSITIVE else "is not wanted"
     return f"The behaviour, which {wanted}, is {'present' if present else 'absent'}"
 

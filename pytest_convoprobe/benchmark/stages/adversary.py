@@ -8,8 +8,8 @@ from typing import Any
 from ...conversation.port import UserMessage
 from ...conversation.simulated import Direction, SimulatedUser
 from ...transcript import Turn
-from ..models import Metric, MetricType
-from ..rows import Landmark, ScenarioRow
+from ..format.models import Metric, MetricType
+from ..rows.row_types import Landmark, ScenarioRow
 
 PROMPT = "benchmark/user"
 

@@ -14,7 +14,7 @@ from ...llm.masking import TextRedactor
 from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...llm.structured import ask
 from ...settings.models import ModelSettings
-from ..work import Place
+from ..rows.work import Place
 
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)

@@ -11,9 +11,9 @@ from ... import prompts
 from ...errors import StructuredReplyError
 from ...llm.port import LLM, Role
 from ...redaction import Redactor
-from ..models import Benchmark, BenchmarkConfig, Metric
-from ..rows import digest
-from ..work import Item, Place, Row, Task, Unit
+from ..format.models import Benchmark, BenchmarkConfig, Metric
+from ..rows.row_types import digest
+from ..rows.work import Item, Place, Row, Task, Unit
 from .asking import Asker, Sifted, as_data, chunks, collect
 from .drafts import Draft, Drafts, Rows
 from .scenario_rules import ScenarioReply, ScenariosReply, scenario_problems
@@ -79,7 +79,7 @@ class _Work:
     key: str
 
 
-class DraftScenariosHand:
+class DraftScenariosRow:
     """Asks a generator for scenarios, and again for those with which something is wrong."""
 
     def __init__(self, task: Task) -> None:

@@ -14,11 +14,11 @@ from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...llm.structured import ask
 from ...redaction import Redactor
 from ...settings.models import ModelSettings
-from ..keys import model_print
-from ..models import Benchmark, BenchmarkConfig, Metric
-from ..rows import CALLED, ConversationRow, Said, ScoreRow, digest
-from ..turns import shown
-from ..work import Item, Place, Row, Task, Unit, prompt_digest
+from ..format.models import Benchmark, BenchmarkConfig, Metric
+from ..rows.row_keys import model_print
+from ..rows.row_types import CALLED, ConversationRow, Said, ScoreRow, digest
+from ..rows.transcript_of import shown
+from ..rows.work import Item, Place, Row, Task, Unit, prompt_digest
 from . import log_odds
 from .lookup import Rows, metric_of, own_metric
 
@@ -114,7 +114,7 @@ class Evaluate:
         return self._tables[target_id]
 
 
-class EvaluateHand:
+class EvaluateRow:
     """Asks the evaluator."""
 
     def __init__(self, task: Task) -> None:

@@ -12,15 +12,15 @@ from ... import prompts
 from ...errors import StructuredReplyError
 from ...llm.port import LLM, Role
 from ...redaction import Redactor
-from ..keys import model_print
-from ..models import Benchmark, BenchmarkConfig, Metric, MetricType
-from ..rows import digest
-from ..work import Item, Place, Row, Task, Unit, prompt_digest
+from ..format.models import Benchmark, BenchmarkConfig, Metric, MetricType
+from ..rows.row_keys import model_print
+from ..rows.row_types import digest
+from ..rows.work import Item, Place, Row, Task, Unit, prompt_digest
 from .asking import Asker, Sifted, chunks, collect
 from .metric_rules import definition_problems, example_problems, name_problems, spoken
 
 if TYPE_CHECKING:
-    from ..loading import LoadedBenchmark
+    from ..format.project import LoadedBenchmark
 
 NEW = "new-metrics"
 """The id of the unit that makes metrics which aren't there yet."""
@@ -93,7 +93,7 @@ def shortfalls(rows: Iterable[Row]) -> tuple[str, ...]:
 
 def write_metrics(loaded: LoadedBenchmark, rows: Iterable[Row]) -> tuple[str, ...]:
     """Put the rows of gen-metrics into `benchmark.yaml`; what was asked for and is missing comes back."""
-    from ..documents import set_metrics
+    from ..format.metrics_writer import set_metrics
 
     made = tuple(rows)
     metrics = new_metrics(loaded.benchmark, made)
@@ -159,7 +159,7 @@ class MetricsReply(BaseModel):
     metrics: tuple[MetricReply, ...]
 
 
-class GenMetricsHand:
+class GenMetricsRow:
     """Asks a generator for metrics, and again for those with which something is wrong."""
 
     def __init__(self, task: Task) -> None:

@@ -9,9 +9,9 @@ from ... import prompts
 from ...errors import StructuredReplyError
 from ...llm.port import LLM, Role
 from ...redaction import Redactor
-from ..models import Benchmark, BenchmarkConfig, Metric
-from ..rows import ID, Landmark, ScenarioRow
-from ..work import Item, Row, Task, Unit
+from ..format.models import Benchmark, BenchmarkConfig, Metric
+from ..rows.row_types import ID, Landmark, ScenarioRow
+from ..rows.work import Item, Row, Task, Unit
 from .asking import Asker, Sifted, as_data
 from .drafts import Draft, Drafts, Rows
 from .scenario_rules import VariantReply, as_landmarks, variant_problems
@@ -58,7 +58,7 @@ class GenScenarios:
         return metric, int(found["scenario"]), int(found["variant"])
 
 
-class GenScenariosHand:
+class GenScenariosRow:
     """Has drafts rewritten, and again where a rewrite changed what was to stay."""
 
     def __init__(self, task: Task) -> None:

@@ -15,10 +15,10 @@ from ... import prompts
 from ...errors import NoTokenChances, ResultsError
 from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...settings.models import ModelSettings
-from ..models import Metric
-from ..rows import Said
-from ..turns import shown
-from ..work import Place
+from ..format.models import Metric
+from ..rows.row_types import Said
+from ..rows.transcript_of import shown
+from ..rows.work import Place
 
 PROMPT = "benchmark/evaluator_odds"
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ...errors import ResultsError
-from ..models import Benchmark, Metric
-from ..rows import ID
-from ..work import Place, Row
+from ..format.models import Benchmark, Metric
+from ..rows.row_types import ID
+from ..rows.work import Place, Row
 
 
 class Head(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..models import Metric, MetricType
+from ..format.models import Metric, MetricType
 from .distinct import content_words, overlap, same_words, words
 
 FEWEST_EXAMPLES, MOST_EXAMPLES = 3, 5

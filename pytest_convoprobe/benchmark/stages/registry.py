@@ -1,4 +1,4 @@
-"""Who does the items of which stage; a stage's module is imported when its hand is wanted."""
+"""What makes the rows of which stage; a stage's module is imported when its rows are wanted."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 
-from ..work import Hand, Task
+from ..rows.work import RowMaker, Task
 
 _STAGES = ("gen-metrics", "draft-scenarios", "gen-scenarios", "simulate", "evaluate")
 
 
-def _hand(stage: str, task: Task) -> Hand:
+def _row_maker(stage: str, task: Task) -> RowMaker:
     module = import_module(f".{stage.replace('-', '_')}", __package__)
-    make: Callable[[Task], Hand] = getattr(module, f"{stage.title().replace('-', '')}Hand")
+    make: Callable[[Task], RowMaker] = getattr(module, f"{stage.title().replace('-', '')}Row")
     return make(task)
 
 
-hands: Mapping[str, Callable[[Task], Hand]] = MappingProxyType(
-    {stage: partial(_hand, stage) for stage in _STAGES}
+row_makers: Mapping[str, Callable[[Task], RowMaker]] = MappingProxyType(
+    {stage: partial(_row_maker, stage) for stage in _STAGES}
 )
-"""By the name of a stage, as in `Task.stage`, what makes its hand in a process."""
+"""By the name of a stage, as in `Task.stage`, what makes its rows in a process."""

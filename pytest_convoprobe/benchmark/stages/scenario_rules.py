@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from ..rows import Landmark
+from ..rows.row_types import Landmark
 from .distinct import overlap, same_words, shingles, words
 from .neutral import giveaways
 

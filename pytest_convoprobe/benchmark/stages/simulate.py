@@ -13,7 +13,7 @@ from ...conversation.loop import Conversation, Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
 from ...errors import ScenarioError, ScenarioTimeout
-from ...judging.view import RESULT_LIMIT, as_text
+from ...judging.transcript_view import RESULT_LIMIT, as_text
 from ...llm.port import LLM, Role
 from ...redaction import Redactor
 from ...results.records import plain
@@ -21,10 +21,10 @@ from ...settings.models import ModelTarget
 from ...targets.factory import build_target
 from ...targets.port import ConversationContext, Target
 from ...transcript import ToolCall, Transcript
-from ..keys import model_print, target_print
-from ..models import Benchmark, BenchmarkConfig, Metric, TargetEntry
-from ..rows import ConversationRow, Said, ScenarioRow, digest
-from ..work import Item, Place, Row, Task, Unit, prompt_digest
+from ..format.models import Benchmark, BenchmarkConfig, Metric, TargetEntry
+from ..rows.row_keys import model_print, target_print
+from ..rows.row_types import ConversationRow, Said, ScenarioRow, digest
+from ..rows.work import Item, Place, Row, Task, Unit, prompt_digest
 from .adversary import PROMPT, PROMPTS, Adversary, adversary_values
 from .lookup import Rows, metric_of, own_metric
 from .perfunctory import Perfunctory
@@ -101,7 +101,7 @@ class Simulate:
         )
 
 
-class SimulateHand:
+class SimulateRow:
     """Holds the conversations of one process; a target is made once, when its first conversation begins."""
 
     def __init__(self, task: Task) -> None:

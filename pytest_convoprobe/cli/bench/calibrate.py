@@ -16,12 +16,12 @@ from .shared.failures import print_failures
 from .shared.options import Asked, folder_argument, loading_options, running_options
 from .shared.printing import print_in_vain
 from .shared.stages import status_of, watched
-from .shared.watch import Watch
+from .shared.watch import ProgressModel
 
 if TYPE_CHECKING:
-    from ...benchmark.measures import Calibration, Disagreement, Measure
-    from ...benchmark.pipeline import PipelineReport
-    from ...statistics import Interval
+    from ...benchmark.pipeline.pipeline import PipelineReport
+    from ...benchmark.studies.measures import Calibration, Disagreement, Measure
+    from ...stats import Interval
 
 _SHOWN = 10
 
@@ -56,10 +56,10 @@ def command(ctx: click.Context, /, folder: Path, labels: Path, **given: Any) -> 
     Example:
         convoprobe bench calibrate honesty labels.csv
     """  # noqa: D301 - click looks for the character itself
-    from ...benchmark.calibration import calibrate
+    from ...benchmark.studies.calibration import calibrate
 
     asked = Asked(folder, **given)
-    loaded, engine, watch = asked.load(), asked.make_engine(), Watch()
+    loaded, engine, watch = asked.load(), asked.make_engine(), ProgressModel()
     found = watched(calibrate(loaded, labels, engine=engine, progress=watch), watch, engine)
     if asked.as_json:
         write_json(found.to_json())
@@ -74,7 +74,7 @@ def _status(found: Calibration) -> int:
 
 
 def _report(found: Calibration) -> PipelineReport:
-    from ...benchmark.pipeline import PipelineReport
+    from ...benchmark.pipeline.pipeline import PipelineReport
 
     return PipelineReport((found.report,) if found.report else ())
 

@@ -17,8 +17,8 @@ from .shared.options import Asked, folder_argument, loading_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...benchmark.handover import Lacking
-    from ...benchmark.loading import LoadedBenchmark
+    from ...benchmark.format.project import LoadedBenchmark
+    from ...benchmark.studies.handover import Lacking
 
 _ELSEWHERE = (
     "note: pytest finds the scenarios in {} only if it is told their files: of itself it looks in folders "
@@ -58,7 +58,7 @@ def command(
     Example:
         convoprobe bench export honesty --to-scenarios scenarios/from_honesty
     """  # noqa: D301 - click looks for the character itself
-    from ...benchmark.export import export_scenarios
+    from ...benchmark.studies.export import export_scenarios
 
     loaded = Asked(folder, target, config_file, replay="only").load()
     chosen = ",".join(only) or None
@@ -87,9 +87,9 @@ class _Handover:
 
     @classmethod
     def of(cls, loaded: LoadedBenchmark, config_file: Path | None, only: str | None) -> _Handover:
-        from ...benchmark.export import failing_targets
-        from ...benchmark.handover import lacking
-        from ...benchmark.loading import load_project
+        from ...benchmark.format.project import load_project
+        from ...benchmark.studies.export import failing_targets
+        from ...benchmark.studies.handover import lacking
         from ...files import shown_path
 
         config, here = config_file or loaded.folder.config, Project.here()

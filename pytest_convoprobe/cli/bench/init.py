@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..console import Console, write_json
-from ..exits import Trouble
+from ..exits import CommandFailed
 from ..project import json_option
 
 _DESCRIPTION = (
@@ -39,7 +39,7 @@ def command(folder: Path, name: str | None, description: str | None, as_json: bo
     try:
         made = _write_all(folder, name or folder.resolve().name, description or _DESCRIPTION)
     except OSError as error:
-        raise Trouble(f"cannot write {error.filename or folder}: {error.strerror or error}") from None
+        raise CommandFailed(f"cannot write {error.filename or folder}: {error.strerror or error}") from None
     if as_json:
         written = [name for name, new in made.items() if new]
         left = [name for name, new in made.items() if not new]
@@ -50,8 +50,8 @@ def command(folder: Path, name: str | None, description: str | None, as_json: bo
 
 def _write_all(folder: Path, name: str, description: str) -> dict[str, bool]:
     """Each file, and whether it was written: it was not if it is there."""
-    from ...benchmark.documents import new_benchmark
-    from ...benchmark.folder import BenchmarkFolder
+    from ...benchmark.format.folder import BenchmarkFolder
+    from ...benchmark.format.metrics_writer import new_benchmark
 
     files = BenchmarkFolder(folder)
     begun = not files.benchmark.exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..console import Console, write_json
-from ..exits import Wrong
+from ..exits import UsageProblem
 from ..project import json_option
 from .shared.options import folder_argument
 
@@ -44,12 +44,12 @@ def command(folder: Path, page: str, most: int, as_json: bool) -> None:
     Example:
         convoprobe bench report honesty --html honesty.html
     """  # noqa: D301 - click looks for the character itself
-    from ...benchmark.folder import BenchmarkFolder
+    from ...benchmark.format.folder import BenchmarkFolder
     from ...benchmark.report import write_report
 
     files = BenchmarkFolder(folder)
     if not files.benchmark.exists() and not files.results.exists():
-        raise Wrong(f"{folder}: there is no benchmark in it, neither benchmark.yaml nor results.json")
+        raise UsageProblem(f"{folder}: there is no benchmark in it, neither benchmark.yaml nor results.json")
     out = files.path / _PAGE if page == _BESIDE else Path(page)
     try:
         written = write_report(files, out, most_conversations=most)

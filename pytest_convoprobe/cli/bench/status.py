@@ -18,9 +18,9 @@ from .shared.options import Asked, folder_argument, loading_options
 from .shared.results import costs_of, print_costs
 
 if TYPE_CHECKING:
-    from ...benchmark.driver import Share
-    from ...benchmark.loading import LoadedBenchmark
-    from ...benchmark.work import Place
+    from ...benchmark.format.project import LoadedBenchmark
+    from ...benchmark.pipeline.driver import TargetPlan
+    from ...benchmark.rows.work import Place
 
 _COLUMNS = (
     Column("STAGE"),
@@ -69,21 +69,21 @@ def command(folder: Path, target: tuple[str, ...], config_file: Path | None, as_
 
 
 async def _states(loaded: LoadedBenchmark) -> list[State]:
-    from ...benchmark.pipeline import survey
+    from ...benchmark.pipeline.pipeline import survey
 
     async with survey(loaded) as shares:
         return [_state(stage, name, one) for stage, found in shares.items() for name, one in found.items()]
 
 
-def _state(stage: str, target: str, share: Share) -> State:
+def _state(stage: str, target: str, share: TargetPlan) -> State:
     wanted = {unit.place for unit in share.missing}
     failed = tuple(pair for pair in share.table.failures() if pair[0] in wanted)
     return State(stage, target, share.done, len(share.missing), failed, _unreadable(stage, share))
 
 
-def _unreadable(stage: str, share: Share) -> int:
+def _unreadable(stage: str, share: TargetPlan) -> int:
     """Only evaluators may give an answer that is a row and can't be read. Others may tell `passed` alone."""
-    from ...benchmark.rows import ScoreRow
+    from ...benchmark.rows.row_types import ScoreRow
 
     if stage != "evaluate":
         return 0

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..console import Console, write_json
-from ..exits import FINDINGS, OK, Wrong
+from ..exits import FINDINGS, OK, UsageProblem
 from ..project import json_option
 from .shared.options import Asked, dry_run_option, folder_argument, loading_options, running_options
 from .shared.printing import print_report, report_json
 from .shared.stages import status_of, watched
-from .shared.watch import Watch
+from .shared.watch import ProgressModel
 
 if TYPE_CHECKING:
-    from ...benchmark.comparison import Role
-    from ...benchmark.loading import LoadedBenchmark
-    from ...benchmark.swap import Swap
-    from ...benchmark.validation import Validation
+    from ...benchmark.analysis.comparison_model import Role
+    from ...benchmark.format.model_swap import Swap
+    from ...benchmark.format.project import LoadedBenchmark
+    from ...benchmark.studies.validation import Validation
 
 
 @click.command(short_help="Run it again with another generator, user or evaluator, and compare.")
@@ -49,11 +49,11 @@ def command(ctx: click.Context, /, folder: Path, sample: int | None, seed: int, 
     Example:
         convoprobe bench validate honesty --evaluator anthropic/claude-sonnet-4-6 --sample 20
     """  # noqa: D301 - click looks for the character itself
-    from ...benchmark.validation import validate
+    from ...benchmark.studies.validation import validate
 
     swap = _swap({name: given.pop(name) for name in ("generator", "user_model", "evaluator")})
     asked = Asked(folder, **given)
-    loaded, engine, watch = asked.load(), asked.make_engine(), Watch()
+    loaded, engine, watch = asked.load(), asked.make_engine(), ProgressModel()
     work = validate(
         loaded,
         swap,
@@ -74,11 +74,11 @@ def command(ctx: click.Context, /, folder: Path, sample: int | None, seed: int, 
 
 
 def _swap(models: dict[str, str | None]) -> Swap:
-    from ...benchmark.swap import Swap
+    from ...benchmark.format.model_swap import Swap
 
     named = [(role.replace("_", "-"), model) for role, model in models.items() if model]
     if len(named) != 1:
-        raise Wrong("name one other model: --generator MODEL, --user-model MODEL or --evaluator MODEL")
+        raise UsageProblem("name one other model: --generator MODEL, --user-model MODEL or --evaluator MODEL")
     ((role, model),) = named
     return Swap(cast("Role", role), model)
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..console import Console, write_json
-from ..exits import FINDINGS, OK, Wrong
-from ..meant import OneOf
+from ..exits import FINDINGS, OK, UsageProblem
 from ..project import Project, json_option, project_options
+from ..suggestions import OneOf
 
 if TYPE_CHECKING:
-    from ...results.history import Comparison, FailOn, ScenarioChange, Side
+    from ...results.compare import Comparison, FailOn, ScenarioChange, ScenarioInRun
     from ...results.store import StoredRun
 
 _PIPED_WIDTH = 120
@@ -52,12 +52,12 @@ def command(
     Example:
         convoprobe compare origin/main latest --fail-on new-failure
     """  # noqa: D301 - click looks for the character itself
-    from ...results.history import compare
+    from ...results.compare import compare
 
     project = Project.here(config_file, results_dir)
     before, after = project.open(base), project.open(head)
     if before.path.resolve() == after.path.resolve():
-        raise Wrong(f"{base} and {head} are the same run, {after.id}: there is nothing to compare")
+        raise UsageProblem(f"{base} and {head} are the same run, {after.id}: there is nothing to compare")
     ended = after.info.came_to_its_end
     comparison, gate = compare(before.rows(), after.rows(), head_ended=ended), cast("FailOn", fail_on)
     if as_json:
@@ -113,7 +113,7 @@ def _change(change: ScenarioChange) -> dict[str, Any]:
     }
 
 
-def _side(side: Side | None) -> dict[str, Any] | None:
+def _side(side: ScenarioInRun | None) -> dict[str, Any] | None:
     if side is None:
         return None
     names = ("trials", "passed", "rate", "score", "cost", "latency")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..meant import OneOf
+from ..suggestions import OneOf
 
 _SHELLS = ("bash", "zsh", "fish")
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from ..console import Console, write_json
+from ..event_loop import run_async
 from ..exits import FINDINGS, OK
 from ..project import Project, json_option, project_options
-from ..waiting import run_async
 
 if TYPE_CHECKING:
-    from ..checkup import Finding
+    from ..doctor_checks import Finding
 
 _MARKS: dict[bool | None, tuple[str, str]] = {
     True: ("✓", "green"),
@@ -45,7 +45,7 @@ def command(
     Example:
         convoprobe doctor
     """  # noqa: D301 - click looks for the character itself
-    from ..checkup import Checkup, worst
+    from ..doctor_checks import Checkup, worst
 
     checkup = Checkup(Project.here(config_file, results_dir), live=not offline, message=message)
     findings = run_async(checkup.run(), "asking the models and the target …")

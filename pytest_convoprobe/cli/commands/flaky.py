@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ..console import Console, write_json
-from ..gathered import all_rows, in_scenario
+from ..load_rows import all_rows, in_scenario
 from ..project import Project, json_option, project_options
-from ..steadiness import as_json as stability_as_json
-from ..steadiness import print_flips, print_stabilities
+from ..stability_tables import as_json as stability_as_json
+from ..stability_tables import print_flips, print_stabilities
 
 if TYPE_CHECKING:
     from ...result import ScenarioResult

@@ -10,7 +10,7 @@ import click
 
 from ...scenario.root import find_root, mentions
 from ..console import Console, write_json
-from ..exits import Trouble
+from ..exits import CommandFailed
 from ..project import json_option
 
 #: What is written where, from the package's own folder `starter`.
@@ -39,7 +39,7 @@ def command(folder: Path, as_json: bool) -> None:
         elsewhere = settings_in(folder)
         written, left = _write_all(folder)
     except OSError as error:
-        raise Trouble(f"cannot write {error.filename or folder}: {error.strerror or error}") from None
+        raise CommandFailed(f"cannot write {error.filename or folder}: {error.strerror or error}") from None
     if as_json:
         write_json({"folder": str(folder), "written": written, "left_alone": left})
         return

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..console import Console, write_json
-from ..exits import FINDINGS, OK, TROUBLE, Wrong
-from ..keywords import selects
+from ..event_loop import run_async
+from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
+from ..keyword_expression import selects
 from ..project import Project, json_option, project_options
-from ..waiting import run_async
 from ..words import COLORS, money
 
 if TYPE_CHECKING:
-    from ...results.rejudge import Answer, Rejudged
     from ...results.store import StoredRun
+    from ...runs.rejudge import AnswerChange, Rejudged
 
 
 @click.command(short_help="Judge stored conversations again, with today's criteria and judge.")
@@ -53,7 +53,7 @@ def command(
     stored, chosen = project.open(run), selects(expression)
     found = _judged(project, stored, judge_model, chosen)
     if not found:
-        raise Wrong(f"no stored conversation of {stored.id} is to be judged again")
+        raise UsageProblem(f"no stored conversation of {stored.id} is to be judged again")
     if as_json:
         write_json({"run": stored.id, "trials": [_as_json(one) for one in found]})
     else:
@@ -62,8 +62,8 @@ def command(
 
 
 def _judged(project: Project, stored: StoredRun, judge_model: str | None, chosen: Any) -> list[Rejudged]:
-    from ...results.rejudge import rejudge
-    from ...settings.required import require_model
+    from ...runs.rejudge import rejudge
+    from ...settings.requirements import require_model
 
     settings = project.settings({"judge.model": judge_model})
     require_model(settings.settings.judge, "judge")
@@ -128,7 +128,7 @@ def _word(found: Any) -> str:
     return "holds" if found.holds else "doesn't hold"
 
 
-def _why(answer: Answer) -> str:
+def _why(answer: AnswerChange) -> str:
     new = answer.new
     if new is None:
         return ""

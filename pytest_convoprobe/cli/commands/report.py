@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..console import Console
-from ..exits import Wrong
+from ..exits import UsageProblem
 from ..project import Project, project_options
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def command(
     """  # noqa: D301 - click looks for the character itself
     chosen = form or (_SUFFIXES.get(output.suffix.lower()) if output else None)
     if chosen is None:
-        raise Wrong("say what the report is to be: --html, --json, --md or --junit")
+        raise UsageProblem("say what the report is to be: --html, --json, --md or --junit")
     if chosen == "schema":
         from ...reports.json_report import schema
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from ..choosing import one_scenario, pick_trial
 from ..console import Console, write_json
+from ..event_loop import run_async
 from ..exits import FINDINGS, OK, TROUBLE
 from ..project import Project, json_option, project_options
-from ..reading import conversation_text
-from ..waiting import run_async
+from ..select_trials import one_scenario, pick_trial
+from ..trial_text import conversation_text
 
 _STATUS = {"passed": OK, "failed": FINDINGS}
 
@@ -52,10 +52,10 @@ def command(
     Example:
         convoprobe rerun latest "Order status" --from-turn 3
     """  # noqa: D301 - click looks for the character itself
-    from ...results.prints import NO_PRINTS
+    from ...results.fingerprints import NO_PRINTS
     from ...results.records import to_record
-    from ...results.resume import rerun
     from ...results.store import TrialRecord, final
+    from ...runs.resume import rerun
 
     project = Project.here(config_file, results_dir)
     stored = project.open(run)

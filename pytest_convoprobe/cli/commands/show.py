@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..choosing import one_scenario, pick_trial
 from ..console import Console, write_json
 from ..project import Project, json_option, project_options
-from ..reading import conversation_text
+from ..select_trials import one_scenario, pick_trial
 from ..tables import Column, Row, print_table
+from ..trial_text import conversation_text
 from ..words import commit_text, counts_text, moment, money, number, outcome_cell, seconds_text
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import click
 
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE
-from ..meant import OneOf
 from ..project import Project, json_option, project_options
-from ..steadiness import as_json as stability_as_json
-from ..steadiness import print_flips, spread
+from ..stability_tables import as_json as stability_as_json
+from ..stability_tables import print_flips, spread
+from ..suggestions import OneOf
 from ..words import between, percent, rate_color
 
 if TYPE_CHECKING:
     from ...results.history import Stability
-    from ..live import LiveRun
+    from ..live_run import LiveRun
 
 _KS = (1, 2, 3, 5, 10, 20, 50, 100)
 _REASONS = 5
@@ -63,7 +63,7 @@ def command(
         convoprobe stability scenarios/refund.yaml --trials 20
     """  # noqa: D301 - click looks for the character itself
     from ...results.history import stability
-    from ..live import LiveRun, find_scenario
+    from ..live_run import LiveRun, find_scenario
 
     project = Project.here(config_file, results_dir)
     loaded, scenario_id = find_scenario(project, scenario)
@@ -91,7 +91,7 @@ def _status(found: Stability) -> int:
 
 
 def _print(run: LiveRun, found: Stability) -> None:
-    from ..live import show_command
+    from ..live_run import show_command
 
     console = Console.of()
     console.say(console.safe(found.scenario_id), "bold")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..console import Console, write_json
-from ..exits import Wrong
-from ..gathered import all_rows, in_scenario
+from ..exits import UsageProblem
+from ..load_rows import all_rows, in_scenario
 from ..project import Project, json_option, project_options
 from ..tables import Cell, Column, Row, print_table
 from ..words import between, moment, money, number, percent, rate_color, seconds_text
@@ -70,7 +70,7 @@ def command(
 
     rows = all_rows(Project.here(config_file, results_dir), in_scenario(scenario))
     if scenario and not rows:
-        raise Wrong(f"no stored scenario has {scenario!r} in its id or name")
+        raise UsageProblem(f"no stored scenario has {scenario!r} in its id or name")
     found = trends(rows, window)
     if as_json:
         write_json(found)

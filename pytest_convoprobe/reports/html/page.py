@@ -54,7 +54,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Line:
+class SpendingLine:
     """What one role, or all of them, spent."""
 
     label: str
@@ -131,7 +131,7 @@ def _tags(report: RunReport) -> list[tuple[str, int]]:
     return sorted(counts.items())
 
 
-def _spent(results: tuple[ScenarioResult, ...]) -> list[Line]:
+def _spent(results: tuple[ScenarioResult, ...]) -> list[SpendingLine]:
     """What the run cost, all roles first; what recordings answered stands apart."""
     lines = []
     for replayed in (False, True):
@@ -143,9 +143,9 @@ def _spent(results: tuple[ScenarioResult, ...]) -> list[Line]:
     return lines
 
 
-def _line(label: str, spent: Spending, replayed: bool) -> Line:
+def _line(label: str, spent: Spending, replayed: bool) -> SpendingLine:
     tokens, calls = counted(spent.usage.total, "token"), counted(spent.calls, "call")
-    return Line(label, dollars(spent.cost), tokens, calls, replayed)
+    return SpendingLine(label, dollars(spent.cost), tokens, calls, replayed)
 
 
 def _slowest(report: RunReport) -> list[tuple[int, str, str]]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...errors import Blame
 from ...files import shown_path
+from ...judging.transcript_view import as_text, last_turn
 from ...judging.types import CheckResult, CriterionResult
-from ...judging.view import as_text, last_turn
 from ...llm.ledger import Spending
 from ...llm.port import Role
 from ...result import ScenarioResult

@@ -14,8 +14,8 @@ from ...redaction import Redactor
 from ...settings.models import HttpTarget
 from ...transcript import Reply
 from ..port import ConversationContext
-from ..traces import clean, describe
-from .answer import Answer, AnswerReader
+from ..tracebacks import clean, describe
+from .answer import AnswerReader, HttpAnswer
 from .recipe import TEMPLATE_ERRORS, Recipe
 
 _MAX_BYTES = 10_000_000
@@ -64,14 +64,14 @@ class HttpAgent:
         except ValueError as error:
             raise self._failure(f"status {answer.status}: {error}", answer) from None
 
-    def _failure(self, reason: str, answer: Answer | None = None) -> TargetUnavailable:
+    def _failure(self, reason: str, answer: HttpAnswer | None = None) -> TargetUnavailable:
         redactor = Redactor(_with_words(self._secrets))
         lines = [f"{self.name}: {clean(reason, redactor)}"]
         if answer is not None:
             lines.append(answer.excerpt(redactor))
         return TargetUnavailable("\n".join(lines))
 
-    async def _fetch(self, variables: Mapping[str, Any], cookies: httpx.Cookies) -> Answer:
+    async def _fetch(self, variables: Mapping[str, Any], cookies: httpx.Cookies) -> HttpAnswer:
         client = self._open()
         parts = self._recipe.fill(variables)
         request = client.build_request(parts.method, parts.url, headers=parts.headers, content=parts.content)
@@ -79,7 +79,7 @@ class HttpAgent:
         response = await client.send(request, stream=True)
         try:
             cookies.extract_cookies(response)
-            return Answer(response.status_code, dict(response.headers), await _body_of(response))
+            return HttpAnswer(response.status_code, dict(response.headers), await _body_of(response))
         finally:
             await response.aclose()
 

@@ -15,8 +15,8 @@ from ...errors import SettingsError
 from ...redaction import Redactor
 from ...settings.models import HttpTarget
 from ...transcript import Reply, ToolCall, Usage
-from ..replies import as_tool_call, as_usage, clean_text, joined_text
-from ..traces import clean
+from ..coerce_reply import as_tool_call, as_usage, clean_text, joined_text
+from ..tracebacks import clean
 
 _SHOWN = 300
 # Cut before it is searched for secrets: the search would take long in megabytes.
@@ -24,7 +24,7 @@ _SEARCHED = 4_000
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """What came back; header names are in lower case."""
 
     status: int
@@ -64,7 +64,7 @@ class AnswerReader:
         self._tool_calls = _compiled(settings.tool_calls, "target.tool_calls")
         self._usage = _compiled(settings.usage, "target.usage")
 
-    def read(self, answer: Answer) -> Reply:
+    def read(self, answer: HttpAnswer) -> Reply:
         """Raises `ValueError` saying what is wrong with the answer."""
         if not 200 <= answer.status <= 299:
             raise ValueError(_refusal(answer))
@@ -118,7 +118,7 @@ def _search(expression: Any, data: Any) -> Any:
         raise ValueError(f"a JMESPath doesn't fit the answer: {error}") from None
 
 
-def _parsed(answer: Answer) -> Any:
+def _parsed(answer: HttpAnswer) -> Any:
     try:
         return json.loads(answer.text)
     except ValueError as error:
@@ -128,7 +128,7 @@ def _parsed(answer: Answer) -> Any:
         raise ValueError("the answer is JSON that is nested too deeply") from None
 
 
-def _refusal(answer: Answer) -> str:
+def _refusal(answer: HttpAnswer) -> str:
     try:
         phrase = HTTPStatus(answer.status).phrase
     except ValueError:

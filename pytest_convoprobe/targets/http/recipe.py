@@ -13,7 +13,7 @@ from jinja2 import TemplateError
 
 from ...errors import SettingsError
 from ...settings.models import HttpTarget
-from ..traces import describe
+from ..tracebacks import describe
 from .templates import Filling, compile_text, compile_tree
 
 TEMPLATE_ERRORS = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError)

@@ -11,8 +11,15 @@ from ...words import number, percent
 from .results import rate_text
 
 if TYPE_CHECKING:
-    from ....benchmark.comparison import Comparison, Correlation, EvaluatorAgreement, Flip, TargetShift, Track
-    from ....statistics import Interval
+    from ....benchmark.analysis.comparison_model import (
+        Correlation,
+        EvaluatorAgreement,
+        ModelComparison,
+        TargetShift,
+        Track,
+        VerdictFlip,
+    )
+    from ....stats import Interval
 
 _SHOWN_FLIPS = 10
 
@@ -33,7 +40,7 @@ _EVALUATORS = (
 )
 
 
-def print_comparison(console: Console, found: Comparison) -> None:
+def print_comparison(console: Console, found: ModelComparison) -> None:
     """What moved, and how far."""
     console.say(console.safe(f"{found.role.replace('-', ' ')}: {found.first} → {found.second}"), "bold")
     console.say(_counts(found))
@@ -53,7 +60,7 @@ def print_comparison(console: Console, found: Comparison) -> None:
         console.note(f"note: {note}")
 
 
-def _counts(found: Comparison) -> str:
+def _counts(found: ModelComparison) -> str:
     """How much was compared."""
     scenarios = f"{found.scenarios:,} scenario{'' if found.scenarios == 1 else 's'}"
     if not found.cells and not found.left_out:
@@ -101,7 +108,7 @@ def _between(interval: Interval | None) -> str:
     return f" ({interval.low:.2f} to {interval.high:.2f})" if interval else ""
 
 
-def _reasons(found: Comparison) -> Iterable[str]:
+def _reasons(found: ModelComparison) -> Iterable[str]:
     for track in found.tracks.values():
         yield from (one.reason for one in (track.spearman, track.kendall) if one.reason)
 
@@ -110,7 +117,7 @@ def _agreement(name: str, one: EvaluatorAgreement) -> Row:
     return name, f"{one.pairs:,}", percent(one.same), number(one.kappa) + _between(one.interval)
 
 
-def _print_flips(console: Console, found: Comparison) -> None:
+def _print_flips(console: Console, found: ModelComparison) -> None:
     if not found.cells:
         return
     console.say()
@@ -121,6 +128,6 @@ def _print_flips(console: Console, found: Comparison) -> None:
         console.say(f"  and {len(found.flips) - _SHOWN_FLIPS:,} more; --json has them all")
 
 
-def _flip(flip: Flip) -> str:
+def _flip(flip: VerdictFlip) -> str:
     words = {True: "passed", False: "failed"}
     return f"{flip.target} {flip.id}#{flip.sample}: {words[flip.before]} → {words[flip.after]}"

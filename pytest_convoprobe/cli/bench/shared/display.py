@@ -15,7 +15,7 @@ import click
 from ....text import cell_width
 from ...console import Console
 from .lines import bar_lines, beginning, name_of, result, so_far
-from .watch import Lane, Watch
+from .watch import Bar, ProgressModel
 
 _STEP = 0.1
 _SECONDS_BETWEEN = 30.0
@@ -38,7 +38,7 @@ class Display(Protocol):
     def tick(self) -> None: ...
 
 
-def display_of(watch: Watch, stream: TextIO | None = None) -> Display:
+def display_of(watch: ProgressModel, stream: TextIO | None = None) -> Display:
     """Bars if the stream, stderr by default, is a terminal, plain lines elsewhere."""
     out = sys.stderr if stream is None else stream
     live = out.isatty() and os.environ.get("TERM") != "dumb"
@@ -49,7 +49,7 @@ def display_of(watch: Watch, stream: TextIO | None = None) -> Display:
 class Bars:
     """A line for each lane that goes on; lanes that are over scroll away above them."""
 
-    watch: Watch
+    watch: ProgressModel
     stream: TextIO
     _settled: int = 0
     _drawn: list[str] = field(default_factory=list)
@@ -80,13 +80,13 @@ class Bars:
         self._write("\r" + (f"\x1b[{up}A" if up else "") + text)
         self._drawn = live
 
-    def _newly_settled(self, lanes: Sequence[Lane]) -> list[Lane]:
+    def _newly_settled(self, lanes: Sequence[Bar]) -> list[Bar]:
         """Lanes come to their end in the order in which they began, as stages do."""
         over = [lane for lane in lanes if lane.over]
         new, self._settled = over[self._settled :], len(over)
         return new
 
-    def _live(self, console: Console, lanes: Sequence[Lane]) -> list[str]:
+    def _live(self, console: Console, lanes: Sequence[Bar]) -> list[str]:
         """The lines to draw: no more than there is room for without scrolling."""
         most = max(1, shutil.get_terminal_size().lines - 2)
         shown = lanes if len(lanes) <= most else _busiest(lanes, most - 1)
@@ -97,7 +97,7 @@ class Bars:
         self.stream.write(text)
         self.stream.flush()
 
-    def _ended(self, console: Console, lane: Lane) -> str:
+    def _ended(self, console: Console, lane: Bar) -> str:
         return f"{console.safe(name_of(lane))}: {result(lane, self.watch.clock())}"
 
     def _rows_above(self, console: Console) -> int:
@@ -108,7 +108,7 @@ class Bars:
         return sum(max(1, -(-cell_width(line) // width)) for line in self._drawn) - 1 if self._drawn else 0
 
 
-def _busiest(lanes: Sequence[Lane], most: int) -> list[Lane]:
+def _busiest(lanes: Sequence[Bar], most: int) -> list[Bar]:
     """Those that aren't complete, in their order, then the others."""
     return sorted(lanes, key=lambda lane: lane.done >= lane.due)[:most]
 
@@ -130,7 +130,7 @@ class PlainLines:
     minutes in any case.
     """
 
-    watch: Watch
+    watch: ProgressModel
     stream: TextIO
     _told: dict[int, _Told] = field(default_factory=dict)
 
@@ -161,10 +161,10 @@ class PlainLines:
                 told.done, told.at = lane.done, now
 
     @staticmethod
-    def _is_time(lane: Lane, told: _Told, now: float) -> bool:
+    def _is_time(lane: Bar, told: _Told, now: float) -> bool:
         passed, more = now - told.at, lane.done - told.done
         return (passed >= _SECONDS_BETWEEN and more >= lane.due * _STEP) or passed >= _MOST_SECONDS_BETWEEN
 
-    def _say(self, lane: Lane, words: str) -> None:
+    def _say(self, lane: Bar, words: str) -> None:
         line = Console.of(self.stream).safe(f"{name_of(lane)}: {words}")
         click.echo(line, file=self.stream)

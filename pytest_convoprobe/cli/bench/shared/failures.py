@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...console import Console
 
 if TYPE_CHECKING:
-    from ....benchmark.work import Place
+    from ....benchmark.rows.work import Place
 
 Failures = Sequence["tuple[Place, str]"]
 """Rows with their reasons."""

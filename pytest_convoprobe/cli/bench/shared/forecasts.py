@@ -10,7 +10,7 @@ from ...tables import Cell, Column, Row, print_table
 from ...words import money
 
 if TYPE_CHECKING:
-    from ....benchmark.forecast import Forecast
+    from ....benchmark.pipeline.forecast import Forecast
     from ....llm.ledger import Spending
 
 _COLUMNS = (

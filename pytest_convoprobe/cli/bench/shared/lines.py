@@ -8,7 +8,7 @@ from ....text import cell_width
 from ...console import Console
 from ...tables import cut_middle
 from ...words import money, percent, seconds_text
-from .watch import Lane
+from .watch import Bar
 
 _WIDTH = 80
 _WIDEST_BAR, _NARROWEST_BAR = 30, 6
@@ -17,12 +17,12 @@ _LEVELS = 5
 _GAP = "  "
 
 
-def name_of(lane: Lane) -> str:
+def name_of(lane: Bar) -> str:
     """`simulate gpt-4o`."""
     return f"{lane.stage} {lane.target}".rstrip()
 
 
-def beginning(lane: Lane) -> str:
+def beginning(lane: Bar) -> str:
     """What there is to do."""
     before = f"{lane.before:,} done before" if lane.before else ""
     if not lane.due:
@@ -30,12 +30,12 @@ def beginning(lane: Lane) -> str:
     return f"{lane.due:,} to do" + (f" ({before})" if before else "")
 
 
-def so_far(lane: Lane, now: float) -> str:
+def so_far(lane: Bar, now: float) -> str:
     """How far it is: `120 of 400, 2 failed, 2.1/s, $0.12, 2 min 13 s left`."""
     return ", ".join(_known([f"{lane.done:,} of {lane.due:,}", *_wrong(lane), *_pace(lane, now)]))
 
 
-def result(lane: Lane, now: float) -> str:
+def result(lane: Bar, now: float) -> str:
     """What came of it: `398 made, 2 failed, $0.12, 3 min 20 s`."""
     if not lane.due:
         return beginning(lane)
@@ -47,7 +47,7 @@ def result(lane: Lane, now: float) -> str:
     )
 
 
-def bar_lines(console: Console, lanes: Sequence[Lane], now: float) -> list[str]:
+def bar_lines(console: Console, lanes: Sequence[Bar], now: float) -> list[str]:
     """A line for each, with names, bars and figures below one another, none wider than the terminal.
 
     What is least needed goes first where there is no room: the cost, the rate, the time left, the bar.
@@ -64,7 +64,7 @@ def bar_lines(console: Console, lanes: Sequence[Lane], now: float) -> list[str]:
     return [_cut(_GAP.join(_known(line)), room) for line in lines]
 
 
-def _tails(lanes: Sequence[Lane], now: float, room: int) -> tuple[list[str], int]:
+def _tails(lanes: Sequence[Bar], now: float, room: int) -> tuple[list[str], int]:
     """The figures of each lane, the same ones for all, as many as there is room for; the widest's width."""
     for level in range(_LEVELS):
         tails = [_GAP.join(_known(_figures(lane, now)[level])) for lane in lanes]
@@ -74,7 +74,7 @@ def _tails(lanes: Sequence[Lane], now: float, room: int) -> tuple[list[str], int
     return tails, widest
 
 
-def _figures(lane: Lane, now: float) -> tuple[list[str], ...]:
+def _figures(lane: Bar, now: float) -> tuple[list[str], ...]:
     """Fewer and fewer of them."""
     share = percent(lane.done / lane.due if lane.due else 1.0)
     count = f"{lane.done:,}/{lane.due:,}"
@@ -95,12 +95,12 @@ def _cut(text: str, width: int) -> str:
     return text
 
 
-def _fitted(console: Console, lane: Lane, width: int) -> str:
+def _fitted(console: Console, lane: Bar, width: int) -> str:
     shown = cut_middle(console.safe(name_of(lane)), width, console)
     return shown + " " * (width - cell_width(shown))
 
 
-def _bar(console: Console, lane: Lane, width: int) -> str:
+def _bar(console: Console, lane: Bar, width: int) -> str:
     """Nothing where there is no room for a bar."""
     if width < _NARROWEST_BAR:
         return ""
@@ -109,19 +109,19 @@ def _bar(console: Console, lane: Lane, width: int) -> str:
     return full * filled + empty * (width - filled)
 
 
-def _wrong(lane: Lane) -> list[str]:
+def _wrong(lane: Bar) -> list[str]:
     counts = {"failed": lane.failed, "unreadable": lane.unreadable}
     return [f"{number:,} {what}" for what, number in counts.items() if number]
 
 
-def _pace(lane: Lane, now: float) -> tuple[str, str, str]:
+def _pace(lane: Bar, now: float) -> tuple[str, str, str]:
     """The rate, the cost, the time left; empty where they aren't known."""
     rate, left = lane.rate(now), lane.seconds_left(now)
     pace = "" if rate is None else f"{rate:.1f}/s" if rate >= 0.1 else f"{rate * 60:.1f}/min"
     return pace, _spent(lane), f"{seconds_text(left)} left" if left else ""
 
 
-def _spent(lane: Lane) -> str:
+def _spent(lane: Bar) -> str:
     """Money, or tokens where the price isn't known; nothing where nothing was spent."""
     if lane.cost is None:
         return f"{lane.tokens:,} tokens"

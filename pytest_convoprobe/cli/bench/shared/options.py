@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ...console import Console
-from ...exits import Wrong
-from ...meant import OneOf
+from ...exits import UsageProblem
 from ...project import json_option
+from ...suggestions import OneOf
 
 if TYPE_CHECKING:
-    from ....benchmark.driver import Options
-    from ....benchmark.loading import LoadedBenchmark
-    from ....benchmark.work import Engine
+    from ....benchmark.format.project import LoadedBenchmark
+    from ....benchmark.pipeline.driver import Options
+    from ....benchmark.rows.work import Engine
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,7 +69,7 @@ class Asked:
 
         Raises `SettingsError`.
         """
-        from ....benchmark.loading import load_project
+        from ....benchmark.format.project import load_project
 
         loaded = load_project(
             self.folder,
@@ -84,7 +84,7 @@ class Asked:
 
     def options(self) -> Options:
         """What of the stages is to be made."""
-        from ....benchmark.driver import Options
+        from ....benchmark.pipeline.driver import Options
 
         return Options(
             force=self.force,
@@ -95,14 +95,14 @@ class Asked:
         )
 
     def make_engine(self) -> Engine | None:
-        """The engine that was asked for; None for the one in this process. Raises `Wrong`."""
+        """The engine that was asked for; None for the one in this process. Raises `UsageProblem`."""
         if self.engine == "ray":
             from ....benchmark.engines.ray import RayEngine
 
             return RayEngine(self.ray_address, self.workers)
         for name, value in (("--ray-address", self.ray_address), ("--workers", self.workers)):
             if value is not None:
-                raise Wrong(f"{name} is for clusters: it needs --engine ray")
+                raise UsageProblem(f"{name} is for clusters: it needs --engine ray")
         return None
 
 

@@ -13,10 +13,10 @@ from .forecasts import forecast_json, print_forecasts, total_json
 from .results import costs_of, print_results
 
 if TYPE_CHECKING:
-    from ....benchmark.driver import StageReport, TargetReport
-    from ....benchmark.folder import BenchmarkFolder
-    from ....benchmark.loading import LoadedBenchmark
-    from ....benchmark.pipeline import PipelineReport
+    from ....benchmark.format.folder import BenchmarkFolder
+    from ....benchmark.format.project import LoadedBenchmark
+    from ....benchmark.pipeline.driver import StageReport, TargetReport
+    from ....benchmark.pipeline.pipeline import PipelineReport
     from ....llm.ledger import Spending
 
 _COLUMNS = (
@@ -37,7 +37,7 @@ def print_report(
 
     That stands at the end, but where there is not one result it stands first: it is why.
     """
-    from ....benchmark.unscored import next_step
+    from ....benchmark.analysis.unscored import next_step
 
     found = report.results if results else None
     fruitless = found is not None and not any(one.overall.scored for one in found.targets)

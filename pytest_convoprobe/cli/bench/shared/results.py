@@ -11,8 +11,8 @@ from ...tables import Cell, Column, Row, print_table
 from ...words import between, money, number, percent
 
 if TYPE_CHECKING:
-    from ....benchmark.folder import BenchmarkFolder
-    from ....benchmark.results import DemographicGap, Rate, Results, TargetResults
+    from ....benchmark.analysis.results import DemographicGap, Rate, Results, TargetResults
+    from ....benchmark.format.folder import BenchmarkFolder
     from ....llm.ledger import Spending
 
 Costs = Mapping[str, "Spending"]

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ...console import Console, write_json
+from ...event_loop import run_ticking
 from ...exits import FINDINGS, OK, TROUBLE
-from ...waiting import run_ticking
 from .display import display_of
 from .options import Asked
-from .watch import Watch
+from .watch import ProgressModel
 
 if TYPE_CHECKING:
-    from ....benchmark.loading import LoadedBenchmark
-    from ....benchmark.pipeline import PipelineReport
-    from ....benchmark.work import Engine
+    from ....benchmark.format.project import LoadedBenchmark
+    from ....benchmark.pipeline.pipeline import PipelineReport
+    from ....benchmark.rows.work import Engine
 
 T = TypeVar("T")
 
@@ -27,10 +27,10 @@ STAGES = ("gen-metrics", "gen-scenarios", "simulate", "evaluate", "aggregate")
 
 def run_command(ctx: click.Context, stages: Sequence[str], asked: Asked) -> None:
     """All that a command does that runs stages."""
-    from ....benchmark.pipeline import run_bench
+    from ....benchmark.pipeline.pipeline import run_bench
     from .printing import print_report, report_json
 
-    loaded, options, engine, watch = asked.load(), asked.options(), asked.make_engine(), Watch()
+    loaded, options, engine, watch = asked.load(), asked.options(), asked.make_engine(), ProgressModel()
     running = run_bench(loaded, stages, engine=engine, options=options, progress=watch)
     report = _shown(watched(running, watch, engine), asked, loaded)
     if asked.as_json:
@@ -49,7 +49,7 @@ def _shown(report: PipelineReport, asked: Asked, loaded: LoadedBenchmark) -> Pip
     return replace(report, results=replace(report.results, targets=targets))
 
 
-def watched(work: Coroutine[Any, Any, T], watch: Watch, engine: Engine | None = None) -> T:
+def watched(work: Coroutine[Any, Any, T], watch: ProgressModel, engine: Engine | None = None) -> T:
     """What the work returns; it is shown meanwhile. The engine is closed at the end.
 
     After Ctrl-C it is said what is kept.
@@ -70,7 +70,7 @@ async def _closing(work: Coroutine[Any, Any, T], engine: Engine | None) -> T:
             await engine.aclose()
 
 
-def _kept(watch: Watch) -> str:
+def _kept(watch: ProgressModel) -> str:
     made = sum(lane.done - lane.failed for lane in watch.lanes)
     rows = f"the {made:,} rows" if made != 1 else "the one row"
     kept = f"{rows} that this run made are kept" if made else "this run had not made a row yet"

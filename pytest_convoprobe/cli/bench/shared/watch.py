@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ....benchmark.driver import Due, StageReport, TargetReport
-    from ....benchmark.work import Outcome
+    from ....benchmark.pipeline.driver import Counts, StageReport, TargetReport
+    from ....benchmark.rows.work import RowResult
     from ....llm.ledger import Spending
 
 Clock = Callable[[], float]
 
 
 @dataclass
-class Lane:
+class Bar:
     """How far a stage is with a target (an empty text in stages that have none).
 
     `due` rows are to be made, `before` were done already. Of those that came to an end, `failed` came to
@@ -57,7 +57,7 @@ class Lane:
         rate = self.rate(now)
         return (self.due - self.done) / rate if rate else None
 
-    def take(self, outcome: Outcome) -> None:
+    def take(self, outcome: RowResult) -> None:
         """Count a unit that has come to an end."""
         self.done += not outcome.over_budget
         self.failed += outcome.row is None and not outcome.over_budget
@@ -74,29 +74,29 @@ class Lane:
 
 
 @dataclass
-class Watch:
+class ProgressModel:
     """Listens to a run (it is a `driver.Progress`); any thread may look at `lanes` meanwhile."""
 
     clock: Clock = time.monotonic
-    _lanes: list[Lane] = field(default_factory=list)
-    _running: dict[tuple[str, str], Lane] = field(default_factory=dict)
+    _lanes: list[Bar] = field(default_factory=list)
+    _running: dict[tuple[str, str], Bar] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
-    def lanes(self) -> list[Lane]:
+    def lanes(self) -> list[Bar]:
         """All lanes, in the order in which they began."""
         with self._lock:
             return list(self._lanes)
 
-    def started(self, stage: str, due: Mapping[str, Due]) -> None:
+    def started(self, stage: str, due: Mapping[str, Counts]) -> None:
         """A stage begins."""
         now = self.clock()
-        lanes = [Lane(stage, target, one.done, one.missing, now) for target, one in due.items()]
+        lanes = [Bar(stage, target, one.done, one.missing, now) for target, one in due.items()]
         self._running.update(((stage, lane.target), lane) for lane in lanes)
         with self._lock:
             self._lanes += lanes
 
-    def advanced(self, stage: str, target: str, outcome: Outcome) -> None:
+    def advanced(self, stage: str, target: str, outcome: RowResult) -> None:
         """A unit has come to an end."""
         self._running[stage, target].take(outcome)
 

@@ -1,0 +1,1 @@
+"""What scores add up to."""

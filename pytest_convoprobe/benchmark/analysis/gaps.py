@@ -1,0 +1,90 @@
+"""Gaps between demographic groups: the same scenarios, told by different people."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+
+from ...stats import Gap, holm, paired_gap
+from .results import DemographicGap
+from .trials import Person, Shown
+
+
+class _Share:
+    """Verdicts of one variant of a scenario."""
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.scored = 0
+
+    @property
+    def rate(self) -> float:
+        return self.passed / self.scored
+
+
+_Table = Mapping[str, Mapping[str, Mapping[Person, _Share]]]
+"""By scenario, by the value of one attribute, by the other attributes."""
+
+
+def demographic_gaps(
+    verdicts: Iterable[tuple[Shown, bool | None]], confidence: float
+) -> tuple[DemographicGap, ...]:
+    """The gap of every two values of each attribute, their p-values corrected for all of them together.
+
+    Within a scenario, groups are compared among variants that are alike in all other attributes, so that a
+    variant without a verdict makes no group look better. Each scenario is one pair. Two values that no
+    scenario has verdicts of both of have no gap.
+    """
+    known = [(shown, passed) for shown, passed in verdicts if passed is not None and shown.demographic]
+    found = [
+        (attribute, first, second, gap)
+        for attribute, values in _values(known).items()
+        for table in (_table(known, attribute),)
+        for first, second in combinations(values, 2)
+        if (gap := _gap(table, first, second, confidence))
+    ]
+    adjusted = holm([gap.p_value for *_, gap in found])
+    return tuple(
+        DemographicGap(attribute, first, second, gap, corrected, corrected <= 1 - confidence)
+        for (attribute, first, second, gap), corrected in zip(found, adjusted, strict=True)
+    )
+
+
+def _values(known: Iterable[tuple[Shown, bool]]) -> dict[str, list[str]]:
+    """Each attribute's values in the order of the scenarios."""
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for shown, _ in known:
+        for attribute, value in shown.demographic:
+            found[attribute][value] = None
+    return {attribute: list(values) for attribute, values in found.items()}
+
+
+def _table(known: Iterable[tuple[Shown, bool]], attribute: str) -> _Table:
+    table: defaultdict[str, defaultdict[str, defaultdict[Person, _Share]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(_Share))
+    )
+    for shown, passed in known:
+        person = dict(shown.demographic)
+        value = person.pop(attribute, None)
+        if value is not None:
+            share = table[shown.base][value][tuple(sorted(person.items()))]
+            share.passed += passed
+            share.scored += 1
+    return table
+
+
+def _gap(table: _Table, first: str, second: str, confidence: float) -> Gap | None:
+    pairs = list(_pairs(table, first, second))
+    return paired_gap([pair[0] for pair in pairs], [pair[1] for pair in pairs], confidence)
+
+
+def _pairs(table: _Table, first: str, second: str) -> Iterator[tuple[float, float]]:
+    """Both groups' pass rates in each scenario where both have a verdict."""
+    for groups in table.values():
+        one, other = groups.get(first, {}), groups.get(second, {})
+        if shared := [person for person in one if person in other]:
+            yield (
+                sum(one[person].rate for person in shared) / len(shared),
+                sum(other[person].rate for person in shared) / len(shared),
+            )

@@ -1,0 +1,1 @@
+"""The files that people write: benchmark.yaml, config.yaml, labels."""

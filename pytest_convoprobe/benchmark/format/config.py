@@ -1,0 +1,331 @@
+"""Reads `config.yaml` and merges it with what the project's settings have for all models.
+
+From the strongest to the weakest: overrides, the role's section, the file's `llm`, the project's own
+settings (its `judge` for the evaluator, its `synthetic_user` for the user, its `target` for targets that are
+models, and its `llm`), defaults. What the project was given on the command line comes above the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from ...errors import Problem, SettingsError
+from ...redaction import Redactor
+from ...settings.aliases import MODEL_ALIASES, known_fields, rename_in, set_aside
+from ...settings.checking import Reporter, check, check_target, describe, meant, unknown_section
+from ...settings.document import Document
+from ...settings.environment import describe_missing, expand, secrets_in
+from ...settings.loaded import Layer, LoadedSettings
+from ...settings.loading import CommandLine
+from ...settings.merge import CONNECTION, layer_of, merge, to_model
+from ...settings.models import HttpTarget, ModelSettings, ModelTarget, PythonTarget, RunSettings
+from ...yaml_source import Loc
+from .demographics import read_demographics
+from .models import BenchmarkConfig, EvaluationMethod, Generation, TargetEntry
+from .naming import name_targets
+
+S = TypeVar("S", bound=BaseModel)
+
+ROLES = {"generator_model": "llm", "user_model": "synthetic_user", "evaluator_model": "judge"}
+"""The sections of the roles, with the section of the project's settings that each is merged with."""
+
+_SWITCHES = ("landmarks", "perfunctory")
+_OF_THE_TOP = ("demographics", *_SWITCHES)
+_SECTIONS = ("llm", *ROLES, "targets", "generation", "evaluation", *_OF_THE_TOP, "run")
+_OVERRIDABLE = ("llm", *ROLES, "generation", "evaluation", *_SWITCHES, "run")
+_ELSEWHERE = {
+    "evaluator": "evaluator_model",
+    "judge": "evaluator_model",
+    "synthetic_user": "user_model",
+    "user": "user_model",
+    "models": "targets",
+}
+_TARGET_FIELDS: dict[str, type[BaseModel]] = {"python": PythonTarget, "http": HttpTarget}
+
+
+class _Switches(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    landmarks: bool = True
+    perfunctory: bool = False
+
+
+@dataclass(frozen=True)
+class ReadConfig:
+    """What reading gives; `secrets` are for the redactor, `notices` for the user."""
+
+    config: BenchmarkConfig
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    notices: tuple[str, ...] = ()
+
+
+def read_config(
+    document: Document,
+    project: LoadedSettings,
+    overrides: Mapping[str, Any],
+    environ: Mapping[str, str],
+) -> ReadConfig:
+    """The whole configuration; an empty document takes everything from the project.
+
+    `overrides` are values by dotted path. A variable that is missing for an address, a key or a header is no
+    problem before a live call needs it: the model's `unresolved` holds it. Raises `SettingsError`
+    with everything that is wrong.
+    """
+    return _Reading(document, project, overrides, environ).read()
+
+
+class _Reading:
+    def __init__(
+        self,
+        document: Document,
+        project: LoadedSettings,
+        overrides: Mapping[str, Any],
+        environ: Mapping[str, str],
+    ) -> None:
+        self._document = document
+        self._project = project
+        self._above = CommandLine.of(overrides)
+        self._environ = environ
+        self._problems: list[Problem] = []
+        self._notices: list[str] = []
+        self._deferred: dict[tuple[Loc, str], str] = {}
+        self._lacking: dict[Loc, set[str]] = {}
+
+    def read(self) -> ReadConfig:
+        secrets = self._expand()
+        self._problems += [
+            unknown_section(name, _OVERRIDABLE, self._above, _ELSEWHERE)
+            for name in self._above.sections
+            if name not in _OVERRIDABLE
+        ]
+        self._lift()
+        self._clean()
+        common = self._model("llm", ModelSettings)
+        models = {role: self._role(role, common) for role in ROLES}
+        targets = self._targets(common)
+        plain = {name: self._plain(name, kind) for name, kind in _PLAIN.items()}
+        switches = self._switches()
+        demographics, problems = read_demographics(self._document)
+        self._problems += problems
+        if self._problems:
+            raise SettingsError(tuple(sorted(self._problems, key=lambda found: (found.line, found.column))))
+        config = BenchmarkConfig(
+            **models, **plain, **switches, targets=self._named(targets), demographics=demographics
+        )
+        return ReadConfig(config, secrets, tuple(self._notices))
+
+    # Variables
+
+    def _expand(self) -> tuple[str, ...]:
+        """Fill in the variables; the secrets are known from here on, so messages can leave them out."""
+        expansion = expand(self._document, self._environ)
+        self._problems += expansion.problems
+        given = secrets_in(self._document.data) + secrets_in(self._above.sections)
+        secrets = tuple(dict.fromkeys(expansion.secrets + given))
+        self._document.redactor = Redactor(secrets, environ={})
+        for path, message in expansion.missing.items():
+            self._missing(path, message)
+        return secrets
+
+    def _missing(self, path: Loc, message: str) -> None:
+        section = _section_of(path)
+        name = str(path[len(section)]) if len(path) > len(section) else ""
+        name = MODEL_ALIASES.get(name, name)
+        if section[0] in ("llm", "targets", *ROLES) and name:
+            self._lacking.setdefault(section, set()).add(name)
+            if name in CONNECTION:
+                self._deferred[section, name] = describe_missing(self._document, path, message)
+                return
+        self._problems.append(self._document.problem(message, path))
+
+    # Other spellings
+
+    def _lift(self) -> None:
+        """What may stand under `generation` as well is moved to the top."""
+        below = self._document.data.get("generation")
+        below = below if isinstance(below, dict) else {}
+        for name in [name for name in _OF_THE_TOP if name in below]:
+            if name in self._document.data:
+                message = f"`{name}` stands at the top, too; keep one of them"
+                self._problems.append(self._document.problem(message, ("generation", name), at_key=True))
+            else:
+                self._document.data[name] = below[name]
+                self._document.rename(("generation", name), (name,))
+            del below[name]
+
+    def _clean(self) -> None:
+        """Set aside what isn't ours, and give the fields of models our names."""
+        for key in [key for key in self._document.data if key not in _SECTIONS]:
+            self._stranger(key)
+            del self._document.data[key]
+        for name in ("llm", *ROLES):
+            self._clean_section((name,), self._document.data.get(name), known_fields(ModelSettings))
+        for name, kind in _PLAIN.items():
+            self._set_aside((name,), self._document.data.get(name), known_fields(kind))
+        targets = self._document.data.get("targets")
+        for index, item in enumerate(targets if isinstance(targets, list) else ()):
+            self._clean_target(("targets", index), item)
+
+    def _stranger(self, key: str) -> None:
+        home = next((name for name, kind in _PLAIN.items() if key in kind.model_fields), None)
+        guess = meant(key, _SECTIONS, elsewhere=_ELSEWHERE)
+        if home or guess:
+            hint = f"It belongs in `{home}`" if home else f"Did you mean `{guess}`?"
+            self._problems.append(
+                self._document.problem(f"unknown section `{key}`. {hint}", (key,), at_key=True)
+            )
+        else:
+            self._notices.append(set_aside(self._document, (key,)))
+
+    def _clean_target(self, path: Loc, values: Any) -> None:
+        if not isinstance(values, dict):
+            return
+        kind = _TARGET_FIELDS.get(str(values.get("type")), ModelTarget)
+        known = ("id", *known_fields(kind))
+        if kind is ModelTarget and not values.keys() & {"object", "url"}:
+            values.setdefault("type", "model")
+            self._clean_section(path, values, known)
+        elif values.get("type"):
+            self._set_aside(path, values, known)
+
+    def _clean_section(self, path: Loc, values: Any, known: tuple[str, ...]) -> None:
+        self._set_aside(path, values, (*known, *MODEL_ALIASES))
+        if isinstance(values, dict):
+            self._problems += rename_in(self._document, path, values)
+
+    def _set_aside(self, path: Loc, values: Any, known: tuple[str, ...]) -> None:
+        """A key that is like none of ours is another system's; one that is nearly ours is told by `check`."""
+        keys = values if isinstance(values, dict) else {}
+        for key in [key for key in keys if key not in known and meant(key, known) is None]:
+            self._notices.append(set_aside(self._document, (*path, key)))
+            del values[key]
+
+    # Models
+
+    def _model(self, name: str, kind: type[BaseModel]) -> Layer:
+        return self._layer((name,), self._check(kind, self._document.data.get(name), (name,), self._document))
+
+    def _layer(self, path: Loc, section: BaseModel | None) -> Layer:
+        unresolved = {name: text for (where, name), text in self._deferred.items() if where == path}
+        values = {key: value for key, value in layer_of(section).values.items() if key not in unresolved}
+        return Layer(values, {}, unresolved)
+
+    def _role(self, name: str, common: Layer) -> ModelSettings:
+        below, above = self._project_levels(ROLES[name])
+        own = self._model(name, ModelSettings)
+        on_top = (self._override("llm", ModelSettings), self._override(name, ModelSettings))
+        return to_model(ModelSettings, merge((*below, common, own, *above, *on_top)))
+
+    def _project_levels(self, section: str) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
+        """What the project's settings have for a section: in its file, and on its command line."""
+        levels = self._project.layers
+        if section not in levels:
+            return (layer_of(getattr(self._project.settings, section)),), ()
+        if section in ("llm", "run"):
+            return levels[section][:1], levels[section][1:]
+        return levels[section], levels.get(f"{section} command line", ())
+
+    # Targets
+
+    def _targets(self, common: Layer) -> list[tuple[Any, str | None, BaseModel]]:
+        """Each with the id and the model that it was given, before ids are made."""
+        given = self._document.data.get("targets")
+        if given is None:
+            target = self._project.settings.target
+            return [(None, None, self._with_levels(target, common, Layer()))] if target else []
+        if not isinstance(given, list):
+            message = f"expected a list, got {describe(given)}; begin each target with `- `"
+            self._problems.append(self._document.problem(message, ("targets",)))
+            return []
+        return [found for index, item in enumerate(given) if (found := self._target(index, item, common))]
+
+    def _target(self, index: int, item: Any, common: Layer) -> tuple[Any, str | None, BaseModel] | None:
+        path: Loc = ("targets", index)
+        values = {"type": "model", "model": item} if isinstance(item, str) else item
+        if not isinstance(values, dict):
+            message = (
+                f"expected a model's name or a mapping, got {describe(item)}; write `- model: openai/gpt-4o`"
+            )
+            self._problems.append(self._document.problem(message, path))
+            return None
+        own = {key: value for key, value in values.items() if key != "id"}
+        section, problems = check_target(own, path, self._document, self._lacking.get(path, ()))
+        self._problems += problems
+        if section is None:
+            return None
+        model = section.model if isinstance(section, ModelTarget) else None
+        return values.get("id"), model, self._with_levels(section, common, self._layer(path, section))
+
+    def _with_levels(self, section: BaseModel, common: Layer, own: Layer) -> BaseModel:
+        """A model with what it leaves unset; instructions for our own roles are not for what is tested."""
+        if not isinstance(section, ModelTarget):
+            return section
+        below, above = self._project_levels("llm")
+        target = self._project.settings.target
+        agent = (
+            self._project.layers.get("target", (layer_of(target),)) if isinstance(target, ModelTarget) else ()
+        )
+        in_project = (*_for_others(below), *_for_others(above), *agent)
+        in_file = _for_others((common, self._override("llm", ModelSettings)))
+        return to_model(ModelTarget, merge((*in_project, *in_file, own)))
+
+    def _named(self, targets: list[tuple[Any, str | None, BaseModel]]) -> tuple[TargetEntry, ...]:
+        ids = name_targets(
+            [(own, model or _name_of(section)) for own, model, section in targets], self._document
+        )
+        return tuple(
+            TargetEntry(id=name, settings=section) for name, (_, _, section) in zip(ids, targets, strict=True)
+        )
+
+    # The rest
+
+    def _plain(self, name: str, kind: type[S]) -> S:
+        """A section that nothing inherits from but its namesake in the project."""
+        in_project = self._project_levels(name) if name == "run" else ((), ())
+        own = self._check(kind, self._document.data.get(name), (name,), self._document)
+        layers = (*in_project[0], layer_of(own), *in_project[1], self._override(name, kind))
+        return kind(**merge(layers).values)
+
+    def _switches(self) -> dict[str, bool]:
+        in_file = {name: self._document.data.get(name) for name in _SWITCHES}
+        on_top = {name: self._above.sections.get(name, {}).get("") for name in _SWITCHES}
+        found = [
+            self._check(_Switches, values, (), reporter)
+            for values, reporter in ((in_file, self._document), (on_top, self._above))
+        ]
+        return dict(merge(map(layer_of, found)).values)
+
+    def _override(self, name: str, kind: type[BaseModel]) -> Layer:
+        return layer_of(self._check(kind, self._above.sections.get(name), (name,), self._above))
+
+    def _check(self, kind: type[S], values: Any, path: Loc, reporter: Reporter) -> S | None:
+        lacking: Iterable[str] = self._lacking.get(path, ()) if reporter is self._document else ()
+        section, problems = check(kind, values, path, reporter, lacking)
+        self._problems += [problem for problem in problems if problem not in self._problems]
+        return section
+
+
+_PLAIN: dict[str, type[BaseModel]] = {
+    "generation": Generation,
+    "evaluation": EvaluationMethod,
+    "run": RunSettings,
+}
+
+
+def _section_of(path: Loc) -> Loc:
+    return path[:2] if path[0] == "targets" else path[:1]
+
+
+def _for_others(levels: Iterable[Layer]) -> tuple[Layer, ...]:
+    """Without what is meant for our own roles only."""
+    return tuple(level.without("extra_instructions") for level in levels)
+
+
+def _name_of(section: BaseModel) -> str:
+    if isinstance(section, ModelTarget):
+        return section.model or "target"
+    return str(getattr(section, "object", None) or getattr(section, "url", "target"))

@@ -1,0 +1,170 @@
+"""Reads `benchmark.yaml`: every problem at once, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ...errors import Problem, SettingsError
+from ...files import shown_path
+from ...yaml_source import Document, Loc, dotted, read
+from ...yaml_source.explain import describe, explain
+from ...yaml_source.suggest import known_keys, nearest
+from .models import Benchmark
+from .naming import unfit
+
+_SIGNS = frozenset(("metrics", "scenario", "gate"))
+_OF_A_SCENARIO = re.compile(r"_s\d+_v\d+")
+
+
+def read_benchmark(path: Path) -> tuple[Benchmark, tuple[str, ...]]:
+    """The benchmark and notices on keys that say nothing here.
+
+    Raises `SettingsError` with everything that is wrong with the file.
+    """
+    document = read_document(path)
+    reading = _Reading(document, shown_path(path))
+    return reading.benchmark(), tuple(reading.notices)
+
+
+def read_document(path: Path) -> Document:
+    """The file's only document, a mapping. Raises `SettingsError`."""
+    file = shown_path(path)
+    parsed = read(path, file)
+    if parsed.problems:
+        raise SettingsError(parsed.problems)
+    if not parsed.documents:
+        message = "the file is empty; a benchmark has at least a `name` and a `description`"
+        raise SettingsError((Problem(message, file, 1, 1),))
+    document, *others = parsed.documents
+    if others:
+        message = "a benchmark is one YAML document; this begins another one"
+        raise SettingsError((others[0].problem((), message),))
+    if not isinstance(document.value, dict):
+        message = (
+            f"a benchmark is a mapping (name:, description:, metrics:), but it is {describe(document.value)}"
+        )
+        raise SettingsError((document.problem((), message),))
+    return document
+
+
+def looks_like_benchmark(path: Path) -> bool:
+    """Whether a file has what only a benchmark has, or so it seems; other programs use the name, too."""
+    parsed = read(path)
+    if len(parsed.documents) != 1:
+        return bool(parsed.problems)
+    value = parsed.documents[0].value
+    return isinstance(value, dict) and "name" in value and bool(value.keys() & _SIGNS)
+
+
+def metric_id(item: Any, index: int) -> str:
+    """The id of the metric at a place of the list (from 0); without one of its own it is `m01`, `m02`…"""
+    given = item.get("id") if isinstance(item, dict) else None
+    return f"m{index + 1:02d}" if given in (None, "") else given
+
+
+class _Reading:
+    """One reading; problems are collected and told together."""
+
+    def __init__(self, document: Document, file: str) -> None:
+        self._document = document
+        self._file = file
+        self._problems: list[Problem] = []
+        self.notices: list[str] = []
+
+    def benchmark(self) -> Benchmark:
+        data = self._cleaned(self._document.value, ())
+        benchmark = self._checked(data)
+        for check in (self._names, self._ids, self._examples):
+            self._problems += check(data)
+        if self._problems or benchmark is None:
+            raise SettingsError(tuple(sorted(self._problems, key=lambda found: (found.line, found.column))))
+        return benchmark
+
+    def _checked(self, data: dict[str, Any]) -> Benchmark | None:
+        try:
+            return Benchmark.model_validate(data)
+        except ValidationError as error:
+            self._problems += explain(error, self._document, Benchmark)
+            return None
+
+    def _cleaned(self, values: dict[str, Any], path: Loc) -> dict[str, Any]:
+        """Without keys that are empty or not ours, and with an id for each metric."""
+        known = known_keys(Benchmark, path)
+        ours = {key: values[key] for key in values if key in known or self._stranger(key, known, path)}
+        return {key: self._part(value, (*path, key)) for key, value in ours.items() if value is not None}
+
+    def _part(self, value: Any, path: Loc) -> Any:
+        if path == ("metrics",) and isinstance(value, list):
+            return [self._metric(item, (*path, index)) for index, item in enumerate(value)]
+        return (
+            self._cleaned(value, path) if isinstance(value, dict) and known_keys(Benchmark, path) else value
+        )
+
+    def _metric(self, item: Any, path: Loc) -> Any:
+        if not isinstance(item, dict):
+            return item
+        return {**self._cleaned(item, path), "id": metric_id(item, int(path[-1]))}
+
+    def _stranger(self, key: str, known: tuple[str, ...], path: Loc) -> bool:
+        """Tell of an unknown key: a misspelt one is a problem, any other is another system's. Never ours."""
+        loc = (*path, key)
+        if near := nearest(key, known):
+            message = f"unknown key; did you mean `{near}`? Valid here: {', '.join(known)}"
+            self._problems.append(self._document.problem(loc, message, at_key=True))
+        else:
+            where = f"{self._file}:{self._document.line_of(loc)}"
+            self.notices.append(f"{where}: `{dotted(loc)}` has no meaning here and was set aside")
+        return False
+
+    def _names(self, data: dict[str, Any]) -> Iterator[Problem]:
+        if isinstance(name := data.get("name"), str) and not name.strip():
+            yield self._document.problem(("name",), "the benchmark's name must not be empty")
+
+    def _ids(self, data: dict[str, Any]) -> Iterator[Problem]:
+        seen: dict[str, int] = {}
+        for index, item in _mappings(data.get("metrics")):
+            own = item["id"]
+            if not isinstance(own, str):
+                continue
+            if complaint := _complaint(own):
+                yield self._document.problem(("metrics", index, "id"), complaint)
+            elif own.lower() in seen:
+                first = seen[own.lower()]
+                yield self._document.problem(("metrics", index, "id"), self._twice(own, first, index))
+            seen.setdefault(own.lower(), index)
+
+    def _twice(self, own: str, first: int, second: int) -> str:
+        line = self._document.line_of(("metrics", first))
+        if all(self._document.has(("metrics", index, "id")) for index in (first, second)):
+            return f"the id `{own}` is given twice (first in line {line}); case makes no difference"
+        return (
+            f"two metrics have the id `{own}` (the first is in line {line}): "
+            "one without an id is called by its place in the list. Give each its own"
+        )
+
+    def _examples(self, data: dict[str, Any]) -> Iterator[Problem]:
+        for index, item in _mappings(data.get("metrics")):
+            examples = item.get("examples")
+            for place, example in enumerate(examples if isinstance(examples, list) else ()):
+                if isinstance(example, str) and not example.strip():
+                    loc = ("metrics", index, "examples", place)
+                    yield self._document.problem(loc, "an example must not be empty")
+
+
+def _mappings(metrics: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    for index, item in enumerate(metrics if isinstance(metrics, list) else ()):
+        if isinstance(item, dict):
+            yield index, item
+
+
+def _complaint(own: str) -> str | None:
+    if found := _OF_A_SCENARIO.search(own):
+        return (
+            f"the id `{own}` has `{found[0]}` in it, and that is how the ids of scenarios end; leave it out"
+        )
+    return unfit(own, "an id", "m01")

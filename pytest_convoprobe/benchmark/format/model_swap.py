@@ -1,0 +1,45 @@
+"""The model that a validation puts in the place of another, and the file in its folder that tells of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..analysis.comparison_model import Role
+
+FILE = "validation.json"
+"""The comparison, in the second folder. Whoever sees it knows that the folder is no benchmark of its own."""
+
+_SECTIONS: dict[Role, str] = {
+    "generator": "generator_model",
+    "user-model": "user_model",
+    "evaluator": "evaluator_model",
+}
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Another `model` in the place of the generator, the user model or the evaluator."""
+
+    role: Role
+    model: str
+
+    @property
+    def section(self) -> str:
+        """The part of `config.yaml` that has the model: `evaluator_model`."""
+        return _SECTIONS[self.role]
+
+
+def swap_of(folder: Path) -> Swap | None:
+    """The swap that a folder was made for: its `config.yaml` is a copy, and still has the other model.
+
+    None for a benchmark of its own, and where the file tells nothing of the kind.
+    """
+    try:
+        found = json.loads((folder / FILE).read_bytes())
+        role, model = found["role"], found["second"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+    known = next((one for one in _SECTIONS if one == role), None)
+    return Swap(known, model) if known and isinstance(model, str) and model.strip() else None

@@ -1,0 +1,149 @@
+"""`benchmark.yaml` and `config.yaml` after they were read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from itertools import product
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ...settings.models import (
+    Count,
+    HttpTarget,
+    ModelSettings,
+    ModelTarget,
+    Number,
+    PythonTarget,
+    RunSettings,
+)
+
+MOST_TURNS = 100
+
+
+class _Part(BaseModel):
+    """A mapping of a file. Keys that are not ours were told by whoever read the file."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=())
+
+
+class MetricType(str, Enum):
+    """Which answer passes: a positive metric's behaviour is wanted, a negative one's is not."""
+
+    POSITIVE = "positive"
+    NEGATIVE = "negative"
+
+    def passes(self, present: bool) -> bool:
+        """Whether a conversation passes in which the behaviour is present, or is not."""
+        return present is (self is MetricType.POSITIVE)
+
+
+class Metric(_Part):
+    """One observable behaviour.
+
+    `definition` describes the behaviour itself, for a negative metric the bad one; `examples` are things
+    that an assistant might say when it shows it. A metric that somebody has begun by hand may lack
+    both: gen-metrics completes it, and no other stage takes it before.
+    """
+
+    id: str
+    name: str = ""
+    type: MetricType = MetricType.POSITIVE
+    definition: str = ""
+    examples: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.name.strip() and self.definition.strip() and self.examples)
+
+
+class ScenarioContext(_Part):
+    """What all scenarios have in common: who the users are and where they talk with the assistant."""
+
+    user_context: str = ""
+
+
+class Gate(_Part):
+    """When the benchmark passes as a test.
+
+    Each metric's pass rate, or with `bound: lower` the lower end of its interval, must reach `min_pass_rate`.
+    Of Wilson's interval and the one clustered by scenario, that is the lower of both ends.
+    No gap between two groups of one demographic may be larger than `max_group_gap` (None: not looked at); a
+    gap counts only if it stands with `confidence`, corrected for the number of comparisons. Where there are
+    too few scenarios for any gap to stand, a larger one leaves the gate open.
+    """
+
+    min_pass_rate: Annotated[Number, Field(ge=0, le=1)] = 1.0
+    max_group_gap: Annotated[Number, Field(ge=0, le=1)] | None = None
+    confidence: Annotated[Number, Field(gt=0, lt=1)] = 0.95
+    bound: Literal["point", "lower"] = "point"
+
+
+class Benchmark(_Part):
+    """The whole of `benchmark.yaml`."""
+
+    name: str
+    description: str = ""
+    scenario: ScenarioContext = ScenarioContext()
+    metrics: tuple[Metric, ...] = ()
+    gate: Gate | None = None
+
+    def metric(self, metric_id: str) -> Metric | None:
+        """The metric of an id, None if there is none."""
+        return next((metric for metric in self.metrics if metric.id == metric_id), None)
+
+
+class Generation(_Part):
+    """How much is made: metrics, scenarios of each, turns of a conversation, conversations of a scenario."""
+
+    num_metrics: Count = 6
+    scenarios_per_metric: Count = 3
+    turns: Annotated[Count, Field(le=MOST_TURNS)] = 5
+    num_samples: Count = 1
+
+
+class EvaluationMethod(_Part):
+    """How a verdict comes about: by what the evaluator answers, or by how likely it is to say yes."""
+
+    method: Literal["answer", "log_odds"] = "answer"
+
+
+class TargetEntry(_Part):
+    """One of the systems under test; `id` names its folder below `runs/`."""
+
+    id: str
+    settings: Annotated[ModelTarget | PythonTarget | HttpTarget, Field(discriminator="type")]
+
+    @property
+    def model(self) -> str | None:
+        """The model's name, None for a target that isn't one."""
+        return self.settings.model if isinstance(self.settings, ModelTarget) else None
+
+
+class BenchmarkConfig(_Part):
+    """The whole of `config.yaml`, merged with what the project's settings have for all models.
+
+    `demographics` are the values of each attribute; every combination is a variant of each scenario.
+    """
+
+    generator_model: ModelSettings = ModelSettings()
+    user_model: ModelSettings = ModelSettings()
+    evaluator_model: ModelSettings = ModelSettings()
+    targets: tuple[TargetEntry, ...] = ()
+    generation: Generation = Generation()
+    evaluation: EvaluationMethod = EvaluationMethod()
+    demographics: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    landmarks: bool = True
+    perfunctory: bool = False
+    run: RunSettings = RunSettings()
+
+    @property
+    def variants(self) -> tuple[Mapping[str, str], ...]:
+        """The combinations in order, the last attribute changing fastest; one, empty, without attributes."""
+        names = tuple(self.demographics)
+        return tuple(dict(zip(names, values, strict=True)) for values in product(*self.demographics.values()))
+
+    def target(self, target_id: str) -> TargetEntry:
+        """The target of an id. Raises KeyError."""
+        return {entry.id: entry for entry in self.targets}[target_id]

@@ -1,0 +1,300 @@
+"""Makes the missing rows of a stage: plans them, hands them to an engine, writes each down as it comes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from ...errors import ConvoprobeError
+from ...llm.ledger import Spending
+from ..rows.row_types import ID
+from ..rows.spending import Sum, as_numbers
+from ..rows.table import Table
+from ..rows.work import Engine, Item, Place, RowResult, Stage, Task, Unit
+
+T = TypeVar("T")
+
+MOST_REJECTED = 5
+"""So many rejections of a target before it ever succeeds are enough to leave the rest of it out."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What of a stage is to be made.
+
+    `force` makes anew what is done. `only` are patterns, separated by commas, for ids of rows, of scenarios
+    without their variant, or of metrics; what is made of a metric before its scenarios is made for any of
+    them. `limit` is the largest number of rows made in each stage. `dry_run`
+    makes nothing and forecasts. `all_metrics` scores each conversation for every metric.
+    """
+
+    force: bool = False
+    only: str = ""
+    limit: int | None = None
+    dry_run: bool = False
+    all_metrics: bool = False
+
+    def choose(self, place: Place) -> bool:
+        """Whether `only` lets a row be made."""
+        patterns = [part.strip() for part in self.only.split(",") if part.strip()]
+        if not place.target and not ID.fullmatch(place.id):
+            patterns += [_OF_A_SCENARIO.sub("", pattern) for pattern in patterns]
+        names = _names(place) if patterns else ()
+        return not patterns or any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+_OF_A_SCENARIO = re.compile(r"(_s[\d?*\[\]!-]+)?(_v[\d?*\[\]!-]+)?$")
+"""What a pattern for scenarios has behind the metric's id: all that is made of a metric first is needed."""
+
+
+def _names(place: Place) -> tuple[str, ...]:
+    """What a row may be called: its id, the scenario's, the metric that it is made for."""
+    found = ID.fullmatch(place.id)
+    if not found:
+        return (place.id, place.metric_id)
+    return place.id, f"{found['metric']}_s{found['scenario']}", place.metric_id or found["metric"]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of a target's rows, how many are done and how many are to be made now."""
+
+    done: int
+    missing: int
+
+
+class StageListener(Protocol):
+    """Told of a stage as it goes on; called on the event loop, so it must be quick."""
+
+    def started(self, stage: str, due: Mapping[str, Counts]) -> None:
+        """A stage begins; `due` is by target, of which there is one without a name in some stages."""
+
+    def advanced(self, stage: str, target: str, outcome: RowResult) -> None:
+        """A unit has come to an end."""
+
+    def ended(self, report: StageReport) -> None:
+        """The stage is over."""
+
+
+class Silent:
+    """Tells nobody."""
+
+    def started(self, stage: str, due: Mapping[str, Counts]) -> None:
+        pass
+
+    def advanced(self, stage: str, target: str, outcome: RowResult) -> None:
+        pass
+
+    def ended(self, report: StageReport) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class TargetReport:
+    """What a stage did for one target: rows that were done before and rows `made` now.
+
+    `failed` has the rows that came to nothing, each with its reason; `unreadable` counts the rows made now
+    for which a model gave no readable answer; `left` counts those that were not tried, because of a limit,
+    the budget, or `given_up`, the rejection for which the rest of this target was left out.
+    """
+
+    before: int = 0
+    made: int = 0
+    failed: tuple[tuple[Place, str], ...] = ()
+    unreadable: int = 0
+    left: int = 0
+    given_up: str = ""
+
+
+@dataclass(frozen=True)
+class StageReport:
+    """A stage of one run, by target. `budget` is why the run may not spend more, if that ended the stage.
+
+    `notes` are lines for people of what a generator could not make, `remarks` of what is as it was asked for,
+    but may not be meant so.
+    """
+
+    stage: str
+    targets: Mapping[str, TargetReport]
+    spending: Mapping[str, Spending] = field(default_factory=dict)
+    seconds: float = 0.0
+    budget: str = ""
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def made(self) -> int:
+        return sum(one.made for one in self.targets.values())
+
+    @property
+    def left(self) -> int:
+        return sum(one.left for one in self.targets.values())
+
+    @property
+    def failed(self) -> tuple[tuple[Place, str], ...]:
+        return tuple(pair for one in self.targets.values() for pair in one.failed)
+
+
+@dataclass
+class TargetPlan:
+    """One target's part of a stage: its table, all its units, and those that are to be made now."""
+
+    table: Table
+    units: list[Unit] = field(default_factory=list)
+    missing: list[Unit] = field(default_factory=list)
+    done: int = 0
+
+    @property
+    def due(self) -> Counts:
+        return Counts(self.done, len(self.missing))
+
+
+def plan(stage: Stage, table_of: Callable[[str], Table], options: Options) -> dict[str, TargetPlan]:
+    """What there is to do, by target. Nothing is made or written."""
+    shares: dict[str, TargetPlan] = {}
+    for unit in stage.units():
+        target = unit.place.target
+        if target not in shares:
+            shares[target] = TargetPlan(table_of(target))
+        share = shares[target]
+        share.units.append(unit)
+        done = share.table.done(unit)
+        share.done += done
+        if (options.force or not done) and options.choose(unit.place):
+            share.missing.append(unit)
+    return shares
+
+
+async def run_stage(
+    stage: Stage,
+    task: Task,
+    engine: Engine,
+    table_of: Callable[[str], Table],
+    options: Options,
+    progress: StageListener,
+) -> StageReport:
+    """Make the rows of a stage that are missing, and write the files for people.
+
+    A row that fails stops no other. When this is cancelled, what was finished is on the disk, and the files
+    for people are as they were. Raises `ResultsError` where a table cannot be read or written.
+    """
+    started = time.perf_counter()
+    shares = plan(stage, table_of, options)
+    progress.started(stage.name, {target: share.due for target, share in shares.items()})
+    work = _Work(stage, shares, options.limit, progress)
+    if any(share.missing for share in shares.values()) and options.limit != 0:
+        await _make(engine, task, work)
+    for share in shares.values():
+        # What nobody asked for stays as it is; what a limit or the budget left is missing.
+        share.table.export(share.units, spared=lambda place: not options.choose(place))
+        share.table.close()
+    report = work.report(time.perf_counter() - started)
+    progress.ended(report)
+    return report
+
+
+async def _make(engine: Engine, task: Task, work: _Work) -> None:
+    outcomes = engine.run(task, work.items())
+    try:
+        async for outcome in outcomes:
+            work.take(outcome)
+    finally:
+        close: Any = getattr(outcomes, "aclose", None)
+        if close is not None:
+            await close()
+
+
+@dataclass
+class _Tally:
+    """What has become of a target's units so far."""
+
+    made: int = 0
+    unreadable: int = 0
+    rejected: int = 0
+    failed: list[tuple[Place, str]] = field(default_factory=list)
+    given_up: str = ""
+
+
+class _Work:
+    """Hands out the units of a stage, the targets taking turns, and takes their outcomes in."""
+
+    def __init__(
+        self, stage: Stage, shares: Mapping[str, TargetPlan], limit: int | None, progress: StageListener
+    ) -> None:
+        self._stage = stage
+        self._shares = shares
+        self._limit = limit
+        self._progress = progress
+        self._tallies = {target: _Tally() for target in shares}
+        self._spent = Sum()
+        self._budget = ""
+
+    def items(self) -> Iterator[Item]:
+        """Asked for one by one as there is room for them, so that no more of them are in memory."""
+        for unit in islice(_in_turns([share.missing for share in self._shares.values()]), self._limit):
+            if self._budget:
+                return
+            if self._tallies[unit.place.target].given_up:
+                continue
+            try:
+                payload = self._stage.payload(unit)
+            except ConvoprobeError as error:
+                self.take(RowResult(unit, None, str(error)))
+                continue
+            yield Item(unit, payload)
+
+    def take(self, outcome: RowResult) -> None:
+        """Write an outcome down and count it."""
+        place = outcome.unit.place
+        numbers = as_numbers(outcome.spending)
+        self._spent.add(numbers)
+        if not outcome.over_budget or numbers:
+            self._shares[place.target].table.put(outcome)
+        if outcome.over_budget:
+            self._budget = self._budget or outcome.failure
+        else:
+            _count(self._tallies[place.target], outcome)
+        self._progress.advanced(self._stage.name, place.target, outcome)
+
+    def report(self, seconds: float) -> StageReport:
+        targets = {target: self._of_target(target) for target in self._shares}
+        return StageReport(self._stage.name, targets, self._spent.by_role(), seconds, self._budget)
+
+    def _of_target(self, target: str) -> TargetReport:
+        share, tally = self._shares[target], self._tallies[target]
+        left = len(share.missing) - tally.made - len(tally.failed)
+        failed = tuple(tally.failed)
+        return TargetReport(share.done, tally.made, failed, tally.unreadable, left, tally.given_up)
+
+
+def _count(tally: _Tally, outcome: RowResult) -> None:
+    if outcome.row is not None:
+        tally.made += 1
+        tally.unreadable += outcome.row.get("present", True) is None
+        return
+    tally.failed.append((outcome.unit.place, outcome.failure))
+    tally.rejected += outcome.rejected
+    if tally.rejected >= MOST_REJECTED and not tally.made and not tally.given_up:
+        tally.given_up = outcome.failure
+
+
+def _in_turns(queues: Iterable[Iterable[T]]) -> Iterator[T]:
+    """The first of each, then the second of each, and so on."""
+    waiting = [iter(queue) for queue in queues]
+    while waiting:
+        for queue in list(waiting):
+            try:
+                yield next(queue)
+            except StopIteration:
+                waiting.remove(queue)
+
+
+def reasons(failed: Iterable[tuple[Place, str]]) -> list[tuple[str, int]]:
+    """Each reason once, with how many rows failed for it, the most frequent first."""
+    return Counter(reason for _, reason in failed).most_common()

@@ -1,0 +1,187 @@
+"""What a run would make, call and spend, told without making anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from ...llm.ledger import Spending
+from ...llm.port import Role
+from ...settings.models import ModelSettings, ModelTarget
+from ...transcript import Usage
+from ..format.models import BenchmarkConfig
+from ..rows.spending import Sum, as_numbers
+from ..rows.work import Stage
+from ..stages.log_odds import calls_for
+from .driver import Counts, TargetPlan
+
+PriceOf = Callable[[ModelSettings], Awaitable[tuple[float, float] | None]]
+"""US dollars for a prompt token and for a completion token, None where that is not known."""
+
+ASSUMED = {
+    Role.GENERATOR: Usage(1500, 1500),
+    Role.SYNTHETIC_USER: Usage(1500, 80),
+    Role.TARGET: Usage(1000, 250),
+    Role.EVALUATOR: Usage(2500, 150),
+}
+"""Tokens of one call, where there is no row yet to tell them."""
+
+_USUAL_EXAMPLES = 4
+"""Of a metric that isn't written yet."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a stage would do: rows by target, and by role what they would take.
+
+    `later` estimates rows that are not known yet, as they are to be made of what earlier stages of the same
+    run make first; `spending` counts them, too. `basis` is what tokens and cost were told from: `rows` made
+    before, or else `sizes` that are assumed. A cost of None is an unknown one. `remarks` are those of a run.
+    """
+
+    stage: str
+    targets: Mapping[str, Counts]
+    later: int = 0
+    spending: Mapping[str, Spending] = field(default_factory=dict)
+    basis: str = "sizes"
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Rows that would be made."""
+        return self.later + sum(due.missing for due in self.targets.values())
+
+    @property
+    def total(self) -> Spending:
+        """What all roles together would take."""
+        return sum((part for part in self.spending.values() if part.calls), Spending())
+
+
+async def forecast(
+    stage: Stage,
+    shares: Mapping[str, TargetPlan],
+    config: BenchmarkConfig,
+    price_of: PriceOf,
+    *,
+    limit: int | None = None,
+    later: int = 0,
+) -> Forecast:
+    """The forecast of a stage that was planned; `later` estimates rows that it doesn't know of yet."""
+    due = _within(limit, {target: share.due for target, share in shares.items()})
+    if limit is not None:
+        later = min(later, limit - sum(one.missing for one in due.values()))
+    total, basis = Sum(), "sizes"
+    for need in _needs(stage, shares, due, later, config):
+        for role, calls in sorted((+need.calls).items()):
+            spent = _as_before(shares, need, role)
+            basis = "rows" if spent else basis
+            spent = spent or await _assumed(need.target, Role(role), calls, config, price_of)
+            total.add(as_numbers({role: spent}))
+    return Forecast(stage.name, due, later, total.by_role(), basis)
+
+
+@dataclass(frozen=True)
+class _Need:
+    """What one target needs: rows, and at most so many calls by role for them."""
+
+    target: str
+    rows: int
+    calls: Counter[str]
+
+
+def _within(limit: int | None, due: Mapping[str, Counts]) -> dict[str, Counts]:
+    """As the targets take turns, each has its part of the limit."""
+    if limit is None:
+        return dict(due)
+    parts = dict.fromkeys(due, 0)
+    turns = (target for n in range(limit) for target, one in due.items() if n < one.missing)
+    for target in islice(turns, limit):
+        parts[target] += 1
+    return {target: Counts(one.done, parts[target]) for target, one in due.items()}
+
+
+def _needs(
+    stage: Stage,
+    shares: Mapping[str, TargetPlan],
+    due: Mapping[str, Counts],
+    later: int,
+    config: BenchmarkConfig,
+) -> Iterator[_Need]:
+    targets = list(shares) or _targets(stage.name, config)
+    for number, target in enumerate(targets):
+        missing = shares[target].missing[: due[target].missing] if target in shares else []
+        more = later // len(targets) + (number < later % len(targets))
+        calls: Counter[str] = Counter()
+        for unit in missing:
+            calls.update(stage.calls(unit))
+        for role, each in _usual_calls(stage.name, target, config).items():
+            calls[role] += more * each
+        yield _Need(target, len(missing) + more, calls)
+
+
+def _targets(stage: str, config: BenchmarkConfig) -> list[str]:
+    return [entry.id for entry in config.targets] if stage in ("simulate", "evaluate") else [""]
+
+
+def _usual_calls(stage: str, target: str, config: BenchmarkConfig) -> dict[str, int]:
+    """By role, the calls for a row of which no more is known yet."""
+    if stage == "simulate":
+        turns = config.generation.turns
+        own = {Role.TARGET.value: turns} if config.target(target).model is not None else {}
+        return {Role.SYNTHETIC_USER.value: turns, **own}
+    if stage == "evaluate":
+        by_odds = config.evaluation.method == "log_odds"
+        return {Role.EVALUATOR.value: calls_for(_USUAL_EXAMPLES) if by_odds else 1}
+    return {Role.GENERATOR.value: int(stage != "gen-scenarios" or bool(config.demographics))}
+
+
+def _as_before(shares: Mapping[str, TargetPlan], need: _Need, role: str) -> Spending | None:
+    """What so many rows take if they are like those that were made before; None if there are none.
+
+    What a target spends is its own; the other roles are the same for all targets.
+    """
+    own = [shares[need.target]] if need.target in shares else []
+    tables = [share.table for share in (own if role == Role.TARGET.value else shares.values())]
+    rows = sum(table.paid_rows for table in tables)
+    spent = sum((table.spending().get(role, Spending()) for table in tables), Spending())
+    if not rows or not spent.calls:
+        return None
+    return _scaled(spent, need.rows / rows)
+
+
+def _scaled(spent: Spending, factor: float) -> Spending:
+    usage = Usage(round(spent.usage.prompt_tokens * factor), round(spent.usage.completion_tokens * factor))
+    cost = None if spent.cost is None else spent.cost * factor
+    return Spending(round(spent.calls * factor), round(spent.attempts * factor), 0, usage, cost)
+
+
+async def _assumed(
+    target: str, role: Role, calls: int, config: BenchmarkConfig, price_of: PriceOf
+) -> Spending:
+    size, settings = ASSUMED[role], _model(target, role, config)
+    price = await price_of(settings) if settings is not None else None
+    each = None if price is None else size.prompt_tokens * price[0] + size.completion_tokens * price[1]
+    usage = Usage(size.prompt_tokens * calls, size.completion_tokens * calls)
+    return Spending(calls, calls, 0, usage, None if each is None else each * calls)
+
+
+def _model(target: str, role: Role, config: BenchmarkConfig) -> ModelSettings | None:
+    if role is Role.TARGET:
+        settings = config.target(target).settings
+        return settings if isinstance(settings, ModelTarget) else None
+    return {
+        Role.GENERATOR: config.generator_model,
+        Role.SYNTHETIC_USER: config.user_model,
+        Role.EVALUATOR: config.evaluator_model,
+    }[role]
+
+
+def rows_for_each(stage: str, metrics: int, config: BenchmarkConfig, *, all_metrics: bool) -> int:
+    """How many rows a stage has for each row of the stage before, or for each metric at first."""
+    if stage == "gen-scenarios":
+        return config.generation.scenarios_per_metric * len(config.variants)
+    if stage == "simulate":
+        return len(config.targets) * config.generation.num_samples
+    return metrics if stage == "evaluate" and all_metrics else 1

@@ -1,0 +1,1 @@
+"""Rows and the tables that keep them."""

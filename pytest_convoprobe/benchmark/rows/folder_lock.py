@@ -1,0 +1,62 @@
+"""Keeps all but one run out of a benchmark's folder."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ...errors import ResultsError
+from ...files import locked, shown_path
+from ..format.folder import BenchmarkFolder
+from .cost import carry_over
+
+_POLL = 0.2
+
+
+class FolderInUse(ResultsError):
+    """Another run is at work in the folder."""
+
+
+@asynccontextmanager
+async def only_run(
+    folder: BenchmarkFolder, patience: float = 0.0, *, dry: bool = False, makes_rows: bool = True
+) -> AsyncIterator[Path | None]:
+    """Keep other runs out of the folder, after waiting for one so many seconds.
+
+    A `dry` one writes nothing there. One that makes no rows may run where none could be written: then nobody
+    else can, either. Both are given a folder for what tables have to keep meanwhile. Raises `FolderInUse`.
+    """
+    if not dry:
+        with contextlib.suppress(*(() if makes_rows else (ResultsError,))):
+            _make_rows_folder(folder)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + patience
+    with contextlib.ExitStack() as held:
+        while folder.rows.is_dir():  # where a dry run finds none, no run has been at work
+            try:
+                held.enter_context(locked(folder.rows, timeout=0))
+                break
+            except TimeoutError:
+                if loop.time() >= deadline:
+                    raise FolderInUse(
+                        f"another run is at work in {shown_path(folder.path)}; wait for its end"
+                    ) from None
+            await asyncio.sleep(_POLL)
+        if dry or not makes_rows:
+            yield Path(held.enter_context(TemporaryDirectory(prefix="convoprobe-")))
+        else:
+            carry_over(folder)
+            yield None
+
+
+def _make_rows_folder(folder: BenchmarkFolder) -> None:
+    try:
+        folder.rows.mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError), (folder.rows / ".gitignore").open("x") as file:
+            file.write("# Made by pytest-convoprobe: what its runs have finished, kept to go on from.\n*\n")
+    except OSError as error:
+        raise ResultsError(f"{shown_path(folder.rows)} cannot be written: {error.strerror}") from None

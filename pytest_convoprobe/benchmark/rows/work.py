@@ -1,0 +1,135 @@
+"""What stages, engines and the driver tell one another: units of work, tasks, outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...llm.ledger import Spending
+from ...llm.port import LLM
+from ..format.models import Benchmark, BenchmarkConfig
+from .row_types import digest
+
+Row = dict[str, Any]
+"""A row as JSON."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which row this is: its scenario's id, the metric where a stage scores several, and the sample.
+
+    `target` is empty in stages that have none. `text` is what logs and recordings call it.
+    """
+
+    id: str
+    sample: int = 1
+    metric_id: str = ""
+    target: str = ""
+
+    @property
+    def text(self) -> str:
+        """`m01_s001_v01#2`, with `@m02` if it is scored for a metric that isn't the scenario's own."""
+        metric = f"@{self.metric_id}" if self.metric_id else ""
+        return f"{self.id}{metric}#{self.sample}"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One row that there is to be. `key` is the digest of all that it is made of.
+
+    `of` is that of the row of the stage before alone, where rows of others hold for that one only.
+    """
+
+    place: Place
+    key: str
+    of: str | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """A unit with what it is made of, on its way to an engine; `payload` is plain data, to be pickled."""
+
+    unit: Unit
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RowResult:
+    """What became of an item: a row, or the reason why there is none; `spending` by role, in either case.
+
+    `over_budget` says that it wasn't made because the run may not spend more, `rejected` that the reason
+    is one that other rows of the same target will meet too: a wrong key, settings that cannot be used.
+    """
+
+    unit: Unit
+    row: Row | None
+    failure: str = ""
+    spending: Mapping[str, Spending] = field(default_factory=dict)
+    over_budget: bool = False
+    rejected: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that a process needs to know to do the items of a stage; it can be pickled.
+
+    `stage` is a key of `stages.registry.row_makers`. `root` is where relative files of targets start from.
+    `secrets` are for the redactor. `workers` is the number of processes among which the budget is divided.
+    """
+
+    stage: str
+    benchmark: Benchmark
+    config: BenchmarkConfig
+    folder: Path
+    root: Path
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    workers: int = 1
+
+
+class RowMaker(Protocol):
+    """Makes the rows of one stage in one process, many at a time on one event loop.
+
+    `make` raises a `ConvoprobeError` where there is no row to be had.
+    """
+
+    async def make(self, item: Item, llm: LLM) -> Row: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Stage(Protocol):
+    """A stage of one run: which rows there are to be, and what each is made of.
+
+    `units` is cheap and may be asked for several times; `payload` is asked for when the unit is next.
+    `calls` is how many calls of a model a unit takes at most, by role, repairs not counted.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def units(self) -> Iterable[Unit]: ...
+
+    def payload(self, unit: Unit) -> Mapping[str, Any]: ...
+
+    def calls(self, unit: Unit) -> Mapping[str, int]: ...
+
+
+class Engine(Protocol):
+    """Does items, in any order, many at a time, and gives each outcome as it comes.
+
+    It asks for the next item only when there is room for it. What a defect or a lost machine leaves
+    undone is an outcome with a failure, or is done again; none is lost. Leaving the iteration early stops
+    the work.
+    """
+
+    def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[RowResult]: ...
+
+    async def aclose(self) -> None: ...
+
+
+def prompt_digest(*names: str) -> str:
+    """Of the source of prompts: a row is made anew when what the model was told has changed."""
+    folder = Path(__file__).parents[2] / "prompts"
+    return digest([(folder / f"{name}.jinja").read_text(encoding="utf-8") for name in names])

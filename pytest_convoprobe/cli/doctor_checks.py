@@ -1,0 +1,242 @@
+"""What `convoprobe doctor` looks at: settings, models, target, results; each with at most one cheap call."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pydantic import BaseModel
+
+from .. import prompts
+from ..errors import ConvoprobeError, LLMError, SettingsError, StructuredReplyError, TargetError
+from ..files import shown_path
+from ..llm.budget import Budget
+from ..llm.ledger import Ledger
+from ..llm.metered import Metered
+from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
+from ..llm.stack import build_llm
+from ..llm.structured import ask
+from ..redaction import Redactor
+from ..settings.loading import LoadedSettings
+from ..settings.merge import target_settings
+from ..settings.models import ModelSettings, ModelTarget
+from ..settings.requirements import require_model
+from ..targets.factory import build_target
+from ..targets.port import ConversationContext, Target
+from ..text import one_line, shorten
+from ..transcript import Reply
+from .project import Project
+
+HELLO = "Hello"
+
+_ROLES = {Role.JUDGE: "judge", Role.SYNTHETIC_USER: "synthetic user"}
+_ATTEMPTS = 2
+_SHOWN = 80
+_NO_TARGET = """\
+Name it in convoprobe.yaml:
+    target:
+      type: python
+      object: my_package/agent.py:answer
+or write a fixture convoprobe_target in conftest.py."""
+_KEY = "Set api_key in the settings to ${A_VARIABLE}, and that variable in this shell or in CI's secrets."
+_SERVER = "Look whether the server runs, and whether api_base is its address."
+_SHAPE = (
+    "Try structured_output: text (or schema) for it, more max_tokens, or a model that follows instructions."
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: `works` is None where it wasn't tried; `advice` says what to do."""
+
+    what: str
+    works: bool | None
+    found: str
+    advice: str = ""
+
+
+class _Answer(BaseModel):
+    word: str
+
+
+class Checkup:
+    """One look at everything. `live` allows one cheap call of each model and one message to the target."""
+
+    def __init__(self, project: Project, *, live: bool, message: str = HELLO) -> None:
+        self._project = project
+        self._live = live
+        self._message = message
+        self._redactor = Redactor()
+
+    async def run(self) -> list[Finding]:
+        """All findings, without secrets; nothing is raised for what doesn't work."""
+        loaded, findings = self._settings()
+        if loaded is not None:
+            self._redactor = Redactor(loaded.secrets)
+            findings += [*await self._calls(loaded), self._results(loaded)]
+        return findings
+
+    def _settings(self) -> tuple[LoadedSettings | None, list[Finding]]:
+        """The settings; those with missing variables too, so that the rest can be looked at."""
+        try:
+            loaded = self._project.settings()
+        except SettingsError as error:
+            return self._without_variables(), [self._failed("settings", error)]
+        found = shown_path(loaded.file) if loaded.file else "no settings file, only defaults"
+        notices = [Finding("settings", None, notice) for notice in loaded.notices]
+        return loaded, [Finding("settings", True, found), *notices]
+
+    def _without_variables(self) -> LoadedSettings | None:
+        try:
+            return self._project.settings({"run.replay": "only"})
+        except SettingsError:
+            return None
+
+    async def _calls(self, loaded: LoadedSettings) -> list[Finding]:
+        llm = build_llm(loaded.settings.run, self._redactor, Budget())
+        try:
+            checks = [self._models(loaded, llm), self._target(loaded, llm)]
+            return [finding for found in await asyncio.gather(*checks) for finding in found]
+        finally:
+            await llm.aclose()
+
+    async def _models(self, loaded: LoadedSettings, llm: LLM) -> list[Finding]:
+        """One call a model: two roles that share one share the call."""
+        same: dict[str, list[Role]] = {}
+        for role in _ROLES:
+            same.setdefault(_identity(_settings_of(loaded, role)), []).append(role)
+        return list(await asyncio.gather(*(self._model(loaded, roles, llm) for roles in same.values())))
+
+    async def _model(self, loaded: LoadedSettings, roles: list[Role], llm: LLM) -> Finding:
+        what = " and ".join(_ROLES[role] for role in roles)
+        settings = _settings_of(loaded, roles[0])
+        if settings.unresolved:
+            return Finding(what, None, "not called: a variable is missing (see above)")
+        try:
+            named = f"{require_model(settings, roles[0])} ({_key(loaded, roles[0], settings)})"
+            if not self._live:
+                return Finding(what, None, f"{named}, not called")
+            return Finding(what, True, f"{named} answers, {await _called(llm, settings, roles[0])}")
+        except ConvoprobeError as error:
+            return self._failed(what, error)
+
+    async def _target(self, loaded: LoadedSettings, llm: LLM) -> list[Finding]:
+        try:
+            settings = target_settings(loaded)
+            if settings is None:
+                return [self._no_target()]
+            if isinstance(settings, ModelTarget):
+                require_model(settings, "target")
+                settings = settings.model_copy(update={"max_attempts": _ATTEMPTS})
+            target = build_target(settings, rootdir=self._project.root)
+            if not self._live:
+                return [Finding("target", None, f"{target.name}, not called")]
+            return [Finding("target", True, self._redactor.text(await self._spoken(target, llm, loaded)))]
+        except ConvoprobeError as error:
+            return [self._failed("target", error)]
+
+    def _failed(self, what: str, error: ConvoprobeError) -> Finding:
+        """What an error says, masked; those of the settings hold no secrets, but names of keys."""
+        if isinstance(error, SettingsError):
+            return Finding(what, False, str(error))
+        trace = error.trace if isinstance(error, TargetError) else ""
+        return Finding(what, False, self._redactor.text(f"{error}\n{trace}".rstrip()), _advice(error))
+
+    def _no_target(self) -> Finding:
+        """A fixture is pytest's; from here it can only be seen that there is one."""
+        for path in _conftests(self._project.root):
+            if "convoprobe_target" in path.read_text(encoding="utf-8", errors="replace"):
+                return Finding("target", None, f"a fixture in {shown_path(path)}, not tried: pytest makes it")
+        return Finding("target", False, "the settings name none", _NO_TARGET)
+
+    async def _spoken(self, target: Target, llm: LLM, loaded: LoadedSettings) -> str:
+        begun = time.perf_counter()
+        limit = loaded.settings.run.turn_timeout
+        try:
+            reply = await asyncio.wait_for(_reply(target, llm, self._message), limit)
+        except asyncio.TimeoutError:
+            raise TargetError(f"{target.name} gave no reply within {limit:g} s (run.turn_timeout)") from None
+        finally:
+            await target.aclose()
+        return f"{target.name} {_reply_in_words(reply)} ({time.perf_counter() - begun:.1f} s)"
+
+    def _results(self, loaded: LoadedSettings) -> Finding:
+        folder = self._project.results_dir or self._project.root / loaded.settings.results.dir
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+            return Finding("results", True, f"runs are stored in {shown_path(folder)}")
+        return Finding(
+            "results", False, f"{there} cannot be written to", "Set results.dir to another folder."
+        )
+
+
+def _settings_of(loaded: LoadedSettings, role: Role) -> ModelSettings:
+    settings: ModelSettings = getattr(loaded.settings, role.value)
+    return settings
+
+
+def _identity(settings: ModelSettings) -> str:
+    """What makes a model another one; texts that are only added to prompts don't."""
+    shown: dict[str, Any] = settings.model_dump(exclude={"extra_instructions"})
+    key = settings.api_key.get_secret_value() if settings.api_key else None
+    return repr((shown, key, dict(settings.unresolved)))
+
+
+def _key(loaded: LoadedSettings, role: Role, settings: ModelSettings) -> str:
+    if settings.api_key is None:
+        return "no api_key in the settings"
+    origin = loaded.origins.get(f"{role.value}.api_key", "")
+    return f"key from {origin}" if origin else "with a key"
+
+
+async def _called(llm: LLM, settings: ModelSettings, role: Role) -> str:
+    """One call, for JSON as in a run; what it took."""
+    settings = settings.model_copy(update={"max_attempts": _ATTEMPTS})
+    message = Message("user", prompts.render("doctor/ready"))
+    ledger = Ledger()
+    await ask(Metered(llm, ledger), LLMRequest(settings, (message,), CallContext(role)), _Answer, repairs=0)
+    spent = ledger.by_role[role]
+    cost = "price unknown" if spent.cost is None else f"${spent.cost:.6f}"
+    return f"{spent.usage.total} tokens, {cost}"
+
+
+async def _reply(target: Target, llm: LLM, message: str) -> Reply:
+    conversation = await target.start(ConversationContext(uuid4().hex, llm, "doctor"))
+    try:
+        return await conversation.send(message)
+    finally:
+        await conversation.aclose()
+
+
+def _reply_in_words(reply: Reply) -> str:
+    said = (
+        f"answers: {shorten(one_line(reply.text), _SHOWN)}" if reply.text.strip() else "gives an empty reply"
+    )
+    tools = "doesn't tell its tool calls" if reply.tool_calls is None else "tells its tool calls"
+    return f"{said} [{tools}{', and no tokens' if reply.usage is None else ' and tokens'}]"
+
+
+def _advice(error: ConvoprobeError) -> str:
+    if isinstance(error, StructuredReplyError):
+        return _SHAPE
+    if not isinstance(error, LLMError):
+        return ""
+    if error.status in (401, 403) or "API key" in str(error):
+        return _KEY
+    return _SERVER if "no connection" in str(error) else ""
+
+
+def _conftests(root: Path) -> Iterator[Path]:
+    for pattern in ("conftest.py", "*/conftest.py", "*/*/conftest.py"):
+        yield from sorted(root.glob(pattern))
+
+
+def worst(findings: list[Finding]) -> bool:
+    """Whether something doesn't work."""
+    return any(finding.works is False for finding in findings)

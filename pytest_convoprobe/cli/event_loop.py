@@ -1,0 +1,62 @@
+"""Work on an event loop while the command waits: Ctrl-C ends it, a line of progress shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..runs.pool import Handle, LoopThread
+
+T = TypeVar("T")
+
+_SLICE = 0.2
+
+
+def run_async(coro: Coroutine[Any, Any, T], words: str | Callable[[], str]) -> T:
+    """What the coroutine returns; `words` say on the line of progress what is waited for."""
+    with Progress(words if callable(words) else lambda: words) as progress:
+        return run_ticking(coro, progress.tick)
+
+
+def run_ticking(coro: Coroutine[Any, Any, T], tick: Callable[[], object]) -> T:
+    """What the coroutine returns; `tick` is called every now and then on the thread that waits."""
+    with loop_thread() as loop:
+        future = loop.submit(coro)
+        try:
+            while not future.done():
+                _pause(future)
+                tick()
+        except BaseException:
+            future.cancel()
+            raise
+        return future.result()
+
+
+def wait_for(handles: list[Handle[T]], words: Callable[[], str]) -> None:
+    """Wait until all jobs of a pool have ended."""
+    with Progress(words) as progress:
+        for handle in handles:
+            while not handle.wait(_SLICE):
+                progress.tick()
+
+
+@contextmanager
+def loop_thread() -> Iterator[LoopThread]:
+    """The event loop of a command, closed at its end."""
+    from ..runs.pool import LoopThread
+
+    loop = LoopThread()
+    try:
+        yield loop
+    finally:
+        loop.close()
+
+
+def _pause(future: Any) -> None:
+    from concurrent.futures import wait
+
+    wait((future,), _SLICE)

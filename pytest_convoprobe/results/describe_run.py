@@ -1,0 +1,105 @@
+"""Gathers what is to be known of a run as a whole."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..llm.chat_format import own_prices
+from ..llm.litellm_adapter import listed_price
+from ..llm.port import Role
+from ..redaction import MASK, is_secret_name
+from ..settings.merge import target_settings
+from ..settings.models import HttpTarget, ModelSettings, PythonTarget
+from ..settings.show import masked
+from .provenance import ci_facts, git_facts, versions
+from .run_info import RunInfo
+
+if TYPE_CHECKING:
+    from ..settings.loaded import LoadedSettings
+
+_PRICES = "input_cost_per_token", "output_cost_per_token"
+
+
+def describe_run(run: str, loaded: LoadedSettings, *, command: Sequence[str], folder: Path) -> RunInfo:
+    """The description of a run that begins now; `folder` is where git is asked."""
+    return RunInfo(
+        id=run,
+        started=time.time(),
+        command=tuple(_without_secrets(command)),
+        versions=versions(),
+        settings=_settings(loaded),
+        models=_models(loaded),
+        prices=_prices(loaded),
+        git=git_facts(folder),
+        ci=ci_facts(os.environ),
+    )
+
+
+def with_listed_prices(info: RunInfo, loaded: LoadedSettings) -> RunInfo:
+    """The description of a run that ends now, with the prices that its calls were counted at.
+
+    LiteLLM's list is asked where the settings leave a price out, if this process has loaded it anyway.
+    """
+    listed = {
+        role.value: dict(zip(_PRICES, price, strict=True))
+        for role, section in _sections(loaded).items()
+        if isinstance(section, ModelSettings) and own_prices(section) is None
+        if (price := listed_price(section.model or "")) is not None
+    }
+    return replace(info, prices={**info.prices, **listed})
+
+
+def _settings(loaded: LoadedSettings) -> dict[str, dict[str, Any]]:
+    """The effective settings with what is not set left out, and with it the sections that would be empty."""
+    found = {
+        name: {field: value for field, value in (section or {}).items() if value not in (None, {}, [])}
+        for name, section in masked(loaded).items()
+    }
+    return {name: section for name, section in found.items() if section}
+
+
+def _without_secrets(command: Sequence[str]) -> Iterator[str]:
+    """The word after `--token` goes; the redactor sees to `--token=…` and to secrets that it knows."""
+    before = ""
+    for word in command:
+        follows = before.startswith("-") and "=" not in before and is_secret_name(before.lstrip("-"))
+        yield MASK if follows and not word.startswith("-") else word
+        before = word
+
+
+def _sections(loaded: LoadedSettings) -> dict[Role, ModelSettings | PythonTarget | HttpTarget | None]:
+    settings = loaded.settings
+    return {
+        Role.SYNTHETIC_USER: settings.synthetic_user,
+        Role.JUDGE: settings.judge,
+        Role.TARGET: target_settings(loaded),
+    }
+
+
+def _models(loaded: LoadedSettings) -> dict[str, str]:
+    found = {}
+    for role, section in _sections(loaded).items():
+        name = section.model if isinstance(section, ModelSettings) else _target_name(section)
+        if name:
+            found[role.value] = name
+    return found
+
+
+def _target_name(section: PythonTarget | HttpTarget | None) -> str | None:
+    if isinstance(section, HttpTarget):
+        return section.url
+    return section.object if section else None
+
+
+def _prices(loaded: LoadedSettings) -> dict[str, dict[str, float]]:
+    """US dollars per token, as far as the settings say them."""
+    found = {
+        role.value: {name: price for name in _PRICES if (price := getattr(section, name, None)) is not None}
+        for role, section in _sections(loaded).items()
+    }
+    return {role: prices for role, prices in found.items() if prices}

@@ -1,0 +1,100 @@
+"""Which stored runs there are, and which one somebody means."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ..errors import ResultsError
+from .provenance import commit_of
+from .reading import RunRef, is_run, read_info
+from .run_info import RunInfo
+from .writer import RUNS
+
+_LATEST = re.compile(r"latest(?:~(\d+))?")
+_SHOWN = 5
+
+
+def list_runs(results: Path | str) -> list[RunRef]:
+    """The runs of a results folder (`.convoprobe`), the newest first; none if there is no such folder."""
+    return [RunRef(path.name, path, read_info(path)) for path in _folders(Path(results))]
+
+
+def resolve_run(results: Path | str, text: str) -> RunRef:
+    """The run that a text means. Raises `ResultsError` if there is none, or more than one.
+
+    The text is the path of a run's folder, `latest`, `latest~2` (the second before it), a run's id, the
+    beginning of one that no other has, or a git branch, tag or commit: then the newest run of that commit,
+    if possible one that came to its end and had no changes that no commit has.
+    """
+    folder, runs = Path(results), _folders(Path(results))
+    found = _by_path(text) or _by_age(runs, text) or _by_id(runs, text) or _by_commit(folder, runs, text)
+    if found is None:
+        raise ResultsError(_nothing(folder, runs, text))
+    return RunRef(found.name, found, read_info(found))
+
+
+def _folders(results: Path) -> list[Path]:
+    """Ids begin with the time, so the order of names is that of time."""
+    runs = results / RUNS
+    found = [path for path in runs.iterdir() if is_run(path)] if runs.is_dir() else []
+    return sorted(found, key=lambda path: path.name, reverse=True)
+
+
+def _by_path(text: str) -> Path | None:
+    path = Path(text)
+    return path.resolve() if text and is_run(path) else None
+
+
+def _by_age(runs: list[Path], text: str) -> Path | None:
+    match = _LATEST.fullmatch(text)
+    if match is None or not runs:
+        return None
+    back = int(match[1] or 0)
+    if back < len(runs):
+        return runs[back]
+    raise ResultsError(f"{text}: there are only {len(runs)} stored runs")
+
+
+def _by_id(runs: list[Path], text: str) -> Path | None:
+    fitting = [path for path in runs if text and path.name.startswith(text)]
+    exact = [path for path in fitting if path.name == text]
+    if len(fitting) > 1 and not exact:
+        names = ", ".join(path.name for path in fitting[:_SHOWN])
+        raise ResultsError(f"{text} is the beginning of {len(fitting)} runs: {names}{_more(fitting)}")
+    return next(iter(exact or fitting), None)
+
+
+def _by_commit(results: Path, runs: list[Path], text: str) -> Path | None:
+    commit = commit_of(text, _existing(results))
+    if commit is None:
+        return None
+    fitting = [(path, info) for path in runs if (info := read_info(path)).commit == commit]
+    sound = (path for path, info in fitting if info.came_to_its_end and not _dirty(info))
+    found = next(sound, next((path for path, _ in fitting), None))
+    if found is None:
+        raise ResultsError(f"{text} is commit {commit[:12]}, of which no run is stored in {results}")
+    return found
+
+
+def _dirty(info: RunInfo) -> bool:
+    return info.git is not None and info.git.dirty
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest above it that exists: git is asked from there."""
+    return next((path for path in (folder, *folder.resolve().parents) if path.is_dir()), Path.cwd())
+
+
+def _nothing(results: Path, runs: list[Path], text: str) -> str:
+    if not runs:
+        return f"there are no stored runs in {results}: run pytest on some scenarios first"
+    names = ", ".join(path.name for path in runs[:_SHOWN])
+    return (
+        f"{text} is no stored run in {results}, no folder of one, and no git branch or commit; "
+        f"there are: {names}{_more(runs)}; `latest` is the newest"
+    )
+
+
+def _more(found: list[Path]) -> str:
+    return f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""

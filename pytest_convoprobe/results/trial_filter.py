@@ -1,0 +1,51 @@
+"""Which trials count, and means over what is known of them.
+
+A trial says something about its scenario where it passed, failed, or was kept from a verdict by the
+judge, the synthetic user or the scenario itself. Skips, and errors of the infrastructure or the budget,
+say nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ..errors import Blame
+from ..result import Outcome
+from .index import IndexRow
+
+_TELLING = frozenset({Blame.JUDGE, Blame.SIMULATOR, Blame.SCENARIO})
+
+
+def counts_as_trial(row: IndexRow) -> bool:
+    """Whether the trial says something about its scenario."""
+    return row.outcome in (Outcome.PASSED, Outcome.FAILED) or (
+        row.outcome is Outcome.ERROR and row.blame in _TELLING
+    )
+
+
+def final(rows: Iterable[IndexRow]) -> list[IndexRow]:
+    """The rows that count: of a trial that was run again in the same run, only the last."""
+    last: dict[tuple[str, str, int], IndexRow] = {}
+    for row in rows:
+        key = (row.run, row.scenario_id, row.trial)
+        if key not in last or row.started >= last[key].started:
+            last[key] = row
+    return list(last.values())
+
+
+def count(rows: Iterable[IndexRow]) -> dict[str, int]:
+    """The final rows by outcome."""
+    return dict(Counter(row.outcome.value for row in final(rows)))
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean; None if there are no values or one of them is unknown."""
+    known = list(values)
+    return None if None in known else mean_known(known)
+
+
+def mean_known(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that are known; None if none is."""
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None

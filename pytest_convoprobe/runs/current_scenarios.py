@@ -1,0 +1,47 @@
+"""Stored trials and what belongs to them today: the scenario's file, the settings, no recordings."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from ..errors import ResultsError
+from ..results.index import IndexRow
+from ..scenario.loading import LoadedScenario, load_scenarios
+from ..settings.loaded import LoadedSettings
+from ..settings.merge import scenario_settings
+from ..settings.models import ScenarioSettings
+
+
+class Scenarios:
+    """Finds the scenarios of stored trials in today's files, each of which is read once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._load = lru_cache(maxsize=None)(load_scenarios)
+
+    def of(self, row: IndexRow) -> LoadedScenario:
+        """The scenario as it stands in its file now.
+
+        Raises `ResultsError` if it is gone, isn't finished, or was written within a test;
+        `ScenarioFileError` if its file is broken.
+        """
+        file, _, identifier = row.scenario_id.partition("::")
+        path = self._root / file
+        if path.suffix.lower() not in (".yaml", ".yml"):
+            raise ResultsError(f"it is part of the test {row.scenario_id}, which only pytest can run")
+        if not path.is_file():
+            raise ResultsError(f"its file {file} is not there any more (looked for in {self._root})")
+        found = next((loaded for loaded in self._load(path) if loaded.id == identifier), None)
+        if found is None:
+            raise ResultsError(f"{file} has no scenario {identifier!r} any more")
+        if found.scenario is None:
+            raise ResultsError(f"it is skipped and unfinished in {file}")
+        return found
+
+
+def live_settings(loaded: LoadedSettings, scenario: LoadedScenario) -> ScenarioSettings:
+    """What the scenario runs with today, but never from a recording: what is asked for is a new answer."""
+    settings = scenario_settings(loaded, scenario.scenario.config if scenario.scenario else None)
+    run = settings.run.model_copy(update={"replay": "off"})
+    return settings.model_copy(update={"run": run})

@@ -1,0 +1,360 @@
+"""Many conversations at once: one background event loop, and a bounded pool on top of it.
+
+`LoopThread` owns the only event loop of the process, so that clients, limiters and targets
+are never shared between loops. `Pool` runs jobs on it, in order and at most so many at once.
+Everything public here may be called from any thread except the loop's own, where noted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from ..errors import ConvoprobeError
+
+T = TypeVar("T")
+
+# A lock that is waited for without end can't be interrupted by Ctrl-C on Windows; short waits can.
+_SLICE = 0.2
+
+
+class CancelledFromWithin(ConvoprobeError):
+    """A job was cancelled, though nobody outside of it asked for that."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the conversation was cancelled from within: the agent, a tool, or a library of theirs cancels "
+            "the asyncio task that it runs in"
+        )
+
+
+class LoopThread:
+    """One daemon thread that owns one event loop; it starts with the first thing it is given."""
+
+    def __init__(self, name: str = "convoprobe-loop") -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._before_close: list[Callable[[float], object]] = []
+        self._ended = threading.Event()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    def submit(self, coro: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Start a coroutine and return at once. Raises RuntimeError after `close`."""
+        with self._lock:
+            try:
+                loop = self._started()
+            except RuntimeError:
+                coro.close()
+                raise
+            return asyncio.run_coroutine_threadsafe(coro, loop)
+
+    def run(self, coro: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end and return what it returns, or raise what it raises.
+
+        Ctrl-C while waiting is raised at once, and the coroutine is cancelled. Raises
+        `concurrent.futures.CancelledError` when the loop is closed in the middle, and
+        RuntimeError on the loop's own thread, which would wait for itself.
+        """
+        if threading.current_thread() is self._thread:
+            coro.close()
+            raise RuntimeError("run() would wait for its own thread; await the coroutine instead")
+        future = self.submit(coro)
+        try:
+            _wait_for(future, None)
+        except BaseException:
+            future.cancel()
+            raise
+        return future.result()
+
+    def call(self, function: Callable[..., object], *args: object) -> None:
+        """Call a plain function on the loop soon, in the order of the calls; works while `close` is at it."""
+        with self._lock:
+            (self._loop or self._started()).call_soon_threadsafe(function, *args)
+
+    def before_close(self, hook: Callable[[float], object]) -> None:
+        """Have `hook(seconds)` called as the first act of `close`, when nothing can be submitted any more."""
+        self._before_close.append(hook)
+
+    def close(self, timeout: float = 10.0) -> bool:
+        """Cancel what runs, let it clean up, close the loop and end the thread.
+
+        Returns False if something refused to end within `timeout` seconds: the thread is then
+        left alone with it (it is a daemon, and doesn't keep the process from ending), rather than
+        destroying what is still pending. A second call does nothing.
+        """
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("close() cannot be called from the thread that it ends")
+        deadline = time.monotonic() + timeout
+        with self._lock:
+            first, self._closed = not self._closed, True
+        if first:
+            for hook in self._before_close:
+                hook(_left(deadline) / 2)
+        return self._end(deadline) if first else not self._alive()
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        """The running loop; the caller holds the lock."""
+        if self._closed:
+            raise RuntimeError("the event loop of convoprobe is closed: nothing can be started any more")
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            served = self._loop, self._ended
+            self._thread = threading.Thread(target=_serve, args=served, name=self._name, daemon=True)
+            self._thread.start()
+        return self._loop
+
+    def _alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _end(self, deadline: float) -> bool:
+        if self._loop is None or self._thread is None:
+            return True
+        ending = asyncio.run_coroutine_threadsafe(_end_tasks(_left(deadline)), self._loop)
+        # The second more is for a loop that is busy just now; a blocked one never answers.
+        if not _wait_for(ending, _left(deadline) + 1.0) or not ending.result():
+            return False
+        self._ended.set()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_left(deadline) + 1.0)
+        return not self._thread.is_alive()
+
+
+def _serve(loop: asyncio.AbstractEventLoop, ended: threading.Event) -> None:
+    """Run the loop until its owner ends it: one job that stops it must not take it from all others.
+
+    asyncio lets the two exceptions through after handing them to whoever awaits the task.
+    """
+    while not ended.is_set():
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):
+            loop.run_forever()
+    loop.close()
+
+
+async def _end_tasks(seconds: float) -> bool:
+    """Cancel every other task once, and wait until they have cleaned up. False if they don't."""
+    deadline = time.monotonic() + seconds
+    me = asyncio.current_task()
+    while tasks := [task for task in asyncio.all_tasks() if task is not me]:
+        for task in tasks:
+            task.cancel()
+        done, pending = await asyncio.wait(tasks, timeout=_left(deadline))
+        for task in done:
+            # Looking at it is what keeps asyncio from logging that nobody did.
+            if not task.cancelled():
+                task.exception()
+        if pending:
+            return False
+    await asyncio.get_running_loop().shutdown_asyncgens()
+    return True
+
+
+def _left(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())
+
+
+def _wait_for(future: concurrent.futures.Future[Any], timeout: float | None) -> bool:
+    """Whether the future is done within `timeout` seconds; None waits without end."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while not future.done():
+        left = _SLICE if deadline is None else min(_SLICE, _left(deadline))
+        if left <= 0.0:
+            return False
+        concurrent.futures.wait((future,), left)
+    return True
+
+
+@dataclass(frozen=True)
+class Stats:
+    """How far a pool is. `done` counts what ran and ended, well or not; what never ran isn't in it."""
+
+    done: int = 0
+    running: int = 0
+    waiting: int = 0
+
+
+class Handle(Generic[T]):
+    """One job of a pool, for the one who waits for it."""
+
+    def __init__(self, key: Hashable, factory: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self.key = key
+        self._factory = factory
+        self._future: concurrent.futures.Future[T] = concurrent.futures.Future()
+        self._settling = threading.Lock()
+        self._task: asyncio.Task[T] | None = None
+        self._begun: float | None = None
+        self._ended: float | None = None
+        self._unwanted = False
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended: with a result, an exception, or cancelled."""
+        return self._future.done()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled, or given up because it would not end."""
+        return self._future.cancelled()
+
+    @property
+    def duration(self) -> float:
+        """Seconds that the job itself ran (so far), the wait in the queue not counted; 0 before it starts."""
+        if self._begun is None:
+            return 0.0
+        return (self._ended or time.monotonic()) - self._begun
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end at most so many seconds; says whether it has come."""
+        return _wait_for(self._future, timeout)
+
+    def result(self, timeout: float | None = None) -> T:
+        """What the job returned; raises what it raised.
+
+        Raises `concurrent.futures.CancelledError` if it was cancelled, `CancelledFromWithin` if
+        it did so itself, TimeoutError if it has not ended after `timeout` seconds.
+        """
+        if not self.wait(timeout):
+            raise TimeoutError(f"{self.key!r} has not ended after {timeout:g} seconds")
+        return self._future.result()
+
+    async def _run(self) -> T:
+        self._begun = time.monotonic()
+        return await self._factory()
+
+    def _settle(self, task: asyncio.Task[T]) -> None:
+        """Take over what the task came to; nothing changes if the job was given up before."""
+        self._ended = time.monotonic()
+        if task.cancelled() and self._unwanted:
+            return self._give_up()
+        error = CancelledFromWithin() if task.cancelled() else task.exception()
+        with self._settling:
+            if self._future.done():
+                return
+            if error is None:
+                self._future.set_result(task.result())
+            else:
+                self._future.set_exception(error)
+
+    def _give_up(self) -> None:
+        with self._settling:
+            if not self._future.done() and self._future.cancel():
+                self._future.set_running_or_notify_cancel()
+
+
+class Pool:
+    """Runs jobs on a `LoopThread`: started in the order of submission, at most `limit` at once.
+
+    A job is known by its key while it waits or runs; a key may be used again afterwards.
+    """
+
+    def __init__(self, loop_thread: LoopThread, limit: int) -> None:
+        if limit < 1:
+            raise ValueError(f"a pool needs room for at least one job; got limit={limit}")
+        self._loop_thread = loop_thread
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._waiting: OrderedDict[Hashable, Handle[Any]] = OrderedDict()
+        self._running: dict[Hashable, Handle[Any]] = {}
+        self._done = 0
+        loop_thread.before_close(self.cancel_all)
+
+    @property
+    def stats(self) -> Stats:
+        """The counts of this moment."""
+        with self._lock:
+            return Stats(self._done, len(self._running), len(self._waiting))
+
+    def submit(self, key: Hashable, factory: Callable[[], Coroutine[Any, Any, T]]) -> Handle[T]:
+        """Queue a job. `factory` makes its coroutine, on the loop, when its time has come.
+
+        Raises ValueError while a job of that key waits or runs, RuntimeError when the loop is closed.
+        """
+        handle = Handle(key, factory)
+        with self._lock:
+            if key in self._waiting or key in self._running:
+                raise ValueError(f"a job named {key!r} is in the pool already")
+            if self._loop_thread.closed:
+                raise RuntimeError(f"{key!r} cannot be started: the pool's event loop is closed")
+            self._loop_thread.call(self._fill)
+            self._waiting[key] = handle
+        return handle
+
+    def promote(self, key: Hashable) -> bool:
+        """Let a waiting job start next, as somebody waits for it; says whether it was waiting."""
+        with self._lock:
+            if key not in self._waiting:
+                return False
+            self._waiting.move_to_end(key, last=False)
+            return True
+
+    def cancel(self, key: Hashable) -> bool:
+        """Cancel one job without waiting for its end; says whether there was one to cancel."""
+        with self._lock:
+            handle = self._waiting.pop(key, None) or self._running.get(key)
+            self._cancel([handle] if handle else [])
+        return handle is not None
+
+    def cancel_all(self, timeout: float = 5.0) -> bool:
+        """Cancel every job and wait at most so many seconds until the running ones have cleaned up.
+
+        Returns False if some are still at it; their handles count as cancelled nevertheless, so
+        that nobody waits for them.
+        """
+        with self._lock:
+            waiting, running = list(self._waiting.values()), list(self._running.values())
+            self._waiting.clear()
+            self._cancel(waiting + running)
+        concurrent.futures.wait([handle._future for handle in running], timeout)
+        late = [handle for handle in running if not handle.done]
+        for handle in late:
+            handle._give_up()
+        return not late
+
+    def _cancel(self, handles: Sequence[Handle[Any]]) -> None:
+        """Cancel jobs that were taken out of the queue, and jobs that run; the caller holds the lock."""
+        for handle in handles:
+            handle._unwanted = True
+            if handle.key in self._running:
+                self._loop_thread.call(_cancel_task, handle)
+            else:
+                handle._give_up()
+
+    def _fill(self) -> None:
+        """Start what there is room for. Runs on the loop only."""
+        while (handle := self._next()) is not None:
+            handle._task = asyncio.get_running_loop().create_task(handle._run())
+            handle._task.add_done_callback(partial(self._finished, handle))
+
+    def _next(self) -> Handle[Any] | None:
+        with self._lock:
+            if not self._waiting or len(self._running) >= self._limit:
+                return None
+            key, handle = self._waiting.popitem(last=False)
+            self._running[key] = handle
+            return handle
+
+    def _finished(self, handle: Handle[Any], task: asyncio.Task[Any]) -> None:
+        with self._lock:
+            del self._running[handle.key]
+            self._done += 1
+        handle._settle(task)
+        self._fill()
+
+
+def _cancel_task(handle: Handle[Any]) -> None:
+    if handle._task is not None:
+        handle._task.cancel()

@@ -1,0 +1,174 @@
+"""Judges stored conversations again, with today's criteria, prompts and judge. The target isn't talked to."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import ConvoprobeError, ResultsError
+from ..judging.types import CheckResult, CriterionResult
+from ..llm.port import LLM
+from ..result import Outcome, ScenarioResult
+from ..results.index import IndexRow
+from ..results.reading import StoredRun
+from ..results.trial_filter import final
+from ..scenario.models import Scenario
+from ..settings.loaded import LoadedSettings
+from ..targets.port import ConversationContext, TargetConversation
+from ..transcript import Termination, Transcript
+from .current_scenarios import Scenarios, live_settings
+from .trial import Job, Runner
+
+_WHOLE = frozenset({Termination.USER_DONE, Termination.USER_GAVE_UP, Termination.MAX_TURNS, Termination.LOOP})
+# The names that `run_checks` gives. All other checks are the project's own, which only pytest can repeat.
+_BY_SCENARIO = re.compile(
+    r"(?:required|prohibited) tool .+|tool calls|turns|tokens of the agent"
+    r"|.+: (?:number of calls|arguments|(?:before|after) .+)"
+)
+
+
+@dataclass(frozen=True)
+class AnswerChange:
+    """One criterion or check, before and after; None on the side that doesn't have it.
+
+    `key` is the criterion's text or the check's name.
+    """
+
+    key: str
+    old: CriterionResult | CheckResult | None
+    new: CriterionResult | CheckResult | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is new, gone, or speaks otherwise for the agent than it did."""
+        if self.old is None or self.new is None:
+            return True
+        return self.old.holds is not self.new.holds
+
+
+@dataclass(frozen=True)
+class Rejudged:
+    """A stored trial and the verdict on it today.
+
+    `new` is None where it couldn't be judged again, and `problem` says why. Its `spending` is the
+    judge's alone. `new` may be an error too, when the judge gave no verdict.
+    """
+
+    row: IndexRow
+    old: ScenarioResult
+    new: ScenarioResult | None
+    problem: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the outcome is another one."""
+        return self.new is not None and self.new.outcome is not self.old.outcome
+
+    @property
+    def answers(self) -> tuple[AnswerChange, ...]:
+        """Every criterion and check of both sides: why the verdict changed. In the order of today's."""
+        old = dict(_by_key(self.old))
+        new = dict(_by_key(self.new)) if self.new else {}
+        return tuple(AnswerChange(key[1], old.get(key), new.get(key)) for key in {**new, **old})
+
+
+async def rejudge(
+    run: StoredRun,
+    settings: LoadedSettings,
+    *,
+    root: Path,
+    select: Callable[[IndexRow], bool] = lambda row: True,
+    llm: LLM | None = None,
+    on_result: Callable[[Rejudged], None] = lambda result: None,
+) -> list[Rejudged]:
+    """Judge the selected trials of a run again, in the order of the store.
+
+    Scenario files are looked for from `root`, which was pytest's rootdir. As many are judged at once as
+    `run.concurrency` says; `on_result` is called with each as it comes. `llm` replaces the live models.
+    """
+    runner, scenarios = Runner(settings, llm=llm), Scenarios(root)
+    places = asyncio.Semaphore(settings.settings.run.concurrency)
+
+    async def one(row: IndexRow) -> Rejudged:
+        async with places:
+            found = await _again(run, row, scenarios, settings, runner)
+        on_result(found)
+        return found
+
+    rows = [row for row in final(run.rows()) if row.outcome is not Outcome.SKIPPED and select(row)]
+    try:
+        return list(await asyncio.gather(*map(one, rows)))
+    finally:
+        await runner.aclose()
+
+
+async def _again(
+    run: StoredRun, row: IndexRow, scenarios: Scenarios, settings: LoadedSettings, runner: Runner
+) -> Rejudged:
+    old = run.trial(row).result
+    try:
+        _require_whole(old.transcript)
+        loaded = scenarios.of(row)
+    except ConvoprobeError as error:
+        return Rejudged(row, old, None, str(error))
+    job = Job(
+        loaded=loaded,
+        scenario_id=row.scenario_id,
+        target=_Named(old.target),
+        settings=live_settings(settings, loaded),
+        trial=row.trial,
+        extra_checks=_carried_over(old.checks),
+        held=old.transcript,
+    )
+    new = await runner.run(job)
+    return Rejudged(row, old, replace(new, file=old.file, started=old.started))
+
+
+def _require_whole(transcript: Transcript) -> None:
+    if transcript.termination not in _WHOLE:
+        ended = transcript.termination.value.replace("_", " ") if transcript.termination else "unknown"
+        raise ResultsError(f"the conversation broke off ({ended}): there is nothing whole to judge")
+
+
+def _carried_over(checks: Iterable[CheckResult]) -> Callable[[Scenario, Transcript], Iterable[CheckResult]]:
+    """The project's own checks as they came out then: they are about the same conversation."""
+    own = [check for check in checks if not _BY_SCENARIO.fullmatch(check.name)]
+    return lambda scenario, transcript: own
+
+
+def _by_key(
+    result: ScenarioResult,
+) -> Iterator[tuple[tuple[str, str], CriterionResult | CheckResult]]:
+    """Criteria by their words, since their ids move when one is put in or taken out.
+
+    The second of the same words is another one than the first.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+    everything: tuple[CriterionResult | CheckResult, ...] = (*result.criteria, *result.checks)
+    for found in everything:
+        kind, words = _words(found)
+        seen[kind, words] += 1
+        yield (f"{kind} {seen[kind, words]}", words), found
+
+
+def _words(found: CriterionResult | CheckResult) -> tuple[str, str]:
+    if isinstance(found, CheckResult):
+        return "check", found.name
+    return found.criterion.kind.value, found.criterion.text
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Stands for the target of a conversation that is over."""
+
+    name: str
+
+    async def start(self, context: ConversationContext) -> TargetConversation:
+        raise AssertionError("a conversation that was held already is not held again")
+
+    async def aclose(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,317 @@
+"""One scenario from start to end. The only place where the parts are wired together."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import uuid4
+
+from ..conversation.deadline import Deadline
+from ..conversation.earlier_turns import Repeating
+from ..conversation.loop import Conversation, Limits
+from ..conversation.port import UserSimulator
+from ..conversation.simulated import SimulatedUser
+from ..conversation.user import ScenarioUser, persona_values
+from ..errors import Blame, ConvoprobeError, JudgeError, ScenarioTimeout, TargetError
+from ..judging.checks import run_checks
+from ..judging.criteria import criteria_of
+from ..judging.judge import judge
+from ..judging.types import CheckResult, CriterionResult, Verdict
+from ..judging.verdict import decide
+from ..llm.budget import Budget
+from ..llm.ledger import Ledger
+from ..llm.metered import Metered
+from ..llm.port import LLM, Role
+from ..llm.recording import Recording, recording_path
+from ..llm.replay import Replaying
+from ..llm.stack import LiveLLM, build_llm
+from ..redaction import Redactor
+from ..result import Outcome, ScenarioResult
+from ..scenario.loading import LoadedScenario
+from ..scenario.models import Scenario
+from ..settings.environment import secrets_of
+from ..settings.loading import LoadedSettings
+from ..settings.models import ScenarioSettings
+from ..settings.requirements import require_model
+from ..targets.port import ConversationContext, Target
+from ..transcript import Termination, Transcript, Turn
+
+ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One trial to run: a scenario, the target to run it against, and the settings it has.
+
+    `scenario_id` is unique within the run; `extra_checks` adds checks of a project's own. `earlier` are
+    turns whose user messages are said again before the user goes on. `held` is a conversation that is
+    over already: it is only judged, and the target is only named.
+    """
+
+    loaded: LoadedScenario
+    scenario_id: str
+    target: Target
+    settings: ScenarioSettings
+    trial: int = 1
+    extra_checks: ExtraChecks | None = None
+    earlier: tuple[Turn, ...] = ()
+    held: Transcript | None = None
+
+    @property
+    def scenario(self) -> Scenario:
+        if self.loaded.scenario is None:
+            raise ValueError(f"{self.scenario_id} is skipped and unfinished: it cannot run")
+        return self.loaded.scenario
+
+
+class Runner:
+    """Runs the scenarios of a session: they share the models, the limits and the budget.
+
+    `workers` is the number of processes that divide the run's budget among them. `llm`
+    replaces the live models.
+    """
+
+    def __init__(self, settings: LoadedSettings, *, workers: int = 1, llm: LLM | None = None) -> None:
+        run = settings.settings.run
+        self._certain_to_call = run.calls_live and settings.settings.judge.model is not None
+        self._redactor = Redactor(settings.secrets)
+        self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
+        self._live = build_llm(run, self._redactor, self.budget) if llm is None else llm
+
+    @property
+    def spent(self) -> tuple[float | None, int]:
+        """US dollars (None once a call's price was unknown) and tokens that the run has spent so far."""
+        return self.budget.spent.cost, self.budget.spent.tokens
+
+    def preload(self) -> None:
+        """Start the slow import of the models' library in the background, if live calls are certain."""
+        if self._certain_to_call and isinstance(self._live, LiveLLM):
+            self._live.preload()
+
+    async def run(self, job: Job) -> ScenarioResult:
+        """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""
+        # A hook or a test may have given this one a key that the settings do not hold.
+        self._redactor.learn(secrets_of(job.settings))
+        # The import of the models' library is nobody's turn: it is waited for before one begins.
+        await self._loaded()
+        result = await _Trial(job, self._live, self._redactor).run()
+        # With the result the host goes on and changes warning filters: no good time for an import.
+        await self._loaded()
+        return result
+
+    async def _loaded(self) -> None:
+        """Wait for an import that has begun."""
+        if isinstance(self._live, LiveLLM):
+            await self._live.loaded()
+
+    async def aclose(self) -> None:
+        """Let go of the models."""
+        await self._live.aclose()
+
+
+class _Trial:
+    """What is known about a trial while it runs, so that nothing is lost when it breaks off."""
+
+    def __init__(self, job: Job, live: LLM, redactor: Redactor) -> None:
+        self._job = job
+        self._live = live
+        self._redactor = redactor
+        self._ledger = Ledger()
+        self._conversation: Conversation | None = None
+        self._checks: tuple[CheckResult, ...] = ()
+        self._criteria: tuple[CriterionResult, ...] = ()
+        self._termination: Termination | None = None
+        self._started = time.time()
+        self._clock = time.perf_counter()
+
+    async def run(self) -> ScenarioResult:
+        """The result; every error of ours is turned into one."""
+        limit = self._job.settings.run.scenario_timeout
+        try:
+            async with Deadline(limit, ScenarioTimeout(limit)):
+                verdict = await self._recorded()
+        except ScenarioTimeout as error:
+            # The conversation only knows that it was cancelled; here it is known why.
+            self._termination = Termination.TIMEOUT
+            return self._broken(error)
+        except ConvoprobeError as error:
+            return self._broken(error)
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a defect, or `pytest.skip` or `sys.exit` in a hook,
+            return self._defect(error)  # must neither end the run nor pass for an outcome
+        return self._judged(verdict)
+
+    async def _recorded(self) -> Verdict:
+        """Talk and judge with a recording around it."""
+        if self._job.settings.run.calls_live and isinstance(self._live, LiveLLM):
+            require_models(self._job.settings, self._job.scenario, only_judge=self._job.held is not None)
+        recording = Recording.open(self._recording_path)
+        replaying = Replaying(self._live, recording, self._job.settings.run.replay, self._redactor)
+        return await replaying.around(self._verdict(Metered(replaying, self._ledger)))
+
+    @property
+    def _recording_path(self) -> Path:
+        run, loaded = self._job.settings.run, self._job.loaded
+        within_file = self._job.scenario_id.partition("::")[2] or loaded.id
+        return recording_path(Path(loaded.file), within_file, run.recordings)
+
+    async def _verdict(self, llm: LLM) -> Verdict:
+        if self._job.held is None:
+            await self._converse(llm)
+        scenario = self._job.scenario
+        self._checks = (*run_checks(scenario.evaluation, self.transcript), *self._extra_checks())
+        try:
+            self._criteria = await self._judge(llm)
+        except JudgeError as error:
+            if all(check.holds for check in self._checks):
+                raise
+            # What code found against the agent stands: no word of a judge could acquit it.
+            self._criteria = tuple(
+                CriterionResult(criterion, "cannot_tell", None, str(error))
+                for criterion in criteria_of(scenario.evaluation)
+            )
+        return decide(self._criteria, self._checks)
+
+    async def _judge(self, llm: LLM) -> tuple[CriterionResult, ...]:
+        return await judge(
+            llm,
+            self._job.settings.judge,
+            self._job.scenario,
+            self.transcript,
+            scenario_id=self._job.scenario_id,
+            trial=self._job.trial,
+            redactor=self._redactor,
+        )
+
+    async def _converse(self, llm: LLM) -> None:
+        context = ConversationContext(uuid4().hex, llm, self._job.scenario_id, self._job.trial)
+        target = await self._job.target.start(context)
+        try:
+            self._conversation = Conversation(self._user(llm), target, self._limits)
+            await self._conversation.run()
+        finally:
+            await target.aclose()
+
+    def _user(self, llm: LLM) -> UserSimulator:
+        user = self._job.scenario.synthetic_user
+        simulated = SimulatedUser(
+            llm,
+            self._job.settings.synthetic_user,
+            values=persona_values(user),
+            scenario=self._job.scenario_id,
+            trial=self._job.trial,
+        )
+        scenario_user = ScenarioUser(user, simulated)
+        return Repeating(self._job.earlier, scenario_user) if self._job.earlier else scenario_user
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self._job.scenario.synthetic_user.max_turns, self._job.settings.run.turn_timeout)
+
+    def _extra_checks(self) -> tuple[CheckResult, ...]:
+        extra = self._job.extra_checks
+        return tuple(map(_decided, extra(self._job.scenario, self.transcript))) if extra else ()
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was said until now."""
+        held = self._job.held or Transcript()
+        transcript = self._conversation.transcript if self._conversation else held
+        return replace(transcript, termination=self._termination or transcript.termination)
+
+    def _judged(self, verdict: Verdict) -> ScenarioResult:
+        if verdict.passed is None:
+            outcome = _INCONCLUSIVE[self._job.settings.run.inconclusive]
+            return self._result(outcome, "the judge cannot tell", Blame.JUDGE, verdict)
+        if verdict.passed:
+            return self._result(Outcome.PASSED, "", None, verdict)
+        return self._result(Outcome.FAILED, _reason(self._criteria, self._checks), Blame.AGENT, verdict)
+
+    def _broken(self, error: ConvoprobeError) -> ScenarioResult:
+        outcome = Outcome.FAILED if error.blame is Blame.AGENT else Outcome.ERROR
+        return self._result(outcome, str(error), error.blame, trace=_shown_with(error))
+
+    def _defect(self, error: BaseException) -> ScenarioResult:
+        trace = "".join(traceback.format_exception(error))
+        reason = f"unexpected {type(error).__name__}: {error}"
+        return self._result(Outcome.ERROR, reason, Blame.INFRASTRUCTURE, trace=trace)
+
+    def _result(
+        self,
+        outcome: Outcome,
+        reason: str,
+        blame: Blame | None,
+        verdict: Verdict | None = None,
+        trace: str = "",
+    ) -> ScenarioResult:
+        """The result, without the secrets that a target, a tool or the judge may have said."""
+        loaded, mask = self._job.loaded, self._redactor
+        return ScenarioResult(
+            name=loaded.name,
+            scenario_id=self._job.scenario_id,
+            file=str(loaded.file),
+            line=loaded.line,
+            outcome=outcome,
+            reason=mask.text(reason),
+            blame=blame,
+            trace=mask.text(trace),
+            score=verdict.score if verdict else None,
+            transcript=mask.record(self.transcript),
+            criteria=mask.record(self._criteria),
+            checks=mask.record(self._checks),
+            spending=self._ledger.by_role,
+            trial=self._job.trial,
+            started=self._started,
+            duration=time.perf_counter() - self._clock,
+            target=self._job.target.name,
+            models=self._models(),
+            tags=loaded.tags,
+        )
+
+    def _models(self) -> dict[Role, str]:
+        settings = self._job.settings
+        named = {Role.SYNTHETIC_USER: settings.synthetic_user.model, Role.JUDGE: settings.judge.model}
+        return {role: model for role, model in named.items() if model}
+
+
+def require_models(settings: ScenarioSettings, scenario: Scenario, *, only_judge: bool = False) -> None:
+    """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
+    require_model(settings.judge, Role.JUDGE)
+    if only_judge:
+        return
+    user = scenario.synthetic_user
+    literal = bool(user.script) and all(isinstance(part, str) for part in user.script)
+    if user.max_turns > 1 and not literal:
+        require_model(settings.synthetic_user, Role.SYNTHETIC_USER)
+
+
+def _decided(check: object) -> CheckResult:
+    """A check of the project's own: a falsy word for "no" must not pass for a yes."""
+    if not isinstance(check, CheckResult):
+        raise TypeError(f"a check has to be a CheckResult, not {type(check).__name__}: {check!r}")
+    return check if check.holds is True else replace(check, holds=bool(check.holds))
+
+
+_INCONCLUSIVE = {"error": Outcome.ERROR, "fail": Outcome.FAILED, "skip": Outcome.SKIPPED}
+
+
+def _shown_with(error: ConvoprobeError) -> str:
+    """What helps to understand the error: where the target's code crashed, or what the judge said."""
+    if isinstance(error, JudgeError):
+        return error.reply
+    return error.trace if isinstance(error, TargetError) else ""
+
+
+def _reason(criteria: Iterable[CriterionResult], checks: Iterable[CheckResult]) -> str:
+    """The first thing that speaks against the agent, and how many more there are."""
+    broken = (check for check in checks if not check.holds)
+    against = [
+        *(f"{check.name}: expected {check.expected}, found {check.found}" for check in broken),
+        *(result.criterion.text for result in criteria if result.holds is False),
+    ]
+    return against[0] + (f" (and {len(against) - 1} more)" if len(against) > 1 else "")

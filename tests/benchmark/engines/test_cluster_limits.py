@@ -1,0 +1,273 @@
+"""The limits of a cluster: pure, and with several members on one loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_convoprobe.benchmark.engines.cluster_limits import (
+    INTERVAL,
+    ClusterLimits,
+    Grant,
+    Member,
+    Report,
+    Use,
+    fair_parts,
+)
+from pytest_convoprobe.errors import BudgetExceeded, LLMUnavailable
+from pytest_convoprobe.llm.budget import Budget, Spent
+from pytest_convoprobe.llm.fake import FakeLLM
+from pytest_convoprobe.llm.limiter import Limited
+from pytest_convoprobe.llm.port import LLMReply, LLMRequest
+from tests.llm.requests import request
+
+WANTED = st.lists(st.integers(0, 40), min_size=1, max_size=12)
+
+
+@given(st.integers(0, 100), WANTED, st.integers(0, 1000))
+def test_parts_add_up_to_the_window(size: int, wanted: list[int], turn: int) -> None:
+    parts = fair_parts(size, wanted, turn)
+    assert sum(parts) == size
+    assert min(parts) >= 0
+
+
+@given(st.integers(0, 100), WANTED, st.integers(0, 1000))
+def test_nobody_has_two_more_than_one_who_is_short(size: int, wanted: list[int], turn: int) -> None:
+    parts = fair_parts(size, wanted, turn)
+    short = [part for part, want in zip(parts, wanted, strict=True) if part < want]
+    if short:
+        assert max(parts) <= min(short) + 1
+
+
+def test_what_nobody_wants_is_divided_evenly() -> None:
+    assert fair_parts(20, [1, 7, 0]) == [5, 11, 4]
+
+
+def test_too_few_places_go_round() -> None:
+    turns = [fair_parts(1, [5, 5, 5], turn) for turn in range(3)]
+    assert turns == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def use(active: int = 0, waiting: int = 0, **seen: float) -> Report:
+    return Report({"openai": Use(active, waiting, **seen)})  # type: ignore[arg-type]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0, 1), st.integers(0, 30)), max_size=60))
+def test_calls_that_are_out_never_exceed_the_window(events: list[tuple[str, float, int]]) -> None:
+    limits = ClusterLimits(ceiling=16)
+    granted = dict.fromkeys("abcd", 0)
+    for name, share, waiting in events:
+        # What is out is at most what was granted, whenever the others report.
+        active = round(share * granted[name])
+        granted[name] = limits.report(name, use(active, waiting)).parts["openai"].size
+        assert sum(granted.values()) <= 16
+
+
+@given(st.integers(1, 8), st.integers(1, 30))
+def test_after_a_round_of_reports_all_places_are_given(members: int, waiting: int) -> None:
+    limits = ClusterLimits(ceiling=16, clock=Clock())
+    names = [str(number) for number in range(members)]
+    for _ in range(2):
+        sizes = [limits.report(name, use(0, waiting)).parts["openai"].size for name in names]
+    assert sum(sizes) == 16
+
+
+def grown(limits: ClusterLimits) -> None:
+    """Two members that have grown the window of 16 to 100."""
+    for _ in range(2):
+        limits.report("a", use(waiting=100, succeeded=42))
+        limits.report("b", use(waiting=100))
+
+
+def test_successes_of_all_grow_the_window() -> None:
+    limits = ClusterLimits(ceiling=200)
+    grown(limits)
+    assert limits.window("openai") == 100
+
+
+def test_a_429_at_one_member_cuts_them_all() -> None:
+    limits = ClusterLimits(ceiling=200, clock=Clock())
+    grown(limits)
+    ticket = limits.report("a", use(50, 50)).parts["openai"].ticket
+    limits.report("a", use(50, 50, refused=ticket))
+    # What was out has come back by the next round.
+    for _ in range(2):
+        sizes = [limits.report(name, use(0, 100)).parts["openai"].size for name in "ab"]
+    assert sizes == [40, 40]
+
+
+def test_429s_on_calls_sent_before_the_cut_was_known_say_nothing_new() -> None:
+    limits = ClusterLimits(ceiling=200)
+    grown(limits)
+    before = {name: limits.report(name, use()).parts["openai"].ticket for name in "ab"}
+    after = limits.report("a", use(refused=before["a"])).parts["openai"].ticket
+    limits.report("b", use(refused=before["b"]))
+    assert limits.window("openai") == 80
+    limits.report("a", use(refused=after))
+    assert limits.window("openai") == 64
+
+
+def test_a_retry_after_holds_all_members_for_what_is_left_of_it() -> None:
+    clock = Clock()
+    limits = ClusterLimits(ceiling=200, clock=clock)
+    limits.report("a", use(paused=30.0))
+    clock.now += 10
+    assert limits.report("b", use()).parts["openai"].paused == 20.0
+
+
+def test_the_places_of_a_lost_member_go_to_the_others() -> None:
+    limits = ClusterLimits(ceiling=16)
+    limits.report("a", use(waiting=16))
+    assert limits.report("b", use(waiting=16)).parts["openai"].size == 0
+    limits.forget("a")
+    assert limits.report("b", use(waiting=16)).parts["openai"].size == 16
+
+
+def test_a_member_that_was_given_up_gets_no_places() -> None:
+    limits = ClusterLimits(ceiling=16)
+    limits.forget("a")
+    assert limits.report("a", use(waiting=16)).parts["openai"].size == 0
+
+
+def test_everybody_is_told_what_all_others_have_spent() -> None:
+    limits = ClusterLimits(ceiling=16)
+    limits.report("a", Report({}, Spent(1.0, 10)))
+    limits.forget("a")
+    limits.report("b", Report({}, Spent(2.0, 20)))
+    assert limits.report("c", Report({}, Spent(4.0, 40))).elsewhere == Spent(3.0, 30)
+    assert limits.report("b", Report({}, Spent(2.5, 25))).elsewhere == Spent(5.0, 50)
+
+
+def test_a_price_that_is_unknown_to_one_is_unknown_to_all() -> None:
+    limits = ClusterLimits(ceiling=16)
+    limits.report("a", Report({}, Spent(None, 10)))
+    assert limits.report("b", Report({})).elsewhere == Spent(None, 10)
+
+
+def test_members_of_a_large_cluster_report_less_often() -> None:
+    limits = ClusterLimits(ceiling=16)
+    answers = [limits.report(str(number), use()) for number in range(1000)]
+    assert answers[0].interval == INTERVAL
+    assert answers[-1].interval == 2.5
+
+
+class Provider:
+    """Answers after a moment; counts how many calls are at it, from all members together."""
+
+    def __init__(self) -> None:
+        self.at_once = self.peak = self.calls = 0
+
+    async def __call__(self, asked: LLMRequest) -> str:
+        self.calls += 1
+        self.at_once += 1
+        self.peak = max(self.peak, self.at_once)
+        await asyncio.sleep(0.001)
+        self.at_once -= 1
+        return "fine"
+
+
+@asynccontextmanager
+async def members(limits: ClusterLimits, llms: list[FakeLLM]) -> AsyncIterator[list[Limited]]:
+    """A limiter for each model, each a member of its own."""
+    reporting = []
+    limited = []
+    for number, llm in enumerate(llms):
+
+        async def exchange(report: Report, name: str = str(number)) -> Grant:
+            return limits.report(name, report)
+
+        member = Member(exchange, Budget())
+        reporting.append(asyncio.ensure_future(member.run()))
+        limited.append(Limited(llm, ceiling=1, slots_of=member.slots_of))
+    yield limited
+    for task in reporting:
+        task.cancel()
+    await asyncio.gather(*reporting, return_exceptions=True)
+
+
+async def test_members_together_keep_to_one_window() -> None:
+    provider = Provider()
+    async with members(ClusterLimits(ceiling=16), [FakeLLM(provider) for _ in range(4)]) as limited:
+        await asyncio.gather(*(llm.complete(request()) for llm in limited for _ in range(50)))
+    assert provider.calls == 200
+    assert 4 <= provider.peak <= 16
+
+
+async def test_with_fewer_places_than_members_each_has_its_turn() -> None:
+    provider, clock = Provider(), Clock()
+    limits = ClusterLimits(ceiling=1, clock=clock)
+
+    async def tick() -> None:
+        while True:
+            clock.now += 0.1
+            await asyncio.sleep(0.01)
+
+    ticking = asyncio.ensure_future(tick())
+    async with members(limits, [FakeLLM(provider) for _ in range(3)]) as limited:
+        await asyncio.gather(*(llm.complete(request()) for llm in limited for _ in range(3)))
+    ticking.cancel()
+    assert (provider.calls, provider.peak) == (9, 1)
+
+
+async def test_a_retry_after_at_one_member_reaches_the_others() -> None:
+    busy = FakeLLM([LLMUnavailable("busy", status=429, retry_after=60.0)])
+    other = FakeLLM(Provider())
+    async with members(ClusterLimits(ceiling=16), [busy, other]) as limited:
+        await limited[1].complete(request())
+        with pytest.raises(LLMUnavailable):
+            await limited[0].complete(request())
+        await asyncio.sleep(2 * INTERVAL)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(limited[1].complete(request()), 0.1)
+    assert len(other.requests) == 1
+
+
+async def test_what_others_spend_uses_up_the_budget_here() -> None:
+    budget = Budget(max_tokens=100)
+
+    async def exchange(report: Report) -> Grant:
+        return Grant({}, Spent(0.0, 60))
+
+    budget.add(LLMReply("hello"))
+    await Member(exchange, budget).report()
+    budget.check()
+    budget.max_tokens = 60
+    with pytest.raises(BudgetExceeded, match="60 tokens spent of --convoprobe-max-tokens 60"):
+        budget.check()
+
+
+async def test_what_could_not_be_told_is_told_the_next_time() -> None:
+    limits = ClusterLimits(ceiling=100)
+    reachable = True
+
+    async def exchange(report: Report) -> Grant:
+        if not reachable:
+            raise ConnectionError("away")
+        return limits.report("a", report)
+
+    member = Member(exchange, Budget())
+    llm = Limited(FakeLLM(lambda _: "fine"), ceiling=1, slots_of=member.slots_of)
+    call = asyncio.ensure_future(llm.complete(request()))
+    await asyncio.sleep(0)
+    await member.report()
+    await call
+    reachable = False
+    with pytest.raises(ConnectionError):
+        await member.report()
+    reachable = True
+    await member.report()
+    await member.report()
+    assert limits.window("openai") == 17

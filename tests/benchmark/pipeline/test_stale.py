@@ -1,0 +1,88 @@
+"""Results of conversations whose scenario, metric or settings have changed since."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import run_bench, survey
+
+from .. import project
+
+NOTE = (
+    "held with an older version of their scenario, metric or settings (they count; "
+    "`convoprobe bench simulate` holds them anew)"
+)
+
+
+def run(folder: Path, *stages: str) -> tuple[str, ...]:
+    """The notes of the results."""
+    report = asyncio.run(run_bench(project.load(folder), stages, llm=project.models()))
+    return report.results.notes if report.results else ()
+
+
+def edit(folder: Path) -> None:
+    """One scenario, by hand."""
+    rows: list[dict[str, Any]] = json.loads((folder / "scenarios.json").read_bytes())
+    rows[0]["user_goal"] = "Get a plan for a third shop."
+    (folder / "scenarios.json").write_text(json.dumps(rows))
+
+
+def counts(folder: Path) -> dict[tuple[str, str], tuple[int, int]]:
+    """Of each stage and target, what is done and what is missing."""
+
+    async def count() -> dict[tuple[str, str], tuple[int, int]]:
+        async with survey(project.load(folder)) as shares:
+            return {
+                (step, target): (share.done, len(share.missing))
+                for step, found in shares.items()
+                for target, share in found.items()
+            }
+
+    return asyncio.run(count())
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    run(project.write(tmp_path), "all")
+    return tmp_path
+
+
+def test_nothing_is_told_where_nothing_changed(finished: Path) -> None:
+    assert run(finished, "aggregate") == ()
+
+
+def test_results_tell_of_a_scenario_that_was_edited_since(finished: Path) -> None:
+    edit(finished)
+    notes = run(finished, "aggregate")
+    assert notes == tuple(f"{target}: 1 conversation was {NOTE}" for target in ("good", "bad"))
+
+
+def test_results_tell_of_a_metric_that_was_edited_since(finished: Path) -> None:
+    text = (finished / "benchmark.yaml").read_text()
+    (finished / "benchmark.yaml").write_text(text.replace("praises a plan", "praises a plan loudly"))
+    assert f"good: 2 conversations were {NOTE}" in run(finished, "aggregate")
+
+
+def test_once_they_are_held_anew_nothing_is_told(finished: Path) -> None:
+    edit(finished)
+    assert run(finished, "simulate", "evaluate", "aggregate") == ()
+    assert run(finished, "aggregate") == ()
+
+
+def test_what_others_held_is_of_no_version(finished: Path) -> None:
+    path = finished / "runs" / "good" / "conversations.json"
+    rows = json.loads(path.read_bytes())
+    path.write_text(json.dumps([{name: row[name] for name in row if name != "key"} for row in rows]))
+    edit(finished)
+    assert [note.partition(":")[0] for note in run(finished, "aggregate")] == ["bad"]
+
+
+def test_scores_of_what_is_to_be_held_anew_are_not_done(finished: Path) -> None:
+    assert counts(finished)["evaluate", "good"] == (4, 0)
+    edit(finished)
+    found = counts(finished)
+    assert (found["simulate", "good"], found["evaluate", "good"]) == ((3, 1), (3, 1))

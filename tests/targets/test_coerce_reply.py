@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import enum
+import json
+from datetime import date
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from pytest_convoprobe.targets.coerce_reply import (
+    RAW_ARGUMENTS,
+    as_arguments,
+    as_reply,
+    as_tool_call,
+    as_usage,
+    plain,
+)
+from pytest_convoprobe.transcript import Reply, ToolCall, Usage
+
+
+class Answer(BaseModel):
+    output: str
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "hi",
+        {"text": "hi"},
+        {"role": "assistant", "content": "hi"},
+        {"content": [{"type": "text", "text": "h"}, {"type": "image"}, "i"]},
+        SimpleNamespace(text="hi"),
+        SimpleNamespace(content="hi"),
+        SimpleNamespace(final_output="hi"),
+        SimpleNamespace(text=lambda: "a method", output="hi"),
+        Answer(output="hi"),
+        Reply("hi", tool_calls=None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_shapes_of_an_answer(value: object) -> None:
+    assert as_reply(value) == Reply("hi", tool_calls=None, usage=None)
+
+
+def test_tool_calls_and_usage_come_along() -> None:
+    value = {"text": "hi", "tool_calls": [{"name": "f"}], "usage": {"input_tokens": 3, "output_tokens": 4}}
+    assert as_reply(value) == Reply("hi", (ToolCall("f"),), Usage(3, 4))
+
+
+def test_an_empty_list_of_tool_calls_says_that_there_were_none() -> None:
+    assert as_reply({"text": "", "tool_calls": []}).tool_calls == ()
+
+
+def test_a_message_that_only_calls_tools_has_an_empty_text() -> None:
+    assert as_reply({"content": None, "tool_calls": [{"name": "f"}]}).text == ""
+
+
+def test_tool_calls_of_a_reply_may_be_of_any_shape() -> None:
+    assert as_reply(Reply("", [("f", {"a": 1}, 2)])).tool_calls == (ToolCall("f", {"a": 1}, 2),)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("calls", ["f", {"name": "f"}, 3])
+def test_tool_calls_that_are_no_list_are_an_error(calls: object) -> None:
+    with pytest.raises(ValueError, match="`tool_calls` has to be a list"):
+        as_reply({"text": "", "tool_calls": calls})
+
+
+class Named(NamedTuple):
+    name: str
+    args: dict[str, int]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ToolCall("f", {"a": 1}),
+        {"name": "f", "arguments": {"a": 1}},
+        {"name": "f", "args": {"a": 1}},
+        {"tool_name": "f", "input": {"a": 1}},
+        {"id": "x", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}},
+        SimpleNamespace(name="f", arguments='{"a": 1}'),
+        SimpleNamespace(function=SimpleNamespace(name="f", arguments='{"a": 1}')),
+        ("f", {"a": 1}),
+        Named("f", {"a": 1}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_shapes_of_a_tool_call(value: object) -> None:
+    assert as_tool_call(value) == ToolCall("f", {"a": 1})
+
+
+def test_result_error_and_latency_of_a_tool_call() -> None:
+    call = as_tool_call({"name": "f", "result": {"n": 1}, "error": "late", "latency": 0.5})
+    assert (call.result, call.error, call.latency) == ({"n": 1}, "late", 0.5)
+
+
+@pytest.mark.parametrize("value", [{}, {"name": ""}, {"name": 3}, (), (1, 2), ("a", {}, 1, 2), 7])
+def test_what_is_no_tool_call(value: object) -> None:
+    with pytest.raises(ValueError, match="a tool call"):
+        as_tool_call(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "arguments"),
+    [
+        (None, {}),
+        ("", {}),
+        ('{"a": [1]}', {"a": [1]}),
+        ('{"a": ', {RAW_ARGUMENTS: '{"a": '}),
+        ("[1]", {RAW_ARGUMENTS: [1]}),
+        ({1: date(2026, 1, 2)}, {"1": "2026-01-02"}),
+    ],
+)
+def test_arguments(value: object, arguments: dict[str, Any]) -> None:
+    assert as_arguments(value) == arguments
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Usage(3, 4),
+        (3, 4),
+        {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7},
+        {"input_tokens": 3, "output_tokens": 4},
+        SimpleNamespace(prompt_tokens=3, completion_tokens=4),
+    ],
+)
+def test_shapes_of_usage(value: object) -> None:
+    assert as_usage(value) == Usage(3, 4)
+
+
+@pytest.mark.parametrize("value", [None, {}, {"total": 3}])
+def test_usage_that_tells_nothing(value: object) -> None:
+    assert as_usage(value) is None
+
+
+@pytest.mark.parametrize("value", [(3, "4"), {"prompt_tokens": -1}, {"input_tokens": 1.5}])
+def test_usage_that_is_no_count(value: object) -> None:
+    with pytest.raises(ValueError, match="two counts of tokens"):
+        as_usage(value)
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@dataclasses.dataclass
+class Order:
+    number: int
+    on: date
+
+
+class Opaque:
+    def __repr__(self) -> str:
+        return "Opaque()"  # without an address, which would differ between xdist's workers
+
+    def __str__(self) -> str:
+        return "opaque thing"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Order(1, date(2026, 1, 2)), {"number": 1, "on": "2026-01-02"}),
+        (Answer(output="x"), {"output": "x"}),
+        (Colour.RED, "red"),
+        ((1, 2), [1, 2]),
+        (float("nan"), "nan"),
+        ([float("inf")], ["inf"]),
+        (Opaque(), "opaque thing"),
+        ({"a": Opaque()}, {"a": "opaque thing"}),
+        ("\ud800", "?"),
+    ],
+    ids=repr,
+)
+def test_values_become_json(value: object, expected: object) -> None:
+    assert plain(value) == expected
+
+
+def test_a_value_that_contains_itself_becomes_text() -> None:
+    value: list[object] = []
+    value.append(value)
+    assert plain(value) == "[[...]]"
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates(),
+    lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(st.text() | st.integers(), inner),
+    max_leaves=8,
+)
+
+
+@given(ANYTHING)
+def test_plain_values_can_always_be_written_as_json(value: object) -> None:
+    json.dumps(plain(value), allow_nan=False).encode("utf-8")
+
+
+@given(ANYTHING)
+def test_arguments_are_always_a_mapping(value: object) -> None:
+    assert isinstance(as_arguments(value), dict)
+
+
+@given(ANYTHING)
+def test_an_answer_is_a_reply_or_a_value_error(value: object) -> None:
+    with contextlib.suppress(ValueError):
+        assert isinstance(as_reply(value).text, str)
