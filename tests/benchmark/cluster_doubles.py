@@ -8,9 +8,8 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, Place, RowResult, Task, Unit
-
 from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig
+from pytest_convoprobe.benchmark.rows.work import Item, Place, RowResult, Task, Unit
 from pytest_convoprobe.errors import BudgetExceeded, Problem, SettingsError
 from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.limiter import Slots

@@ -7,20 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_convoprobe.benchmark.pipeline.pipeline.driver import (
+from pytest_convoprobe.benchmark.engines.local import LocalEngine
+from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
+from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig, TargetEntry
+from pytest_convoprobe.benchmark.pipeline.driver import (
     Options,
     Silent,
     StageListener,
     StageReport,
     run_stage,
 )
-from pytest_convoprobe.benchmark.rows.row_types.open_table import open_table
-from pytest_convoprobe.benchmark.rows.row_types.table import Table
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, Place, Row, RowResult, Task, Unit
-
-from pytest_convoprobe.benchmark.engines.local import LocalEngine
-from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
-from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig, TargetEntry
+from pytest_convoprobe.benchmark.rows.open_table import open_table
+from pytest_convoprobe.benchmark.rows.table import Table
+from pytest_convoprobe.benchmark.rows.work import Item, Place, Row, RowResult, Task, Unit
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import LLM, CallContext, LLMRequest, Message, Role
 from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, RunSettings

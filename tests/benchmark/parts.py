@@ -8,10 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_convoprobe.benchmark.rows.row_types.row_kinds import CONVERSATIONS, SCENARIOS
-from pytest_convoprobe.benchmark.rows.row_types.row_types import ConversationRow, Landmark, Said, ScenarioRow
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, Place, Row, Task, Unit
-
 from pytest_convoprobe.benchmark.format.models import (
     Benchmark,
     BenchmarkConfig,
@@ -20,6 +16,9 @@ from pytest_convoprobe.benchmark.format.models import (
     MetricType,
     TargetEntry,
 )
+from pytest_convoprobe.benchmark.rows.row_kinds import CONVERSATIONS, SCENARIOS
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, Said, ScenarioRow
+from pytest_convoprobe.benchmark.rows.work import Item, Place, Row, Task, Unit
 from pytest_convoprobe.llm.port import LLMRequest, Role
 from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, TargetSettings
 

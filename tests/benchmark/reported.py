@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pytest_convoprobe.benchmark.rows.row_types.row_types import (
+
+from pytest_convoprobe.benchmark.analysis.aggregate import aggregate_folder
+from pytest_convoprobe.benchmark.analysis.results import as_text
+from pytest_convoprobe.benchmark.format.definition import read_benchmark
+from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
+from pytest_convoprobe.benchmark.format.models import Metric, MetricType
+from pytest_convoprobe.benchmark.rows.row_types import (
     ConversationRow,
     Landmark,
     Said,
@@ -17,12 +23,6 @@ from pytest_convoprobe.benchmark.rows.row_types.row_types import (
     ScoreRow,
     scenario_id,
 )
-
-from pytest_convoprobe.benchmark.analysis.aggregate import aggregate_folder
-from pytest_convoprobe.benchmark.analysis.results import as_text
-from pytest_convoprobe.benchmark.format.definition import read_benchmark
-from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
-from pytest_convoprobe.benchmark.format.models import Metric, MetricType
 from pytest_convoprobe.transcript import ToolCall
 
 PRAISE = Metric(

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.driver import Counts, StageReport, TargetReport
-from pytest_convoprobe.benchmark.rows.row_types.work import Place, RowResult, Unit
 
+from pytest_convoprobe.benchmark.pipeline.driver import Counts, StageReport, TargetReport
+from pytest_convoprobe.benchmark.rows.work import Place, RowResult, Unit
 from pytest_convoprobe.cli.bench.shared.display import Bars, PlainLines, display_of
 from pytest_convoprobe.cli.bench.shared.lines import bar_lines, result, so_far
 from pytest_convoprobe.cli.bench.shared.watch import ProgressModel

@@ -15,18 +15,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import PipelineReport, run_bench
-from pytest_convoprobe.benchmark.rows.row_types.row_types import (
+from pytest_convoprobe.benchmark.engines.local import LocalEngine
+from pytest_convoprobe.benchmark.format.project import load_project
+from pytest_convoprobe.benchmark.pipeline.pipeline import PipelineReport, run_bench
+from pytest_convoprobe.benchmark.rows.row_types import (
     ConversationRow,
     Landmark,
     Said,
     ScenarioRow,
     ScoreRow,
 )
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, Row, Task
-
-from pytest_convoprobe.benchmark.engines.local import LocalEngine
-from pytest_convoprobe.benchmark.format.project import load_project
+from pytest_convoprobe.benchmark.rows.work import Item, Row, Task
 from pytest_convoprobe.llm.chat_format import call_parameters, chat_messages
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLM, LLMRequest

@@ -15,12 +15,11 @@ from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
-from pytest_convoprobe.benchmark.rows.row_types.work import Engine, Item, Place, Row, Task, Unit
-
 from pytest_convoprobe.benchmark.engines.local import LocalEngine
 from pytest_convoprobe.benchmark.engines.ray import RayEngine
 from pytest_convoprobe.benchmark.engines.worker import Worker
 from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig
+from pytest_convoprobe.benchmark.rows.work import Engine, Item, Place, Row, Task, Unit
 from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.limiter import Slots

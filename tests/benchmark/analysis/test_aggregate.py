@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_convoprobe.benchmark.rows.row_types.row_types import ScenarioRow, ScoreRow, scenario_id
 
 from pytest_convoprobe.benchmark.analysis.aggregate import (
     aggregate,
@@ -23,6 +22,7 @@ from pytest_convoprobe.benchmark.analysis.results import TargetResults
 from pytest_convoprobe.benchmark.analysis.trials import TargetRows
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import Benchmark, Gate, Metric, MetricType
+from pytest_convoprobe.benchmark.rows.row_types import ScenarioRow, ScoreRow, scenario_id
 from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.stats import wilson
 

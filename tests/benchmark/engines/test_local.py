@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, RowResult
 
 from pytest_convoprobe.benchmark.engines.local import LocalEngine
+from pytest_convoprobe.benchmark.rows.work import Item, RowResult
 from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLM, LLMRequest

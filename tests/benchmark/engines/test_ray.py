@@ -17,11 +17,11 @@ from typing import Any
 
 import psutil
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import run_bench
-from pytest_convoprobe.benchmark.rows.row_types.work import Engine, Item, RowResult, Task
 
 from pytest_convoprobe.benchmark.engines.local import LocalEngine
 from pytest_convoprobe.benchmark.engines.ray import RayEngine
+from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench
+from pytest_convoprobe.benchmark.rows.work import Engine, Item, RowResult, Task
 from pytest_convoprobe.errors import Problem, SettingsError
 from pytest_convoprobe.settings.models import ModelSettings
 from tests.support.chat_server import ChatServer

@@ -6,9 +6,9 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_convoprobe.benchmark.rows.row_types.work import RowResult
 
 from pytest_convoprobe.benchmark.engines.work_queue import MOST_LOSSES, Batch, WorkQueue
+from pytest_convoprobe.benchmark.rows.work import RowResult
 
 from ..cluster_doubles import items
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, RowResult, Task
 
 from pytest_convoprobe.benchmark.engines.worker import RowMakers, Worker
+from pytest_convoprobe.benchmark.rows.work import Item, RowResult, Task
 from pytest_convoprobe.errors import (
     BudgetExceeded,
     LLMRejected,

@@ -9,11 +9,11 @@ from contextlib import aclosing
 from importlib.metadata import version
 
 import pytest
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, RowResult
 
 from pytest_convoprobe.benchmark.engines.work_queue import WorkQueue
 from pytest_convoprobe.benchmark.engines.worker_pool import PoolLimits, ProcessLost, WorkerPool
 from pytest_convoprobe.benchmark.engines.worker_process import Started
+from pytest_convoprobe.benchmark.rows.work import Item, RowResult
 from pytest_convoprobe.errors import SettingsError, TargetStartError
 
 from ..cluster_doubles import items

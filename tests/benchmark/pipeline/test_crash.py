@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import PipelineReport, run_bench
 
+from pytest_convoprobe.benchmark.pipeline.pipeline import PipelineReport, run_bench
 from tests.support.chat_server import ChatServer
 
 from .. import project

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.driver import Counts, Options, StageReport, reasons
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, Place, RowResult, Unit
 
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
+from pytest_convoprobe.benchmark.pipeline.driver import Counts, Options, StageReport, reasons
+from pytest_convoprobe.benchmark.rows.work import Item, Place, RowResult, Unit
 from pytest_convoprobe.errors import BudgetExceeded, LLMRejected, LLMUnavailable, ResultsError
 from pytest_convoprobe.llm.fake import Answer, FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest

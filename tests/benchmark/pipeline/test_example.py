@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import PipelineReport, run_bench
 
 from pytest_convoprobe.benchmark.format.project import LoadedBenchmark, load_project
+from pytest_convoprobe.benchmark.pipeline.pipeline import PipelineReport, run_bench
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "scenarios" / "benchmarks" / "promises"
 CHECKED_IN = ("config.yaml", "_recordings")

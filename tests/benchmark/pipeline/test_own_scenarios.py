@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.driver import Options
-from pytest_convoprobe.benchmark.pipeline.pipeline.own_scenarios import require_sound, unknown_demographics
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import PipelineReport, run_bench
 
+from pytest_convoprobe.benchmark.pipeline.driver import Options
+from pytest_convoprobe.benchmark.pipeline.own_scenarios import require_sound, unknown_demographics
+from pytest_convoprobe.benchmark.pipeline.pipeline import PipelineReport, run_bench
 from pytest_convoprobe.errors import SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
 

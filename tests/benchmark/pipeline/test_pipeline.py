@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.driver import Counts, Options
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import (
+
+from pytest_convoprobe.benchmark.format.project import LoadedBenchmark
+from pytest_convoprobe.benchmark.pipeline.driver import Counts, Options
+from pytest_convoprobe.benchmark.pipeline.pipeline import (
     PipelineReport,
     run_bench,
     stage_names,
     survey,
 )
-from pytest_convoprobe.benchmark.rows.row_types.folder_lock import only_run
-
-from pytest_convoprobe.benchmark.format.project import LoadedBenchmark
+from pytest_convoprobe.benchmark.rows.folder_lock import only_run
 from pytest_convoprobe.errors import BudgetExceeded, LLMRejected, ResultsError, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import Role

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import run_bench, survey
+
+from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench, survey
 
 from .. import project
 

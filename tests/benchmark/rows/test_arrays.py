@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_convoprobe.benchmark.rows.row_types.arrays import Broken, conversation_places, items, read_rows
 
-from pytest_convoprobe.benchmark.rows.row_types import arrays
+from pytest_convoprobe.benchmark.rows import arrays
+from pytest_convoprobe.benchmark.rows.arrays import Broken, conversation_places, items, read_rows
 from pytest_convoprobe.errors import ResultsError
 
 JSON = st.recursive(

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import run_bench
+
+from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench
 
 from .. import project
 

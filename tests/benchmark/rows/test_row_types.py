@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.rows.row_types.row_types import ConversationRow, Said, ScenarioRow, ScoreRow
 
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Said, ScenarioRow, ScoreRow
 from pytest_convoprobe.errors import ResultsError
 
 ID = "m01_s001_v01"

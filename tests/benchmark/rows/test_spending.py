@@ -4,8 +4,8 @@ from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_convoprobe.benchmark.rows.row_types.spending import Sum, as_numbers
 
+from pytest_convoprobe.benchmark.rows.spending import Sum, as_numbers
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.transcript import Usage

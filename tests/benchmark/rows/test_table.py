@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_convoprobe.benchmark.rows.row_types.open_table import open_table
-from pytest_convoprobe.benchmark.rows.row_types.table import Table
-from pytest_convoprobe.benchmark.rows.row_types.work import Place, RowResult, Unit
 
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
+from pytest_convoprobe.benchmark.rows.open_table import open_table
+from pytest_convoprobe.benchmark.rows.table import Table
+from pytest_convoprobe.benchmark.rows.work import Place, RowResult, Unit
 from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.transcript import Usage

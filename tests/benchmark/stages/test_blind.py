@@ -16,15 +16,6 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from pytest_convoprobe.benchmark.rows.row_types.row_types import (
-    ConversationRow,
-    Landmark,
-    Said,
-    ScenarioRow,
-    digest,
-    scenario_id,
-)
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, Task
 
 from pytest_convoprobe.benchmark.format.models import (
     Benchmark,
@@ -35,6 +26,15 @@ from pytest_convoprobe.benchmark.format.models import (
     ScenarioContext,
     TargetEntry,
 )
+from pytest_convoprobe.benchmark.rows.row_types import (
+    ConversationRow,
+    Landmark,
+    Said,
+    ScenarioRow,
+    digest,
+    scenario_id,
+)
+from pytest_convoprobe.benchmark.rows.work import Item, Task
 from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRow, evaluation_messages
 from pytest_convoprobe.benchmark.stages.log_odds import odds_messages
 from pytest_convoprobe.llm.chat_format import call_parameters, chat_messages

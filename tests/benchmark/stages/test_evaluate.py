@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.rows.row_types.open_table import open_table
-from pytest_convoprobe.benchmark.rows.row_types.row_types import ConversationRow, Said, ScoreRow
-from pytest_convoprobe.benchmark.rows.row_types.work import Place, Task
 
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig, MetricType
+from pytest_convoprobe.benchmark.rows.open_table import open_table
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Said, ScoreRow
+from pytest_convoprobe.benchmark.rows.work import Place, Task
 from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRow, evaluation_messages
 from pytest_convoprobe.benchmark.stages.registry import row_makers
 from pytest_convoprobe.errors import LLMUnavailable, ResultsError

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import run_bench
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, Row, Task
 
 from pytest_convoprobe.benchmark.format.models import (
     Benchmark,
@@ -20,6 +18,8 @@ from pytest_convoprobe.benchmark.format.models import (
     ScenarioContext,
 )
 from pytest_convoprobe.benchmark.format.project import load_project
+from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench
+from pytest_convoprobe.benchmark.rows.work import Item, Row, Task
 from pytest_convoprobe.benchmark.stages.gen_metrics import (
     NEW,
     GenMetrics,

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.rows.row_types.open_table import open_table
-from pytest_convoprobe.benchmark.rows.row_types.table import Table
-from pytest_convoprobe.benchmark.rows.row_types.work import Item, Place, Row, RowMaker, RowResult, Stage, Task
 
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import (
@@ -22,6 +19,9 @@ from pytest_convoprobe.benchmark.format.models import (
     MetricType,
     ScenarioContext,
 )
+from pytest_convoprobe.benchmark.rows.open_table import open_table
+from pytest_convoprobe.benchmark.rows.table import Table
+from pytest_convoprobe.benchmark.rows.work import Item, Place, Row, RowMaker, RowResult, Stage, Task
 from pytest_convoprobe.benchmark.stages.draft_scenarios import DraftScenarios, DraftScenariosRow
 from pytest_convoprobe.benchmark.stages.gen_scenarios import GenScenarios, GenScenariosRow
 from pytest_convoprobe.errors import ConvoprobeError

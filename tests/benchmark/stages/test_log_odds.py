@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_convoprobe.benchmark.rows.row_types.row_types import ScoreRow
 
 from pytest_convoprobe.benchmark.format.models import BenchmarkConfig, EvaluationMethod
+from pytest_convoprobe.benchmark.rows.row_types import ScoreRow
 from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRow
 from pytest_convoprobe.benchmark.stages.log_odds import log_odds
 from pytest_convoprobe.errors import NoTokenChances, ResultsError

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.rows.row_types.row_types import ConversationRow, Landmark, Said, ScenarioRow
-from pytest_convoprobe.benchmark.rows.row_types.work import Place
 
 from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig, Metric, MetricType
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, Said, ScenarioRow
+from pytest_convoprobe.benchmark.rows.work import Place
 from pytest_convoprobe.benchmark.stages import simulate
 from pytest_convoprobe.benchmark.stages.perfunctory import perfunctory
 from pytest_convoprobe.benchmark.stages.simulate import Simulate, SimulateRow

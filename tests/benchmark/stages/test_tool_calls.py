@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import run_bench
-from pytest_convoprobe.benchmark.rows.row_types.row_keys import model_print
-from pytest_convoprobe.benchmark.rows.row_types.row_types import ConversationRow, Said, digest
-from pytest_convoprobe.benchmark.rows.row_types.transcript_of import in_turns
-from pytest_convoprobe.benchmark.rows.row_types.work import prompt_digest
 
 from pytest_convoprobe.benchmark.format.model_swap import Swap
 from pytest_convoprobe.benchmark.format.project import LoadedBenchmark, load_project
+from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench
+from pytest_convoprobe.benchmark.rows.row_keys import model_print
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Said, digest
+from pytest_convoprobe.benchmark.rows.transcript_of import in_turns
+from pytest_convoprobe.benchmark.rows.work import prompt_digest
 from pytest_convoprobe.benchmark.stages.evaluate import ON_TOOLS, PROMPTS, Evaluate, evaluation_messages
 from pytest_convoprobe.benchmark.studies.calibration import calibrate
 from pytest_convoprobe.benchmark.studies.validation import validate

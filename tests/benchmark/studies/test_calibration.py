@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import run_bench
 
 from pytest_convoprobe.benchmark.format.project import LoadedBenchmark, load_project
+from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench
 from pytest_convoprobe.benchmark.report.costs import read_costs
 from pytest_convoprobe.benchmark.studies.calibration import calibrate
 from pytest_convoprobe.benchmark.studies.measures import Calibration, LabelledAnswer, measure

@@ -7,10 +7,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_convoprobe.benchmark.pipeline.pipeline.driver import StageReport, TargetReport
-from pytest_convoprobe.benchmark.pipeline.pipeline.pipeline import PipelineReport
-from pytest_convoprobe.benchmark.rows.row_types.row_types import ScoreRow
-from pytest_convoprobe.benchmark.rows.row_types.work import Place
 
 from pytest_convoprobe.benchmark.analysis.results import (
     DemographicGap,
@@ -20,6 +16,10 @@ from pytest_convoprobe.benchmark.analysis.results import (
     TargetResults,
 )
 from pytest_convoprobe.benchmark.format.models import Gate, Metric
+from pytest_convoprobe.benchmark.pipeline.driver import StageReport, TargetReport
+from pytest_convoprobe.benchmark.pipeline.pipeline import PipelineReport
+from pytest_convoprobe.benchmark.rows.row_types import ScoreRow
+from pytest_convoprobe.benchmark.rows.work import Place
 from pytest_convoprobe.benchmark.studies.gating import (
     GateVerdict,
     MissingRows,
