@@ -24,13 +24,13 @@ from ...stats import (
     spearman,
     wilson,
 )
+from ..format.model_swap import SwappedRole
 from ..format.models import MetricType
 from .comparison_model import (
     TRACKS,
     Correlation,
     EvaluatorAgreement,
     ModelComparison,
-    Role,
     Shift,
     TargetShift,
     Track,
@@ -53,7 +53,7 @@ class ComparedRun:
 
 
 def compare(
-    first: ComparedRun, second: ComparedRun, role: Role, *, notes: Sequence[str] = ()
+    first: ComparedRun, second: ComparedRun, role: SwappedRole, *, notes: Sequence[str] = ()
 ) -> ModelComparison:
     """The two sides compared, for the targets that both have verdicts of.
 

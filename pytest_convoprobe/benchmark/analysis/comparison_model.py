@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...stats import Interval
+from ..format.model_swap import SwappedRole
 from .results import Rate, ends, rounded
-
-Role = Literal["generator", "user-model", "evaluator"]
-"""Whose model is another one on the second side."""
 
 TRACKS = ("overall", "positive", "negative")
 
@@ -139,7 +137,7 @@ class ModelComparison:
     and no flips. `agreement` is there for evaluators only. Confidence is 95 %.
     """
 
-    role: Role
+    role: SwappedRole
     first: str
     second: str
     scenarios: int

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from ..analysis.comparison_model import Role
+SwappedRole = Literal["generator", "user-model", "evaluator"]
+"""Whose model a validation replaces."""
 
 FILE = "validation.json"
 """The comparison, in the second folder. Whoever sees it knows that the folder is no benchmark of its own."""
 
-_SECTIONS: dict[Role, str] = {
+_SECTIONS: dict[SwappedRole, str] = {
     "generator": "generator_model",
     "user-model": "user_model",
     "evaluator": "evaluator_model",
@@ -22,7 +24,7 @@ _SECTIONS: dict[Role, str] = {
 class Swap:
     """Another `model` in the place of the generator, the user model or the evaluator."""
 
-    role: Role
+    role: SwappedRole
     model: str
 
     @property

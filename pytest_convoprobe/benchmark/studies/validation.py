@@ -29,13 +29,13 @@ from ...settings.models import ModelSettings
 from ...text import one_line
 from ..analysis.aggregate import target_rows
 from ..analysis.compare import ComparedRun, compare
-from ..analysis.comparison_model import ModelComparison, Role
+from ..analysis.comparison_model import ModelComparison
 from ..analysis.results import MetricInfo, as_text
 from ..analysis.trials import Book, Shown, TargetScores
 from ..engines.local import engine_or_local
 from ..format.definition import metric_id, read_benchmark, read_document
 from ..format.folder import BenchmarkFolder, target_id
-from ..format.model_swap import FILE, Swap
+from ..format.model_swap import FILE, Swap, SwappedRole
 from ..format.project import LoadedBenchmark, load_project, require_models
 from ..format.yaml_writing import block
 from ..pipeline.driver import Options, StageListener
@@ -48,7 +48,7 @@ from ..rows.row_types import ScenarioRow
 from ..rows.work import Engine
 from ..stages.gen_metrics import NEW
 
-STAGES: dict[Role, tuple[str, ...]] = {
+STAGES: dict[SwappedRole, tuple[str, ...]] = {
     "generator": ("gen-metrics", "gen-scenarios", "simulate", "evaluate", "aggregate"),
     "user-model": ("simulate", "evaluate", "aggregate"),
     "evaluator": ("evaluate", "aggregate"),

@@ -16,8 +16,7 @@ from .shared.stages import status_of, watched
 from .shared.watch import ProgressModel
 
 if TYPE_CHECKING:
-    from ...benchmark.analysis.comparison_model import Role
-    from ...benchmark.format.model_swap import Swap
+    from ...benchmark.format.model_swap import Swap, SwappedRole
     from ...benchmark.format.project import LoadedBenchmark
     from ...benchmark.studies.validation import Validation
 
@@ -80,7 +79,7 @@ def _swap(models: dict[str, str | None]) -> Swap:
     if len(named) != 1:
         raise UsageProblem("name one other model: --generator MODEL, --user-model MODEL or --evaluator MODEL")
     ((role, model),) = named
-    return Swap(cast("Role", role), model)
+    return Swap(cast("SwappedRole", role), model)
 
 
 def _moved(found: Validation) -> bool:

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.benchmark.analysis.comparison_model import ModelComparison
-from pytest_convoprobe.benchmark.analysis.comparison_model import Role as SwapRole
 from pytest_convoprobe.benchmark.engines.local import LocalEngine
-from pytest_convoprobe.benchmark.format.model_swap import FILE, Swap
+from pytest_convoprobe.benchmark.format.model_swap import FILE, Swap, SwappedRole
 from pytest_convoprobe.benchmark.format.project import LoadedBenchmark
 from pytest_convoprobe.benchmark.pipeline.driver import Options
 from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench, survey
@@ -122,7 +121,7 @@ def test_a_model_of_the_same_provider_may_be_named_without_it(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("role", ["generator", "user-model", "evaluator"])
-def test_nothing_is_missing_in_the_second_folder(finished: LoadedBenchmark, role: SwapRole) -> None:
+def test_nothing_is_missing_in_the_second_folder(finished: LoadedBenchmark, role: SwappedRole) -> None:
     """Read on its own, as `status` and `all` do, it has the other model."""
     name = {"generator": "generator", "user-model": "user", "evaluator": "evaluator"}[role]
     there = project.load(swap(finished, Swap(role, f"other/{name}")).folder.path)
@@ -304,7 +303,7 @@ def test_a_dry_run_compares_nothing(finished: LoadedBenchmark) -> None:
 
 
 @pytest.mark.parametrize("role", ["generator", "user-model", "evaluator"])
-def test_a_dry_run_writes_nothing(finished: LoadedBenchmark, role: SwapRole) -> None:
+def test_a_dry_run_writes_nothing(finished: LoadedBenchmark, role: SwappedRole) -> None:
     def there() -> dict[str, float]:
         return {str(path): path.stat().st_mtime_ns for path in finished.folder.path.parent.rglob("*")}
 
