@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import SettingsError
-from .result import Outcome, ScenarioResult
-from .runs.pool import LoopThread
-from .runs.trial import Job, Runner
+from .errors import NoTarget
+from .result import ScenarioResult
+from .runs.session import Session
+from .runs.unrun import unrun_scenario
 from .scenario import coerce
-from .scenario.loading import LoadedScenario
-from .settings.loading import LoadedSettings, load_settings
-from .settings.merge import scenario_settings, target_settings
-from .targets.factory import as_target, build_target
-from .targets.port import Target
+from .settings.loading import load_settings
 
 
 def run_scenario(
@@ -42,44 +38,12 @@ def run_scenario(
     loaded = coerce.loaded(scenario)
     config = Path(config_file) if config_file is not None else None
     merged = load_settings(root, config_file=config, overrides=settings)
+    scenario_id = f"{loaded.file}::{loaded.id}"
     if loaded.skip is not None:
-        return _skipped(loaded)
-    made = _target(target, merged, root)
-    return _run(loaded, made, merged, close=made is not target)
-
-
-def _run(loaded: LoadedScenario, target: Target, settings: LoadedSettings, *, close: bool) -> ScenarioResult:
-    """Run it on a loop of its own; a target that was made for this run is closed with it."""
-    override = loaded.scenario.config if loaded.scenario else None
-    job = Job(loaded, f"{loaded.file}::{loaded.id}", target, scenario_settings(settings, override))
-    loop, runner = LoopThread(), Runner(settings)
-    try:
-        return loop.run(runner.run(job))
-    finally:
-        if close:
-            loop.run(target.aclose())
-        loop.run(runner.aclose())
-        loop.close()
-
-
-def _target(value: object, settings: LoadedSettings, rootdir: Path) -> Target:
-    if value is not None:
-        return as_target(value, rootdir=rootdir)
-    configured = target_settings(settings)
-    if configured is None:
-        raise SettingsError.of(
-            "no target is named: pass `target=`, or set it in convoprobe.yaml", path="target"
-        )
-    return build_target(configured, rootdir=rootdir)
-
-
-def _skipped(loaded: LoadedScenario) -> ScenarioResult:
-    return ScenarioResult(
-        name=loaded.name,
-        scenario_id=f"{loaded.file}::{loaded.id}",
-        file=loaded.file,
-        line=loaded.line,
-        outcome=Outcome.SKIPPED,
-        reason=loaded.skip or "",
-        tags=loaded.tags,
-    )
+        return unrun_scenario(loaded, scenario_id, loaded.skip, skipped=True)
+    with Session.of(merged, root) as session:
+        try:
+            with session.own_target(target) as made:
+                return session.run(session.job(loaded, scenario_id, made))
+        except NoTarget:
+            raise NoTarget("or pass `target=`.") from None

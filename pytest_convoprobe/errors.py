@@ -5,6 +5,7 @@
     ConvoprobeError
     ├── ScenarioFileError          a scenario file that cannot be used; lists every problem
     ├── SettingsError              settings that cannot be used; lists every problem
+    │   └── NoTarget               nothing says what to test
     ├── LLMError                   a model could not be had
     │   ├── LLMUnavailable         the network, a 5xx, a 429: worth another attempt
     │   ├── LLMTimeout             an attempt took longer than it may: worth another attempt
@@ -34,6 +35,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from .text import without_commands
 
@@ -107,7 +109,7 @@ class _ProblemsError(ConvoprobeError):
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))
 
-    def __reduce__(self) -> tuple[type[_ProblemsError], tuple[tuple[Problem, ...]]]:
+    def __reduce__(self) -> tuple[type[_ProblemsError], tuple[Any, ...]]:
         """How it comes whole from another process: the default would make it of its text."""
         return type(self), (self.problems,)
 
@@ -127,6 +129,30 @@ class SettingsError(_ProblemsError):
     def of(cls, message: str, *, file: str = "", path: str = "") -> SettingsError:
         """One problem without a known line."""
         return cls((Problem(message, file=file, path=path),))
+
+
+class NoTarget(SettingsError):
+    """Nothing says what to test.
+
+    The settings are one way to name a target. Each door has another one, and adds it as `other_way`.
+    """
+
+    def __init__(self, other_way: str = "") -> None:
+        self.other_way = other_way
+        advice = "\n".join(part for part in (NAME_A_TARGET, other_way) if part)
+        super().__init__((Problem(_NO_TARGET, advice=advice),))
+
+    def __reduce__(self) -> tuple[type[NoTarget], tuple[str]]:
+        return type(self), (self.other_way,)
+
+
+_NO_TARGET = "convoprobe does not know what to test: no target is named. Name it in convoprobe.yaml:"
+NAME_A_TARGET = """\
+
+    target:
+      type: python
+      object: my_package.agent:answer
+"""
 
 
 class LLMError(ConvoprobeError):

@@ -23,6 +23,16 @@ def shown_path(path: str | Path) -> str:
         return str(path)
 
 
+def relative_name(path: str | Path, folder: Path) -> str:
+    """A path as seen from a folder, with `/`: it means the same elsewhere, and names nobody's home folder."""
+    if not path:
+        return ""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive, on Windows
+        return Path(path).as_posix()
+
+
 @contextlib.contextmanager
 def locked(folder: Path, timeout: float = 30.0) -> Iterator[None]:
     """Keep every other process (and thread) that asks for the same out of the folder meanwhile.

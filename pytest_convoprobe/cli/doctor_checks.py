@@ -14,7 +14,7 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from .. import prompts
-from ..errors import ConvoprobeError, LLMError, SettingsError, StructuredReplyError, TargetError
+from ..errors import ConvoprobeError, LLMError, NoTarget, SettingsError, StructuredReplyError, TargetError
 from ..files import shown_path
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
@@ -38,12 +38,7 @@ HELLO = "Hello"
 _ROLES = {Role.JUDGE: "judge", Role.SYNTHETIC_USER: "synthetic user"}
 _ATTEMPTS = 2
 _SHOWN = 80
-_NO_TARGET = """\
-Name it in convoprobe.yaml:
-    target:
-      type: python
-      object: my_package/agent.py:answer
-or write a fixture convoprobe_target in conftest.py."""
+_FIXTURE = "or write a fixture convoprobe_target in conftest.py."
 _KEY = "Set api_key in the settings to ${A_VARIABLE}, and that variable in this shell or in CI's secrets."
 _SERVER = "Look whether the server runs, and whether api_base is its address."
 _SHAPE = (
@@ -153,7 +148,8 @@ class Checkup:
         for path in _conftests(self._project.root):
             if "convoprobe_target" in path.read_text(encoding="utf-8", errors="replace"):
                 return Finding("target", None, f"a fixture in {shown_path(path)}, not tried: pytest makes it")
-        return Finding("target", False, "the settings name none", _NO_TARGET)
+        advice = NoTarget(_FIXTURE).problems[0].advice.lstrip("\n")
+        return Finding("target", False, "the settings name none. Name it in convoprobe.yaml:", advice)
 
     async def _spoken(self, target: Target, llm: LLM, loaded: LoadedSettings) -> str:
         begun = time.perf_counter()

@@ -6,19 +6,19 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .progress import Progress
+from .progress import progress_line
 
 if TYPE_CHECKING:
-    from ..runs.pool import Handle, LoopThread
+    from ..runs.pool import LoopThread
 
 T = TypeVar("T")
 
 _SLICE = 0.2
 
 
-def run_async(coro: Coroutine[Any, Any, T], words: str | Callable[[], str]) -> T:
+def run_async(coro: Coroutine[Any, Any, T], words: str) -> T:
     """What the coroutine returns; `words` say on the line of progress what is waited for."""
-    with Progress(words if callable(words) else lambda: words) as progress:
+    with progress_line(lambda: words) as progress:
         return run_ticking(coro, progress.tick)
 
 
@@ -34,14 +34,6 @@ def run_ticking(coro: Coroutine[Any, Any, T], tick: Callable[[], object]) -> T:
             future.cancel()
             raise
         return future.result()
-
-
-def wait_for(handles: list[Handle[T]], words: Callable[[], str]) -> None:
-    """Wait until all jobs of a pool have ended."""
-    with Progress(words) as progress:
-        for handle in handles:
-            while not handle.wait(_SLICE):
-                progress.tick()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .exits import UsageProblem
-from .progress import Progress
+from .progress import progress_line
 from .project import Project
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def all_rows(project: Project, choose: Callable[[IndexRow], bool] | None = None)
     if not runs:
         raise UsageProblem(f"no stored runs in {project.results}: run pytest on some scenarios first")
     rows: list[IndexRow] = []
-    with Progress() as progress, _no_collection():
+    with progress_line() as progress, _no_collection():
         for number, run in enumerate(runs):
             progress.tick(f"reading run {number + 1} of {len(runs)} …")
             rows += filter(choose, run.open().rows())

@@ -63,10 +63,11 @@ class LoopThread:
                 raise
             return asyncio.run_coroutine_threadsafe(coro, loop)
 
-    def run(self, coro: Coroutine[Any, Any, T]) -> T:
+    def run(self, coro: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
         """Run a coroutine to its end and return what it returns, or raise what it raises.
 
-        Ctrl-C while waiting is raised at once, and the coroutine is cancelled. Raises
+        Ctrl-C while waiting is raised at once, and the coroutine is cancelled. Raises `TimeoutError` if it
+        has not ended after `timeout` seconds; it is cancelled then, and not waited for any more. Raises
         `concurrent.futures.CancelledError` when the loop is closed in the middle, and
         RuntimeError on the loop's own thread, which would wait for itself.
         """
@@ -75,7 +76,8 @@ class LoopThread:
             raise RuntimeError("run() would wait for its own thread; await the coroutine instead")
         future = self.submit(coro)
         try:
-            _wait_for(future, None)
+            if not _wait_for(future, timeout):
+                raise TimeoutError(f"it has not ended after {timeout:g} seconds")
         except BaseException:
             future.cancel()
             raise

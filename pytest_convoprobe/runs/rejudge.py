@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from ..errors import ConvoprobeError, ResultsError
 from ..judging.types import CheckResult, CriterionResult
-from ..llm.port import LLM
 from ..result import Outcome, ScenarioResult
 from ..results.index import IndexRow
 from ..results.reading import StoredRun
 from ..results.trial_filter import final
 from ..scenario.models import Scenario
-from ..settings.loaded import LoadedSettings
 from ..targets.port import ConversationContext, TargetConversation
 from ..transcript import Termination, Transcript
 from .current_scenarios import Scenarios, live_settings
-from .trial import Job, Runner
+from .session import Session
+from .trial import Job
 
 _WHOLE = frozenset({Termination.USER_DONE, Termination.USER_GAVE_UP, Termination.MAX_TURNS, Termination.LOOP})
 # The names that `run_checks` gives. All other checks are the project's own, which only pytest can repeat.
@@ -76,56 +73,50 @@ class Rejudged:
         return tuple(AnswerChange(key[1], old.get(key), new.get(key)) for key in {**new, **old})
 
 
-async def rejudge(
+def rejudge(
     run: StoredRun,
-    settings: LoadedSettings,
+    session: Session,
     *,
-    root: Path,
     select: Callable[[IndexRow], bool] = lambda row: True,
-    llm: LLM | None = None,
-    on_result: Callable[[Rejudged], None] = lambda result: None,
+    tick: Callable[[int], object] = bool,
 ) -> list[Rejudged]:
     """Judge the selected trials of a run again, in the order of the store.
 
-    Scenario files are looked for from `root`, which was pytest's rootdir. As many are judged at once as
-    `run.concurrency` says; `on_result` is called with each as it comes. `llm` replaces the live models.
+    Scenario files are looked for from the session's rootdir, which was pytest's. As many are judged at once
+    as `run.concurrency` says. `tick` is called now and then with the number of those that are done.
     """
-    runner, scenarios = Runner(settings, llm=llm), Scenarios(root)
-    places = asyncio.Semaphore(settings.settings.run.concurrency)
-
-    async def one(row: IndexRow) -> Rejudged:
-        async with places:
-            found = await _again(run, row, scenarios, settings, runner)
-        on_result(found)
-        return found
-
+    scenarios = Scenarios(session.rootdir)
     rows = [row for row in final(run.rows()) if row.outcome is not Outcome.SKIPPED and select(row)]
-    try:
-        return list(await asyncio.gather(*map(one, rows)))
-    finally:
-        await runner.aclose()
+    begun = [_begun(run, row, scenarios, session) for row in rows]
+    jobs = [job for _, job in begun if job is not None]
+    judged = iter(session.run_all(jobs, tick=lambda: tick(session.pool.stats.done)))
+    return [one if job is None else _with_verdict(one, next(judged)) for one, job in begun]
 
 
-async def _again(
-    run: StoredRun, row: IndexRow, scenarios: Scenarios, settings: LoadedSettings, runner: Runner
-) -> Rejudged:
+def _begun(
+    run: StoredRun, row: IndexRow, scenarios: Scenarios, session: Session
+) -> tuple[Rejudged, Job | None]:
+    """What is known before the judge is asked, and the job that asks it; None where that cannot be done."""
     old = run.trial(row).result
     try:
         _require_whole(old.transcript)
         loaded = scenarios.of(row)
     except ConvoprobeError as error:
-        return Rejudged(row, old, None, str(error))
-    job = Job(
-        loaded=loaded,
-        scenario_id=row.scenario_id,
-        target=_Named(old.target),
-        settings=live_settings(settings, loaded),
+        return Rejudged(row, old, None, str(error)), None
+    job = session.job(
+        loaded,
+        row.scenario_id,
+        _Named(old.target),
+        live_settings(session.settings, loaded),
         trial=row.trial,
         extra_checks=_carried_over(old.checks),
         held=old.transcript,
     )
-    new = await runner.run(job)
-    return Rejudged(row, old, replace(new, file=old.file, started=old.started))
+    return Rejudged(row, old, None), job
+
+
+def _with_verdict(one: Rejudged, new: ScenarioResult) -> Rejudged:
+    return replace(one, new=replace(new, file=one.old.file, started=one.old.started))
 
 
 def _require_whole(transcript: Transcript) -> None:

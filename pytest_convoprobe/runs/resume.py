@@ -9,37 +9,32 @@ replies.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
-from ..errors import ResultsError, SettingsError
-from ..llm.port import LLM
+from ..errors import ResultsError
 from ..result import ScenarioResult
 from ..results.index import IndexRow
 from ..results.reading import StoredRun
-from ..settings.loaded import LoadedSettings
-from ..settings.merge import target_settings
-from ..targets.factory import build_target
 from ..targets.port import Target
 from .current_scenarios import Scenarios, live_settings
-from .trial import Job, Runner
+from .session import Session
 
 
-async def rerun(
+def rerun(
     run: StoredRun,
     row: IndexRow,
-    settings: LoadedSettings,
+    session: Session,
     *,
-    root: Path,
     from_turn: int,
     target: Target | None = None,
-    llm: LLM | None = None,
+    tick: Callable[[], object] = bool,
 ) -> ScenarioResult:
-    """Hold a stored trial's conversation again, live from turn `from_turn` on, and judge it.
+    """Repeat a stored trial's conversation, live from turn `from_turn` on, and judge it.
 
-    The scenario is the one in today's file, found from `root`; the target is the one that the settings name,
-    unless `target` is given, which is left open. Raises `ResultsError` for a turn that the trial
-    doesn't lead up to, `ScenarioFileError`, `SettingsError`, `TargetStartError`.
+    The scenario is the one in today's file, found from the session's rootdir. The target is the one that the
+    settings name, unless `target` is given, which is left open. Raises `ResultsError` for a turn that the
+    trial doesn't lead up to, `ScenarioFileError`, `SettingsError`, `TargetStartError`.
     """
     old = run.trial(row).result
     turns = old.transcript.turns
@@ -48,31 +43,10 @@ async def rerun(
             f"turn {from_turn} cannot be gone on from: the stored conversation has {len(turns)} turns, "
             f"so any from 1 to {len(turns) + 1} can"
         )
-    loaded = Scenarios(root).of(row)
-    used = _configured(settings, root) if target is None else target
-    runner = Runner(settings, llm=llm)
-    job = Job(
-        loaded=loaded,
-        scenario_id=row.scenario_id,
-        target=used,
-        settings=live_settings(settings, loaded),
-        trial=row.trial,
-        earlier=turns[: from_turn - 1],
-    )
-    try:
-        return replace(await runner.run(job), file=old.file)
-    finally:
-        if target is None:
-            await used.aclose()
-        await runner.aclose()
-
-
-def _configured(settings: LoadedSettings, root: Path) -> Target:
-    named = target_settings(settings)
-    if named is None:
-        raise SettingsError.of(
-            "no target is named: a stored conversation can only be gone on with from the command line where "
-            "the settings name the target (a fixture in conftest.py is for pytest alone)",
-            path="target",
+    loaded = Scenarios(session.rootdir).of(row)
+    settings = live_settings(session.settings, loaded)
+    with session.own_target(target) as used:
+        job = session.job(
+            loaded, row.scenario_id, used, settings, trial=row.trial, earlier=turns[: from_turn - 1]
         )
-    return build_target(named, rootdir=root)
+        return replace(session.wait(session.submit(job), tick), file=old.file)

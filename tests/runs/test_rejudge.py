@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.store import StoredRun, open_run
 from pytest_convoprobe.runs.rejudge import Rejudged, rejudge
 from pytest_convoprobe.runs.resume import rerun
+from pytest_convoprobe.runs.session import Session
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.targets.fake import FakeTarget
 from pytest_convoprobe.transcript import Origin, Reply, Termination, ToolCall, Transcript, Turn, Usage
@@ -102,7 +102,8 @@ def _asked(request: LLMRequest) -> int:
 
 def again(project: Path, run: StoredRun, llm: Any, **more: Any) -> list[Rejudged]:
     settings = load_settings(project, overrides={"llm.model": "openai/fake"}, environ={})
-    return asyncio.run(rejudge(run, settings, root=project, llm=llm, **more))
+    with Session.of(settings, project, llm=llm) as session:
+        return rejudge(run, session, **more)
 
 
 class TestRejudge:
@@ -179,12 +180,11 @@ class TestRejudge:
         assert found.new
         assert (found.new.outcome, found.new.reason) == (Outcome.ERROR, "away")
 
-    def test_selected_trials_only_and_each_is_told(self, project: Path) -> None:
+    def test_skipped_trials_and_those_that_are_not_selected_are_left_out(self, project: Path) -> None:
         other = ScenarioResult(**{**vars(OLD), "trial": 2})
         skipped = ScenarioResult(**{**vars(OLD), "trial": 3, "outcome": Outcome.SKIPPED})
-        told: list[Rejudged] = []
         run = store(project, OLD, other, skipped)
-        assert len(again(project, run, judge_of("met"), on_result=told.append)) == 2 == len(told)
+        assert [found.row.trial for found in again(project, run, judge_of("met"))] == [1, 2]
         (found,) = again(project, run, judge_of("met"), select=lambda row: row.trial == 2)
         assert found.row.trial == 2
 
@@ -199,9 +199,8 @@ class TestRejudge:
 def go_on(project: Path, run: StoredRun, from_turn: int, target: Any, settings: Any = None) -> ScenarioResult:
     loaded = load_settings(project, overrides={"llm.model": "openai/fake", **(settings or {})}, environ={})
     (row,) = run.rows()
-    return asyncio.run(
-        rerun(run, row, loaded, root=project, from_turn=from_turn, target=target, llm=judge_of("met"))
-    )
+    with Session.of(loaded, project, llm=judge_of("met")) as session:
+        return rerun(run, row, session, from_turn=from_turn, target=target)
 
 
 class TestRerun:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..console import Console, write_json
-from ..event_loop import run_async
 from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
 from ..keyword_expression import selects
+from ..progress import progress_line
 from ..project import Project, json_option, project_options
 from ..words import COLORS, money
 
@@ -63,13 +63,18 @@ def command(
 
 def _judged(project: Project, stored: StoredRun, judge_model: str | None, chosen: Any) -> list[Rejudged]:
     from ...runs.rejudge import rejudge
+    from ...runs.session import Session
     from ...settings.requirements import require_model
 
     settings = project.settings({"judge.model": judge_model})
     require_model(settings.settings.judge, "judge")
-    done: list[Rejudged] = []
-    again = rejudge(stored, settings, root=project.root, select=chosen, on_result=done.append)
-    return run_async(again, lambda: f"{len(done)} conversations judged …")
+    with Session.of(settings, project.root) as session, progress_line() as progress:
+        return rejudge(
+            stored,
+            session,
+            select=chosen,
+            tick=lambda done: progress.tick(f"{done} conversations judged …"),
+        )
 
 
 def _status(found: Sequence[Rejudged]) -> int:

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
+from ...errors import NoTarget
 from ..console import Console, write_json
-from ..event_loop import run_async
 from ..exits import FINDINGS, OK, TROUBLE
+from ..progress import progress_line
 from ..project import Project, json_option, project_options
 from ..select_trials import one_scenario, pick_trial
 from ..trial_text import conversation_text
 
+_ONLY_SETTINGS = "A fixture convoprobe_target in conftest.py is for pytest alone."
 _STATUS = {"passed": OK, "failed": FINDINGS}
 
 
@@ -56,12 +58,16 @@ def command(
     from ...results.records import to_record
     from ...results.store import TrialRecord, final
     from ...runs.resume import rerun
+    from ...runs.session import Session
 
     project = Project.here(config_file, results_dir)
     stored = project.open(run)
     row = pick_trial(one_scenario(final(stored.rows()), scenario), trial)
-    going_on = rerun(stored, row, project.settings(), root=project.root, from_turn=from_turn)
-    result = run_async(going_on, "talking …")
+    with Session.of(project.settings(), project.root) as session, progress_line(lambda: "talking …") as line:
+        try:
+            result = rerun(stored, row, session, from_turn=from_turn, tick=line.tick)
+        except NoTarget:
+            raise NoTarget(_ONLY_SETTINGS) from None
     if as_json:
         write_json(to_record(result, NO_PRINTS))
     else:

@@ -71,7 +71,7 @@ def command(
         {"run.replay": replay, "run.concurrency": concurrency, "run.max_cost": max_cost}
     )
     run = LiveRun(project, settings, loaded, scenario_id)
-    run.hold(trials)
+    run.run(trials)
     found = stability(run.rows)
     if as_json:
         write_json({"run": run.id, **stability_as_json(found, _fitting(found.trials))})

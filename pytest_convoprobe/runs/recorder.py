@@ -1,0 +1,191 @@
+"""Stores a run while it goes on.
+
+The process that runs a trial writes it down; the process that the user started describes the run. Under
+xdist these are several processes, which know of each other by the run's id alone.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..files import relative_name
+from ..redaction import Redactor
+from ..result import Outcome, ScenarioResult
+from ..results.describe_run import describe_run, with_listed_prices
+from ..results.fingerprints import Prints, take_prints
+from ..results.provenance import new_run_id
+from ..results.reading import open_run
+from ..results.records import TrialRecord, from_record
+from ..results.run_info import RunInfo, RunState
+from ..results.writer import MAIN, RunWriter
+from ..settings.loading import LoadedSettings
+from ..targets.port import description_of
+from .trial import Job
+
+
+class RunRecorder:
+    """The part of a stored run that is this process's.
+
+    `command` are the words of the command line, `run_id` and `worker` come from the process that started
+    this one, if any. `results` is the folder of stored runs, by default the one of the settings. Without
+    `wanted` nothing is stored. Evidence is worth less than a verdict: whatever keeps a trial from being
+    stored is one of the `problems`, and never raised.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        load: Callable[[], LoadedSettings],
+        *,
+        command: Sequence[str],
+        run_id: str | None = None,
+        worker: str = MAIN,
+        results: Path | None = None,
+        wanted: bool = True,
+    ) -> None:
+        self.run_id = run_id or new_run_id()
+        self.wanted = wanted
+        self.lost_worker = False
+        """Whether a worker of xdist died: what it was given may never have run."""
+        self._root = root
+        self._load = load
+        self._command = command
+        self._worker = worker
+        self._results = results
+        self._lock = threading.RLock()
+        self._waiting: list[TrialRecord] = []
+        self._info: RunInfo | None = None
+        self._written: RunInfo | None = None
+        self._problems: dict[str, None] = {}
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the run is stored; None if nothing of it is."""
+        made = "_writer" in self.__dict__ and self._writer.begun
+        return self._writer.folder if made else None
+
+    @property
+    def problems(self) -> list[str]:
+        """What could not be stored and why, in lines for people; those of xdist's workers included."""
+        own = self._writer.problem if "_writer" in self.__dict__ else None
+        return list(dict.fromkeys([*self._problems, *([own] if own else [])]))
+
+    def take_problem(self, text: str) -> None:
+        """A problem that a worker had."""
+        self._problems[text] = None
+
+    def begin(self) -> None:
+        """Prepare for the first trial, on a thread that may wait: git is asked."""
+        if self.wanted:
+            self._guarded(self._prepare)
+
+    def describe(self) -> None:
+        """Describe the run, if that isn't done: a trial is stored here or in a worker, or soon will be."""
+        self.begin()
+        self._guarded(self._describe_once)
+
+    async def run(
+        self, run: Callable[[Job], Coroutine[Any, Any, ScenarioResult]], job: Job
+    ) -> ScenarioResult:
+        """Run a job and store its result at once: whoever asked for it may look much later, or never."""
+        result = await run(job)
+        if self.wanted:
+            self._guarded(lambda: self._add(result, self.prints(job)))
+        return result
+
+    def unrun(self, record: str) -> None:
+        """Store a scenario that had no conversation. `record` is JSON of a stored trial.
+
+        A skipped one alone makes no run: it waits for one that ran.
+        """
+        trial = from_record(json.loads(record))
+        self._waiting.append(trial)
+        if trial.result.outcome is not Outcome.SKIPPED:
+            self.begin()
+        elif self._written is None:
+            return
+        self._guarded(self._flush)
+
+    def finish(self, state: RunState, exit_status: int) -> None:
+        """The run is over; may be called again with another exit status."""
+        if self.wanted and self._is_main:
+            self._guarded(lambda: self._end(state, exit_status))
+
+    def close(self) -> None:
+        """Let go of the files."""
+        if "_writer" in self.__dict__:
+            self._writer.close()
+
+    def prints(self, job: Job) -> Prints:
+        """The fingerprints of what a trial is made of."""
+        return take_prints(job.loaded.scenario, job.settings, description_of(job.target), self._redactor)
+
+    @cached_property
+    def _writer(self) -> RunWriter:
+        results = self._results or self._root / self._settings.settings.results.dir
+        return RunWriter(results, self.run_id, worker=self._worker, redactor=self._redactor)
+
+    @cached_property
+    def _settings(self) -> LoadedSettings:
+        return self._load()
+
+    @cached_property
+    def _redactor(self) -> Redactor:
+        return Redactor(self._settings.secrets)
+
+    @property
+    def _is_main(self) -> bool:
+        return self._worker == MAIN
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        with self._lock:
+            try:
+                act()
+            except Exception as error:  # noqa: BLE001
+                self._problems[f"this run is not stored whole: {type(error).__name__}: {error}"] = None
+
+    def _prepare(self) -> None:
+        """Make the writer, and look around once."""
+        if self._info is None and self._writer and self._is_main:
+            self._info = describe_run(self.run_id, self._settings, command=self._command, folder=self._root)
+
+    def _add(self, result: ScenarioResult, prints: Prints) -> None:
+        self._writer.add(replace(result, file=relative_name(result.file, self._root)), prints)
+        self._describe_once()
+
+    def _describe_once(self) -> None:
+        """Describe the run as soon as there is something to describe."""
+        if self._info is not None and self._written is None:
+            self._written = self._info
+            self._writer.write_info(self._info)
+        if self._is_main:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write down what had no conversation."""
+        while self._waiting:
+            trial = self._waiting.pop(0)
+            self._add(trial.result, trial.prints)
+
+    def _end(self, state: RunState, exit_status: int) -> None:
+        if self._info is None or not self._writer.begun:
+            return
+        if self._written and self._written.exit_status == exit_status:
+            return
+        self._describe_once()
+        counts = open_run(self._writer.folder).counts
+        self._written = replace(
+            with_listed_prices(self._info, self._settings),
+            state=RunState.INTERRUPTED if self.lost_worker else state,
+            ended=time.time(),
+            exit_status=exit_status,
+            counts=counts,
+        )
+        self._writer.write_info(self._written)

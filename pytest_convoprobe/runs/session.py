@@ -1,0 +1,264 @@
+"""What the runs of one process share: settings, models, limits, budget, pool and targets.
+
+Every door (the plug-in, the command line, `run_scenario`) runs its conversations in a `Session`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..errors import NoTarget
+from ..llm.budget import Budget
+from ..llm.port import LLM
+from ..result import ScenarioResult
+from ..scenario.loading import LoadedScenario
+from ..settings.loading import LoadedSettings
+from ..settings.merge import scenario_settings, target_settings
+from ..settings.models import ModelTarget, ScenarioSettings
+from ..settings.requirements import require_model
+from ..targets.factory import as_target, build_target
+from ..targets.port import Target
+from .pool import Handle, LoopThread, Pool
+from .progress import run_words
+from .recorder import RunRecorder
+from .trial import Job, Runner
+
+POLL_SECONDS = 0.2
+"""Short waits keep Ctrl-C and the signals of others prompt, and the line of progress moving."""
+
+SHUTDOWN_SECONDS = 5.0
+"""How long everything together may take that has to end: conversations, targets, models, the loop."""
+
+
+class RunsJobs(Protocol):
+    """The runner, as far as a session is concerned."""
+
+    @property
+    def spent(self) -> tuple[float | None, int]: ...
+
+    @property
+    def budget(self) -> Budget: ...
+
+    async def run(self, job: Job) -> ScenarioResult: ...
+
+    def preload(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Session:
+    """Runs the conversations of one process, many at once, on a loop in a thread of its own.
+
+    Nothing is made before it is used: a session that runs nothing has neither a thread nor a model.
+    `load` gives the settings when they are first needed. `make_runner` replaces the real runner.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], LoadedSettings],
+        rootdir: Path,
+        make_runner: Callable[[LoadedSettings], RunsJobs] = Runner,
+    ) -> None:
+        self._load = load
+        self._rootdir = rootdir
+        self._make_runner = make_runner
+        self._submitted = 0
+        self._shared: dict[int, tuple[object, Target]] = {}
+        self.loop = LoopThread()
+
+    @classmethod
+    def of(cls, settings: LoadedSettings, rootdir: Path, *, llm: LLM | None = None) -> Session:
+        """A session with settings that are loaded already. `llm` replaces the live models."""
+        return cls(lambda: settings, rootdir, partial(Runner, llm=llm))
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def rootdir(self) -> Path:
+        return self._rootdir
+
+    @cached_property
+    def settings(self) -> LoadedSettings:
+        """The settings. Raises `SettingsError`."""
+        return self._load()
+
+    @cached_property
+    def pool(self) -> Pool:
+        return Pool(self.loop, self.settings.settings.run.concurrency)
+
+    @cached_property
+    def runner(self) -> RunsJobs:
+        runner = self._make_runner(self.settings)
+        runner.preload()
+        return runner
+
+    def words(self, total: int | None = None) -> str:
+        """How far the conversations are, for a line of progress."""
+        return run_words(self.pool.stats, self.runner.spent, total)
+
+    # Targets
+
+    def configured_target(self) -> Target:
+        """The target that the settings name. Raises `NoTarget` if they name none, and `SettingsError`."""
+        settings = target_settings(self.settings)
+        if settings is None:
+            raise NoTarget()
+        return build_target(settings, rootdir=self._rootdir)
+
+    def check_target_model(self) -> None:
+        """Raise `SettingsError` if the target of the settings is a model and none is named."""
+        settings = target_settings(self.settings)
+        if isinstance(settings, ModelTarget):
+            require_model(settings, "target")
+
+    def as_target(self, value: object) -> Target:
+        """A target made of whatever somebody gives. Raises `TargetStartError`."""
+        return as_target(value, rootdir=self._rootdir)
+
+    @contextmanager
+    def own_target(self, value: object = None) -> Iterator[Target]:
+        """A target made of a value, or else the one that the settings name.
+
+        It is closed at the end, unless the value is a target itself: then it is its owner's to close.
+        """
+        target = self.configured_target() if value is None else self.as_target(value)
+        try:
+            yield target
+        finally:
+            self.close_target(None if target is value else target)
+
+    def shared_target(self, value: object) -> Target:
+        """A target that lives as long as the session; the same one for the same value."""
+        if id(value) not in self._shared:
+            self._shared[id(value)] = (value, self.as_target(value))
+        return self._shared[id(value)][1]
+
+    def close_target(self, target: Target | None, until: float | None = None) -> None:
+        """Close a target. Raises what it raises; one that takes too long is left alone."""
+        if target is not None:
+            self._end(target.aclose(), _deadline() if until is None else until)
+
+    # Running
+
+    def job(
+        self,
+        scenario: LoadedScenario,
+        scenario_id: str,
+        target: Target,
+        settings: ScenarioSettings | None = None,
+        **more: Any,
+    ) -> Job:
+        """A job with the session's settings as the scenario overrides them, unless others are given."""
+        if settings is None:
+            override = scenario.scenario.config if scenario.scenario else None
+            settings = scenario_settings(self.settings, override)
+        return Job(scenario, scenario_id, target, settings, **more)
+
+    def submit(self, job: Job, recorder: RunRecorder | None = None) -> Handle[ScenarioResult]:
+        """Queue a conversation. A recorder stores its result as soon as it is there."""
+        run = self.runner.run if recorder is None else partial(recorder.run, self.runner.run)
+        self._submitted += 1
+        # Every run is a new one, a rerun of the same scenario too: hence the number in the key.
+        return self.pool.submit((job.scenario_id, job.trial, self._submitted), partial(run, job))
+
+    def wait(self, handle: Handle[ScenarioResult], tick: Callable[[], object] = bool) -> ScenarioResult:
+        """Wait for a conversation; it goes to the front of the queue. `tick` is called now and then."""
+        self.pool.promote(handle.key)
+        try:
+            while not handle.wait(POLL_SECONDS):
+                tick()
+            return handle.result(0)
+        except BaseException:
+            # Ctrl-C, or a signal of somebody else: nobody waits for this one any more.
+            self.pool.cancel(handle.key)
+            raise
+
+    def run(self, job: Job) -> ScenarioResult:
+        """Run one job to its end."""
+        return self.wait(self.submit(job))
+
+    def run_all(
+        self,
+        jobs: Iterable[Job],
+        recorder: RunRecorder | None = None,
+        tick: Callable[[], object] = bool,
+    ) -> list[ScenarioResult]:
+        """Run jobs, as many at once as the settings allow; the results in the order of the jobs."""
+        handles = [self.submit(job, recorder) for job in jobs]
+        try:
+            return [self._in_order(handle, tick) for handle in handles]
+        except BaseException:
+            self.cancel()
+            raise
+
+    @staticmethod
+    def _in_order(handle: Handle[ScenarioResult], tick: Callable[[], object]) -> ScenarioResult:
+        while not handle.wait(POLL_SECONDS):
+            tick()
+        return handle.result(0)
+
+    # Ending
+
+    def cancel(self, seconds: float = SHUTDOWN_SECONDS) -> None:
+        """Cancel all conversations; later ones can still be started."""
+        if "pool" in self.__dict__:
+            self.pool.cancel_all(seconds)
+
+    @contextmanager
+    def all_ended(self) -> Iterator[None]:
+        """A time in which nothing of ours uses what the owners of shared targets are about to take away.
+
+        A target that cannot be closed is an error, but not before its owner has cleaned up.
+        """
+        until = _deadline()
+        self.cancel(_left(until))
+        problem = self._close_shared(until)
+        yield
+        if problem is not None:
+            raise problem
+
+    def _close_shared(self, until: float) -> Exception | None:
+        problem = None
+        while self._shared:
+            value, target = self._shared.popitem()[1]
+            try:
+                self.close_target(None if target is value else target, until)
+            except Exception as error:  # noqa: BLE001 - the project's own code, reported by the caller
+                problem = error
+        return problem
+
+    def close(self) -> None:
+        """Let go of everything, within `SHUTDOWN_SECONDS`: what refuses to end is left alone."""
+        until = _deadline()
+        self.cancel(_left(until))
+        try:
+            if "runner" in self.__dict__:
+                self._end(self.runner.aclose(), until)
+        finally:
+            self.loop.close(_left(until))
+
+    def _end(self, clean_up: Coroutine[Any, Any, None], until: float) -> None:
+        """Run a clean-up on the loop. One that takes too long is left alone, even if it blocks the loop."""
+        if self.loop.closed:
+            clean_up.close()
+            return
+        with contextlib.suppress(TimeoutError):
+            self.loop.run(clean_up, _left(until))
+
+
+def _deadline() -> float:
+    return time.monotonic() + SHUTDOWN_SECONDS
+
+
+def _left(until: float) -> float:
+    return max(0.0, until - time.monotonic())
