@@ -8,31 +8,53 @@
     │   └── NoTarget               nothing says what to test
     ├── LLMError                   a model could not be had
     │   ├── LLMUnavailable         the network, a 5xx, a 429: worth another attempt
-    │   ├── LLMTimeout             an attempt took longer than it may: worth another attempt
+    │   │   └── LLMTimeout         an attempt took longer than it may: worth another attempt
     │   └── LLMRejected            the provider said no: a bad key, a bad request, a full context
+    │       └── NoTokenChances     the provider was asked how likely its tokens are, and did not say
     ├── StructuredReplyError       a model never gave a reply of the shape it was asked for
     ├── BudgetExceeded             the run has spent what it may
     ├── ReplayMiss                 a call that no recording answers
     │   └── RecordingUnusable      a recording that cannot be read or written
     ├── ResultsError               a stored run that cannot be found or read
+    │   └── FolderInUse            another process works in the same benchmark's folder
     ├── TurnTimeout                one side of a conversation took too long over a turn
     ├── ScenarioTimeout            a whole scenario, judging included, took too long
-    ├── ScenarioError              a scenario asks for what this target does not tell
+    ├── ScenarioError              a scenario asks for what this target does not report
     ├── SimulatorError             the synthetic user went off its rails
     ├── JudgeError                 the judge gave no usable verdict
-    └── TargetError                the target gave no reply
-        ├── TargetStartError       it could not be loaded, built or reached at the start
-        ├── TargetCrashed          the agent's own code raised while it answered
-        └── TargetUnavailable      what the agent stands on was away
+    ├── TargetError                the target gave no reply
+    │   ├── TargetStartError       it could not be loaded, built or reached at the start
+    │   ├── TargetCrashed          the agent's own code raised while it answered
+    │   └── TargetUnavailable      something that the agent needs was away
+    └── CancelledFromWithin        code of the user's cancelled the work that it was part of
 
-Each carries the `Blame` that a result built from it gets, so that nobody has to
-guess it from a type. Messages are for people and hold no secrets: whoever raises
-one has masked it first.
+Exceptions that are not in the tree, because they are no trouble of ours or have another library's base::
+
+    ScenarioNotPassed              a verdict on the agent, so nobody may catch it as our trouble
+    ├── ScenarioFailed             also an AssertionError: test runners take those for failures
+    └── ScenarioErrored            no verdict
+    BadValue                       argparse shows the message of its own exceptions only
+    UsageProblem                   click shows the message of its own exceptions only
+    CommandFailed                  the same, with another exit status
+    FormatError                    a ValueError of the reader of recordings; becomes RecordingUnusable
+    └── LaterVersion               the same, for a file of a later release
+    ExpansionError                 YAML whose aliases have no end; becomes a `Problem`
+    ProcessLost                    a worker process is gone; its items are done again
+    UnreadableAnswers              a warning of pytest's: answers that count neither way
+
+Classes whose names begin with `_` never leave their module, or are abstract. `tests/test_errors.py` compares
+this drawing with the classes.
+
+Each error carries the `Blame` that a result built from it gets, and `remedies`: the settings that may put
+it right. The text of an error names settings (`run.max_cost`), which are the same everywhere. Only a command
+line knows which of its options sets one: see `options_for`. Messages are for people and hold no secrets:
+whoever raises one has masked it first.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -57,7 +79,7 @@ class Problem:
 
     `line` and `column` count from 1; 0 means that the place is not known.
     `path` is the key's path (`synthetic_user.traits.patience`), empty at the top. `advice` says what to
-    do; it may have several lines and holds no text from a file.
+    do; it may have several lines and holds no text from a file. `remedies` are as in `ConvoprobeError`.
     """
 
     message: str
@@ -67,6 +89,7 @@ class Problem:
     path: str = ""
     source_line: str = ""
     advice: str = ""
+    remedies: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
@@ -97,9 +120,14 @@ def _width(character: str) -> int:
 
 
 class ConvoprobeError(Exception):
-    """The root: catch this to catch everything that this package raises on purpose."""
+    """The root: catch this to catch everything that this package raises on purpose.
+
+    `remedies` are settings that may put it right, by dotted path, with a value if only one helps:
+    `run.max_cost`, `run.replay=record`.
+    """
 
     blame: Blame = Blame.INFRASTRUCTURE
+    remedies: tuple[str, ...] = ()
 
 
 class _ProblemsError(ConvoprobeError):
@@ -107,6 +135,7 @@ class _ProblemsError(ConvoprobeError):
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         self.problems = problems
+        self.remedies = tuple(dict.fromkeys(one for problem in problems for one in problem.remedies))
         super().__init__("\n".join(str(problem) for problem in problems))
 
     def __reduce__(self) -> tuple[type[_ProblemsError], tuple[Any, ...]]:
@@ -126,9 +155,11 @@ class SettingsError(_ProblemsError):
     blame = Blame.SCENARIO
 
     @classmethod
-    def of(cls, message: str, *, file: str = "", path: str = "") -> SettingsError:
+    def of(
+        cls, message: str, *, file: str = "", path: str = "", remedies: tuple[str, ...] = ()
+    ) -> SettingsError:
         """One problem without a known line."""
-        return cls((Problem(message, file=file, path=path),))
+        return cls((Problem(message, file=file, path=path, remedies=remedies),))
 
 
 class NoTarget(SettingsError):
@@ -192,7 +223,7 @@ class LLMRejected(LLMError):
 
 
 class NoTokenChances(LLMRejected):
-    """A provider was asked how likely its tokens are, and didn't tell."""
+    """A provider was asked how likely its tokens are, and did not say."""
 
 
 class StructuredReplyError(ConvoprobeError):
@@ -208,17 +239,29 @@ class StructuredReplyError(ConvoprobeError):
 
 
 class BudgetExceeded(ConvoprobeError):
-    """The run may not spend more; raised before a call, never after one."""
+    """The run may not spend more; raised before a call, never after one.
+
+    `limit` is the setting that is reached: `run.max_cost` or `run.max_tokens`.
+    """
 
     blame = Blame.BUDGET
+
+    def __init__(self, message: str, *, limit: str = "") -> None:
+        self.limit = limit
+        self.remedies = (limit,) if limit else ()
+        super().__init__(message)
 
 
 class ReplayMiss(ConvoprobeError):
     """`only` replays, and the recording has no answer to this call."""
 
+    remedies: tuple[str, ...] = ("run.replay=record",)
+
 
 class RecordingUnusable(ReplayMiss):
     """A recording that cannot be read or written; the message names the file and what to do."""
+
+    remedies = ()
 
 
 class ResultsError(ConvoprobeError):
@@ -230,6 +273,8 @@ class TurnTimeout(ConvoprobeError):
 
     `waited_for` is "synthetic user" or "target", `seconds` how long it was waited for.
     """
+
+    remedies = ("run.turn_timeout",)
 
     def __init__(self, waited_for: str, *, turn: int, seconds: float) -> None:
         self.waited_for = waited_for
@@ -243,6 +288,8 @@ class TurnTimeout(ConvoprobeError):
 
 class ScenarioTimeout(ConvoprobeError):
     """A scenario, judging included, took longer than `seconds`."""
+
+    remedies = ("run.scenario_timeout",)
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -287,13 +334,33 @@ class TargetCrashed(TargetError):
 
 
 class TargetUnavailable(TargetError):
-    """Something that the agent stands on was away: a provider, a server, the network.
+    """Something that the agent needs was away: a provider, a server, the network.
 
     Agents in Python may raise it themselves to say so.
     """
 
 
 class ScenarioError(ConvoprobeError):
-    """A scenario asks for what cannot be known with this target (tokens that it never tells)."""
+    """A scenario asks for what cannot be known with this target (tokens that it never reports)."""
 
     blame = Blame.SCENARIO
+
+
+def options_for(remedies: Iterable[str], options: Mapping[str, Sequence[str]]) -> str:
+    """What a door adds below a text that names settings: `for this run: --cost`.
+
+    `options` are the door's own, by the setting that each overrides. Empty if the door has none that helps.
+    """
+    found = [_with_value(option, remedy) for remedy in remedies for option in options.get(_key(remedy), ())]
+    *others, last = dict.fromkeys(found) or ("",)
+    shown = f"{', '.join(others)} or {last}" if others else last
+    return f"for this run: {shown}" if shown else ""
+
+
+def _key(remedy: str) -> str:
+    return remedy.partition("=")[0]
+
+
+def _with_value(option: str, remedy: str) -> str:
+    _, equals, value = remedy.partition("=")
+    return f"{option}{equals}{value}"

@@ -29,7 +29,8 @@ class ScenarioResult:
     `reason` is one line that says why it isn't a pass (empty for one). `trace` is a short
     traceback of the user's own code where that crashed. `score` is None without a verdict.
     `started` is seconds since the epoch, `duration` seconds, the wait in the queue not counted.
-    `scenario_id` is the scenario's id within the run; `file` and `line` are where it stands.
+    `scenario_id` is the scenario's id within the run; `file` and `line` say where it is.
+    `remedies` are settings that may put an error right, for the door that shows it; they are not stored.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ScenarioResult:
     target: str = ""
     models: Mapping[Role, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

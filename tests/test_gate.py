@@ -179,7 +179,8 @@ def test_what_costs_too_much_is_an_error_with_that_word_and_never_a_failure(tmp_
         # Each call is 10 + 5 tokens, $0.02; a talk is three calls.
         done = project.pytest("-rA", "--convoprobe-concurrency=1", "--convoprobe-max-cost=0.05")
     assert outcomes(done) == {"talk0": "PASSED", "talk1": "ERROR", "talk2": "ERROR"}
-    assert "$0.0600 spent of --convoprobe-max-cost 0.05 (run.max_cost)" in done.stdout
+    assert "$0.0600 spent of run.max_cost 0.05" in done.stdout
+    assert "for this run: --convoprobe-max-cost\n" in done.stdout
     assert len(re.findall("^ERROR .* budget: ", done.stdout, re.M)) == 2
     assert len(server.requests) == 3
 

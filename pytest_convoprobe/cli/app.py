@@ -12,7 +12,7 @@ from .. import __version__
 from ..errors import ConvoprobeError
 from . import commands
 from .exits import INTERRUPTED, CommandFailed, stopped_by
-from .lazy import LazyGroup
+from .lazy import COMMAND, LazyGroup
 
 
 class Main(LazyGroup):
@@ -22,7 +22,7 @@ class Main(LazyGroup):
         try:
             return super().invoke(ctx)
         except ConvoprobeError as error:
-            raise stopped_by(error) from None
+            raise stopped_by(error, ctx.meta.get(COMMAND)) from None
         except click.FileError as error:
             raise CommandFailed(error.format_message()) from None
         except OSError as error:

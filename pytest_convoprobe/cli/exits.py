@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
-from ..errors import ConvoprobeError, ResultsError, ScenarioFileError, SettingsError
+from ..errors import ConvoprobeError, ResultsError, ScenarioFileError, SettingsError, options_for
 
 OK = 0
 """What was asked is done, and nothing is wrong."""
@@ -34,9 +36,35 @@ class CommandFailed(click.ClickException):
     exit_code = TROUBLE
 
 
-def stopped_by(error: ConvoprobeError) -> click.ClickException:
+def stopped_by(error: ConvoprobeError, command: click.Command | None = None) -> click.ClickException:
     """The end of the command that an error of ours means."""
     from ..text import harmless
 
     asked_wrongly = isinstance(error, (ResultsError, ScenarioFileError, SettingsError))
-    return (UsageProblem if asked_wrongly else CommandFailed)(harmless(str(error)))
+    text = "\n".join(filter(None, (str(error), advice(error.remedies, command))))
+    return (UsageProblem if asked_wrongly else CommandFailed)(harmless(text))
+
+
+_SETTINGS = {
+    "replay": "run.replay",
+    "concurrency": "run.concurrency",
+    "max_cost": "run.max_cost",
+    "max_tokens": "run.max_tokens",
+    "judge_model": "judge.model",
+}
+"""The settings that options of commands override, by the option's name."""
+
+
+def advice(remedies: Iterable[str], command: click.Command | None = None) -> str:
+    """`for this run: --max-cost`, if the command (by default the one that runs) has an option that helps.
+
+    `remedies` are those of an error. Empty where no option helps.
+    """
+    if command is None and (context := click.get_current_context(silent=True)):
+        command = context.command
+    options = {
+        _SETTINGS[option.name]: option.opts
+        for option in (command.params if command else ())
+        if isinstance(option, click.Option) and option.name in _SETTINGS
+    }
+    return options_for(remedies, options)

@@ -11,11 +11,14 @@ import click
 
 from .suggestions import hint
 
+COMMAND = "convoprobe.command"
+"""Where click's `meta` has the command that runs: its context is gone when an error arrives at the top."""
+
 
 class LazyGroup(click.Group):
     """Finds its commands by the names of the modules of `package`: `dry_run.py` is `dry-run`.
 
-    The name of the module works too; the help has the one with dashes alone. A package in it is no command.
+    The name of the module works too; the help has the one with dashes alone. Packages are not commands.
     """
 
     def __init__(self, *args: Any, package: ModuleType, **kwargs: Any) -> None:
@@ -43,4 +46,5 @@ class LazyGroup(click.Group):
         if self.get_command(ctx, args[0]) is None and (meant := hint(args[0], self.list_commands(ctx))):
             ctx.fail(f"No such command {args[0]!r}.{meant}")
         name, command, rest = super().resolve_command(ctx, args)
+        ctx.meta[COMMAND] = command
         return name and name.replace("_", "-"), command, rest

@@ -28,8 +28,8 @@ class Spent:
 class Budget:
     """The limits of a run, in US dollars and in tokens (None: no limit), and what was spent.
 
-    `workers` processes divide the limits evenly: each keeps to its own share. Or they tell one another what
-    they spend: `elsewhere` is what the others have spent of the same limits.
+    `workers` processes divide the limits evenly: each keeps to its own share. Or they report to each other
+    what they spend: `elsewhere` is what the others have spent of the same limits.
     Calls that are out are not counted until they are answered, so the last calls of a run may
     go over a limit, each by at most its own cost.
     """
@@ -52,17 +52,16 @@ class Budget:
         spent = self._spent + self.elsewhere
         cost, tokens = spent.cost, spent.tokens
         if self.max_cost is not None and cost is not None and cost >= self.max_cost / self._workers:
-            raise self._exceeded(
-                f"${cost:.4f} spent", f"--convoprobe-max-cost {self.max_cost:g} (run.max_cost)"
-            )
+            raise self._exceeded(f"${cost:.4f} spent", "run.max_cost", f"{self.max_cost:g}")
         if self.max_tokens is not None and tokens >= self.max_tokens / self._workers:
-            raise self._exceeded(
-                f"{tokens} tokens spent", f"--convoprobe-max-tokens {self.max_tokens} (run.max_tokens)"
-            )
+            raise self._exceeded(f"{tokens} tokens spent", "run.max_tokens", str(self.max_tokens))
 
-    def _exceeded(self, spent: str, limit: str) -> BudgetExceeded:
+    def _exceeded(self, spent: str, limit: str, allowed: str) -> BudgetExceeded:
         share = f"this worker's share, 1 in {self._workers}, of " if self._workers > 1 else ""
-        return BudgetExceeded(f"the run's budget is used up: {spent} of {share}{limit}; raise it to go on")
+        return BudgetExceeded(
+            f"the run's budget is used up: {spent} of {share}{limit} {allowed}; raise it to go on",
+            limit=limit,
+        )
 
     def add(self, reply: LLMReply) -> None:
         """A reply came and has to be paid."""
@@ -105,8 +104,8 @@ class Budgeted:
 
 def _unknown_price(model: str | None) -> SettingsError:
     return SettingsError.of(
-        f"--convoprobe-max-cost cannot be kept, because the price of {model} is not known; set "
-        "input_cost_per_token and output_cost_per_token for it (0 for a free one), or limit the run "
-        "by --convoprobe-max-tokens instead",
+        f"cannot enforce run.max_cost: the price of {model} is unknown; set input_cost_per_token and "
+        "output_cost_per_token for it (0 for a free one), or limit the run by run.max_tokens instead",
         path="run.max_cost",
+        remedies=("run.max_tokens",),
     )

@@ -150,8 +150,8 @@ def _miss(recording: Recording, context: CallContext, request: Fingerprint, ordi
             f"no reply is recorded for {_whose(context)}:",
             *(f"  - {reason}" for reason in reasons),
             f"The recording is {shown_path(recording.path)}. "
-            # Which other options belong to it, only the report's own command knows.
-            "To record it again, run the same with --convoprobe-replay=record.",
+            # How that is said on a command line, only the command line knows.
+            "To record it again, run the same with `run.replay: record`.",
         )
     )
 

@@ -26,6 +26,7 @@ from ..llm.budget import Budget
 from ..llm.port import LLM, LLMReply, LLMRequest
 from ..text import harmless, shorten
 from . import options
+from .error_text import error_text
 from .progress import Progress
 from .session import POLL_SECONDS, engine_of, workers
 
@@ -41,7 +42,7 @@ def complaint_of(check: Callable[..., None], *args: Any) -> str:
     try:
         check(*args)
     except ConvoprobeError as error:
-        return str(error)
+        return error_text(error)
     return ""
 
 
@@ -182,7 +183,7 @@ class _Run:
             budget = _budget(self._config, self._loaded)
             return self._wait(self._hold(budget))
         except ConvoprobeError as error:
-            return Ran(error=str(error))
+            return Ran(error=error_text(error))
 
     def _wait(self, work: Coroutine[Any, Any, Ran]) -> Ran:
         future = engine_of(self._config).loop.submit(work)

@@ -21,6 +21,7 @@ from ..files import shown_path
 from ..scenario.discovery import is_benchmark
 from . import options
 from .benchmark_runs import Gates, complaint_of
+from .error_text import advice, error_text
 from .items import PROPERTY_PREFIX
 from .keys import BENCHMARKS
 from .marks import add_tags
@@ -77,7 +78,7 @@ class BenchmarkFile(pytest.File):
         try:
             loaded = _load(self.config, self.path.parent)
         except SettingsError as error:
-            raise self.CollectError(str(error)) from None
+            raise self.CollectError(error_text(error)) from None
         self.config.stash[BENCHMARKS] += loaded.notices
         if not loaded.benchmark.metrics:
             yield NotReady.of(
@@ -209,11 +210,12 @@ class GateItem(pytest.Item):
     def _text(self, verdict: GateVerdict) -> str:
         from .reporting import rerun_command
 
+        text = "\n".join(filter(None, (verdict.text, advice(verdict.remedies))))
         if not verdict.results:
-            return verdict.text
+            return text
         folder = shown_path(self.path.parent)
         return (
-            f"{verdict.text}\n\nlook closer: convoprobe bench report {folder} --html"
+            f"{text}\n{_ask_again(verdict, folder)}\nlook closer: convoprobe bench report {folder} --html"
             f"\nrun again:   {rerun_command(self)}"
         )
 
@@ -223,3 +225,8 @@ class GateItem(pytest.Item):
             pair for pair in self.user_properties if not pair[0].startswith(PROPERTY_PREFIX)
         ]
         self.user_properties.extend((PROPERTY_PREFIX + name, value) for name, value in figures.items())
+
+
+def _ask_again(verdict: GateVerdict, folder: str) -> str:
+    metric = verdict.ask_again
+    return f"\nask again:   convoprobe bench evaluate {folder} --only {metric} --force" if metric else ""

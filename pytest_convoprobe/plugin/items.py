@@ -11,6 +11,7 @@ import pytest
 from ..errors import ConvoprobeError
 from ..result import Outcome, figures
 from . import marks
+from .error_text import error_text
 from .keys import REPORTED, RESULTS, WAITED
 from .lookahead import target_is_shared
 from .running import start
@@ -104,7 +105,7 @@ def result_of(item: ScenarioItem, value: object) -> ScenarioResult | None:
     try:
         result = item.talk(value)
     except ConvoprobeError as error:
-        pytest.fail(str(error), pytrace=False)
+        pytest.fail(error_text(error), pytrace=False)
     if result.outcome is Outcome.SKIPPED:
         pytest.skip(result.reason)
     if result.outcome is Outcome.ERROR:

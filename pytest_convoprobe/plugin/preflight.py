@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from ..errors import ConvoprobeError
+from .error_text import error_text
 from .items import ScenarioItem
 from .keys import NOTED
 from .lookahead import target_is_ours
@@ -37,7 +38,7 @@ def check(session: pytest.Session) -> None:
     try:
         _check(session.config, items)
     except ConvoprobeError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(error_text(error)) from None
 
 
 def _check(config: pytest.Config, items: list[ScenarioItem]) -> None:
@@ -75,7 +76,7 @@ def show_settings(config: pytest.Config) -> int:
     try:
         text = backend_of(config).show_settings(load_settings(config))
     except ConvoprobeError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(error_text(error)) from None
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.rstrip().encode(encoding, "backslashreplace").decode(encoding) + "\n")
     return 0

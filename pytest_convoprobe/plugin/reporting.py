@@ -14,6 +14,7 @@ import pytest
 
 from ..result import Outcome, ScenarioNotPassed
 from . import options
+from .error_text import advice
 from .gathering import carried
 from .items import ScenarioItem
 from .keys import REPORTED, RESULTS, WAITED
@@ -87,6 +88,7 @@ def failure_text(item: pytest.Item, result: ScenarioResult) -> str:
         verbosity=item.config.get_verbosity(),
         width=shutil.get_terminal_size().columns,
         rerun_command=rerun_command(item),
+        advice=advice(result.remedies),
         ascii_only=not _writes_unicode(),
     )
 

@@ -52,6 +52,7 @@ def render_failure(
     verbosity: int,
     width: int,
     rerun_command: str,
+    advice: str = "",
     ascii_only: bool,
     color: bool = False,
 ) -> str:
@@ -59,6 +60,7 @@ def render_failure(
 
     `verbosity` is pytest's: 0 folds turns far from the evidence, 1 (`-v`) shows all of them,
     2 (`-vv`) shortens nothing. `ascii_only` is for terminals that know nothing else.
+    `advice` is a line on what may put the matter right, as the door at hand would have it.
     `rerun_command` is printed as it is, on a line of its own: it has to fit the terminal (see `again`).
     """
     page = Page(width, ascii_only=ascii_only, color=color)
@@ -69,6 +71,8 @@ def render_failure(
     _add_trace(page, result, verbosity)
     _add_spending(page, result)
     page.blank()
+    if advice:
+        page.add(advice)
     page.command("run again: ", rerun_command)
     return page.text()
 

@@ -234,7 +234,8 @@ class _Trial:
 
     def _broken(self, error: ConvoprobeError) -> ScenarioResult:
         outcome = Outcome.FAILED if error.blame is Blame.AGENT else Outcome.ERROR
-        return self._result(outcome, str(error), error.blame, trace=_shown_with(error))
+        result = self._result(outcome, str(error), error.blame, trace=_shown_with(error))
+        return replace(result, remedies=error.remedies)
 
     def _defect(self, error: BaseException) -> ScenarioResult:
         trace = "".join(traceback.format_exception(error))

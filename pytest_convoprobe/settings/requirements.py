@@ -8,14 +8,11 @@ from .models import ModelSettings
 _ADVICE = """\
     llm:
       model: openai/gpt-4o-mini      # any LiteLLM model string
-      api_key: ${{OPENAI_API_KEY}}
-{options}With --convoprobe-replay=only nothing is called, and no model is needed."""
+      api_key: ${OPENAI_API_KEY}
+With `run.replay: only` nothing is called, and no model is needed."""
 
-# None of them changes what is tested.
-_OPTIONS = {
-    "judge": "or for this run with --convoprobe-model or --convoprobe-judge-model.\n",
-    "synthetic_user": "or for this run with --convoprobe-model or --convoprobe-user-model.\n",
-}
+# The target is not among them: a model that is named for one run must not change what is tested.
+_OUR_ROLES = ("judge", "synthetic_user")
 
 
 def require_model(settings: ModelSettings, role: str) -> str:
@@ -32,8 +29,10 @@ def require_model(settings: ModelSettings, role: str) -> str:
 
 
 def _no_model(role: str) -> Problem:
+    model = (f"{role}.model",) if role in _OUR_ROLES else ()
     return Problem(
         f"no model is set for the {role.replace('_', ' ')}, and a live call needs one. "
         "Set it in convoprobe.yaml:",
-        advice=_ADVICE.format(options=_OPTIONS.get(role, "")),
+        advice=_ADVICE,
+        remedies=(*model, "run.replay=only"),
     )

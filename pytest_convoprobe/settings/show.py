@@ -1,4 +1,4 @@
-"""The settings as `--convoprobe-show-config` prints them: every value, masked if secret, and its source."""
+"""The settings as text for people: every value, masked if secret, and its source."""
 
 from __future__ import annotations
 

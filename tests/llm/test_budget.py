@@ -46,18 +46,17 @@ async def test_no_call_once_the_money_is_spent() -> None:
     llm = Budgeted(inner, Budget(max_cost=0.5), known)
     await llm.complete(request())
     await llm.complete(request())
-    with pytest.raises(
-        BudgetExceeded, match=r"\$0\.8000 spent of --convoprobe-max-cost 0\.5 \(run\.max_cost\)"
-    ) as error:
+    with pytest.raises(BudgetExceeded, match=r"\$0\.8000 spent of run\.max_cost 0\.5") as error:
         await llm.complete(request())
     assert error.value.blame is Blame.BUDGET
+    assert error.value.limit == "run.max_cost"
     assert len(inner.requests) == 2
 
 
 async def test_no_call_once_the_tokens_are_spent() -> None:
     llm = Budgeted(FakeLLM([paid()]), Budget(max_tokens=100))
     await llm.complete(request())
-    with pytest.raises(BudgetExceeded, match="100 tokens spent of --convoprobe-max-tokens 100"):
+    with pytest.raises(BudgetExceeded, match=r"100 tokens spent of run\.max_tokens 100"):
         await llm.complete(request())
 
 
@@ -65,7 +64,7 @@ def test_workers_keep_to_their_share_and_say_so() -> None:
     budget = Budget(max_tokens=25, workers=5)
     budget.check()
     budget.add(LLMReply("ok", usage=Usage(3, 2)))
-    words = "5 tokens spent of this worker's share, 1 in 5, of --convoprobe-max-tokens 25"
+    words = r"5 tokens spent of this worker's share, 1 in 5, of run\.max_tokens 25"
     with pytest.raises(BudgetExceeded, match=words):
         budget.check()
 
@@ -80,17 +79,18 @@ async def test_a_budget_of_nothing_allows_no_call() -> None:
 async def test_a_limit_on_money_needs_a_price_before_the_first_call() -> None:
     inner = FakeLLM([])
     with pytest.raises(
-        SettingsError, match="price of openai/fake is not known; set input_cost_per_token"
+        SettingsError, match="price of openai/fake is unknown; set input_cost_per_token"
     ) as error:
         await Budgeted(inner, Budget(max_cost=1.0), unknown).complete(request())
-    assert "--convoprobe-max-tokens" in str(error.value)
+    assert "or limit the run by run.max_tokens instead" in str(error.value)
+    assert error.value.remedies == ("run.max_tokens",)
     assert inner.requests == []
 
 
 async def test_a_reply_without_a_cost_ends_a_run_with_a_limit_on_money() -> None:
     llm = Budgeted(FakeLLM([paid(None)]), Budget(max_cost=1.0), known)
     await llm.complete(request())
-    with pytest.raises(SettingsError, match="price of openai/fake is not known"):
+    with pytest.raises(SettingsError, match="price of openai/fake is unknown"):
         await llm.complete(request())
 
 

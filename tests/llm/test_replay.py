@@ -166,7 +166,7 @@ class TestMiss:
             no reply is recorded for the synthetic user's call in turn 2:
               - the system prompt changed
             The recording is {Path("_recordings/orders/late-order.json")}. \
-To record it again, run the same with --convoprobe-replay=record."""
+To record it again, run the same with `run.replay: record`."""
         )
 
     @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ async def test_failed_attempts_are_followed_by_a_check_of_the_budget(llm: LiveLL
     with ChatServer() as server:
         for _ in range(3):
             await llm.complete(to(server))
-        with pytest.raises(BudgetExceeded, match="45 tokens spent of --convoprobe-max-tokens 40"):
+        with pytest.raises(BudgetExceeded, match=r"45 tokens spent of run\.max_tokens 40"):
             await llm.complete(to(server))
         assert len(server.requests) == 3
 
@@ -77,7 +77,7 @@ async def test_a_limit_on_money_with_own_prices(llm: LiveLLM, budget: Budget) ->
     with ChatServer() as server:
         priced = to(server, input_cost_per_token=0.1, output_cost_per_token=0.1)
         await llm.complete(priced)
-        with pytest.raises(BudgetExceeded, match=r"\$1\.5000 spent of --convoprobe-max-cost 1"):
+        with pytest.raises(BudgetExceeded, match=r"\$1\.5000 spent of run\.max_cost 1"):
             await llm.complete(priced)
 
 

@@ -198,7 +198,8 @@ def test_unreadable_answers_make_no_gate_green(benches: Benches) -> None:
     result.stdout.fnmatch_lines(
         [
             "1 of the evaluator's 4 answers could not be read, and the gate depends on them: *",
-            "scores.json says why; *with `convoprobe bench evaluate DIR --only m02 --force` (by log_odds *",
+            "scores.json says why; *or ask this one again (by log_odds *",
+            "ask again:   convoprobe bench evaluate benchmarks/good --only m02 --force",
         ]
     )
 
@@ -432,7 +433,10 @@ def test_the_budget_of_the_command_line_ends_it_in_an_error(live: Benches) -> No
     result = live.suite.run_process("benchmarks", "--convoprobe-max-tokens=30", "--convoprobe-concurrency=1")
     result.assert_outcomes(errors=4)
     result.stdout.fnmatch_lines(
-        ["*the rest was not tried: the run's budget is used up*--convoprobe-max-tokens 30*"]
+        [
+            "*the rest was not tried: the run's budget is used up*run.max_tokens 30*",
+            "for this run: --convoprobe-max-tokens",
+        ]
     )
 
 

@@ -20,13 +20,13 @@ def test_no_model_says_what_to_set() -> None:
         "    llm:\n"
         "      model: openai/gpt-4o-mini      # any LiteLLM model string\n"
         "      api_key: ${OPENAI_API_KEY}\n"
-        "or for this run with --convoprobe-model or --convoprobe-user-model.\n"
-        "With --convoprobe-replay=only nothing is called, and no model is needed."
+        "With `run.replay: only` nothing is called, and no model is needed."
     )
+    assert caught.value.remedies == ("synthetic_user.model", "run.replay=only")
 
 
 def test_no_option_names_the_model_of_a_target() -> None:
     with pytest.raises(SettingsError) as caught:
         require_model(ModelSettings(), Role.TARGET)
     assert "no model is set for the target" in str(caught.value)
-    assert "--convoprobe-model" not in str(caught.value)
+    assert caught.value.remedies == ("run.replay=only",)

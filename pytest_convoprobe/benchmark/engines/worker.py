@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ...errors import BudgetExceeded, ConvoprobeError, LLMRejected, SettingsError, TargetStartError
@@ -42,9 +43,10 @@ class Worker:
         try:
             row = await self._recorded(item, ledger)
         except BudgetExceeded as error:
-            return self._failed(item, str(error), ledger, over_budget=True)
+            return replace(self._failed(item, str(error), ledger, over_budget=True), remedies=error.remedies)
         except ConvoprobeError as error:
-            return self._failed(item, str(error), ledger, rejected=isinstance(error, _FINAL))
+            failed = self._failed(item, str(error), ledger, rejected=isinstance(error, _FINAL))
+            return replace(failed, remedies=error.remedies)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a defect, or `sys.exit` in a target: one row's, not the run's

@@ -117,7 +117,7 @@ class StageReport:
     """A stage of one run, by target. `budget` is why the run may not spend more, if that ended the stage.
 
     `notes` are lines for people of what a generator could not make, `remarks` of what is as it was asked for,
-    but may not be meant so.
+    but may not be meant so. `remedies` are settings that may put failures or an end of the budget right.
     """
 
     stage: str
@@ -127,6 +127,7 @@ class StageReport:
     budget: str = ""
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
 
     @property
     def made(self) -> int:
@@ -234,6 +235,7 @@ class _Work:
         self._tallies = {target: _Tally() for target in shares}
         self._spent = Sum()
         self._budget = ""
+        self._remedies: dict[str, None] = {}
 
     def items(self) -> Iterator[Item]:
         """Asked for one by one as there is room for them, so that no more of them are in memory."""
@@ -254,6 +256,7 @@ class _Work:
         place = outcome.unit.place
         numbers = as_numbers(outcome.spending)
         self._spent.add(numbers)
+        self._remedies.update(dict.fromkeys(outcome.remedies))
         if not outcome.over_budget or numbers:
             self._shares[place.target].table.put(outcome)
         if outcome.over_budget:
@@ -264,7 +267,14 @@ class _Work:
 
     def report(self, seconds: float) -> StageReport:
         targets = {target: self._of_target(target) for target in self._shares}
-        return StageReport(self._stage.name, targets, self._spent.by_role(), seconds, self._budget)
+        return StageReport(
+            self._stage.name,
+            targets,
+            self._spent.by_role(),
+            seconds,
+            self._budget,
+            remedies=tuple(self._remedies),
+        )
 
     def _of_target(self, target: str) -> TargetReport:
         share, tally = self._shares[target], self._tallies[target]

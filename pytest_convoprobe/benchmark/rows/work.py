@@ -61,6 +61,7 @@ class RowResult:
 
     `over_budget` says that it wasn't made because the run may not spend more, `rejected` that the reason
     is one that other rows of the same target will meet too: a wrong key, settings that cannot be used.
+    `remedies` are settings that may put it right, as an error has them.
     """
 
     unit: Unit
@@ -69,6 +70,7 @@ class RowResult:
     spending: Mapping[str, Spending] = field(default_factory=dict)
     over_budget: bool = False
     rejected: bool = False
+    remedies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from .drafts import Draft, Drafts, Rows
 from .scenario_rules import VariantReply, as_landmarks, variant_problems
 
 _UNDRAFTED = (
-    "it has no draft to be rewritten from: either draft-scenarios failed for its metric, or --only left that "
-    "out; then choose the whole metric"
+    "it has no draft to be rewritten from: either draft-scenarios failed for its metric, or that was not "
+    "chosen; then choose the whole metric"
 )
 
 

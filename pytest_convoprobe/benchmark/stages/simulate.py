@@ -197,7 +197,7 @@ def _build(entry: TargetEntry, scenario: ScenarioRow, root: Path) -> Target:
         if not isinstance(settings, ModelTarget):
             raise ScenarioError(
                 f"{scenario.id} has a target_system_prompt, which a target of the type {settings.type} can't "
-                f"be given: take it out of the row, or leave the target {entry.id} out with --target"
+                f"be given: take it out of the row, or leave the target {entry.id} out of the run"
             )
         settings = settings.model_copy(update={"system_prompt": scenario.target_system_prompt})
     return build_target(settings, rootdir=root)

@@ -141,7 +141,7 @@ def _file(loaded: LoadedBenchmark, row: ScenarioRow, failed: Samples, opening: _
     if metric is None or not metric.definition.strip():
         raise ResultsError(
             f"{row.id} belongs to the metric {row.metric_id}, which {shown_path(loaded.folder.benchmark)} "
-            "doesn't define; add it there, or choose other rows with --only"
+            "doesn't define; add it there, or choose other rows"
         )
     who = list(failed)
     data = {

@@ -36,7 +36,8 @@ class Standing(str, Enum):
 class GateVerdict:
     """How a gate stands and why: a line that says it, lines with the figures, and the figures as data.
 
-    Where there are no `results`, there is nothing to look closer at.
+    Where there are no `results`, there is nothing to look closer at. `remedies` are settings that may put
+    it right, as an error has them. `ask_again` is a metric whose scores it would help to make again.
     """
 
     standing: Standing
@@ -44,6 +45,8 @@ class GateVerdict:
     lines: tuple[str, ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)
     results: bool = True
+    remedies: tuple[str, ...] = ()
+    ask_again: str = ""
 
     @property
     def text(self) -> str:
@@ -52,10 +55,14 @@ class GateVerdict:
 
 @dataclass(frozen=True)
 class MissingRows:
-    """Why rows of a target are missing: reasons, with how many rows each has, and why others were left."""
+    """Why rows of a target are missing: reasons, with how many rows each has, and why others were left.
+
+    `remedies` are settings that may put it right, as an error has them.
+    """
 
     failed: Sequence[tuple[str, int]] = ()
     left: str = ""
+    remedies: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, report: PipelineReport, target_id: str, metric_id: str | None = None) -> MissingRows:
@@ -68,7 +75,8 @@ class MissingRows:
             if _is_for(place, metric_id)
         ]
         left = [found.given_up or stage.budget for stage, found in reports if found.left]
-        return cls(reasons(failed), next(filter(None, left), ""))
+        remedies = dict.fromkeys(one for stage, _ in reports for one in stage.remedies)
+        return cls(reasons(failed), next(filter(None, left), ""), tuple(remedies))
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -98,7 +106,7 @@ def judge_metric(
     if rate.missing or trouble.failed:
         missing = rate.missing or sum(count for _, count in trouble.failed)
         headline = f"{_conversations(missing)} without a score, {rate.scored} with one"
-        return GateVerdict(Standing.UNKNOWN, headline, trouble.lines, figures)
+        return GateVerdict(Standing.UNKNOWN, headline, trouble.lines, figures, remedies=trouble.remedies)
     if rate.pass_rate is None:
         return _nothing_scored(metric, rate, figures, scores)
     reached = _reached(gate, rate)
@@ -123,7 +131,7 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Mi
     most = gate.max_group_gap or 0.0
     if target.overall.missing or trouble.failed:
         headline = f"{_conversations(target.overall.missing)} without a score, so groups cannot be compared"
-        return GateVerdict(Standing.UNKNOWN, headline, trouble.lines)
+        return GateVerdict(Standing.UNKNOWN, headline, trouble.lines, remedies=trouble.remedies)
     if not target.gaps:
         headline = (
             "no scenario has verdicts of two groups, so `max_group_gap` cannot be looked at; "
@@ -226,9 +234,9 @@ def _undecided(metric: Metric, rate: Rate, figures: Mapping[str, Any]) -> GateVe
     )
     advice = (
         "scores.json says why; set an `evaluator_model` that answers as asked, or ask this one again "
-        f"with `convoprobe bench evaluate DIR --only {metric.id} --force` (by log_odds it says the same)"
+        "(by log_odds it says the same)"
     )
-    return GateVerdict(Standing.UNKNOWN, headline, (advice,), figures)
+    return GateVerdict(Standing.UNKNOWN, headline, (advice,), figures, ask_again=metric.id)
 
 
 def _not_passed(metric: Metric, scores: Iterable[ScoreRow]) -> list[str]:

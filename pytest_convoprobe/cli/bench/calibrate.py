@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..console import Console, write_json
-from ..exits import FINDINGS, OK
+from ..exits import FINDINGS, OK, advice
 from ..project import json_option
 from ..tables import Column, Row, print_table
 from ..words import between, number, percent
@@ -94,6 +94,8 @@ def _print(console: Console, found: Calibration) -> None:
     print_failures(console, "evaluate", "", found.failed)
     if found.report is not None and found.report.budget:
         console.say(console.safe(found.report.budget), "yellow")
+    if found.report is not None and (way_out := advice(found.report.remedies)):
+        console.say(way_out, "yellow")
     for note in found.notes:
         console.note(f"note: {note}")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..console import Console, write_json
-from ..exits import FINDINGS, OK, TROUBLE
+from ..exits import FINDINGS, OK, TROUBLE, advice
 from ..project import Project, json_option, project_options
 from ..stability_tables import as_json as stability_as_json
 from ..stability_tables import print_flips, spread
@@ -120,5 +120,7 @@ def _print_reasons(console: Console, run: LiveRun) -> None:
     )
     for reason, number in reasons.most_common(_REASONS):
         console.say(f"  {number} times: {console.safe(reason)}")
+    if way_out := advice(dict.fromkeys(one for result in run.results for one in result.remedies)):
+        console.say(f"  {way_out}")
     if len(reasons) > _REASONS:
         console.say(f"  and {len(reasons) - _REASONS} other reasons")

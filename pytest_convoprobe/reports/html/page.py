@@ -25,7 +25,7 @@ OUTCOMES = tuple(
 
 _STATES = {
     RunState.RUNNING: "The run was still going on when this page was made.",
-    RunState.STOPPED: "The run was stopped at a failure (-x or --maxfail): not every scenario ran.",
+    RunState.STOPPED: "The run was stopped at a failure: not every scenario ran.",
     RunState.INTERRUPTED: "The run was interrupted: not every scenario ran.",
     RunState.BROKEN_OFF: "The run broke off: it never said that it ended, and some scenarios may be missing.",
 }

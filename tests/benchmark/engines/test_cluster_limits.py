@@ -245,7 +245,7 @@ async def test_what_others_spend_uses_up_the_budget_here() -> None:
     await Member(exchange, budget).report()
     budget.check()
     budget.max_tokens = 60
-    with pytest.raises(BudgetExceeded, match="60 tokens spent of --convoprobe-max-tokens 60"):
+    with pytest.raises(BudgetExceeded, match=r"60 tokens spent of run\.max_tokens 60"):
         budget.check()
 
 

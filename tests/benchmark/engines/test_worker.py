@@ -118,7 +118,7 @@ class TestModels:
         assert first.row is not None
         assert first.row["conversation"][1]["content"] == "Good day"
         assert second.over_budget
-        assert "--convoprobe-max-tokens 1" in second.failure
+        assert "run.max_tokens 1" in second.failure
 
 
 class TestRecordings:

@@ -217,7 +217,7 @@ class TestBudget:
     def test_a_limit_on_tokens_is_kept_over_all_rows(self, tmp_path: Path, chat_server: Any) -> None:
         limited = task(tmp_path, url=chat_server.base_url, max_tokens=40, concurrency=1)
         report = run(limited, None, Echo(10))
-        assert "--convoprobe-max-tokens 40" in report.budget
+        assert "run.max_tokens 40" in report.budget
         assert report.made == 3
         assert report.left == 7
 

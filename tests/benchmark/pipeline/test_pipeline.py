@@ -443,7 +443,7 @@ class TestBudget:
             loaded = project.load(folder, run__max_tokens=100, run__concurrency=1)
             report = asyncio.run(run_bench(loaded, ALL))
         assert report.stages[1].made == 2
-        assert "--convoprobe-max-tokens 100" in report.stages[3].budget
+        assert "run.max_tokens 100" in report.stages[3].budget
         assert len(server.requests) == 7
 
 

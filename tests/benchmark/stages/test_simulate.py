@@ -285,7 +285,7 @@ async def test_a_target_that_takes_no_system_prompt_is_told_of() -> None:
         await talk(FakeLLM([]), config(PythonTarget(object="agents:answer")), scenario=own)
     assert str(caught.value) == (
         "m01_s001_v01 has a target_system_prompt, which a target of the type python can't be given: take it "
-        "out of the row, or leave the target t1 out with --target"
+        "out of the row, or leave the target t1 out of the run"
     )
 
 

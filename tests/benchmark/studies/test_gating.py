@@ -112,7 +112,7 @@ def test_a_gate_that_hangs_on_unreadable_answers_says_how_many_and_what_to_do() 
         "3 of the evaluator's 5 answers could not be read, and the gate depends on them: "
         "2 of the 2 others passed",
         "scores.json says why; set an `evaluator_model` that answers as asked, or ask this one again "
-        "with `convoprobe bench evaluate DIR --only m01 --force` (by log_odds it says the same)",
+        "(by log_odds it says the same)",
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ Failures = Sequence["tuple[Place, str]"]
 
 _SHOWN_IDS = 3
 _LONGEST_REASON = 400
-_PYTEST_OPTION = re.compile(r"--convoprobe-(?=(?:replay|max-cost|max-tokens)\b)")
 
 
 def print_failures(console: Console, stage: str, target: str, failed: Failures) -> None:
@@ -34,10 +32,10 @@ def failures_json(failed: Failures) -> list[dict[str, Any]]:
 
 
 def reason_text(console: Console, reason: str) -> str:
-    """A reason on one line, with options as these commands have them; a very long one is cut."""
+    """A reason on one line; a very long one is cut."""
     from ....text import shorten
 
-    return console.safe(shorten(_PYTEST_OPTION.sub("--", reason), _LONGEST_REASON))
+    return console.safe(shorten(reason, _LONGEST_REASON))
 
 
 def counted(number: int) -> str:

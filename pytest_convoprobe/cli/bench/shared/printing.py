@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....files import shown_path
 from ...console import Console
+from ...exits import advice
 from ...tables import Cell, Column, Row, print_table
 from .failures import counted, failures_json, print_failures, reason_text
 from .forecasts import forecast_json, print_forecasts, total_json
@@ -124,6 +125,8 @@ def _print_trouble(console: Console, stage: StageReport) -> None:
     if stage.budget:
         left = f"; {counted(stage.left)} of {stage.stage} left" if stage.left else ""
         console.say(f"{reason_text(console, stage.budget)}{left}", "yellow")
+    if way_out := advice(stage.remedies):
+        console.say(f"{stage.stage}: {way_out}", "yellow")
     for note in (*stage.notes, *stage.remarks):
         console.say(f"{stage.stage}: {reason_text(console, note)}", "yellow")
 

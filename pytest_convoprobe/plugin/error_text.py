@@ -1,0 +1,22 @@
+"""Errors as pytest shows them: settings that would help are named as options of pytest, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import ConvoprobeError, options_for
+from .options import OPTIONS
+
+
+def error_text(error: ConvoprobeError) -> str:
+    """The error's own text, and the options that may put it right."""
+    return "\n".join(filter(None, (str(error), advice(error.remedies))))
+
+
+def advice(remedies: Iterable[str]) -> str:
+    """`for this run: --convoprobe-max-cost`; empty where no option helps. `remedies` are an error's."""
+    flags: dict[str, tuple[str, ...]] = {}
+    for option in OPTIONS:
+        for setting in option.settings:
+            flags[setting] = (*flags.get(setting, ()), option.flag)
+    return options_for(remedies, flags)
