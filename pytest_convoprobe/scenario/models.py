@@ -1,8 +1,7 @@
 """A scenario: who talks, what is said, and how the agent is judged.
 
-The models are the one source of the format: files are checked against them, and the JSON
-Schema (`schema.py`) is made from them. Every text is stripped of the whitespace around it.
-Lists become tuples; nothing can be changed after it was built.
+These models define the format. Files are validated against them, and the JSON Schema (`schema.py`) is
+generated from them. Whitespace around texts is removed. Lists become tuples, and all models are frozen.
 """
 
 from __future__ import annotations
@@ -57,10 +56,10 @@ class Traits(ScenarioPart):
     """What kind of person the synthetic user is."""
 
     patience: Literal["low", "medium", "high"] = Field(
-        "medium", description="How many clarifying questions the user bears before showing it."
+        "medium", description="How many questions the user answers before getting impatient."
     )
     verbosity: Literal["concise", "medium", "verbose"] = Field(
-        "concise", description="How much the user writes in an answer."
+        "concise", description="How much the user writes."
     )
     expertise: Literal["novice", "intermediate", "expert"] = Field(
         "novice", description="How well the user knows the subject and its terms."
@@ -68,74 +67,76 @@ class Traits(ScenarioPart):
 
 
 class ClarificationBehavior(ScenarioPart):
-    """What the user can and can't answer when the agent asks back."""
+    """What the user knows, and how it answers questions of the agent."""
 
     known_facts: tuple[Text, ...] = Field(
         (),
-        description="What the user knows, and tells when asked.",
+        description="What the user knows, and says when asked.",
         examples=[["The order number is A-1001", "It was bought last week"]],
     )
     unknown_facts: tuple[Text, ...] = Field(
         (),
-        description="What the user doesn't know, and says so when asked.",
+        description="What the user doesn't know. When asked, the user says so.",
         examples=[["The serial number"]],
     )
     traits: Traits = Field(Traits(), description="The user's patience, verbosity and expertise.")
 
 
 class Landmark(ScenarioPart):
-    """An instruction that the user is given for one turn, and not before it.
+    """An instruction that the user gets in one turn, and not before.
 
-    Turn 1 is the initial query, whose words are fixed: a landmark there is background that the
-    user knows from the start on.
+    Turn 1 is the initial query, whose words are fixed. A landmark there is background that the
+    user knows from the start.
     """
 
-    turn: Turn = Field(description="From 1 (the initial query) to `max_turns`; one landmark a turn.")
-    instruction: Text = Field(description="What the user is told for this turn.")
+    turn: Turn = Field(
+        description="From 1 (the initial query) to `max_turns`; at most one landmark for each turn."
+    )
+    instruction: Text = Field(description="The instruction for this turn.")
 
 
 class SimulatedTurns(ScenarioPart):
-    """A stretch of a script in which the synthetic user finds its own words."""
+    """A part of a script in which the synthetic user writes its own messages."""
 
     simulate: Annotated[Turn | Literal["until_done"], BeforeValidator(check_simulate)] = Field(
-        description="For how many turns the user speaks freely; `until_done`: until it has what it wants.",
+        description="Number of turns; `until_done`: until the user has what it wants.",
         examples=[2, "until_done"],
     )
-    instruction: Text | None = Field(None, description="What the user is told for these turns.")
+    instruction: Text | None = Field(None, description="An instruction for these turns.")
 
 
 ScriptItem = Annotated[
     Annotated[Text, Tag(f"{UNION_TAG}text")] | Annotated[SimulatedTurns, Tag(f"{UNION_TAG}mapping")],
     Discriminator(text_or_mapping),
 ]
-"""A literal message, or a stretch of simulated turns."""
+"""A literal message, or a number of simulated turns."""
 
 
 class SyntheticUser(ScenarioPart):
     """The simulated person who talks with the agent.
 
-    `initial_query` is turn 1. The items of `script` are the turns after it, in order: a text is
-    sent word for word, a mapping hands over to the simulated user. When the script is used up, the
-    talk ends as if the user were done; without a script every turn after the first is simulated.
+    `initial_query` is turn 1. The items of `script` are the turns after it, in order. A text is
+    sent word for word; a mapping lets the model write the messages. At the end of the script, the
+    conversation ends as if the user were done. Without a script, every turn after the first is simulated.
     """
 
     persona: Text = Field(
-        description="Who the user is: the situation, the aim, the manner of speaking.",
+        description="Who the user is: situation, goal, way of speaking.",
         examples=["A customer in a hurry who bought a coffee maker that leaks"],
     )
     initial_query: Text = Field(
-        description="The first message, sent as it stands.",
+        description="The first message, sent word for word.",
         examples=["My order hasn't arrived."],
     )
     max_turns: Turn = Field(
-        10, description="The talk ends after so many turns; a turn is a message and the agent's reply."
+        10, description="The conversation ends after this many turns (a message and the agent's reply)."
     )
     clarification_behavior: ClarificationBehavior = Field(
-        ClarificationBehavior(), description="How the user deals with questions that the agent asks."
+        ClarificationBehavior(), description="How the user answers questions of the agent."
     )
     script: tuple[ScriptItem, ...] = Field(
         (),
-        description="What happens after the initial query: literal messages and simulated turns, in order.",
+        description="The turns after the initial query, in order: literal messages and simulated turns.",
         examples=[["And the blue one?", {"simulate": 2}, {"simulate": "until_done"}]],
     )
     landmarks: tuple[Landmark, ...] = Field(
@@ -160,16 +161,16 @@ AssertionItem = Annotated[
     Annotated[Text, Tag(f"{UNION_TAG}text")] | Annotated[ToolAssertion, Tag(f"{UNION_TAG}mapping")],
     Discriminator(text_or_mapping),
 ]
-"""A sentence that the judge decides, or facts that code decides."""
+"""A sentence that the judge decides, or conditions that code decides."""
 
 
 class ToolCallCriterion(ScenarioPart):
-    """What is asserted about the calls of one tool."""
+    """Assertions about the calls of one tool."""
 
     tool: Text = Field(description="The tool's name.", examples=["get_weather"])
     assertions: tuple[AssertionItem, ...] = Field(
         (),
-        description="Sentences (decided by the judge) and mappings (decided by code); all must hold.",
+        description="Sentences (for the judge) and mappings (for code); all must hold.",
         examples=[["Called with the city that the user named", {"times": 1, "args": {"unit": "celsius"}}]],
     )
 
@@ -193,7 +194,7 @@ class ToolUsage(ScenarioPart):
     optional_tools: tuple[Text, ...] = Field((), description="Tools that may be called; this never fails.")
     prohibited_tools: tuple[Text, ...] = Field((), description="Tools that must never be called.")
     tool_call_criteria: tuple[ToolCallCriterion, ...] = Field(
-        (), description="What is asserted about the calls of a tool."
+        (), description="Assertions about the calls of a tool."
     )
 
     @field_validator("prohibited_tools")
@@ -209,28 +210,30 @@ class ToolUsage(ScenarioPart):
 
 
 class Efficiency(ScenarioPart):
-    """Limits that code counts; without a number there is no limit."""
+    """Limits that code checks; without a number there is no limit."""
 
-    max_tool_calls: Count | None = Field(None, description="The most tool calls in the conversation.")
+    max_tool_calls: Count | None = Field(
+        None, description="Maximum number of tool calls in the conversation."
+    )
     max_llm_tokens: Limit | None = Field(
-        None, description="The most tokens that the agent may use; it must be one that tells them."
+        None, description="Maximum number of tokens of the agent, which must report them."
     )
     max_conversation_turns: Limit | None = Field(
-        None, description="The most turns; more than these fail, while `max_turns` only ends the talk."
+        None, description="Maximum number of turns. More fail the scenario; `max_turns` only ends it."
     )
 
 
 class Evaluation(ScenarioPart):
-    """What the agent is judged by: it passes if all of it holds."""
+    """The criteria and checks; the scenario passes if all of them hold."""
 
     correctness_criteria: tuple[Text, ...] = Field(
         min_length=1,
-        description="What the agent must do, one sentence each, decided by the judge.",
+        description="What the agent must do, one sentence each. The judge decides.",
         examples=[["The agent tells the price in euros"]],
     )
     failure_criteria: tuple[Text, ...] = Field(
         (),
-        description="What the agent must not do, one sentence each, decided by the judge.",
+        description="What the agent must not do, one sentence each. The judge decides.",
         examples=[["The agent asks for a password"]],
     )
     tool_usage: ToolUsage = Field(ToolUsage(), description="Tools that must, may or must not be called.")
@@ -238,43 +241,43 @@ class Evaluation(ScenarioPart):
 
 
 class ModelOverride(ScenarioPart):
-    """Settings of one model for this scenario; what isn't given stays as the settings say."""
+    """Settings of one model for this scenario. Other keys keep their values from the settings."""
 
-    model: Text | None = Field(None, description="Another model.", examples=["openai/gpt-4o"])
-    temperature: Temperature | None = Field(None, description="Another temperature, from 0 to 2.")
+    model: Text | None = Field(None, description="The model.", examples=["openai/gpt-4o"])
+    temperature: Temperature | None = Field(None, description="The temperature, from 0 to 2.")
     extra_instructions: Text | None = Field(
-        None, description="Instructions that are added to those of the settings."
+        None, description="Instructions that are appended to those of the settings."
     )
 
 
 class ScenarioConfig(ScenarioPart):
     """Settings of the judge and of the synthetic user for this scenario."""
 
-    judge: ModelOverride | None = Field(None, description="What is different for the judge.")
+    judge: ModelOverride | None = Field(None, description="Settings for the judge.")
     synthetic_user: ModelOverride | None = Field(
-        None, description="What is different for the model that plays the user."
+        None, description="Settings for the model that plays the user."
     )
 
 
 class Scenario(ScenarioPart):
     """One conversation and what is expected of the agent in it."""
 
-    name: Text = Field(description="What the scenario is called.", examples=["Refund of a damaged item"])
-    description: Text = Field(description="What the scenario tests; the judge reads it too.")
+    name: Text = Field(description="The name of the scenario.", examples=["Refund of a damaged item"])
+    description: Text = Field(description="What the scenario tests. The judge reads it too.")
     skip: Annotated[bool | str, BeforeValidator(check_skip)] = Field(
         False,
-        description="`true` or a reason: the scenario is not run, and reported as skipped.",
+        description="`true` or a reason: the scenario doesn't run and is reported as skipped.",
         examples=[True, "Waits for the new search"],
         json_schema_extra=NOT_BOOLEAN_WORD,
     )
     synthetic_user: SyntheticUser = Field(description="The simulated person who talks with the agent.")
-    evaluation: Evaluation = Field(description="What the agent is judged by.")
+    evaluation: Evaluation = Field(description="How the agent is judged.")
     tags: tuple[Text, ...] = Field(
-        (), description="Words to select scenarios by: `pytest -m smoke`.", examples=[["smoke", "orders"]]
+        (), description="Words for selection: `pytest -m smoke`.", examples=[["smoke", "orders"]]
     )
     config: ScenarioConfig | None = Field(
         None, description="Settings of the judge and the synthetic user for this scenario only."
     )
     metadata: dict[str, JsonValue] = Field(
-        default_factory=dict, description="The author's own data; nothing reads it but hooks and reports."
+        default_factory=dict, description="Your own data. Only hooks and reports read it."
     )

@@ -1,6 +1,6 @@
-"""The settings after they were read, merged and checked.
+"""The settings, after reading, merging and validation.
 
-The descriptions of the fields are what docs/reference/settings.md shows.
+docs/reference/settings.md shows the descriptions of the fields.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class _Section(BaseModel):
 class ModelSettings(_Section):
     """One language model and how to call it.
 
-    `timeout` bounds one attempt, in seconds. Prices are US dollars per token and take precedence
-    over LiteLLM's price list. `unresolved` isn't a setting: it holds, by field, the variables that were
-    missing when the settings were read for a replay; a live call needs them, a replay doesn't.
+    `timeout` limits one attempt, in seconds. Prices are US dollars per token and override LiteLLM's
+    price list. `unresolved` isn't a setting: it maps a field to the variables that were missing when the
+    settings were read for a replay. Only a live call needs them.
     """
 
     model: Text | None = Field(
@@ -67,27 +67,26 @@ class ModelSettings(_Section):
     )
     provider: Text | None = Field(
         None,
-        description="The part before the slash, where it is kept apart from `model`. Also `source`.",
+        description="The part of the model string before the slash, if `model` leaves it out. Also `source`.",
     )
-    api_base: WebAddress | None = Field(None, description="Address of the endpoint. Also `base_url`.")
+    api_base: WebAddress | None = Field(None, description="URL of the endpoint. Also `base_url`.")
     api_key: SecretStr | None = Field(
-        None, description="Key for the endpoint; unset, LiteLLM looks at `OPENAI_API_KEY` and the like. "
-        "Also `apikey`.",
+        None, description="API key. If unset, LiteLLM reads `OPENAI_API_KEY` or its like. Also `apikey`.",
     )  # fmt: skip
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = Field(
-        None, description="From 0 to 2; unset, the provider's own default."
+        None, description="From 0 to 2. If unset, the provider's own default."
     )
-    max_tokens: Count | None = Field(None, description="Longest reply, in tokens.")
-    timeout: Seconds = Field(60.0, description="Bound of one attempt, in seconds.")
-    max_attempts: Count = Field(6, description="How often a call is tried before it is an error.")
+    max_tokens: Count | None = Field(None, description="Maximum length of a reply, in tokens.")
+    timeout: Seconds = Field(60.0, description="Limit of one attempt, in seconds.")
+    max_attempts: Count = Field(6, description="Number of attempts before a call is an error.")
     extra_headers: dict[str, SecretStr] = Field(
-        default_factory=dict, description="HTTP headers that are sent with each call."
+        default_factory=dict, description="HTTP headers of each call."
     )
     extra_params: dict[str, Any] = Field(
-        default_factory=dict, description="Parameters for LiteLLM as they are: `seed`, `top_p`…"
+        default_factory=dict, description="Parameters that are passed to LiteLLM unchanged: `seed`, `top_p`…"
     )
     extra_instructions: Text | None = Field(
-        None, description="Text added to the system prompt; all levels are appended, none replaces another."
+        None, description="Text that is added to the system prompt. The texts of all levels are appended."
     )
     context_size: Count | None = Field(None, description="Size of the model's context, in tokens.")
     reasoning: Effort | None = Field(
@@ -96,18 +95,22 @@ class ModelSettings(_Section):
     )
     structured_output: Literal["auto", "schema", "text"] = Field(
         "auto",
-        description="How JSON is asked for: by the provider's JSON schema, in plain text, or what works.",
+        description="How JSON is requested: with a JSON schema, in the prompt only, or whichever works.",
     )
-    input_cost_per_token: Money | None = Field(None, description="Price in US dollars, if it isn't known.")
-    output_cost_per_token: Money | None = Field(None, description="Price in US dollars, if it isn't known.")
+    input_cost_per_token: Money | None = Field(
+        None, description="US dollars per token; overrides LiteLLM's list."
+    )
+    output_cost_per_token: Money | None = Field(
+        None, description="US dollars per token; overrides LiteLLM's list."
+    )
     unresolved: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
 
 
 class ModelTarget(ModelSettings):
     """A language model with a system prompt and Python functions as tools.
 
-    What it leaves unset comes from `llm`, `extra_instructions` excepted: these are for our own
-    roles and must not change what is tested.
+    Fields that it doesn't set come from `llm`. The exception is `extra_instructions`: these are for the
+    judge and the synthetic user, and must not change the agent under test.
     """
 
     type: Literal["model"] = Field("model", description="`model`.")
@@ -115,7 +118,7 @@ class ModelTarget(ModelSettings):
     tools: tuple[Text, ...] = Field(
         (), description="Python functions: `package.module:function` or `path/file.py:function`."
     )
-    max_tool_rounds: Count = Field(10, description="How many rounds of tool calls one reply may take.")
+    max_tool_rounds: Count = Field(10, description="Maximum number of rounds of tool calls for one reply.")
 
 
 class PythonTarget(_Section):
@@ -129,18 +132,18 @@ class HttpTarget(_Section):
     """An HTTP service. `url`, `headers` and `body` are templates; `text` and the like are JMESPath."""
 
     type: Literal["http"] = Field("http", description="`http`.")
-    url: Text = Field(description="Address that a message is sent to; a template.")
+    url: Text = Field(description="Address for each message; a template.")
     method: Text = Field("POST", description="HTTP method.")
     headers: dict[str, SecretStr] = Field(default_factory=dict, description="Headers; values are templates.")
     body: Any = Field(
         None,
-        description="What is sent: text or data whose texts are templates over `message`, `history` and "
-        "`conversation_id`.",
+        description="The request's body: a text, or data with texts. All texts are templates with `message`, "
+        "`history`, `messages` and `conversation_id`.",
     )
     text: Text = Field("text", description="JMESPath of the reply's text.")
     tool_calls: Text | None = Field(None, description="JMESPath of the reply's tool calls.")
-    usage: Text | None = Field(None, description="JMESPath of the tokens used.")
-    timeout: Seconds = Field(60.0, description="Bound of one request, in seconds.")
+    usage: Text | None = Field(None, description="JMESPath of the token usage.")
+    timeout: Seconds = Field(60.0, description="Limit of one request, in seconds.")
 
 
 TargetSettings = Annotated[ModelTarget | PythonTarget | HttpTarget, Field(discriminator="type")]
@@ -149,50 +152,52 @@ TargetSettings = Annotated[ModelTarget | PythonTarget | HttpTarget, Field(discri
 class RunSettings(_Section):
     """How a run is carried out; times are in seconds, money in US dollars."""
 
-    concurrency: Count = Field(16, description="How many conversations are held at once.")
-    turn_timeout: Seconds = Field(120.0, description="Bound of one turn, in seconds.")
-    scenario_timeout: Seconds = Field(900.0, description="Bound of one scenario, in seconds.")
+    concurrency: Count = Field(16, description="Maximum number of concurrent conversations.")
+    turn_timeout: Seconds = Field(120.0, description="Limit of each side in one turn, in seconds.")
+    scenario_timeout: Seconds = Field(900.0, description="Limit of one scenario, in seconds.")
     max_cost: Money | None = Field(None, description="Budget of the run in US dollars.")
     max_tokens: Limit | None = Field(None, description="Budget of the run in tokens.")
     inconclusive: Literal["error", "fail", "skip"] = Field(
-        "error", description="What a scenario is when the judge cannot tell."
+        "error", description="The outcome of a scenario that the judge cannot decide."
     )
     replay: Literal["off", "auto", "only", "record"] = Field(
         "off",
-        description="`auto` replays what is recorded and records the rest, `only` never calls live, `record` "
-        "records all anew.",
+        description="`auto` replays recorded calls and records the others, `only` never calls live, `record` "
+        "records everything again.",
     )
     recordings: Text = Field(
-        "_recordings", description="Name of the folder, beside the scenario files, that holds recordings."
+        "_recordings", description="Name of the folder of recordings, beside the scenario files."
     )
 
     @property
     def calls_live(self) -> bool:
-        """Whether every call is a live one: under the other ways of replaying a recording may answer."""
+        """Whether every call is live. In the other modes, a recording may answer."""
         return self.replay in ("off", "record")
 
 
 class ResultsSettings(_Section):
-    """Where what a run leaves behind is kept."""
+    """Where runs are stored."""
 
-    dir: Text = Field(".convoprobe", description="Folder for what a run leaves behind, seen from the root.")
+    dir: Text = Field(".convoprobe", description="Folder of stored runs, relative to the root.")
 
 
 class Settings(_Section):
     """All sections; `judge` and `synthetic_user` are already merged with `llm`, `target` is not."""
 
     llm: ModelSettings = Field(ModelSettings(), description="Defaults for every role.")
-    judge: ModelSettings = Field(ModelSettings(), description="The model that judges; the rest from `llm`.")
-    synthetic_user: ModelSettings = Field(
-        ModelSettings(), description="The model that plays the user; the rest from `llm`."
+    judge: ModelSettings = Field(
+        ModelSettings(), description="The model of the judge; keys that are not set come from `llm`."
     )
-    target: TargetSettings | None = Field(None, description="What is tested.")
+    synthetic_user: ModelSettings = Field(
+        ModelSettings(), description="The model that plays the user; keys that are not set come from `llm`."
+    )
+    target: TargetSettings | None = Field(None, description="The agent under test.")
     run: RunSettings = Field(RunSettings(), description="How a run is carried out.")
-    results: ResultsSettings = Field(ResultsSettings(), description="Where results are kept.")
+    results: ResultsSettings = Field(ResultsSettings(), description="Where runs are stored.")
 
 
 class ScenarioSettings(_Section):
-    """What one scenario runs with, after its own `config` was applied; hooks may replace it."""
+    """The settings of one scenario, with its own `config` applied; hooks may replace them."""
 
     judge: ModelSettings
     synthetic_user: ModelSettings
