@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..formatting import number, percent, percent_range
+from .cells import rate_color
 from .console import Console
 from .tables import Cell, Column, Row, print_table
-from .words import between, number, percent, rate_color
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
@@ -39,7 +40,7 @@ def _row(one: Stability) -> Row:
         one.scenario_id,
         f"{one.passed}/{one.trials}",
         Cell(percent(one.rate), rate_color(one.rate)),
-        between(one.interval),
+        percent_range(one.interval),
         spread(one),
         sparkline([float(passed) for passed in one.series[-_LATEST:]]),
         ", ".join(flip.key for flip in one.flips),

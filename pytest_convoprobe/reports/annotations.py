@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..formatting import counted
 from ..result import Outcome
 from ..text import one_line, shorten, visible
-from .money import counted
 from .summary import Digest
 
 MOST = 10

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..formatting import counted, dollars, p_equals, points, points_range, seconds
 from ..results.compare import Change, Comparison, FailOn, ScenarioChange, ScenarioInRun
 from ..results.store import RunInfo
+from ..stats import Interval
 from ..text import one_line, shorten
-from .money import counted, dollars
 from .terminal_page import Page
 
 _COLORS = {
@@ -113,7 +114,7 @@ def _figures(change: ScenarioChange) -> str:
     if _differ(base.cost, head.cost):
         parts.append(f"{dollars(base.cost)} → {dollars(head.cost)} a trial")
     if _differ(base.latency, head.latency, _LATENCY):
-        parts.append(f"{_seconds(base.latency)} → {_seconds(head.latency)} a reply")
+        parts.append(f"{seconds(base.latency)} → {seconds(head.latency)} a reply")
     return ", ".join(parts)
 
 
@@ -140,28 +141,25 @@ def _add_numbers(page: Page, comparison: Comparison) -> None:
     if comparison.only_base or comparison.only_head:
         page.add(
             f"of {counted(comparison.pairs, 'paired trial')}, {comparison.only_base:,} passed only before "
-            f"and {comparison.only_head:,} only now (exact McNemar: p = {comparison.p_value:.2g})"
+            f"and {comparison.only_head:,} only now (exact McNemar: {p_equals(comparison.p_value)})"
         )
     if comparison.base_cost or comparison.head_cost:
         page.add(f"cost: {dollars(comparison.base_cost)} → {dollars(comparison.head_cost)}")
     if comparison.base_latency is not None and comparison.head_latency is not None:
-        before, after = _seconds(comparison.base_latency), _seconds(comparison.head_latency)
+        before, after = seconds(comparison.base_latency), seconds(comparison.head_latency)
         page.add(f"a reply of the target: {before} → {after}")
 
 
-def _points(share: float) -> str:
+def _points(difference: float) -> str:
     """A difference of rates in percentage points."""
-    points = share * 100
-    return f"{points:+.1f} points" if round(points, 1) else "no change"
+    text = points(difference)
+    return "no change" if text == "0" else f"{text} points"
 
 
 def _interval(comparison: Comparison) -> str:
     interval = comparison.interval
     if interval is None:
         return ""
-    low, high = max(-1.0, interval.low) * 100, min(1.0, interval.high) * 100
-    return f" (95 % interval by scenario: {low:+.1f} to {high:+.1f})"
-
-
-def _seconds(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.1f} s" if value >= 0.1 else f"{value * 1000:.0f} ms"
+    # Student's t may reach beyond what rates can differ by.
+    within = Interval(max(-1.0, interval.low), min(1.0, interval.high))
+    return f" (95 % interval by scenario: {points_range(within)})"

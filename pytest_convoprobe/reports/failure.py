@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ..errors import Blame
 from ..files import shown_path
+from ..formatting import counted
 from ..judging.transcript_view import ENDINGS
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
 from ..llm.port import Role
 from ..result import ScenarioResult
 from ..text import harmless, one_line, shorten
-from .money import ROLE_NAMES, counted, spending_in_words
+from .money import ROLE_NAMES, spending_in_words
 from .talk import Detail, add_conversation, findings
 from .terminal_page import Page
 

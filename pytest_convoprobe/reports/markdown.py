@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..files import shown_path
+from ..formatting import counted, dollars, moment, percent, seconds
 from ..judging.types import CheckResult, CriterionResult
 from ..result import Outcome, ScenarioResult
 from ..results.compare import Change, ScenarioChange
@@ -19,10 +20,10 @@ from ..results.run_info import RunState
 from ..text import one_line, shorten, visible
 from ..transcript import Turn
 from .failure import MUST, headline, word
-from .money import ROLE_NAMES, by_roles, counted, dollars
+from .money import ROLE_NAMES, by_roles
+from .run_headline import against, title
 from .run_report import RunReport
 from .talk import findings
-from .words import against, moment, seconds, title
 
 MARK = "<!-- convoprobe -->"
 """The first line, by which a workflow finds its own comment again."""
@@ -114,7 +115,7 @@ def _counts(report: RunReport) -> Iterator[str]:
 def _change(change: ScenarioChange) -> str:
     """`new failure: Refund after a month (100 % → 33 %; prompts changed)`."""
     rates = [None if side is None else side.rate for side in (change.base, change.head)]
-    shown = " → ".join("no verdict" if rate is None else f"{rate:.0%}" for rate in rates)
+    shown = " → ".join("no verdict" if rate is None else percent(rate) for rate in rates)
     because = "".join(f"; {escaped(what)} changed" for what in change.changed)
     return f"{change.kind.value}: **{escaped(change.name, 120)}** ({shown}{because})"
 

@@ -1,10 +1,11 @@
-"""Calls, tokens and money in words. A price that is not known is said to be unknown, never 0."""
+"""What models were asked and what it cost, in words and by role."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from ..formatting import counted, dollars
 from ..llm.ledger import Spending
 from ..llm.port import Role
 
@@ -22,22 +23,6 @@ class Spends(Protocol):
 
     @property
     def spending(self) -> Mapping[Role, Spending]: ...
-
-
-def dollars(cost: float | None) -> str:
-    """`$0.0123`, `$1.50`, `<$0.0001`, `$0` or `price unknown`."""
-    if cost is None:
-        return "price unknown"
-    if cost == 0:
-        return "$0"
-    if cost < 0.0001:
-        return "<$0.0001"
-    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
-
-
-def counted(number: int, thing: str) -> str:
-    """`1 call`, `1,200 calls`."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def spending_in_words(spending: Spending) -> str:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Blame
+from ..formatting import counted, dollars, seconds
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult
 from ..text import harmless, one_line, shorten
 from ..transcript import Usage
 from .failure import headline
-from .money import ROLE_NAMES, by_roles, counted, dollars
+from .money import ROLE_NAMES, by_roles
 
 _SLOWEST = 3
 _LISTED = 20
@@ -189,4 +190,4 @@ def _slowest(digests: Sequence[Digest]) -> list[str]:
     if len(ran) <= _SLOWEST:
         return []
     slowest = sorted(ran, key=lambda digest: -digest.duration)[:_SLOWEST]
-    return ["slowest:", *(f"  {digest.duration:.1f} s  {digest.label}" for digest in slowest)]
+    return ["slowest:", *(f"  {seconds(digest.duration)}  {digest.label}" for digest in slowest)]

@@ -11,7 +11,6 @@
 | `pass_hat_k` | Yao et al. (2024), arXiv 2406.12045, section 4 (pass^k) |
 | `mcnemar_exact` | McNemar (1947), Psychometrika 12, 153-157, in its exact binomial form |
 | `holm` | Holm (1979), Scandinavian Journal of Statistics 6, 65-70 |
-| `benjamini_hochberg` | Benjamini & Hochberg (1995), JRSS B 57, 289-300 |
 | `fleiss_kappa` | Fleiss (1971), Psychological Bulletin 76, 378-382 |
 | `krippendorff_alpha` | Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, nominal data |
 | `cohen_kappa` | Cohen (1960), Educational and Psychological Measurement 20, 37-46 |
@@ -38,7 +37,7 @@ from .agreement import (
     majority_agreement,
     unanimous_share,
 )
-from .comparisons import Gap, benjamini_hochberg, holm, mcnemar_exact, mean_difference, paired_gap
+from .comparisons import Gap, holm, mcnemar_exact, mean_difference, paired_gap
 from .distributions import Interval, student_t
 from .proportions import (
     BinaryRates,
@@ -56,7 +55,6 @@ __all__ = [
     "BinaryRates",
     "Gap",
     "Interval",
-    "benjamini_hochberg",
     "binary_rates",
     "bootstrap",
     "clustered",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .distributions import Interval, student_t
 from .resampling import sign_flip_p
@@ -30,15 +30,18 @@ def mean_difference(differences: Sequence[float], confidence: float = 0.95) -> I
 class Gap:
     """By how much the first side is above the second, on average over `pairs` pairs.
 
-    `low` and `high` are the ends of the confidence interval, None where the pairs cannot tell the spread;
-    `p_value` is two-sided.
+    `interval` is None where the pairs cannot tell the spread; `p_value` is two-sided.
     """
 
     difference: float
-    low: float | None
-    high: float | None
+    interval: Interval | None
     p_value: float
     pairs: int
+
+    def turned(self) -> Gap:
+        """By how much the second side is above the first."""
+        interval = self.interval and Interval(-self.interval.high, -self.interval.low)
+        return replace(self, difference=-self.difference, interval=interval)
 
 
 def paired_gap(
@@ -67,8 +70,7 @@ def paired_gap(
     interval = mean_difference(differences, confidence)
     return Gap(
         difference=sum(differences) / len(differences),
-        low=None if interval is None else max(-largest, interval.low),
-        high=None if interval is None else min(largest, interval.high),
+        interval=interval and Interval(max(-largest, interval.low), min(largest, interval.high)),
         p_value=sign_flip_p(differences, resamples, seed),
         pairs=len(differences),
     )
@@ -94,19 +96,4 @@ def holm(p_values: Sequence[float]) -> list[float]:
     for place, index in enumerate(sorted(range(count), key=p_values.__getitem__)):
         highest = max(highest, min(1.0, (count - place) * p_values[index]))
         adjusted[index] = highest
-    return adjusted
-
-
-def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Each p-value adjusted by Benjamini and Hochberg's step-up method, in the order given.
-
-    Rejecting those at or below a level keeps the expected share of false ones among them below it, for tests
-    that are independent or depend on each other positively.
-    """
-    count = len(p_values)
-    adjusted, lowest = [0.0] * count, 1.0
-    falling = sorted(range(count), key=p_values.__getitem__, reverse=True)
-    for place, index in enumerate(falling):
-        lowest = min(lowest, p_values[index] * (count / (count - place)))
-        adjusted[index] = lowest
     return adjusted

@@ -57,18 +57,12 @@ def _effective_trials(clusters: Sequence[Sequence[bool]], confidence: float) -> 
     return min(trials, trials * independent / variance * correction**2)
 
 
-def newcombe(
-    successes1: float, trials1: float, successes2: float, trials2: float, confidence: float = 0.95
-) -> Interval | None:
+def newcombe(share1: float, first: Interval, share2: float, second: Interval) -> Interval:
     """The interval of the first share less the second, of trials that aren't paired.
 
-    Newcombe's method 10, from Wilson's interval of either; its ends are between -1 and 1. None where a
-    side has no trials.
+    Newcombe's method 10, from the interval of each share: Wilson's, or one that allows for clusters. The ends
+    are between -1 and 1.
     """
-    first, second = wilson(successes1, trials1, confidence), wilson(successes2, trials2, confidence)
-    if first is None or second is None:
-        return None
-    share1, share2 = successes1 / trials1, successes2 / trials2
     below = math.hypot(share1 - first.low, second.high - share2)
     above = math.hypot(first.high - share1, share2 - second.low)
     difference = share1 - share2

@@ -59,7 +59,7 @@ def test_another_evaluator(done: Path, convoprobe: Convoprobe) -> None:
     assert result.stdout.startswith(
         "evaluator: openai/fake → openai/blind\n4 scenarios; 16 conversations with a verdict on both sides\n"
     )
-    moved = "overall careless 0 % (0-49 %) 50 % (8-92 %) +50 (-42 to 100) 2 → 1".split()
+    moved = "overall careless 0 % (0-49 %) 50 % (8-92 %) +50 (-42 to +100) 2 → 1".split()
     assert moved in lines
     assert "all 16 50 % 0.00".split() in lines
     assert (
@@ -223,4 +223,4 @@ def test_agreement_and_gaps_are_shown(done: Path, capsys: pytest.CaptureFixture[
     text = capsys.readouterr().out
     assert "careful 75 % 0.50 - 90 %".split() in [line.split() for line in text.splitlines()]
     assert "gaps between groups: 1 of 2 are more than chance" in text
-    assert '  careful, mood: "angry" passes 25 points more often (10 to 40) than "calm", p = 0.012' in text
+    assert '  careful, mood: "angry" passes 25 points more often (+10 to +40) than "calm", p = 0.012' in text

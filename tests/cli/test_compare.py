@@ -38,8 +38,8 @@ def test_what_changed(worse: Path, convoprobe: Convoprobe) -> None:
 
 def test_the_statistics(worse: Path, convoprobe: Convoprobe) -> None:
     output = convoprobe("compare", "latest~1").output
-    assert "of 4 paired trials, 1 passed only before and 1 only now (exact McNemar: p = 1)" in output
-    assert "pass rate: no change on average (95 % interval by scenario: -100.0 to +100.0)" in output
+    assert "of 4 paired trials, 1 passed only before and 1 only now (exact McNemar: p = 1.00)" in output
+    assert "pass rate: no change on average (95 % interval by scenario: -100 to +100)" in output
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ def test_the_newest_run_comes_first(folder: Path, convoprobe: Convoprobe) -> Non
     assert result.exit_code == 0
     assert head.split() == "RUN STARTED ENDED PASSED FAILED ERROR SKIPPED TOOK COMMIT".split()
     assert [row.split()[0] for row in rows] == ["20261102T120000Z-000002", "20261101T120000Z-000001"]
-    assert rows[0].split()[3:] == "finished 2 0 0 0 1 min 5 s main 1a2b3c4d".split()
-    assert rows[1].split()[3:8] == "finished 1 1 0 0".split()
+    assert rows[0].split()[4:] == "finished 2 0 0 0 1 min 5 s main 1a2b3c4d".split()
+    assert rows[1].split()[4:9] == "finished 1 1 0 0".split()
 
 
 def test_a_run_that_never_ended_is_counted(folder: Path, convoprobe: Convoprobe) -> None:

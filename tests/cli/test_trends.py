@@ -32,7 +32,7 @@ def test_one_scenario_run_by_run(folder: Path, convoprobe: Convoprobe) -> None:
     lines = convoprobe("trends", "--scenario", "ONE").output.splitlines()
     assert len(lines) == 6
     assert lines[4].split()[0] == "20261102T120000Z-000002"
-    assert lines[5].split()[3:5] == ["0/1", "0.50"]
+    assert lines[5].split()[4:6] == ["0/1", "0.50"]
 
 
 def test_an_unknown_scenario(folder: Path, convoprobe: Convoprobe) -> None:

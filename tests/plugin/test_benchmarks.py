@@ -120,7 +120,7 @@ def test_a_failure_shows_the_figures_and_the_conversations_harmlessly(benches: B
     result.stdout.fnmatch_lines(
         [
             "75 % < 100 %: 3 of 4 passed, and the gate asks for more",
-            "95 % interval * % to * %; negative metric m01: Empty praise",
+            "95 % interval *-* %; negative metric m01: Empty praise",
             "conversations that did not pass:",
             r"  m01_s001_v01#1: Turn 2 of m01_s001_v01 \x1b[[]31mdecides. ::error::it",
             "look closer: convoprobe bench report benchmarks/advice --html",
@@ -145,7 +145,7 @@ def test_the_lower_end_of_the_interval_may_have_to_reach_it(benches: Benches) ->
     benches.write(gate="gate: {min_pass_rate: 0.5, bound: lower}\n")
     result = benches.run("-k", "good and m01")
     result.assert_outcomes(failed=1, deselected=3)
-    words = "100 %, low 34.2 % < 50 %: 4 of 4 passed, and the gate asks for more at the low end"
+    words = "100 %, low 34 % < 50 %: 4 of 4 passed, and the gate asks for more at the low end"
     result.stdout.fnmatch_lines([words])
 
 
@@ -166,7 +166,7 @@ def test_a_gap_between_groups_fails_an_item_of_its_own(benches: Benches) -> None
         [
             "*::good::_gaps FAILED*",
             "gap 100 % > 20 %: age, young over old, wider than the gate allows",
-            "  age, young over old: 100 % (*8 scenarios, corrected p = *): stands",
+            "  age, young over old: +100 points (*8 scenarios, corrected p = *): stands",
         ]
     )
 
@@ -244,8 +244,8 @@ def test_a_summary_cut_at_80_columns_has_what_decided(
     lines = [line for line in benches.run().outlines if line.startswith("FAILED")]
     assert all(len(line) <= 80 for line in lines)
     assert [line.partition(" - ")[2].removesuffix("...") for line in lines[:2]] == [
-        "100 %, low 34.2 % < 50 %",
-        "100 %, low 34.2 % < 50 %",
+        "100 %, low 34 % < 50 %",
+        "100 %, low 34 % < 50 %",
     ]
 
 

@@ -17,7 +17,6 @@ from pytest_convoprobe.reports.html.frame import for_script
 from pytest_convoprobe.reports.html.page import context
 from pytest_convoprobe.reports.html.quotes import marks
 from pytest_convoprobe.reports.run_report import RunReport
-from pytest_convoprobe.reports.words import seconds
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.run_info import RunState
 from pytest_convoprobe.transcript import Reply, Transcript, Turn
@@ -89,7 +88,7 @@ def test_a_torn_run_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("passed", "failed", "share"),
-    [(1, 0, "100 %"), (0, 1, "0 %"), (999, 1, "99 %"), (1, 999, "1 %"), (1, 1, "50 %")],
+    [(1, 0, "100 %"), (0, 1, "0 %"), (999, 1, "99.9 %"), (1, 999, "0.1 %"), (1, 1, "50 %")],
 )
 def test_a_share_is_never_rounded_to_all_or_nothing(passed: int, failed: int, share: str) -> None:
     report = run_report([PASSING[0]] * passed + [FAILED] * failed)
@@ -124,13 +123,6 @@ def test_the_past_of_a_scenario_is_a_row_of_bars() -> None:
 
 def test_a_first_run_has_no_trend() -> None:
     assert spark([{"passed": 3}]) is None
-
-
-@pytest.mark.parametrize(
-    ("value", "words"), [(0.04, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (59.4, "59 s"), (125, "2 min 5 s")]
-)
-def test_times_in_words(value: float, words: str) -> None:
-    assert seconds(value) == words
 
 
 @pytest.mark.parametrize(

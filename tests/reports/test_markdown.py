@@ -53,7 +53,7 @@ def test_what_got_worse_against_a_baseline() -> None:
     comparison = compare(base, rows_of(TRIALS))
     text = markdown(run_report(baseline=Baseline("20261101T000000Z-ffffff", comparison)))
     assert "**Against 20261101T000000Z&#45;ffffff:** 1 scenario worse than in" in text
-    assert "- new failure: **Refund after the return window** (100% → 0%)" in text
+    assert "- new failure: **Refund after the return window** (100 % → 0 %)" in text
 
 
 def test_a_torn_run_says_so() -> None:

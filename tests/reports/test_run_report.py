@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_convoprobe.reports.run_headline import against, title
 from pytest_convoprobe.reports.run_report import Baseline, read_report
-from pytest_convoprobe.reports.words import against, title
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.compare import compare
 from pytest_convoprobe.results.store import list_runs, open_run

@@ -21,6 +21,7 @@ from ...stats import (
     cohen_kappa,
     kendall_tau_b,
     mean_difference,
+    newcombe,
     spearman,
     wilson,
 )
@@ -200,14 +201,8 @@ def _shift(pairs: Sequence[_Pair], before: Rate, after: Rate, paired: bool) -> S
     difference = after.pass_rate - before.pass_rate
     if before.clustered is None or after.clustered is None:
         return Shift(difference, None)
-    # Newcombe's way to an interval of a difference, from either rate's own.
-    low = _hypotenuse(after.pass_rate - after.clustered.low, before.clustered.high - before.pass_rate)
-    high = _hypotenuse(after.clustered.high - after.pass_rate, before.pass_rate - before.clustered.low)
-    return Shift(difference, Interval(max(-1.0, difference - low), min(1.0, difference + high)))
-
-
-def _hypotenuse(one: float, other: float) -> float:
-    return float((one**2 + other**2) ** 0.5)
+    interval = newcombe(after.pass_rate, after.clustered, before.pass_rate, before.clustered)
+    return Shift(difference, interval)
 
 
 def _paired_shift(pairs: Iterable[_Pair]) -> Shift:

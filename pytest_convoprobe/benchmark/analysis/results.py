@@ -168,13 +168,12 @@ class DemographicGap:
     stands: bool
 
     def to_json(self) -> dict[str, Any]:
-        known = self.gap.low is not None and self.gap.high is not None
         return {
             "attribute": self.attribute,
             "first": self.first,
             "second": self.second,
             "difference": rounded(self.gap.difference),
-            "interval": [rounded(self.gap.low), rounded(self.gap.high)] if known else None,
+            "interval": ends(self.gap.interval),
             "pairs": self.gap.pairs,
             "p_value": rounded(self.gap.p_value),
             "adjusted_p_value": rounded(self.adjusted),
@@ -183,8 +182,7 @@ class DemographicGap:
 
     @classmethod
     def from_json(cls, data: Any) -> DemographicGap:
-        low, high = data["interval"] or (None, None)
-        gap = Gap(data["difference"], low, high, data["p_value"], data["pairs"])
+        gap = Gap(data["difference"], _interval(data["interval"]), data["p_value"], data["pairs"])
         words = data["attribute"], data["first"], data["second"]
         return cls(*words, gap, data["adjusted_p_value"], data["stands"])
 

@@ -46,15 +46,19 @@ class Whisker:
 
 def scale_of(gaps: Iterable[Gap]) -> float:
     """The gap at the end of a scale that all of these fit on."""
-    ends = [abs(end) for gap in gaps for end in (gap.difference, gap.low, gap.high) if end is not None]
-    largest = max(ends, default=0.0)
+    ends = [end for gap in gaps for end in (gap.difference, *_ends(gap.interval))]
+    largest = max(map(abs, ends), default=0.0)
     return next((scale for scale in _SCALES if largest <= scale), _SCALES[-1])
 
 
 def whisker(gap: Gap, scale: float) -> Whisker:
     """The gap on a scale; what reaches beyond its ends is cut there."""
-    low, high = (None if end is None else _pixels(end, scale) for end in (gap.low, gap.high))
-    return Whisker(_pixels(gap.difference, scale), low, high)
+    ends = [_pixels(end, scale) for end in _ends(gap.interval)]
+    return Whisker(_pixels(gap.difference, scale), *(ends or (None, None)))
+
+
+def _ends(interval: Interval | None) -> tuple[float, ...]:
+    return () if interval is None else (interval.low, interval.high)
 
 
 def _pixels(difference: float, scale: float) -> float:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...formatting import dollars
 from ...llm.ledger import Spending
 from ...reports.html.view import figures, shown
-from ...reports.money import ROLE_NAMES, dollars
+from ...reports.money import ROLE_NAMES
 from ...text import one_line
 from ...transcript import Usage
 from ..format.folder import BenchmarkFolder

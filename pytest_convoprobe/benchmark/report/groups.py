@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ...reports.money import counted
+from ...formatting import counted, number, p_value, percent, points
 from ..analysis.results import DemographicGap, Rate, TargetResults
 from .charts import Whisker, scale_of, whisker
 from .rate_text import (
@@ -14,11 +14,7 @@ from .rate_text import (
     figure,
     gap_words,
     name,
-    number_words,
-    p_words,
     person_words,
-    points,
-    share_words,
 )
 
 Key = TypeVar("Key")
@@ -105,7 +101,7 @@ def _gap(one: DemographicGap, scale: float) -> GapRow:
         whisker(one.gap, scale),
         gap_words(one.gap),
         f"{one.gap.pairs:,}",
-        p_words(one.adjusted),
+        p_value(one.adjusted),
         one.stands,
     )
 
@@ -129,11 +125,11 @@ def agreement(targets: Sequence[TargetResults]) -> list[AgreementRow]:
             name(target.id),
             f"{found.units:,}",
             (
-                share_words(found.unanimous),
-                number_words(found.fleiss_kappa),
-                number_words(found.krippendorff_alpha),
-                share_words(found.single_with_majority),
-                ", ".join(share_words(rate.pass_rate) for rate in target.by_sample.values()),
+                percent(found.unanimous),
+                number(found.fleiss_kappa),
+                number(found.krippendorff_alpha),
+                percent(found.single_with_majority),
+                ", ".join(percent(rate.pass_rate) for rate in target.by_sample.values()),
             ),
         )
         for target in targets

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...formatting import UNKNOWN, counted, percent
 from ...reports.html.view import shown
-from ...reports.money import counted
 from ..analysis.results import MetricInfo, Rate, Results, TargetResults
 from ..analysis.unscored import next_step
 from ..format.models import MetricType
@@ -17,7 +17,7 @@ from .choice import VerdictState
 from .costs import Costs, read_costs
 from .groups import agreement, gaps, people, variants
 from .material import Material
-from .rate_text import NONE, Figure, figure, name, share_words
+from .rate_text import Figure, figure, name
 from .talks import cell_id
 
 
@@ -122,7 +122,7 @@ def _board_row(target: TargetResults, costs: Costs, results: Results) -> BoardRo
         f"{target.overall.scored:,}",
         target.overall.unreadable,
         target.overall.missing,
-        costs.by_target.get(target.id, NONE),
+        costs.by_target.get(target.id, UNKNOWN),
     )
 
 
@@ -154,7 +154,7 @@ def _heat_cell(material: Material, results: Results, metric: MetricInfo, target:
     return HeatCell(
         id=cell_id(results, metric.id, target.id),
         address=f"{name(metric.id)}/{name(target.id)}",
-        text=share_words(share),
+        text=percent(share),
         scored=f"{rate.scored:,}",
         held=sum(material.counts.get((metric.id, target.id), {}).values()),
         level=None if share is None else level(share),

@@ -8,6 +8,16 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from ...formatting import (
+    counted,
+    exact_percent,
+    p_equals,
+    percent,
+    percent_beside,
+    percent_range,
+    points,
+    points_range,
+)
 from ...stats import Interval, clustered, wilson
 from ...text import harmless, one_line, shorten
 from ..analysis.results import DemographicGap, Rate, TargetResults
@@ -21,7 +31,6 @@ from ..rows.work import Place
 _SHOWN = 5
 _JUSTIFICATION = 240
 _REASON = 400
-_DIGITS = 9
 
 
 class Standing(str, Enum):
@@ -105,7 +114,7 @@ def judge_metric(
     figures = _figures(rate)
     if rate.missing or trouble.failed:
         missing = rate.missing or sum(count for _, count in trouble.failed)
-        headline = f"{_conversations(missing)} without a score, {rate.scored} with one"
+        headline = f"{counted(missing, 'conversation')} without a score, {rate.scored} with one"
         return GateVerdict(Standing.UNKNOWN, headline, trouble.lines, figures, remedies=trouble.remedies)
     if rate.pass_rate is None:
         return _nothing_scored(metric, rate, figures, scores)
@@ -115,7 +124,7 @@ def judge_metric(
         turned = _as_if(not holds, rate, metric, confidence, scores())
         if (_reached(gate, turned) >= gate.min_pass_rate) is not holds:
             return _undecided(metric, rate, figures)
-    interval = f"{percent(confidence)} interval {_span(_interval(rate))}"
+    interval = f"{exact_percent(confidence)} interval {percent_range(_interval(rate))}"
     lines = [f"{interval}; {metric.type.value} metric {metric.id}: {_plain(metric.name, 100)}"]
     lines += _unreadable(rate)
     if holds:
@@ -130,7 +139,8 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Mi
     """The gate of the gaps between demographic groups, over all metrics of a target."""
     most = gate.max_group_gap or 0.0
     if target.overall.missing or trouble.failed:
-        headline = f"{_conversations(target.overall.missing)} without a score, so groups cannot be compared"
+        missing = counted(target.overall.missing, "conversation")
+        headline = f"{missing} without a score, so groups cannot be compared"
         return GateVerdict(Standing.UNKNOWN, headline, trouble.lines, remedies=trouble.remedies)
     if not target.gaps:
         headline = (
@@ -147,7 +157,7 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Mi
             return GateVerdict(Standing.UNKNOWN, _too_few(unsure[0]), lines, figures)
         return GateVerdict(Standing.PASSED, "no gap between groups is too large", lines, figures)
     first = max(wide, key=lambda found: abs(found.gap.difference))
-    width, allowed = _apart(abs(first.gap.difference), most)
+    width, allowed = percent_beside(abs(first.gap.difference), most)
     headline = f"gap {width} > {allowed}: {_name(first)}, wider than the gate allows"
     return GateVerdict(Standing.FAILED, headline, lines, figures)
 
@@ -159,27 +169,16 @@ def _cannot_be_told(found: DemographicGap, most: float, target: TargetResults, c
 
 
 def _too_few(found: DemographicGap) -> str:
-    scenarios = "1 scenario" if found.gap.pairs == 1 else f"{found.gap.pairs} scenarios"
     return (
-        f"{_name(found)}: a gap of {percent(abs(found.gap.difference))} in {scenarios}, which are too few "
-        "to tell any gap from chance; make more with `generation.scenarios_per_metric`"
+        f"{_name(found)}: a gap of {percent(abs(found.gap.difference))} in "
+        f"{counted(found.gap.pairs, 'scenario')}, which are too few to tell any gap from chance; "
+        "make more with `generation.scenarios_per_metric`"
     )
-
-
-def percent(share: float, digits: int = 1) -> str:
-    """`80 %`, `33.3 %`."""
-    return f"{100 * share:.{digits}f}".rstrip("0").removesuffix(".") + " %"
-
-
-def _apart(one: float, other: float) -> tuple[str, str]:
-    """Two shares as percentages, with as many digits as it takes to see that they differ."""
-    shown = ((percent(one, digits), percent(other, digits)) for digits in range(1, _DIGITS))
-    return next((pair for pair in shown if pair[0] != pair[1]), (str(one), str(other)))
 
 
 def _too_low(gate: Gate, rate: Rate) -> str:
     """What is compared stands first, for a summary that cuts lines off."""
-    reached, wanted = _apart(_reached(gate, rate), gate.min_pass_rate)
+    reached, wanted = percent_beside(_reached(gate, rate), gate.min_pass_rate)
     counted = f"{rate.passed} of {rate.scored} passed"
     if gate.bound == "point":
         return f"{reached} < {wanted}: {counted}, and the gate asks for more"
@@ -260,10 +259,6 @@ def _interval(rate: Rate) -> Interval:
     return Interval(min(low, default=0.0), max(high, default=1.0))
 
 
-def _span(interval: Interval) -> str:
-    return f"{percent(interval.low)} to {percent(interval.high)}"
-
-
 def _unreadable(rate: Rate) -> list[str]:
     if not rate.unreadable:
         return []
@@ -275,13 +270,11 @@ def _unreadable(rate: Rate) -> list[str]:
 
 def _gap(found: DemographicGap, confidence: float) -> str:
     gap = found.gap
-    interval = ""
-    if gap.low is not None and gap.high is not None:
-        interval = f"{percent(confidence)} interval {_span(Interval(gap.low, gap.high))}, "
+    interval = f"{exact_percent(confidence)} interval {points_range(gap.interval)}, " if gap.interval else ""
     stands = "stands" if found.stands else "may be chance"
     return (
-        f"  {_name(found)}: {percent(gap.difference)} ({interval}{gap.pairs} scenarios, "
-        f"corrected p = {found.adjusted:.3g}): {stands}"
+        f"  {_name(found)}: {points(gap.difference)} points ({interval}{counted(gap.pairs, 'scenario')}, "
+        f"corrected {p_equals(found.adjusted)}): {stands}"
     )
 
 
@@ -298,10 +291,6 @@ def _figures(rate: Rate) -> dict[str, Any]:
         "missing": rate.missing,
     }
     return {name: value for name, value in known.items() if value is not None}
-
-
-def _conversations(count: int) -> str:
-    return "1 conversation" if count == 1 else f"{count} conversations"
 
 
 def _where(score: ScoreRow) -> str:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...formatting import number, number_range, percent, percent_range
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, advice
 from ..project import json_option
 from ..tables import Column, Row, print_table
-from ..words import between, number, percent
 from .shared.failures import print_failures
 from .shared.options import Asked, folder_argument, loading_options, running_options
 from .shared.printing import print_in_vain
@@ -102,21 +102,20 @@ def _print(console: Console, found: Calibration) -> None:
 
 def _row(name: str, one: Measure) -> Row:
     rates = one.rates
-    kappa = one.kappa_interval
     return (
         name,
         f"{one.labels:,}",
         _share(rates.accuracy, one.accuracy_interval),
         _share(rates.sensitivity, one.sensitivity_interval),
         _share(rates.specificity, one.specificity_interval),
-        number(one.kappa) + (f" ({kappa.low:.2f} to {kappa.high:.2f})" if kappa else ""),
+        number(one.kappa) + (f" ({number_range(one.kappa_interval)})" if one.kappa_interval else ""),
         f"{one.unreadable:,}",
         f"{one.failed:,}",
     )
 
 
 def _share(share: float | None, interval: Interval | None) -> str:
-    return percent(share) + (f" ({between(interval)})" if share is not None and interval else "")
+    return percent(share) + (f" ({percent_range(interval)})" if share is not None and interval else "")
 
 
 def _print_disagreement(console: Console, one: Disagreement) -> None:

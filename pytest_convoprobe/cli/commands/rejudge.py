@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...formatting import dollars
+from ..cells import COLORS
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
 from ..keyword_expression import selects
 from ..progress import progress_line
 from ..project import Project, json_option, project_options
-from ..words import COLORS, money
 
 if TYPE_CHECKING:
     from ...results.store import StoredRun
@@ -97,8 +98,7 @@ def _print(found: Sequence[Rejudged]) -> None:
     told = ", ".join(f"{number} {what}" for what, number in changed.items()) or "no verdict changed"
     left = f", {len(found) - len(judged)} not judged" if len(judged) < len(found) else ""
     costs = [one.new.total.cost for one in judged if one.new is not None]
-    known = [cost for cost in costs if cost is not None]
-    price = money(sum(known)) if len(known) == len(costs) else "price unknown"
+    price = dollars(None if None in costs else sum(cost or 0.0 for cost in costs))
     console.say(f"{len(judged)} judged again: {told}{left}; {price}")
 
 

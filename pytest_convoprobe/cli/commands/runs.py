@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...formatting import UNKNOWN, moment, seconds
+from ..cells import COLORS, commit_text, counts_text
 from ..console import Console, write_json
 from ..project import Project, json_option, project_options
 from ..tables import Cell, Column, Row, print_table
-from ..words import COLORS, commit_text, counts_text, moment, seconds_text
 
 if TYPE_CHECKING:
     from ...results.store import RunRef
@@ -71,14 +72,14 @@ def _counts(run: RunRef) -> dict[str, int]:
 
 def _row(run: RunRef) -> Row:
     info, counts = run.info, _counts(run)
-    took = seconds_text(info.ended - info.started) if info.ended else "-"
+    took = seconds(info.ended - info.started) if info.ended else UNKNOWN
     state = info.state.value
     numbers = [
         Cell(str(counts.get(name, 0)), COLORS[name] if counts.get(name) else "faint") for name in COLORS
     ]
     return (
         run.id,
-        moment(info.started),
+        moment(info.started) or UNKNOWN,
         Cell(state, "" if state == "finished" else "yellow"),
         *numbers,
         took,

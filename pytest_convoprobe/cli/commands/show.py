@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...formatting import UNKNOWN, dollars, moment, number, seconds
+from ..cells import commit_text, counts_text, outcome_cell
 from ..console import Console, write_json
 from ..project import Project, json_option, project_options
 from ..select_trials import one_scenario, pick_trial
 from ..tables import Column, Row, print_table
 from ..trial_text import conversation_text
-from ..words import commit_text, counts_text, moment, money, number, outcome_cell, seconds_text
 
 if TYPE_CHECKING:
     from ...results.store import IndexRow, StoredRun
@@ -75,15 +76,15 @@ def _show_run(stored: StoredRun, as_json: bool) -> None:
 
 def _add_facts(console: Console, stored: StoredRun, rows: list[IndexRow]) -> None:
     info = stored.info
-    took = f", took {seconds_text(info.ended - info.started)}" if info.ended else ""
+    took = f", took {seconds(info.ended - info.started)}" if info.ended else ""
     console.say(console.safe(f"run {stored.id}"), "bold")
     facts = {
-        "started": f"{moment(info.started)}{took}",
+        "started": f"{moment(info.started) or UNKNOWN}{took}",
         "ended": info.state.value,
         "commit": commit_text(info),
         "models": ", ".join(f"{role.replace('_', ' ')} {model}" for role, model in info.models.items()),
         "trials": counts_text(stored.counts),
-        "cost": money(_cost(rows)),
+        "cost": dollars(_cost(rows), UNKNOWN),
         "ci": (info.ci.url or info.ci.provider) if info.ci else "",
     }
     for name, value in facts.items():
@@ -107,8 +108,8 @@ def _row(row: IndexRow) -> Row:
         row.scenario_id,
         str(row.trial),
         str(row.turns),
-        seconds_text(row.duration),
-        money(row.cost),
+        seconds(row.duration),
+        dollars(row.cost, UNKNOWN),
         f"{row.blame.value}: {row.reason}" if row.blame else row.reason,
     )
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...formatting import percent, percent_range
+from ..cells import rate_color
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE, advice
 from ..project import Project, json_option, project_options
 from ..stability_tables import as_json as stability_as_json
 from ..stability_tables import print_flips, spread
 from ..suggestions import OneOf
-from ..words import between, percent, rate_color
 
 if TYPE_CHECKING:
     from ...results.history import Stability
@@ -96,7 +97,7 @@ def _print(run: LiveRun, found: Stability) -> None:
     console = Console.of()
     console.say(console.safe(found.scenario_id), "bold")
     told = f"{found.passed} of {found.trials} trials passed: {percent(found.rate)}"
-    console.say(f"  {told} (95 % interval {between(found.interval)})", rate_color(found.rate))
+    console.say(f"  {told} (95 % interval {percent_range(found.interval)})", rate_color(found.rate))
     if found.trials:
         chances = [f"{k}: {percent(found.pass_hat(k))}" for k in _fitting(found.trials)]
         console.say(f"  pass^k  {', '.join(chances)}")

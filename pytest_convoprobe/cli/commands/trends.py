@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...formatting import UNKNOWN, dollars, moment, number, percent, percent_range, seconds
+from ..cells import rate_color
 from ..console import Console, write_json
 from ..exits import UsageProblem
 from ..load_rows import all_rows, in_scenario
 from ..project import Project, json_option, project_options
 from ..tables import Cell, Column, Row, print_table
-from ..words import between, moment, money, number, percent, rate_color, seconds_text
 
 if TYPE_CHECKING:
     from ...results.history import Point, Trend
@@ -91,7 +92,7 @@ def _row(trend: Trend) -> Row:
         str(len(trend.points)),
         f"{trend.passed}/{trend.trials}",
         Cell(percent(trend.rate), rate_color(trend.rate)),
-        between(trend.interval),
+        percent_range(trend.interval),
         sparkline(trend.rates),
         number(scores[-1] if scores else None),
         _last_change(trend),
@@ -111,11 +112,11 @@ def _point(point: Point) -> Row:
     passed = f"{point.passed}/{point.trials}" if point.trials else "no verdict"
     return (
         point.run,
-        moment(point.started),
+        moment(point.started) or UNKNOWN,
         Cell(passed, rate_color(point.rate)),
         number(point.score),
-        seconds_text(point.duration),
-        seconds_text(point.latency),
-        money(point.cost),
+        seconds(point.duration),
+        seconds(point.latency),
+        dollars(point.cost, UNKNOWN),
         ", ".join(point.changed),
     )

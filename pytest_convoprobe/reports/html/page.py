@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...formatting import counted, dollars, moment, percent, seconds
 from ...llm.ledger import Spending
 from ...result import Outcome, ScenarioResult
 from ...results.records import TrialRecord
 from ...results.run_info import RunInfo, RunState
 from ...text import one_line, shorten, visible
-from ..money import ROLE_NAMES, by_roles, counted, dollars
+from ..money import ROLE_NAMES, by_roles
+from ..run_headline import against, title
 from ..run_report import RunReport
-from ..words import against, moment, percent, seconds, title
 from .charts import Spark, spark
 from .frame import for_script
 from .view import change_lines, details, shown

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import Blame
 from ...files import shown_path
+from ...formatting import dollars, moment, seconds
 from ...judging.transcript_view import as_text, last_turn
 from ...judging.types import CheckResult, CriterionResult
 from ...llm.ledger import Spending
@@ -18,9 +19,8 @@ from ...results.records import TrialRecord
 from ...text import one_line, shorten, visible
 from ...transcript import Origin, ToolCall, Turn
 from ..failure import BLAME_WORDS, MUST, ending, word
-from ..money import ROLE_NAMES, dollars, is_replayed
+from ..money import ROLE_NAMES, is_replayed
 from ..run_report import RunReport
-from ..words import moment, seconds
 from .quotes import marks
 
 LONGEST = 20_000

@@ -43,7 +43,7 @@ RESULTS = Results(
             by_demographic={"age": {"young": Rate(0, 2)}},
             by_sample={1: Rate(), 2: Rate(1, 2)},
             agreement=Agreement(3, 0.5, None, 0.25, 0.75),
-            gaps=(DemographicGap("age", "young", "old", Gap(0.5, None, None, 0.25, 4), 0.5, False),),
+            gaps=(DemographicGap("age", "young", "old", Gap(0.5, None, 0.25, 4), 0.5, False),),
         ),
     ),
     ("a note",),

@@ -10,7 +10,7 @@ from pytest_convoprobe.benchmark.analysis.results import Rate
 from pytest_convoprobe.benchmark.analysis.trials import Shown
 from pytest_convoprobe.benchmark.report.charts import bar, level, scale_of, whisker
 from pytest_convoprobe.benchmark.report.choice import RANK, ConversationVerdict, VerdictState, choose
-from pytest_convoprobe.benchmark.report.rate_text import figure, gap_words, p_words, points
+from pytest_convoprobe.benchmark.report.rate_text import figure, gap_words
 from pytest_convoprobe.stats import Gap, Interval
 
 
@@ -67,20 +67,20 @@ def test_a_bar_with_and_without_an_interval() -> None:
 
 
 def test_the_scale_is_the_smallest_that_all_gaps_fit_on() -> None:
-    assert scale_of([Gap(0.05, -0.02, 0.12, 0.5, 9), Gap(0.2, None, None, 0.5, 9)]) == 0.25
+    assert scale_of([Gap(0.05, Interval(-0.02, 0.12), 0.5, 9), Gap(0.2, None, 0.5, 9)]) == 0.25
     assert scale_of([]) == 0.1
 
 
 @given(st.floats(-1, 1), st.floats(0, 1), st.sampled_from([0.1, 0.25, 0.5, 1.0]))
 def test_a_whisker_stays_in_its_plot(at: float, width: float, scale: float) -> None:
-    drawn = whisker(Gap(at, at - width, at + width, 0.5, 9), scale)
+    drawn = whisker(Gap(at, Interval(at - width, at + width), 0.5, 9), scale)
     assert drawn.low is not None
     assert drawn.high is not None
     assert 0 < drawn.low <= drawn.at <= drawn.high < drawn.width
 
 
 def test_no_gap_is_in_the_middle() -> None:
-    drawn = whisker(Gap(0.0, None, None, 1.0, 3), 0.5)
+    drawn = whisker(Gap(0.0, None, 1.0, 3), 0.5)
     assert (drawn.at, drawn.low) == (drawn.zero, None)
 
 
@@ -94,20 +94,6 @@ def test_a_rate_has_the_interval_that_allows_for_scenarios() -> None:
     assert figure(Rate(3, 4, interval=Interval(0.3, 0.9))).between == "30-90 %"
 
 
-@pytest.mark.parametrize(
-    ("difference", "words"), [(0.123, "+12"), (-0.05, "-5"), (0.0, "0"), (0.004, "0"), (-0.004, "0")]
-)
-def test_points_in_words(difference: float, words: str) -> None:
-    assert points(difference) == words
-
-
 def test_a_gap_in_words() -> None:
-    assert gap_words(Gap(-0.1, -0.2, 0.0, 0.04, 12)) == "-10 points (-20 to 0)"
-    assert gap_words(Gap(0.1, None, None, 0.04, 12)) == "+10 points (interval unknown)"
-
-
-@pytest.mark.parametrize(
-    ("value", "words"), [(0.0001, "<0.001"), (0.0312, "0.031"), (0.5, "0.50"), (1.0, "1.00")]
-)
-def test_p_values_in_words(value: float, words: str) -> None:
-    assert p_words(value) == words
+    assert gap_words(Gap(-0.1, Interval(-0.2, 0.0), 0.04, 12)) == "-10 points (-20 to 0)"
+    assert gap_words(Gap(0.1, None, 0.04, 12)) == "+10 points (interval unknown)"

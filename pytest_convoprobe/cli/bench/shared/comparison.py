@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ....formatting import UNKNOWN, number, number_range, percent, points, points_range
 from ...console import Console
 from ...tables import Cell, Column, Row, print_table
-from ...words import number, percent
 from .results import rate_text
 
 if TYPE_CHECKING:
@@ -84,16 +84,15 @@ def _targets(name: str, track: Track) -> Iterable[Row]:
 
 
 def _place(place: int | None) -> str:
-    return "-" if place is None else str(place)
+    return UNKNOWN if place is None else str(place)
 
 
 def _shift(one: TargetShift) -> str:
-    """`+5 (-2 to 12)`."""
+    """`+5 (-2 to +12)`."""
     if one.shift is None:
-        return "-"
+        return UNKNOWN
     interval = one.shift.interval
-    ends = f" ({interval.low * 100:.0f} to {interval.high * 100:.0f})" if interval else ""
-    return f"{one.shift.difference * 100:+.0f}{ends}"
+    return points(one.shift.difference) + (f" ({points_range(interval)})" if interval else "")
 
 
 def _ranking(name: str, track: Track) -> Row:
@@ -105,7 +104,7 @@ def _correlation(one: Correlation) -> str:
 
 
 def _between(interval: Interval | None) -> str:
-    return f" ({interval.low:.2f} to {interval.high:.2f})" if interval else ""
+    return f" ({number_range(interval)})" if interval else ""
 
 
 def _reasons(found: ModelComparison) -> Iterable[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....formatting import dollars
 from ...console import Console
 from ...tables import Cell, Column, Row, print_table
-from ...words import money
 
 if TYPE_CHECKING:
     from ....benchmark.pipeline.forecast import Forecast
@@ -111,5 +111,4 @@ def _spent(part: Spending) -> tuple[str, str, str, str]:
     if not part.calls:
         return "0", "", "", ""
     usage = part.usage
-    known = money(part.cost) if part.cost is not None else "price unknown"
-    return f"{part.calls:,}", f"{usage.prompt_tokens:,}", f"{usage.completion_tokens:,}", known
+    return f"{part.calls:,}", f"{usage.prompt_tokens:,}", f"{usage.completion_tokens:,}", dollars(part.cost)

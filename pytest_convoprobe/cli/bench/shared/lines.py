@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....formatting import dollars, percent, seconds
 from ....text import cell_width
 from ...console import Console
 from ...tables import cut_middle
-from ...words import money, percent, seconds_text
 from .watch import Bar
 
 _WIDTH = 80
@@ -43,7 +43,7 @@ def result(lane: Bar, now: float) -> str:
     left = lane.report.left if lane.report else lane.due - lane.done
     still = f"{left:,} left" if left else ""
     return ", ".join(
-        _known([f"{made:,} made", *_wrong(lane), still, _spent(lane), seconds_text(lane.seconds(now))])
+        _known([f"{made:,} made", *_wrong(lane), still, _spent(lane), seconds(lane.seconds(now))])
     )
 
 
@@ -118,14 +118,14 @@ def _pace(lane: Bar, now: float) -> tuple[str, str, str]:
     """The rate, the cost, the time left; empty where they aren't known."""
     rate, left = lane.rate(now), lane.seconds_left(now)
     pace = "" if rate is None else f"{rate:.1f}/s" if rate >= 0.1 else f"{rate * 60:.1f}/min"
-    return pace, _spent(lane), f"{seconds_text(left)} left" if left else ""
+    return pace, _spent(lane), f"{seconds(left)} left" if left else ""
 
 
 def _spent(lane: Bar) -> str:
     """Money, or tokens where the price isn't known; nothing where nothing was spent."""
     if lane.cost is None:
         return f"{lane.tokens:,} tokens"
-    return money(lane.cost) if lane.cost or lane.tokens else ""
+    return dollars(lane.cost) if lane.cost or lane.tokens else ""
 
 
 def _known(parts: Sequence[str]) -> list[str]:

@@ -6,9 +6,19 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....formatting import (
+    UNKNOWN,
+    dollars,
+    exact_percent,
+    number,
+    p_equals,
+    percent,
+    percent_range,
+    points,
+    points_range,
+)
 from ...console import Console
 from ...tables import Cell, Column, Row, print_table
-from ...words import between, money, number, percent
 
 if TYPE_CHECKING:
     from ....benchmark.analysis.results import DemographicGap, Rate, Results, TargetResults
@@ -80,7 +90,7 @@ def _spending(numbers: Mapping[str, Any]) -> Spending:
 
 
 def _columns(results: Results) -> Sequence[Column]:
-    sure = f"{results.confidence * 100:g} %"
+    sure = exact_percent(results.confidence)
     return (
         Column("TARGET", flexible=True),
         Column(f"POSITIVE ({sure})", right=True, rank=3),
@@ -107,7 +117,7 @@ def _ranked(targets: Sequence[TargetResults]) -> list[TargetResults]:
 
 def _row(one: TargetResults, costs: Costs, scenarios_known: bool) -> Row:
     rate = one.overall
-    missing = f"{rate.missing:,}" if rate.missing or scenarios_known else "-"
+    missing = f"{rate.missing:,}" if rate.missing or scenarios_known else UNKNOWN
     return (
         one.id,
         rate_text(one.positive),
@@ -123,18 +133,14 @@ def _row(one: TargetResults, costs: Costs, scenarios_known: bool) -> Row:
 def _spent(spending: Spending | None) -> tuple[str, str, str]:
     """Calls, tokens and money."""
     if spending is None:
-        return "-", "-", "-"
-    return f"{spending.calls:,}", f"{spending.usage.total:,}", _money(spending.cost)
-
-
-def _money(cost: float | None) -> str:
-    return "unknown" if cost is None else money(cost)
+        return UNKNOWN, UNKNOWN, UNKNOWN
+    return f"{spending.calls:,}", f"{spending.usage.total:,}", dollars(spending.cost, "unknown")
 
 
 def rate_text(rate: Rate) -> str:
     """`75 % (57-98 %)`, with the interval that allows for scenarios, where there is one."""
     interval = rate.clustered or rate.interval
-    return percent(rate.pass_rate) + (f" ({between(interval)})" if interval and rate.scored else "")
+    return percent(rate.pass_rate) + (f" ({percent_range(interval)})" if interval and rate.scored else "")
 
 
 def _agreement(one: TargetResults) -> Row:
@@ -162,12 +168,10 @@ def _print_gaps(console: Console, targets: Sequence[TargetResults]) -> None:
 
 
 def _gap_text(target: str, found: DemographicGap) -> str:
-    """`gpt-4o, age: "Adult" passes 12 points more often than "Child" (3 to 21), p = 0.012`."""
-    gap, upwards = found.gap, found.gap.difference >= 0
-    first, second = (found.first, found.second) if upwards else (found.second, found.first)
-    interval = ""
-    if gap.low is not None and gap.high is not None:
-        low, high = (gap.low, gap.high) if upwards else (-gap.high, -gap.low)
-        interval = f" ({low * 100:.0f} to {high * 100:.0f})"
-    more = f'passes {abs(gap.difference) * 100:.0f} points more often{interval} than "{second}"'
-    return f'{target}, {found.attribute}: "{first}" {more}, p = {found.adjusted:.2g}'
+    """`gpt-4o, age: "Adult" passes 12 points more often (+3 to +21) than "Child", p = 0.012`."""
+    gap, first, second = found.gap, found.first, found.second
+    if gap.difference < 0:
+        gap, first, second = gap.turned(), second, first
+    interval = f" ({points_range(gap.interval)})" if gap.interval else ""
+    more = f'passes {points(gap.difference, signed=False)} points more often{interval} than "{second}"'
+    return f'{target}, {found.attribute}: "{first}" {more}, {p_equals(found.adjusted)}'

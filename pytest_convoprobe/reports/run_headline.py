@@ -1,39 +1,13 @@
-"""Times, and what became of a run, in the words of a page."""
+"""What became of a run, in one line; and how it compares with the run before."""
 
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timezone
 
+from ..formatting import counted
 from ..result import Outcome
 from ..results.compare import Change
-from .money import counted
 from .run_report import RunReport
-
-
-def seconds(value: float) -> str:
-    """`0.4 s`, `12 s`, `3 min 5 s`."""
-    if value < 9.95:
-        return f"{value:.1f} s"
-    if value < 60:
-        return f"{value:.0f} s"
-    minutes, rest = divmod(round(value), 60)
-    return f"{minutes:,} min {rest} s"
-
-
-def percent(share: float) -> str:
-    """`75 %`; never rounded up to all of them, nor down to none."""
-    rounded = round(share * 100)
-    return f"{min(99, max(1, rounded)) if 0 < share < 1 else rounded} %"
-
-
-def moment(stamp: float) -> str:
-    """`27 November 2026, 22:15 UTC`; empty for a time that isn't known."""
-    try:
-        when = datetime.fromtimestamp(stamp, timezone.utc)
-    except (OverflowError, OSError, ValueError):
-        return ""
-    return f"{when.day} {when:%B %Y, %H:%M} UTC" if stamp > 0 else ""
 
 
 def title(report: RunReport) -> str:
