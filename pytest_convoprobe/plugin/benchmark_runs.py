@@ -14,11 +14,13 @@ from ..benchmark.analysis.results import Results, TargetResults
 from ..benchmark.engines.local import LocalEngine
 from ..benchmark.format.models import Gate, Metric
 from ..benchmark.format.project import LoadedBenchmark, require_complete, require_models, restrict
-from ..benchmark.pipeline.driver import Counts, Options, Silent
+from ..benchmark.pipeline.driver import Counts, Silent
 from ..benchmark.pipeline.pipeline import PipelineReport, run_bench
 from ..benchmark.rows.arrays import read_rows
 from ..benchmark.rows.row_types import ScoreRow
 from ..benchmark.rows.work import RowResult
+from ..benchmark.stages import registry
+from ..benchmark.stages.options import Options
 from ..benchmark.studies.gating import GateVerdict, MissingRows, Standing, judge_gaps, judge_metric
 from ..errors import ConvoprobeError, SettingsError
 from ..files import shown_path
@@ -33,7 +35,8 @@ from .session import POLL_SECONDS, engine_of, workers
 if TYPE_CHECKING:
     from .benchmarks import GateItem
 
-STAGES = ("simulate", "evaluate", "aggregate")
+STAGES = registry.stages_after("gen-scenarios")
+"""Scenarios are reviewed and committed: a gate makes none."""
 _BRIEF = 80
 
 
@@ -240,7 +243,7 @@ class _NoModels:
 
 def _in_place_of_models(loaded: LoadedBenchmark) -> LLM | None:
     try:
-        require_models(loaded.config, STAGES)
+        require_models(loaded.config, registry.models_of_stages(STAGES))
     except SettingsError as error:
         return _NoModels(error)
     return None

@@ -85,7 +85,9 @@ class BenchmarkFile(pytest.File):
                 self, "_metrics", complaint_of(require_complete, loaded.benchmark, loaded.folder.path)
             )
         elif not loaded.config.targets:
-            yield NotReady.of(self, "_targets", complaint_of(require_models, loaded.config, ["simulate"]))
+            yield NotReady.of(
+                self, "_targets", complaint_of(require_models, loaded.config, ["user_model", "targets"])
+            )
         else:
             gates = Gates(self.config, loaded)
             lines = _lines(self.path)

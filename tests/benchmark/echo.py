@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from pytest_convoprobe.benchmark.engines.local import LocalEngine
+from pytest_convoprobe.benchmark.engines.worker import MakesRows
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig, TargetEntry
 from pytest_convoprobe.benchmark.pipeline.driver import (
-    Options,
     Silent,
     StageListener,
     StageReport,
     run_stage,
 )
-from pytest_convoprobe.benchmark.rows.open_table import open_table
 from pytest_convoprobe.benchmark.rows.table import Table
 from pytest_convoprobe.benchmark.rows.work import Item, Place, Row, RowResult, Task, Unit
+from pytest_convoprobe.benchmark.stages.options import Options
+from pytest_convoprobe.benchmark.stages.tables import Tables
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import LLM, CallContext, LLMRequest, Message, Role
 from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, RunSettings
@@ -72,7 +73,7 @@ class Echo:
         return {Role.TARGET.value: 1}
 
 
-class EchoRow:
+class EchoRowMaker:
     """Asks the target's model once."""
 
     def __init__(self, task: Task) -> None:
@@ -90,9 +91,6 @@ class EchoRow:
 
     async def aclose(self) -> None:
         pass
-
-
-ROW_MAKERS = {"simulate": EchoRow}
 
 
 def task(
@@ -114,7 +112,7 @@ def task(
 
 def table(folder: Path, target: str = "t1") -> Table:
     """The conversations of a target."""
-    return open_table(BenchmarkFolder(folder), "simulate", target)
+    return Tables(BenchmarkFolder(folder))("simulate", target)
 
 
 async def run_echo(
@@ -123,9 +121,10 @@ async def run_echo(
     stage: Echo | None = None,
     options: Options | None = None,
     progress: StageListener | None = None,
+    make_rows: MakesRows = EchoRowMaker,
 ) -> StageReport:
     """One run of the stage on a local engine; without `llm` its models are live ones."""
-    engine = LocalEngine(llm=llm, row_makers=ROW_MAKERS)
+    engine = LocalEngine(llm=llm, make_rows=make_rows)
     chosen = stage or Echo(targets=[entry.id for entry in task.config.targets])
     try:
         return await run_stage(

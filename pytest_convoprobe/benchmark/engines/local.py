@@ -12,28 +12,29 @@ from ...llm.stack import LiveLLM
 from ...runs.pool import CancelledFromWithin
 from ...settings.models import RunSettings
 from ..rows.work import Engine, Item, RowResult, Task
-from .worker import RowMakers, Worker, models_of
+from ..stages.registry import row_maker
+from .worker import MakesRows, Worker, models_of
 
 
 class LocalEngine:
     """Does the items of any number of tasks on the running event loop, `run.concurrency` at once.
 
     All tasks share the models, with their limits, and one budget: that of the first task, unless `budget`
-    is given. `llm` replaces the live models and is closed by whoever made it; `row_makers` replaces the
-    stages' own.
+    is given. `llm` replaces the live models and is closed by whoever made it; `make_rows` replaces the
+    steps' own.
     """
 
     def __init__(
-        self, *, llm: LLM | None = None, budget: Budget | None = None, row_makers: RowMakers | None = None
+        self, *, llm: LLM | None = None, budget: Budget | None = None, make_rows: MakesRows = row_maker
     ) -> None:
         self._given = llm
         self._budget = budget
-        self._row_makers = row_makers
+        self._make_rows = make_rows
         self._live: LiveLLM | None = None
 
     async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[RowResult]:
         """The outcomes as they come. Leaving early, or a cancellation, ends what is being made."""
-        worker = Worker(task, self._models(task), row_makers=self._row_makers)
+        worker = Worker(task, self._models(task), make_rows=self._make_rows)
         source, running = iter(items), dict[asyncio.Task[RowResult], Item]()
         try:
             while True:

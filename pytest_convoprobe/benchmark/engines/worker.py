@@ -1,4 +1,4 @@
-"""One process's half of an engine: the way to the models, the stage's hand, and what becomes of an item."""
+"""One process's half of an engine: its models, the row maker of the step, and what becomes of an item."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from ...llm.replay import Replaying
 from ...llm.stack import LiveLLM, build_llm
 from ...redaction import Redactor
 from ..rows.work import Item, Place, Row, RowMaker, RowResult, Task
+from ..stages.registry import row_maker
 
-RowMakers = Mapping[str, Callable[[Task], RowMaker]]
+MakesRows = Callable[[Task], RowMaker]
 
 _FINAL = (LLMRejected, SettingsError, TargetStartError)
 """What would meet the next row of the same target as well."""
@@ -27,15 +28,15 @@ _FINAL = (LLMRejected, SettingsError, TargetStartError)
 class Worker:
     """Does the items of one task in this process, any number at once on one event loop.
 
-    `llm` replaces the live models and stays open; `row_makers` replaces the stages' own.
+    `llm` replaces the live models and stays open; `make_rows` replaces the step's own.
     """
 
-    def __init__(self, task: Task, llm: LLM | None = None, *, row_makers: RowMakers | None = None) -> None:
+    def __init__(self, task: Task, llm: LLM | None = None, *, make_rows: MakesRows = row_maker) -> None:
         self._task = task
         self._redactor = Redactor(task.secrets)
         self._own = models_of(task) if llm is None else None
         self._llm: LLM = self._own if llm is None else llm  # type: ignore[assignment]
-        self._hand = (row_makers or _registered())[task.stage](task)
+        self._row_maker = make_rows(task)
 
     async def do(self, item: Item) -> RowResult:
         """What becomes of an item. Whatever goes wrong is in the outcome; only cancellation is raised."""
@@ -55,7 +56,7 @@ class Worker:
 
     async def aclose(self) -> None:
         """Let go of the targets, and of the models if they are this worker's own."""
-        await self._hand.aclose()
+        await self._row_maker.aclose()
         if self._own is not None:
             await self._own.aclose()
 
@@ -64,7 +65,7 @@ class Worker:
         await self._loaded()
         recording = Recording.open(self._recording_path(item.unit.place))
         replaying = Replaying(self._llm, recording, self._task.config.run.replay, self._redactor)
-        return await replaying.around(self._hand.make(item, Metered(replaying, ledger)))
+        return await replaying.around(self._row_maker.make(item, Metered(replaying, ledger)))
 
     async def _loaded(self) -> None:
         """The import of the models' library is nobody's turn: it is waited for before one begins."""
@@ -85,12 +86,6 @@ class Worker:
     ) -> RowResult:
         masked = self._redactor.text(reason)
         return RowResult(item.unit, None, masked, _spent(ledger), over_budget, rejected)
-
-
-def _registered() -> RowMakers:
-    from ..stages.registry import row_makers
-
-    return row_makers
 
 
 def models_of(task: Task, budget: Budget | None = None) -> LiveLLM:

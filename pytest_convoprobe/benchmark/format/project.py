@@ -110,23 +110,12 @@ def require_complete(benchmark: Benchmark, folder: Path | None = None) -> None:
         raise SettingsError((*first, replace(last, advice=advice)))
 
 
-_NEEDS = {
-    "gen-metrics": ("generator_model",),
-    "gen-scenarios": ("generator_model",),
-    "simulate": ("user_model", "targets"),
-    "evaluate": ("evaluator_model",),
-    "aggregate": (),
-}
+def require_models(config: BenchmarkConfig, needed: Collection[str]) -> None:
+    """Raises `SettingsError` if a live call of one of these parts of `config.yaml` could not be made.
 
-
-def require_models(config: BenchmarkConfig, stages: Collection[str]) -> None:
-    """Raises `SettingsError` if a stage of these needs a model, and a live call of it could not be made.
-
-    `all` stands for all stages. On a replay nothing is missing before a recording is.
+    They are `targets` and the models, `user_model`. On a replay nothing is missing before a recording is.
     """
-    names = {stage.replace("_", "-") for stage in stages}
-    needs = {need for stage, found in _NEEDS.items() if stage in names or "all" in names for need in found}
-    problems = [problem for need in _NEEDED if need in needs for problem in _missing(config, need)]
+    problems = [problem for need in _NEEDED if need in needed for problem in _missing(config, need)]
     if problems:
         raise SettingsError(tuple(dict.fromkeys(problems)))
 

@@ -2,63 +2,24 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from ...errors import ConvoprobeError
 from ...llm.ledger import Spending
-from ..rows.row_types import ID
 from ..rows.spending import Sum, as_numbers
 from ..rows.table import Table
 from ..rows.work import Engine, Item, Place, RowResult, Stage, Task, Unit
+from ..stages.options import Options
 
 T = TypeVar("T")
 
 MOST_REJECTED = 5
 """So many rejections of a target before it ever succeeds are enough to leave the rest of it out."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What of a stage is to be made.
-
-    `force` makes anew what is done. `only` are patterns, separated by commas, for ids of rows, of scenarios
-    without their variant, or of metrics; what is made of a metric before its scenarios is made for any of
-    them. `limit` is the largest number of rows made in each stage. `dry_run`
-    makes nothing and forecasts. `all_metrics` scores each conversation for every metric.
-    """
-
-    force: bool = False
-    only: str = ""
-    limit: int | None = None
-    dry_run: bool = False
-    all_metrics: bool = False
-
-    def choose(self, place: Place) -> bool:
-        """Whether `only` lets a row be made."""
-        patterns = [part.strip() for part in self.only.split(",") if part.strip()]
-        if not place.target and not ID.fullmatch(place.id):
-            patterns += [_OF_A_SCENARIO.sub("", pattern) for pattern in patterns]
-        names = _names(place) if patterns else ()
-        return not patterns or any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
-
-
-_OF_A_SCENARIO = re.compile(r"(_s[\d?*\[\]!-]+)?(_v[\d?*\[\]!-]+)?$")
-"""What a pattern for scenarios has behind the metric's id: all that is made of a metric first is needed."""
-
-
-def _names(place: Place) -> tuple[str, ...]:
-    """What a row may be called: its id, the scenario's, the metric that it is made for."""
-    found = ID.fullmatch(place.id)
-    if not found:
-        return (place.id, place.metric_id)
-    return place.id, f"{found['metric']}_s{found['scenario']}", place.metric_id or found["metric"]
 
 
 @dataclass(frozen=True)

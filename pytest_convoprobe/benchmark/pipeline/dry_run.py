@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..rows.work import Place
-from .driver import Options, TargetPlan
+from ..stages.options import Options
+from .driver import TargetPlan
 from .forecast import Forecast
 
 

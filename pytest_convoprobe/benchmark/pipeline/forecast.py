@@ -14,7 +14,7 @@ from ...transcript import Usage
 from ..format.models import BenchmarkConfig
 from ..rows.spending import Sum, as_numbers
 from ..rows.work import Stage
-from ..stages.log_odds import calls_for
+from ..stages.step import Step
 from .driver import Counts, TargetPlan
 
 PriceOf = Callable[[ModelSettings], Awaitable[tuple[float, float] | None]]
@@ -27,9 +27,6 @@ ASSUMED = {
     Role.EVALUATOR: Usage(2500, 150),
 }
 """Tokens of one call, where there is no row yet to tell them."""
-
-_USUAL_EXAMPLES = 4
-"""Of a metric that isn't written yet."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +57,7 @@ class Forecast:
 
 
 async def forecast(
+    step: Step,
     stage: Stage,
     shares: Mapping[str, TargetPlan],
     config: BenchmarkConfig,
@@ -68,12 +66,12 @@ async def forecast(
     limit: int | None = None,
     later: int = 0,
 ) -> Forecast:
-    """The forecast of a stage that was planned; `later` estimates rows that it doesn't know of yet."""
+    """The forecast of a step with its plan `stage`; `later` estimates rows that it doesn't know of yet."""
     due = _within(limit, {target: share.due for target, share in shares.items()})
     if limit is not None:
         later = min(later, limit - sum(one.missing for one in due.values()))
     total, basis = Sum(), "sizes"
-    for need in _needs(stage, shares, due, later, config):
+    for need in _needs(step, stage, shares, due, later, config):
         for role, calls in sorted((+need.calls).items()):
             spent = _as_before(shares, need, role)
             basis = "rows" if spent else basis
@@ -103,38 +101,27 @@ def _within(limit: int | None, due: Mapping[str, Counts]) -> dict[str, Counts]:
 
 
 def _needs(
+    step: Step,
     stage: Stage,
     shares: Mapping[str, TargetPlan],
     due: Mapping[str, Counts],
     later: int,
     config: BenchmarkConfig,
 ) -> Iterator[_Need]:
-    targets = list(shares) or _targets(stage.name, config)
+    targets = list(shares) or _targets(step, config)
     for number, target in enumerate(targets):
         missing = shares[target].missing[: due[target].missing] if target in shares else []
         more = later // len(targets) + (number < later % len(targets))
         calls: Counter[str] = Counter()
         for unit in missing:
             calls.update(stage.calls(unit))
-        for role, each in _usual_calls(stage.name, target, config).items():
+        for role, each in step.usual_calls(config, target).items():
             calls[role] += more * each
         yield _Need(target, len(missing) + more, calls)
 
 
-def _targets(stage: str, config: BenchmarkConfig) -> list[str]:
-    return [entry.id for entry in config.targets] if stage in ("simulate", "evaluate") else [""]
-
-
-def _usual_calls(stage: str, target: str, config: BenchmarkConfig) -> dict[str, int]:
-    """By role, the calls for a row of which no more is known yet."""
-    if stage == "simulate":
-        turns = config.generation.turns
-        own = {Role.TARGET.value: turns} if config.target(target).model is not None else {}
-        return {Role.SYNTHETIC_USER.value: turns, **own}
-    if stage == "evaluate":
-        by_odds = config.evaluation.method == "log_odds"
-        return {Role.EVALUATOR.value: calls_for(_USUAL_EXAMPLES) if by_odds else 1}
-    return {Role.GENERATOR.value: int(stage != "gen-scenarios" or bool(config.demographics))}
+def _targets(step: Step, config: BenchmarkConfig) -> list[str]:
+    return [entry.id for entry in config.targets] if step.per_target else [""]
 
 
 def _as_before(shares: Mapping[str, TargetPlan], need: _Need, role: str) -> Spending | None:
@@ -176,12 +163,3 @@ def _model(target: str, role: Role, config: BenchmarkConfig) -> ModelSettings | 
         Role.SYNTHETIC_USER: config.user_model,
         Role.EVALUATOR: config.evaluator_model,
     }[role]
-
-
-def rows_for_each(stage: str, metrics: int, config: BenchmarkConfig, *, all_metrics: bool) -> int:
-    """How many rows a stage has for each row of the stage before, or for each metric at first."""
-    if stage == "gen-scenarios":
-        return config.generation.scenarios_per_metric * len(config.variants)
-    if stage == "simulate":
-        return len(config.targets) * config.generation.num_samples
-    return metrics if stage == "evaluate" and all_metrics else 1

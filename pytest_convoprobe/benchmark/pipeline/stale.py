@@ -2,12 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from ...errors import ResultsError
 from ..rows.table import Table
 from ..rows.work import Place
-from .driver import TargetPlan
+from ..stages import registry
+from ..stages.options import Options
+from ..stages.own_scenarios import unknown_demographics
+from ..stages.step import StepContext
+from ..stages.tables import Tables
+from .driver import TargetPlan, plan
+
+
+def result_notes(context: StepContext, tables: Tables, stages: Sequence[str]) -> list[str]:
+    """What to say beside the results of a run of these stages; aggregate itself names unreadable files.
+
+    Rows that others wrote carry no notes: aggregating does not need to take them over.
+    """
+    notes: list[str] = []
+    for found in (_of_scenarios, _of_conversations, _of_scores):
+        with contextlib.suppress(ResultsError):
+            notes += found(context, tables, stages)
+    return notes
+
+
+def _of_scenarios(context: StepContext, tables: Tables, stages: Sequence[str]) -> Iterator[str]:
+    if tables.begun("gen-scenarios"):
+        others = tables("gen-scenarios").others()
+        yield from unknown_demographics(others, context.config.demographics)
+
+
+def _of_conversations(context: StepContext, tables: Tables, stages: Sequence[str]) -> Iterator[str]:
+    """A run of all conversations leaves no older ones behind."""
+    if "simulate" in stages and not context.options.only:
+        return
+    begun = tuple(entry for entry in context.config.targets if tables.begun("simulate", entry.id))
+    if begun:
+        config = context.config.model_copy(update={"targets": begun})
+        within = replace(context, loaded=replace(context.loaded, config=config))
+        for target, older in older_conversations(_plans("simulate", within, tables)).items():
+            yield from note_of_conversations(target, older)
+
+
+def _of_scores(context: StepContext, tables: Tables, stages: Sequence[str]) -> Iterator[str]:
+    for entry in context.config.targets:
+        with contextlib.suppress(ResultsError):
+            if tables.begun("evaluate", entry.id):
+                yield from note_of_scores(entry.id, tables("evaluate", entry.id))
+    if "evaluate" in stages and context.options.only:
+        for target, share in _plans("evaluate", context, tables).items():
+            yield from note_of_answers(target, share)
+
+
+def _plans(name: str, context: StepContext, tables: Tables) -> dict[str, TargetPlan]:
+    """All units of a step, whatever `--only` chooses."""
+    return plan(registry.step(name).plan(context), partial(tables, name), Options())
 
 
 def older_conversations(simulated: Mapping[str, TargetPlan]) -> dict[str, set[Place]]:

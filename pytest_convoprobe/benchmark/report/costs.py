@@ -14,7 +14,8 @@ from ...reports.money import ROLE_NAMES
 from ...text import one_line
 from ...transcript import Usage
 from ..format.folder import BenchmarkFolder
-from ..rows.cost import CALIBRATE, STAGES
+from ..rows.cost import CALIBRATE
+from ..stages.registry import cost_sections
 
 _WRONG = (ValueError, RecursionError, KeyError, TypeError, AttributeError)
 
@@ -50,7 +51,7 @@ def read_costs(folder: BenchmarkFolder) -> Costs:
 
 
 def _costs(data: Any) -> Costs:
-    names = (*STAGES, CALIBRATE) if CALIBRATE in data else STAGES
+    names = (*cost_sections(), *((CALIBRATE,) if CALIBRATE in data else ()))
     lines = [line for name in names for line in _lines(name.replace("_", "-"), data[name])]
     by_target = data["total"]["by_target"].items()
     return Costs(

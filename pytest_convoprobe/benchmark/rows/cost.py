@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,8 @@ from ..format.folder import BenchmarkFolder
 from .spending import Sum, as_numbers
 from .table_lines import read_lines
 
-STAGES = {
-    "gen_metrics": ("gen-metrics",),
-    "gen_scenarios": ("draft-scenarios", "gen-scenarios"),
-    "simulate": ("simulate",),
-    "evaluate": ("evaluate",),
-}
-"""The sections of the file that are always there, each with the tables that it adds up."""
 CALIBRATE = "calibrate"
-"""One more, once an evaluator was measured against people: its scores are kept apart, in this table."""
+"""A section that is there once an evaluator was measured against people: its scores have this table."""
 
 _NUMBERS = ("calls", "attempts", "replayed", "prompt_tokens", "completion_tokens", "cost")
 _OURS = (*_NUMBERS, "by_role", "by_target")
@@ -31,15 +24,17 @@ _CARRIED = "carried.json"
 _LINES = "*/*.jsonl"
 
 
-def write_cost(folder: BenchmarkFolder) -> None:
+def write_cost(folder: BenchmarkFolder, stages: Mapping[str, Sequence[str]]) -> None:
     """Add up all lines that were ever written, failures too, if there is a newer one than the file.
 
-    What else others have in the file stays. The folder's lock is the caller's.
+    `stages` are the sections that are always there, each with the tables that it adds up. What else others
+    have in the file stays. The caller has the folder's lock.
     """
     if not _is_old(folder):
         return
     carried = _read(folder.rows / _CARRIED)
-    sections = {name: _section(folder, name, carried.get(name)) for name in (*STAGES, CALIBRATE)}
+    tables = {**stages, CALIBRATE: (CALIBRATE,)}
+    sections = {name: _section(folder, steps, carried.get(name)) for name, steps in tables.items()}
     if folder.cost.exists() and not any(_all(sections.values()).values()):
         return  # another system's: nothing was spent that it doesn't know of
     shown = {name: _shown(found) for name, found in sections.items() if found or name != CALIBRATE}
@@ -85,13 +80,13 @@ ByTarget = Mapping[str, Mapping[str, Spending]]
 """What was spent, by target (or `all`) and by role."""
 
 
-def _section(folder: BenchmarkFolder, name: str, carried: Any) -> ByTarget:
+def _section(folder: BenchmarkFolder, steps: Sequence[str], carried: Any) -> ByTarget:
     sums: defaultdict[str, Sum] = defaultdict(Sum)
     for target, part in _parts(carried, "by_target"):
         for role, numbers in _parts(part, "by_role"):
             sums[target].add({role: [_number(numbers.get(name, 0)) for name in _NUMBERS]})
-    for stage in STAGES.get(name, (name,)):
-        for file in (folder.rows / stage).glob("*.jsonl"):
+    for step in steps:
+        for file in (folder.rows / step).glob("*.jsonl"):
             for line in read_lines(file):
                 sums[file.stem].add(line.head.get("spent", {}))
     return {target: sums[target].by_role() for target in sorted(sums)}

@@ -77,7 +77,7 @@ class RowResult:
 class Task:
     """All that a process needs to know to do the items of a stage; it can be pickled.
 
-    `stage` is a key of `stages.registry.row_makers`. `root` is where relative files of targets start from.
+    `stage` is the name of a step, see `stages.registry`. Relative files of targets start from `root`.
     `secrets` are for the redactor. `workers` is the number of processes among which the budget is divided.
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -14,7 +14,7 @@ from ...llm.masking import TextRedactor
 from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...llm.structured import ask
 from ...settings.models import ModelSettings
-from ..rows.work import Place
+from ..rows.work import Place, Row
 
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)
@@ -99,6 +99,11 @@ async def collect(
         last = await ask_for(chunk, min(most, wanted - len(good)), good)
         good = (*good, *last.good)
     return Sifted(good, last.problems if len(good) < wanted else (), last.tries)
+
+
+def shortfalls(rows: Iterable[Row]) -> tuple[str, ...]:
+    """What rows could not be made of all that was asked for, in words."""
+    return tuple(row["problem"] for row in rows if row.get("problem"))
 
 
 def as_data(value: Any) -> str:

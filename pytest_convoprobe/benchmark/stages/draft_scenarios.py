@@ -12,11 +12,13 @@ from ...errors import StructuredReplyError
 from ...llm.port import LLM, Role
 from ...redaction import Redactor
 from ..format.models import Benchmark, BenchmarkConfig, Metric
+from ..format.project import LoadedBenchmark, require_complete
 from ..rows.row_types import digest
 from ..rows.work import Item, Place, Row, Task, Unit
-from .asking import Asker, Sifted, as_data, chunks, collect
+from .asking import Asker, Sifted, as_data, chunks, collect, shortfalls
 from .drafts import Draft, Drafts, Rows
 from .scenario_rules import ScenarioReply, ScenariosReply, scenario_problems
+from .step import Step, StepContext
 
 PER_CALL = 5
 
@@ -79,7 +81,7 @@ class _Work:
     key: str
 
 
-class DraftScenariosRow:
+class DraftScenariosRowMaker:
     """Asks a generator for scenarios, and again for those with which something is wrong."""
 
     def __init__(self, task: Task) -> None:
@@ -184,3 +186,32 @@ def _shortfall(made: int, wanted: int, problems: Sequence[str]) -> str:
     if made >= wanted:
         return ""
     return f"{made} of {wanted} scenarios could be made; wrong with the rest: {'; '.join(problems)}"
+
+
+class DraftScenariosStep(Step):
+    """The table of drafts: `gen-scenarios` makes its rows of them, but counts them by metric."""
+
+    name = "draft-scenarios"
+    feeds_next = False
+
+    def plan(self, context: StepContext) -> DraftScenarios:
+        drafts, scenarios = context.table("draft-scenarios", ""), context.table("gen-scenarios", "")
+        force = context.options.force
+        return DraftScenarios(context.benchmark, context.config, drafts, scenarios, anew=force)
+
+    def row_maker(self, task: Task) -> DraftScenariosRowMaker:
+        return DraftScenariosRowMaker(task)
+
+    def usual_calls(self, config: BenchmarkConfig, target: str) -> Mapping[str, int]:
+        return {Role.GENERATOR.value: 1}
+
+    def require(self, context: StepContext, stages: Sequence[str]) -> None:
+        require_complete(context.benchmark, context.loaded.folder.path)
+
+    def finished(
+        self, loaded: LoadedBenchmark, rows: Iterable[Row]
+    ) -> tuple[LoadedBenchmark, tuple[str, ...]]:
+        return loaded, shortfalls(rows)
+
+
+STEP = DraftScenariosStep()

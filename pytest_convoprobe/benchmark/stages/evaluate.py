@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -14,17 +16,24 @@ from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...llm.structured import ask
 from ...redaction import Redactor
 from ...settings.models import ModelSettings
+from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric
 from ..rows.row_keys import model_print
+from ..rows.row_kinds import SCORES
 from ..rows.row_types import CALLED, ConversationRow, Said, ScoreRow, digest
 from ..rows.transcript_of import shown
-from ..rows.work import Item, Place, Row, Task, Unit, prompt_digest
+from ..rows.work import Item, Place, Row, Stage, Task, Unit, prompt_digest
 from . import log_odds
-from .lookup import Rows, metric_of, own_metric
+from .cross_scores import OnlyMadeCrossScores
+from .lookup import Rows, metric_of, nothing_yet, own_metric
+from .step import Step, StepContext
 
 PROMPTS = ("benchmark/evaluator_system", "benchmark/evaluator")
 ON_TOOLS = "benchmark/evaluator_tools"
 """What is added to the system prompt for a conversation in which tools were called, and for no other."""
+
+_USUAL_EXAMPLES = 4
+"""How many examples a metric usually has, for a forecast before it is written."""
 
 
 def evaluation_messages(
@@ -114,7 +123,7 @@ class Evaluate:
         return self._tables[target_id]
 
 
-class EvaluateRow:
+class EvaluateRowMaker:
     """Asks the evaluator."""
 
     def __init__(self, task: Task) -> None:
@@ -167,3 +176,45 @@ def _request(model: ModelSettings, conversation: Sequence[Said], metric: Metric,
         system = replace(system, content=f"{system.content}\n\n{model.extra_instructions}")
     context = CallContext(Role.EVALUATOR, place.id, place.sample)
     return LLMRequest(model, (system, question), context, schema_name="presence")
+
+
+class EvaluateStep(Step):
+    """The tables of scores, one for each target: `runs/<target>/scores.json`."""
+
+    name = "evaluate"
+    kind = SCORES
+    per_target = True
+    source = "simulate"
+
+    def file(self, folder: BenchmarkFolder, target: str) -> Path:
+        return folder.scores(target)
+
+    def plan(self, context: StepContext) -> Stage:
+        """Scores for other metrics that an earlier run asked for stay, as long as they are valid."""
+        scores, wanted = partial(context.table, "evaluate"), context.options.all_metrics
+        more = not wanted and any(
+            place.metric_id for target in context.targets for place in scores(target).heads()
+        )
+        conversations = partial(context.table, "simulate")
+        all_of_them = wanted or more
+        stage = Evaluate(context.benchmark, context.config, conversations, all_metrics=all_of_them)
+        return OnlyMadeCrossScores(stage, scores) if more else stage
+
+    def row_maker(self, task: Task) -> EvaluateRowMaker:
+        return EvaluateRowMaker(task)
+
+    def usual_calls(self, config: BenchmarkConfig, target: str) -> Mapping[str, int]:
+        by_odds = config.evaluation.method == "log_odds"
+        return {Role.EVALUATOR.value: log_odds.calls_for(_USUAL_EXAMPLES) if by_odds else 1}
+
+    def rows_for_each(self, context: StepContext) -> int:
+        return len(context.benchmark.metrics) if context.options.all_metrics else 1
+
+    def require(self, context: StepContext, stages: Sequence[str]) -> None:
+        if "simulate" not in stages and not any(
+            context.table("simulate", target).heads() for target in context.targets
+        ):
+            raise nothing_yet("there are no conversations yet", "simulate", context.loaded.folder)
+
+
+STEP = EvaluateStep()

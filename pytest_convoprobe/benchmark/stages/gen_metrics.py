@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
@@ -12,15 +13,16 @@ from ... import prompts
 from ...errors import StructuredReplyError
 from ...llm.port import LLM, Role
 from ...redaction import Redactor
+from ..format.definition import read_benchmark
+from ..format.metrics_writer import set_metrics
 from ..format.models import Benchmark, BenchmarkConfig, Metric, MetricType
+from ..format.project import LoadedBenchmark
 from ..rows.row_keys import model_print
 from ..rows.row_types import digest
-from ..rows.work import Item, Place, Row, Task, Unit, prompt_digest
-from .asking import Asker, Sifted, chunks, collect
+from ..rows.work import Item, Place, Row, Stage, Task, Unit, prompt_digest
+from .asking import Asker, Sifted, chunks, collect, shortfalls
 from .metric_rules import definition_problems, example_problems, name_problems, spoken
-
-if TYPE_CHECKING:
-    from ..format.project import LoadedBenchmark
+from .step import Step, StepContext
 
 NEW = "new-metrics"
 """The id of the unit that makes metrics which aren't there yet."""
@@ -86,15 +88,8 @@ def new_metrics(benchmark: Benchmark, rows: Iterable[Row]) -> tuple[Metric, ...]
     )
 
 
-def shortfalls(rows: Iterable[Row]) -> tuple[str, ...]:
-    """What rows could not be made of all that was asked for, in words."""
-    return tuple(row["problem"] for row in rows if row.get("problem"))
-
-
 def write_metrics(loaded: LoadedBenchmark, rows: Iterable[Row]) -> tuple[str, ...]:
     """Put the rows of gen-metrics into `benchmark.yaml`; what was asked for and is missing comes back."""
-    from ..format.metrics_writer import set_metrics
-
     made = tuple(rows)
     metrics = new_metrics(loaded.benchmark, made)
     if metrics:
@@ -159,7 +154,7 @@ class MetricsReply(BaseModel):
     metrics: tuple[MetricReply, ...]
 
 
-class GenMetricsRow:
+class GenMetricsRowMaker:
     """Asks a generator for metrics, and again for those with which something is wrong."""
 
     def __init__(self, task: Task) -> None:
@@ -287,3 +282,33 @@ def _refusals(sifted: Sifted[Metric]) -> str:
         f"What the generator wrote was refused after {tries}: {problems}. Run it again, use another "
         "generator_model, or write the metric into benchmark.yaml yourself"
     )
+
+
+class GenMetricsStep(Step):
+    """The table of metrics; they go into `benchmark.yaml`."""
+
+    name = "gen-metrics"
+
+    def plan(self, context: StepContext) -> GenMetrics:
+        return GenMetrics(context.benchmark, context.config)
+
+    def row_maker(self, task: Task) -> GenMetricsRowMaker:
+        return GenMetricsRowMaker(task)
+
+    def usual_calls(self, config: BenchmarkConfig, target: str) -> Mapping[str, int]:
+        return {Role.GENERATOR.value: 1}
+
+    def announced(self, stage: Stage) -> int:
+        return sum(stage.payload(unit).get("wanted", 1) for unit in stage.units())
+
+    def finished(
+        self, loaded: LoadedBenchmark, rows: Iterable[Row]
+    ) -> tuple[LoadedBenchmark, tuple[str, ...]]:
+        made = tuple(rows)
+        if not made:
+            return loaded, ()
+        notes = write_metrics(loaded, made)
+        return replace(loaded, benchmark=read_benchmark(loaded.folder.benchmark)[0]), notes
+
+
+STEP = GenMetricsStep()

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ... import prompts
 from ...errors import StructuredReplyError
 from ...llm.port import LLM, Role
 from ...redaction import Redactor
+from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric
+from ..rows.row_kinds import SCENARIOS
 from ..rows.row_types import ID, Landmark, ScenarioRow
 from ..rows.work import Item, Row, Task, Unit
 from .asking import Asker, Sifted, as_data
 from .drafts import Draft, Drafts, Rows
 from .scenario_rules import VariantReply, as_landmarks, variant_problems
+from .step import Step, StepContext
 
 _UNDRAFTED = (
     "it has no draft to be rewritten from: either draft-scenarios failed for its metric, or that was not "
@@ -58,7 +62,7 @@ class GenScenarios:
         return metric, int(found["scenario"]), int(found["variant"])
 
 
-class GenScenariosRow:
+class GenScenariosRowMaker:
     """Has drafts rewritten, and again where a rewrite changed what was to stay."""
 
     def __init__(self, task: Task) -> None:
@@ -116,3 +120,30 @@ def _landmarks(draft: Draft) -> tuple[Landmark, ...]:
 
 def _again(sifted: Sifted[VariantReply]) -> str:
     return prompts.render("benchmark/variant_again", problems=sifted.problems)
+
+
+class GenScenariosStep(Step):
+    """The table of scenarios: `scenarios.json`."""
+
+    name = "gen-scenarios"
+    kind = SCENARIOS
+
+    def file(self, folder: BenchmarkFolder, target: str) -> Path:
+        return folder.scenarios
+
+    def plan(self, context: StepContext) -> GenScenarios:
+        drafts, scenarios = context.table("draft-scenarios", ""), context.table("gen-scenarios", "")
+        return GenScenarios(context.benchmark, context.config, drafts, scenarios)
+
+    def row_maker(self, task: Task) -> GenScenariosRowMaker:
+        return GenScenariosRowMaker(task)
+
+    def usual_calls(self, config: BenchmarkConfig, target: str) -> Mapping[str, int]:
+        return {Role.GENERATOR.value: int(bool(config.demographics))}
+
+    def rows_for_each(self, context: StepContext) -> int:
+        config = context.config
+        return config.generation.scenarios_per_metric * len(config.variants)
+
+
+STEP = GenScenariosStep()

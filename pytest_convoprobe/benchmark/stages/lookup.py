@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ...errors import ResultsError
+from ...files import shown_path
+from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, Metric
 from ..rows.row_types import ID
 from ..rows.work import Place, Row
+
+
+def nothing_yet(what: str, stage: str, folder: BenchmarkFolder) -> ResultsError:
+    """What to raise where a stage has nothing to begin with; `stage` is the one that makes it."""
+    return ResultsError(f"{what}: `convoprobe bench {stage} {shown_path(folder.path)}` makes them")
 
 
 class Head(Protocol):

@@ -1,24 +1,201 @@
-"""What makes the rows of which stage; a stage's module is imported when its rows are wanted."""
+"""The stages of a benchmark in their order: what each is called, what its help says, what it runs.
+
+A new stage is an entry here, a module beside with its `STEP`, and its prompts. The command, the files, the
+forecast, `cost.json` and the status follow from these. Only texts and names are in this file: `--help` reads
+it, and imports none of the modules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from ..rows.work import RowMaker, Task
-
-_STAGES = ("gen-metrics", "draft-scenarios", "gen-scenarios", "simulate", "evaluate")
-
-
-def _row_maker(stage: str, task: Task) -> RowMaker:
-    module = import_module(f".{stage.replace('-', '_')}", __package__)
-    make: Callable[[Task], RowMaker] = getattr(module, f"{stage.title().replace('-', '')}Row")
-    return make(task)
+if TYPE_CHECKING:
+    from ..rows.work import RowMaker, Task
+    from .step import Step
 
 
-row_makers: Mapping[str, Callable[[Task], RowMaker]] = MappingProxyType(
-    {stage: partial(_row_maker, stage) for stage in _STAGES}
+@dataclass(frozen=True)
+class StageEntry:
+    """A stage that a user can run.
+
+    `steps` are run one after the other; each is a module of `package`. `models` are the parts of
+    `config.yaml` that it calls. `writes_results` says that it adds up the rows into `results.json`.
+    """
+
+    name: str
+    short_help: str
+    help: str
+    steps: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    all_metrics: bool = False
+    writes_results: bool = False
+    package: str = __package__
+
+    @property
+    def cost_section(self) -> str:
+        """Its name in `cost.json`."""
+        return self.name.replace("-", "_")
+
+
+STAGES: tuple[StageEntry, ...] = (
+    StageEntry(
+        "gen-metrics",
+        "Write the metrics that are missing into benchmark.yaml.",
+        """
+        Let a model write the metrics that benchmark.yaml lacks: generation.num_metrics of config.yaml is how
+        many there are to be. Metrics that were written by hand stay as they are; what one of them lacks is
+        completed. Comments in the file stay, too.
+
+        The exit status is 1 if some metric could not be made, 3 if none could.
+
+        \b
+        Example:
+            convoprobe bench gen-metrics honesty
+        """,
+        steps=("gen-metrics",),
+        models=("generator_model",),
+    ),
+    StageEntry(
+        "gen-scenarios",
+        "Write the scenarios of each metric, in each variant.",
+        """
+        Let a model write scenarios for each metric, and rewrite each for every combination of the
+        demographics of config.yaml, into scenarios.json. Rows of that file that somebody edited or added
+        stay.
+
+        The exit status is 1 if some scenario could not be made, 3 if none could.
+
+        \b
+        Example:
+            convoprobe bench gen-scenarios honesty --only m01
+        """,
+        steps=("draft-scenarios", "gen-scenarios"),
+        models=("generator_model",),
+    ),
+    StageEntry(
+        "simulate",
+        "Run the conversations with each target.",
+        """
+        Run the conversation of each scenario with each target: a model plays a user who means to elicit the
+        behaviour. They go into runs/TARGET/conversations.json.
+
+        A conversation that breaks off is not a row: it is listed with the reason, and the next run tries
+        again. The exit status is 1 if there are such, 3 if no conversation came to its end or the budget is
+        used up.
+
+        \b
+        Example:
+            convoprobe bench simulate honesty --target gpt-4o-mini --limit 10
+        """,
+        steps=("simulate",),
+        models=("user_model", "targets"),
+    ),
+    StageEntry(
+        "evaluate",
+        "Ask of each conversation whether the behaviour is present.",
+        """
+        Let a model say of each conversation whether the behaviour is present. It sees the conversation and
+        the definition of the metric, nothing else. The scores go into runs/TARGET/scores.json.
+
+        The exit status is 1 if scores could not be made or an answer could not be read (`present` is null
+        then), 3 if no score could be made or the budget is used up.
+
+        \b
+        Example:
+            convoprobe bench evaluate honesty --all-metrics
+        """,
+        steps=("evaluate",),
+        models=("evaluator_model",),
+        all_metrics=True,
+    ),
+    StageEntry(
+        "aggregate",
+        "Add up the scores: pass rates, agreement, gaps between groups.",
+        """
+        Read the scores of all targets and add them up into results.json: pass rates of the positive and the
+        negative metrics with their intervals, by metric, scenario, variant, demographic value and sample;
+        agreement of samples; gaps between groups. No model is called. --target says which targets are shown;
+        the file has all.
+
+        The exit status is 1 if the results lack conversations, or if an answer of the evaluator could not be
+        read, which counts neither as passed nor as failed.
+
+        \b
+        Example:
+            convoprobe bench aggregate honesty
+        """,
+        writes_results=True,
+    ),
 )
-"""By the name of a stage, as in `Task.stage`, what makes its rows in a process."""
+
+
+def stage_names() -> tuple[str, ...]:
+    """The names of all stages, in their order."""
+    return tuple(one.name for one in STAGES)
+
+
+def entry(name: str) -> StageEntry:
+    """The stage of this name. Raises KeyError."""
+    return {one.name: one for one in STAGES}[name]
+
+
+def choose(names: Iterable[str]) -> tuple[str, ...]:
+    """These stages in their order; `all` is all of them, and `gen_metrics` is `gen-metrics`.
+
+    Raises `SettingsError` for a stage that there isn't.
+    """
+    known, wanted = stage_names(), {name.replace("_", "-") for name in names}
+    if unknown := sorted(wanted - {*known, "all"}):
+        raise _no_stage(unknown[0], known)
+    return known if "all" in wanted else tuple(name for name in known if name in wanted)
+
+
+def stages_after(name: str) -> tuple[str, ...]:
+    """The stages that come after one."""
+    known = stage_names()
+    return known[known.index(name) + 1 :]
+
+
+def stages_from(model: str) -> tuple[str, ...]:
+    """The first stage that calls a model of `config.yaml`, and all after it."""
+    first = next(number for number, one in enumerate(STAGES) if model in one.models)
+    return stage_names()[first:]
+
+
+def models_of_stages(names: Iterable[str]) -> frozenset[str]:
+    """The parts of `config.yaml` that these stages call."""
+    return frozenset(model for name in choose(names) for model in entry(name).models)
+
+
+def cost_sections() -> Mapping[str, Sequence[str]]:
+    """The sections of `cost.json`, each with the steps that it adds up."""
+    return {one.cost_section: one.steps for one in STAGES if one.steps}
+
+
+def steps_of(names: Iterable[str]) -> tuple[Step, ...]:
+    """All steps of these stages, in their order."""
+    return tuple(step(name) for stage in names for name in entry(stage).steps)
+
+
+def step(name: str) -> Step:
+    """The step of this name; its module is imported now. Raises KeyError."""
+    packages = {found: one.package for one in STAGES for found in one.steps}
+    found: Step = import_module(f"{packages[name]}.{name.replace('-', '_')}").STEP
+    return found
+
+
+def row_maker(task: Task) -> RowMaker:
+    """What makes the rows of a task's step."""
+    return step(task.stage).row_maker(task)
+
+
+def _no_stage(name: str, known: Sequence[str]) -> Exception:
+    from ...errors import SettingsError
+    from ...yaml_source.suggest import nearest
+
+    close = nearest(name, (*known, "all"))
+    hint = f" Did you mean `{close}`?" if close else ""
+    return SettingsError.of(f"there is no stage {name}: choose from {', '.join(known)}, or all.{hint}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,6 +14,7 @@ from ...conversation.loop import Conversation, Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
 from ...errors import ScenarioError, ScenarioTimeout
+from ...files import shown_path
 from ...judging.transcript_view import RESULT_LIMIT, as_text
 from ...llm.port import LLM, Role
 from ...redaction import Redactor
@@ -21,13 +23,17 @@ from ...settings.models import ModelTarget
 from ...targets.factory import build_target
 from ...targets.port import ConversationContext, Target
 from ...transcript import ToolCall, Transcript
+from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric, TargetEntry
 from ..rows.row_keys import model_print, target_print
+from ..rows.row_kinds import CONVERSATIONS
 from ..rows.row_types import ConversationRow, Said, ScenarioRow, digest
 from ..rows.work import Item, Place, Row, Task, Unit, prompt_digest
 from .adversary import PROMPT, PROMPTS, Adversary, adversary_values
-from .lookup import Rows, metric_of, own_metric
+from .lookup import Rows, metric_of, nothing_yet, own_metric
+from .own_scenarios import never_reached, require_sound
 from .perfunctory import Perfunctory
+from .step import Step, StepContext
 
 _PATIENCE = 5.0
 """How many seconds a conversation that is broken off has to end."""
@@ -101,7 +107,7 @@ class Simulate:
         )
 
 
-class SimulateRow:
+class SimulateRowMaker:
     """Holds the conversations of one process; a target is made once, when its first conversation begins."""
 
     def __init__(self, task: Task) -> None:
@@ -223,3 +229,52 @@ def _bounded(result: Any) -> Any:
         return result
     mark = f"\n(cut here: the whole has {len(text):,} characters)"
     return text[: RESULT_LIMIT - len(mark)] + mark
+
+
+class SimulateStep(Step):
+    """The tables of conversations, one for each target: `runs/<target>/conversations.json`."""
+
+    name = "simulate"
+    kind = CONVERSATIONS
+    per_target = True
+
+    def file(self, folder: BenchmarkFolder, target: str) -> Path:
+        return folder.conversations(target)
+
+    def plan(self, context: StepContext) -> Simulate:
+        scenarios, own = context.table("gen-scenarios", ""), partial(context.table, "simulate")
+        return Simulate(context.benchmark, context.config, scenarios, own)
+
+    def row_maker(self, task: Task) -> SimulateRowMaker:
+        return SimulateRowMaker(task)
+
+    def usual_calls(self, config: BenchmarkConfig, target: str) -> Mapping[str, int]:
+        turns = config.generation.turns
+        own = {Role.TARGET.value: turns} if config.target(target).model is not None else {}
+        return {Role.SYNTHETIC_USER.value: turns, **own}
+
+    def rows_for_each(self, context: StepContext) -> int:
+        return len(context.targets) * context.config.generation.num_samples
+
+    def check(self, context: StepContext) -> None:
+        file = context.loaded.folder.scenarios
+        if file.exists():
+            require_sound(context.table("gen-scenarios", "").others(), shown_path(file))
+
+    def require(self, context: StepContext, stages: Sequence[str]) -> None:
+        if "gen-scenarios" not in stages and not context.table("gen-scenarios", "").heads():
+            raise nothing_yet("there are no scenarios yet", "gen-scenarios", context.loaded.folder)
+
+    def remarks(self, context: StepContext, remade: Collection[Place]) -> tuple[str, ...]:
+        if not context.config.landmarks:
+            return ()
+        scenarios = map(ScenarioRow.from_json, context.table("gen-scenarios", "").rows())
+        chosen = (
+            one
+            for one in scenarios
+            if (place := Place(one.id)) not in remade and context.options.choose(place)
+        )
+        return never_reached(chosen, context.config.generation.turns)
+
+
+STEP = SimulateStep()

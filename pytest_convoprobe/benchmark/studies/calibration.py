@@ -17,15 +17,17 @@ from ..analysis.trials import Shown
 from ..engines.local import engine_or_local
 from ..format.labels import Label, read_labels, refuse
 from ..format.project import LoadedBenchmark, require_models
-from ..pipeline.driver import Options, Silent, StageListener, StageReport, run_stage
+from ..pipeline.driver import Silent, StageListener, StageReport, run_stage
 from ..rows.cost import CALIBRATE, write_cost
 from ..rows.folder_lock import only_run
-from ..rows.open_table import open_table
 from ..rows.row_types import ConversationRow, ScoreRow
 from ..rows.table import Table
 from ..rows.work import Engine, Place, Row, Stage, Task, Unit
+from ..stages import registry
 from ..stages.evaluate import Evaluate
 from ..stages.lookup import Head, own_metric
+from ..stages.options import Options
+from ..stages.tables import Tables
 from .measures import Calibration, Disagreement, LabelledAnswer, by_metric, measure
 
 _EXCERPT = 400
@@ -53,13 +55,13 @@ async def calibrate(
         try:
             return await _Calibrating(loaded).run(given, file, used, progress or Silent())
         finally:
-            write_cost(loaded.folder)
+            write_cost(loaded.folder, registry.cost_sections())
 
 
 async def _require_evaluator(loaded: LoadedBenchmark, given: Sequence[Label], file: str) -> None:
     """Raises `SettingsError` if a score is missing, and nobody can be asked for it. Nothing is written."""
     try:
-        require_models(loaded.config, ("evaluate",))
+        require_models(loaded.config, registry.models_of_stages(["evaluate"]))
     except SettingsError:
         async with only_run(loaded.folder, dry=True) as scratch:
             if _Calibrating(loaded, scratch).lacks_scores(given, file):
@@ -104,8 +106,7 @@ class _Calibrating:
 
     def __init__(self, loaded: LoadedBenchmark, scratch: Path | None = None) -> None:
         self._loaded = loaded
-        self._scratch = scratch
-        self._tables: dict[tuple[str, str], Table] = {}
+        self._table = Tables(loaded.folder, scratch)
         self._held = {entry.id: self._table("simulate", entry.id).heads() for entry in loaded.config.targets}
 
     async def run(
@@ -168,8 +169,8 @@ class _Calibrating:
 
     def _score(self, unit: Unit) -> ScoreRow | None:
         """What this evaluator said: for the results, or for an earlier calibration."""
-        for stage in ("evaluate", CALIBRATE):
-            table = self._table(stage, unit.place.target)
+        target = unit.place.target
+        for table in (self._table("evaluate", target), self._table.internal(CALIBRATE, target)):
             row = table.row(unit.place) if table.done(unit) else {}
             if row.get("key") == unit.key:
                 return ScoreRow.from_json(row)
@@ -188,7 +189,7 @@ class _Calibrating:
             "evaluate", loaded.benchmark, loaded.config, loaded.folder.path, loaded.root, loaded.secrets
         )
         return await run_stage(
-            stage, task, engine, partial(self._table, CALIBRATE), Options(force=True), progress
+            stage, task, engine, partial(self._table.internal, CALIBRATE), Options(force=True), progress
         )
 
     def _disagreements(
@@ -209,17 +210,6 @@ class _Calibrating:
                 justification=score.justification,
                 excerpt=_excerpt(ConversationRow.from_json(held), score.justification),
             )
-
-    def _table(self, stage: str, target: str) -> Table:
-        if (stage, target) not in self._tables:
-            self._tables[stage, target] = open_table(
-                self._loaded.folder,
-                stage,
-                target,
-                conversations=partial(self._table, "simulate", target),
-                scratch=self._scratch,
-            )
-        return self._tables[stage, target]
 
 
 def _without_doubles(

@@ -15,10 +15,10 @@ from ..format.folder import target_id
 from ..format.models import MOST_TURNS, Metric, MetricType
 from ..format.project import LoadedBenchmark
 from ..format.yaml_writing import block
-from ..pipeline.driver import Options
 from ..rows.arrays import read_rows, unread_notes
 from ..rows.row_types import ConversationRow, ScenarioRow, ScoreRow
 from ..rows.work import Place
+from ..stages.options import Options
 
 T = TypeVar("T")
 

@@ -35,25 +35,21 @@ from ..analysis.trials import Book, Shown, TargetScores
 from ..engines.local import engine_or_local
 from ..format.definition import metric_id, read_benchmark, read_document
 from ..format.folder import BenchmarkFolder, target_id
-from ..format.model_swap import FILE, Swap, SwappedRole
+from ..format.model_swap import FILE, Swap
 from ..format.project import LoadedBenchmark, load_project, require_models
 from ..format.yaml_writing import block
-from ..pipeline.driver import Options, StageListener
+from ..pipeline.driver import StageListener
 from ..pipeline.pipeline import PipelineReport, run_bench
 from ..rows.arrays import array_of, items, read_rows
 from ..rows.cost import was_worked_in
 from ..rows.folder_lock import FolderInUse
-from ..rows.open_table import open_table
 from ..rows.row_types import ScenarioRow
 from ..rows.work import Engine
+from ..stages import registry
 from ..stages.gen_metrics import NEW
+from ..stages.options import Options
+from ..stages.tables import Tables
 
-STAGES: dict[SwappedRole, tuple[str, ...]] = {
-    "generator": ("gen-metrics", "gen-scenarios", "simulate", "evaluate", "aggregate"),
-    "user-model": ("simulate", "evaluate", "aggregate"),
-    "evaluator": ("evaluate", "aggregate"),
-}
-"""The stages that a swap touches."""
 _BEGUN = ("the second run has not come to its end yet",)
 _PIECE = 1 << 20
 
@@ -109,7 +105,7 @@ async def validate(
     swap = replace(swap, model=_model(second, swap))
     wanted = options or Options()
     if not wanted.dry_run and llm is None and not second.folder.path.exists():
-        require_models(second.config, STAGES[swap.role])
+        require_models(second.config, registry.models_of_stages(registry.stages_from(swap.section)))
     async with engine_or_local(engine, second.config.run, llm) as used:
         running = _Running(used, wanted, progress, llm)
         with _to_write(second, dry=wanted.dry_run) as there:
@@ -188,7 +184,7 @@ async def _run(
     second: LoadedBenchmark, swap: Swap, sample: int | None, seed: int, running: _Running
 ) -> tuple[PipelineReport, frozenset[str] | None]:
     """The report, and which scenarios of another generator were chosen: they have to be made first."""
-    stages = STAGES[swap.role]
+    stages = registry.stages_from(swap.section)
     if swap.role != "generator" or sample is None or running.options.dry_run:
         return await running.run(second, stages), None
     made = await running.run(second, stages[:2])
@@ -349,7 +345,7 @@ def _without_generated(loaded: LoadedBenchmark) -> bytes:
 
 def _generated(loaded: LoadedBenchmark) -> frozenset[str]:
     """The ids of metrics that are word for word what gen-metrics made, as far as its rows are there."""
-    table = open_table(loaded.folder, "gen-metrics")
+    table = Tables(loaded.folder)("gen-metrics")
     rows = [table.row(place) for place in table.heads() if place.id == NEW]
     made = {(data["name"], data["definition"]) for row in rows for data in row["metrics"]}
     return frozenset(

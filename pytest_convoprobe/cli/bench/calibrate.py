@@ -15,7 +15,7 @@ from ..tables import Column, Row, print_table
 from .shared.failures import print_failures
 from .shared.options import Asked, folder_argument, loading_options, running_options
 from .shared.printing import print_in_vain
-from .shared.stages import status_of, watched
+from .shared.run_stages import status_of, watched
 from .shared.watch import ProgressModel
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ..exits import FINDINGS, OK, UsageProblem
 from ..project import json_option
 from .shared.options import Asked, dry_run_option, folder_argument, loading_options, running_options
 from .shared.printing import print_report, report_json
-from .shared.stages import status_of, watched
+from .shared.run_stages import status_of, watched
 from .shared.watch import ProgressModel
 
 if TYPE_CHECKING:

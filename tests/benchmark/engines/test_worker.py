@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_convoprobe.benchmark.engines.worker import RowMakers, Worker
+from pytest_convoprobe.benchmark.engines.worker import MakesRows, Worker
 from pytest_convoprobe.benchmark.rows.work import Item, RowResult, Task
 from pytest_convoprobe.errors import (
     BudgetExceeded,
@@ -26,15 +26,15 @@ from pytest_convoprobe.llm.port import LLM, LLMReply
 from pytest_convoprobe.transcript import Usage
 from tests.support.chat_server import ChatServer
 
-from ..echo import ROW_MAKERS, EchoRow, task, unit
+from ..echo import EchoRowMaker, task, unit
 
 
 def item(number: int = 1) -> Item:
     return Item(unit(number), {"say": "Hi"})
 
 
-async def done(task: Task, llm: LLM | None, item: Item, row_makers: RowMakers = ROW_MAKERS) -> RowResult:
-    worker = Worker(task, llm, row_makers=row_makers)
+async def done(task: Task, llm: LLM | None, item: Item, make_rows: MakesRows = EchoRowMaker) -> RowResult:
+    worker = Worker(task, llm, make_rows=make_rows)
     try:
         return await worker.do(item)
     finally:
@@ -74,11 +74,11 @@ class TestOutcomes:
 
     @pytest.mark.parametrize("error", [ZeroDivisionError("oops"), SystemExit("oops")])
     async def test_a_defect_is_a_failure(self, tmp_path: Path, error: BaseException) -> None:
-        class Broken(EchoRow):
+        class Broken(EchoRowMaker):
             async def make(self, item: Item, llm: LLM) -> Any:
                 raise error
 
-        outcome = await done(task(tmp_path), FakeLLM([]), item(), {"simulate": Broken})
+        outcome = await done(task(tmp_path), FakeLLM([]), item(), Broken)
         assert outcome.failure == f"unexpected {type(error).__name__}: oops"
 
     async def test_a_cancellation_is_raised(self, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ class TestModels:
 
     async def test_live_models_are_called_and_the_budget_is_the_tasks(self, tmp_path: Path) -> None:
         with ChatServer(["Good day"]) as server:
-            worker = Worker(task(tmp_path, url=server.base_url, max_tokens=1), row_makers=ROW_MAKERS)
+            worker = Worker(task(tmp_path, url=server.base_url, max_tokens=1), make_rows=EchoRowMaker)
             first, second = await worker.do(item(1)), await worker.do(item(2))
             await worker.aclose()
         assert first.row is not None
@@ -171,7 +171,7 @@ class TestRecordings:
     async def test_replies_that_were_no_use_are_asked_for_again_by_the_next_run(
         self, tmp_path: Path, error: Exception
     ) -> None:
-        class Picky(EchoRow):
+        class Picky(EchoRowMaker):
             async def make(self, item: Item, llm: LLM) -> Any:
                 row = await super().make(item, llm)
                 if row["conversation"][1]["content"] == "gibberish":
@@ -179,31 +179,31 @@ class TestRecordings:
                 return row
 
         replayed = task(tmp_path, replay="auto")
-        first = await done(replayed, FakeLLM(["gibberish"]), item(), {"simulate": Picky})
-        second = await done(replayed, FakeLLM(["Hello"]), item(), {"simulate": Picky})
+        first = await done(replayed, FakeLLM(["gibberish"]), item(), Picky)
+        second = await done(replayed, FakeLLM(["Hello"]), item(), Picky)
         assert (first.failure, second.failure) == (str(error), "")
 
     async def test_replies_from_before_a_provider_was_away_are_replayed_by_the_next_run(
         self, tmp_path: Path
     ) -> None:
-        class Twice(EchoRow):
+        class Twice(EchoRowMaker):
             async def make(self, item: Item, llm: LLM) -> Any:
                 await super().make(item, llm)
                 return await super().make(item, llm)
 
-        replayed, row_makers = task(tmp_path, replay="auto"), {"simulate": Twice}
-        first = await done(replayed, FakeLLM(["One", LLMUnavailable("away")]), item(), row_makers)
-        second = await done(replayed, FakeLLM(["Two"]), item(), row_makers)
+        replayed = task(tmp_path, replay="auto")
+        first = await done(replayed, FakeLLM(["One", LLMUnavailable("away")]), item(), Twice)
+        second = await done(replayed, FakeLLM(["Two"]), item(), Twice)
         assert (first.failure, second.failure) == ("away", "")
         assert (second.spending["target"].calls, second.spending["target"].replayed) == (2, 1)
 
     async def test_a_crash_of_the_target_is_a_finding_and_is_recorded(self, tmp_path: Path) -> None:
-        class Crashing(EchoRow):
+        class Crashing(EchoRowMaker):
             async def make(self, item: Item, llm: LLM) -> Any:
                 await super().make(item, llm)
                 raise TargetCrashed("it fell over")
 
         recorded = task(tmp_path, replay="record")
-        outcome = await done(recorded, FakeLLM(["Hello"]), item(), {"simulate": Crashing})
+        outcome = await done(recorded, FakeLLM(["Hello"]), item(), Crashing)
         assert outcome.failure == "it fell over"
         assert self.file(tmp_path).exists()

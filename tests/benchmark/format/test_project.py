@@ -15,6 +15,7 @@ from pytest_convoprobe.benchmark.format.project import (
     require_complete,
     require_models,
 )
+from pytest_convoprobe.benchmark.stages.registry import models_of_stages
 from pytest_convoprobe.errors import SettingsError
 
 Load = Callable[..., LoadedBenchmark]
@@ -234,7 +235,7 @@ def test_complete_metrics_are_fine(load: Load) -> None:
 
 def test_the_models_that_a_stage_needs_are_asked_for_by_their_section(load: Load) -> None:
     with pytest.raises(SettingsError) as caught:
-        require_models(load(config="targets: [openai/x]").config, ["simulate"])
+        require_models(load(config="targets: [openai/x]").config, models_of_stages(["simulate"]))
     assert str(caught.value) == (
         "config.yaml: no model is set for the user, and a live call needs one. Set it:\n"
         "    user_model:\n"
@@ -244,14 +245,14 @@ def test_the_models_that_a_stage_needs_are_asked_for_by_their_section(load: Load
 
 def test_a_stage_does_not_ask_for_the_models_of_others(load: Load) -> None:
     config = load(config="evaluator_model: {model: openai/e}").config
-    require_models(config, ["evaluate", "aggregate"])
+    require_models(config, models_of_stages(["evaluate", "aggregate"]))
     with pytest.raises(SettingsError, match="no model is set for the generator"):
-        require_models(config, ["gen_scenarios"])
+        require_models(config, models_of_stages(["gen_scenarios"]))
 
 
 def test_all_stages_need_all_models_and_a_target(load: Load) -> None:
     with pytest.raises(SettingsError) as caught:
-        require_models(load(config="").config, ["all"])
+        require_models(load(config="").config, models_of_stages(["all"]))
     heads = [problem.message.split(",")[0] for problem in caught.value.problems]
     assert heads == [
         "no model is set for the generator",
@@ -264,18 +265,18 @@ def test_all_stages_need_all_models_and_a_target(load: Load) -> None:
 def test_a_target_without_a_model(load: Load) -> None:
     config = load(config="user_model: {model: a/b}\ntargets: [{id: x, system_prompt: Hi}]").config
     with pytest.raises(SettingsError, match="no model is set for the target x"):
-        require_models(config, ["simulate"])
+        require_models(config, models_of_stages(["simulate"]))
 
 
 def test_a_replay_needs_no_model_but_a_target(load: Load) -> None:
     config = load(config="targets: [openai/x]", replay="only").config
-    require_models(config, ["all"])
+    require_models(config, models_of_stages(["all"]))
     with pytest.raises(SettingsError, match="there is nothing to test"):
-        require_models(load(config="targets: []", replay="only").config, ["simulate"])
+        require_models(load(config="targets: []", replay="only").config, models_of_stages(["simulate"]))
 
 
 def test_a_variable_that_a_live_call_needs_is_asked_for_then(load: Load) -> None:
     config = load(config="evaluator_model: {model: a/b, api_key: '${KEY}'}").config
-    require_models(config, ["aggregate"])
+    require_models(config, models_of_stages(["aggregate"]))
     with pytest.raises(SettingsError, match="the environment variable KEY is not set; set it"):
-        require_models(config, ["evaluate"])
+        require_models(config, models_of_stages(["evaluate"]))

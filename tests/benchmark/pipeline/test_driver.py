@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
-from pytest_convoprobe.benchmark.pipeline.driver import Counts, Options, StageReport, reasons
+from pytest_convoprobe.benchmark.pipeline.driver import Counts, StageReport, reasons
 from pytest_convoprobe.benchmark.rows.work import Item, Place, RowResult, Unit
+from pytest_convoprobe.benchmark.stages.options import Options
 from pytest_convoprobe.errors import BudgetExceeded, LLMRejected, LLMUnavailable, ResultsError
 from pytest_convoprobe.llm.fake import Answer, FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
 
-from ..echo import ROW_MAKERS, Echo, EchoRow, place, run, run_echo, table, task
+from ..echo import Echo, EchoRowMaker, place, run, run_echo, table, task
 
 
 def said(folder: Path, target: str = "t1") -> dict[str, str]:
@@ -272,15 +273,12 @@ class TestProgress:
             report,
         ]
 
-    def test_answers_that_nobody_could_read_are_counted(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        class Unsure(EchoRow):
+    def test_answers_that_nobody_could_read_are_counted(self, tmp_path: Path) -> None:
+        class Unsure(EchoRowMaker):
             async def make(self, item: Item, llm: Any) -> dict[str, Any]:
                 sure = item.unit.place == place(1)
                 return {**await super().make(item, llm), "present": True if sure else None}
 
-        monkeypatch.setitem(ROW_MAKERS, "simulate", Unsure)
-        report = run(task(tmp_path), FakeLLM(polite))
+        report = run(task(tmp_path), FakeLLM(polite), make_rows=Unsure)
         assert report.targets["t1"].unreadable == 2
         assert report.made == 3

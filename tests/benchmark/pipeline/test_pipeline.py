@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.benchmark.format.project import LoadedBenchmark
-from pytest_convoprobe.benchmark.pipeline.driver import Counts, Options
+from pytest_convoprobe.benchmark.pipeline.driver import Counts
 from pytest_convoprobe.benchmark.pipeline.pipeline import (
     PipelineReport,
     run_bench,
-    stage_names,
     survey,
 )
 from pytest_convoprobe.benchmark.rows.folder_lock import only_run
+from pytest_convoprobe.benchmark.stages import registry
+from pytest_convoprobe.benchmark.stages.options import Options
 from pytest_convoprobe.errors import BudgetExceeded, LLMRejected, ResultsError, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import Role
@@ -223,15 +224,15 @@ class TestStages:
         ],
     )
     def test_stages_run_in_their_order(self, names: list[str], stages: tuple[str, ...]) -> None:
-        assert stage_names(names) == stages
+        assert registry.choose(names) == stages
 
-    def test_an_unknown_stage_is_told_with_those_there_are(self) -> None:
+    def test_an_unknown_stage_is_reported_with_those_there_are(self) -> None:
         with pytest.raises(
             SettingsError, match="no stage judge: choose from gen-metrics, gen-scenarios, sim"
         ):
-            stage_names(["judge"])
+            registry.choose(["judge"])
         with pytest.raises(SettingsError, match=r"or all\. Did you mean `simulate`\?"):
-            stage_names(["simualte"])
+            registry.choose(["simualte"])
 
 
 class TestWhatIsMissing:

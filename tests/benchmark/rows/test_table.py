@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
-from pytest_convoprobe.benchmark.rows.open_table import open_table
 from pytest_convoprobe.benchmark.rows.table import Table
 from pytest_convoprobe.benchmark.rows.work import Place, RowResult, Unit
+from pytest_convoprobe.benchmark.stages.tables import Tables
 from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.transcript import Usage
@@ -365,7 +365,7 @@ class TestScores:
         file = BenchmarkFolder(folder).scores("t1")
         file.parent.mkdir(parents=True)
         file.write_text(json.dumps(rows))
-        return open_table(BenchmarkFolder(folder), "evaluate", "t1")
+        return Tables(BenchmarkFolder(folder))("evaluate", "t1")
 
     def test_a_score_for_another_metric_has_a_place_of_its_own(self, tmp_path: Path) -> None:
         opened = self.opened(tmp_path, [self.score("m01"), self.score("m02")])
@@ -381,7 +381,7 @@ class TestScores:
 
 class TestTablesWithoutAFile:
     def test_all_rows_are_there_and_nothing_is_exported(self, tmp_path: Path) -> None:
-        drafts = open_table(BenchmarkFolder(tmp_path), "draft-scenarios")
+        drafts = Tables(BenchmarkFolder(tmp_path))("draft-scenarios")
         wanted = Unit(Place("m01"), "k")
         drafts.put(RowResult(wanted, {"id": "m01", "scenarios": []}))
         assert list(drafts.heads()) == [Place("m01")]

@@ -35,7 +35,7 @@ from pytest_convoprobe.benchmark.rows.row_types import (
     scenario_id,
 )
 from pytest_convoprobe.benchmark.rows.work import Item, Task
-from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRow, evaluation_messages
+from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRowMaker, evaluation_messages
 from pytest_convoprobe.benchmark.stages.log_odds import odds_messages
 from pytest_convoprobe.llm.chat_format import call_parameters, chat_messages
 from pytest_convoprobe.llm.fake import FakeLLM
@@ -83,7 +83,7 @@ class Project:
         return [Item(unit, stage.payload(unit)) for unit in stage.units()]
 
     async def evaluate(self, llm: LLM, *, all_metrics: bool = False) -> None:
-        hand = EvaluateRow(Task("evaluate", self.benchmark, self.config, Path("folder"), Path("root")))
+        hand = EvaluateRowMaker(Task("evaluate", self.benchmark, self.config, Path("folder"), Path("root")))
         for item in self.items(all_metrics=all_metrics):
             await hand.make(item, llm)
 

@@ -9,11 +9,11 @@ import pytest
 
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig, MetricType
-from pytest_convoprobe.benchmark.rows.open_table import open_table
 from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Said, ScoreRow
 from pytest_convoprobe.benchmark.rows.work import Place, Task
-from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRow, evaluation_messages
-from pytest_convoprobe.benchmark.stages.registry import row_makers
+from pytest_convoprobe.benchmark.stages import registry
+from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRowMaker, evaluation_messages
+from pytest_convoprobe.benchmark.stages.tables import Tables
 from pytest_convoprobe.errors import LLMUnavailable, ResultsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLM, CallContext, Role
@@ -36,7 +36,7 @@ from ..parts import (
 async def score(
     llm: LLM, row: ConversationRow | None = None, metric: str = "m01", **changes: Any
 ) -> ScoreRow:
-    hand = EvaluateRow(task("evaluate", changes.pop("settings", config()), **changes))
+    hand = EvaluateRowMaker(task("evaluate", changes.pop("settings", config()), **changes))
     made = await hand.make(evaluation(row, metric), llm)
     await hand.aclose()
     return ScoreRow.from_json(made)
@@ -256,22 +256,24 @@ def test_conversations_of_another_system_are_taken_from_their_file(tmp_path: Pat
     folder.run("t1").mkdir(parents=True)
     turns = [{"user": "A second bakery!", "assistant": "What a brilliant idea!"}]
     folder.conversations("t1").write_text(json.dumps([{"scenario_id": "m01_s001_v01", "turns": turns}]))
-    asked = Evaluate(benchmark(), config(), lambda target: open_table(folder, "simulate", target))
+    asked = Evaluate(benchmark(), config(), lambda target: Tables(folder)("simulate", target))
     (unit,) = asked.units()
     held = ConversationRow.from_json(asked.payload(unit)["conversation"])
     assert unit.place == Place("m01_s001_v01", target="t1")
     assert [said.content for said in held.messages] == ["A second bakery!", "What a brilliant idea!"]
 
 
-# The row makers of all stages
+# The row makers of all steps
 
 
 @pytest.mark.parametrize("name", ["gen-metrics", "draft-scenarios", "gen-scenarios", "simulate", "evaluate"])
-async def test_each_stage_has_a_hand(name: str) -> None:
-    hand = row_makers[name](Task(name, benchmark(), config(), Path("folder"), Path("root")))
-    assert type(hand).__name__ == f"{name.title().replace('-', '')}Hand"
-    await hand.aclose()
+async def test_each_step_has_a_row_maker(name: str) -> None:
+    maker = registry.row_maker(Task(name, benchmark(), config(), Path("folder"), Path("root")))
+    assert type(maker).__name__ == f"{name.title().replace('-', '')}RowMaker"
+    await maker.aclose()
 
 
-def test_other_stages_have_none() -> None:
-    assert "aggregate" not in row_makers
+def test_a_stage_without_rows_has_no_steps() -> None:
+    assert registry.steps_of(["aggregate"]) == ()
+    with pytest.raises(KeyError):
+        registry.step("aggregate")

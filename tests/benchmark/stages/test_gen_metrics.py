@@ -23,7 +23,7 @@ from pytest_convoprobe.benchmark.rows.work import Item, Row, Task
 from pytest_convoprobe.benchmark.stages.gen_metrics import (
     NEW,
     GenMetrics,
-    GenMetricsRow,
+    GenMetricsRowMaker,
     new_metrics,
     shortfalls,
 )
@@ -73,7 +73,7 @@ async def make(llm: FakeLLM, benchmark: Benchmark, config: BenchmarkConfig, whic
     """The row of one unit."""
     stage = GenMetrics(benchmark, config)
     unit = next(unit for unit in stage.units() if unit.place.id == which)
-    hand = GenMetricsRow(Task("gen-metrics", benchmark, config, Path(), Path()))
+    hand = GenMetricsRowMaker(Task("gen-metrics", benchmark, config, Path(), Path()))
     return await hand.make(Item(unit, stage.payload(unit)), llm)
 
 

@@ -19,11 +19,11 @@ from pytest_convoprobe.benchmark.format.models import (
     MetricType,
     ScenarioContext,
 )
-from pytest_convoprobe.benchmark.rows.open_table import open_table
 from pytest_convoprobe.benchmark.rows.table import Table
 from pytest_convoprobe.benchmark.rows.work import Item, Place, Row, RowMaker, RowResult, Stage, Task
-from pytest_convoprobe.benchmark.stages.draft_scenarios import DraftScenarios, DraftScenariosRow
-from pytest_convoprobe.benchmark.stages.gen_scenarios import GenScenarios, GenScenariosRow
+from pytest_convoprobe.benchmark.stages.draft_scenarios import DraftScenarios, DraftScenariosRowMaker
+from pytest_convoprobe.benchmark.stages.gen_scenarios import GenScenarios, GenScenariosRowMaker
+from pytest_convoprobe.benchmark.stages.tables import Tables
 from pytest_convoprobe.errors import ConvoprobeError
 from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.fake import Answer, FakeLLM
@@ -83,7 +83,7 @@ class Project:
 
     def tables(self) -> tuple[Table, Table]:
         folder = BenchmarkFolder(self.path)
-        return open_table(folder, "draft-scenarios"), open_table(folder, "gen-scenarios")
+        return Tables(folder)("draft-scenarios"), Tables(folder)("gen-scenarios")
 
     def drafting(self, *, anew: bool = False) -> DraftScenarios:
         return DraftScenarios(self.benchmark, self.config, *self.tables(), anew=anew)
@@ -96,9 +96,9 @@ class Project:
         drafts, scenarios = self.tables()
         benchmark, config = self.benchmark, self.config
         stage = DraftScenarios(benchmark, config, drafts, scenarios, anew=anew)
-        failed = await self._make(stage, DraftScenariosRow, drafts, llm, anew)
+        failed = await self._make(stage, DraftScenariosRowMaker, drafts, llm, anew)
         rows = GenScenarios(benchmark, config, drafts, scenarios)
-        failed |= await self._make(rows, GenScenariosRow, scenarios, llm, anew)
+        failed |= await self._make(rows, GenScenariosRowMaker, scenarios, llm, anew)
         scenarios.export(rows.units())
         drafts.close()
         scenarios.close()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_convoprobe.benchmark.format.models import BenchmarkConfig, EvaluationMethod
 from pytest_convoprobe.benchmark.rows.row_types import ScoreRow
-from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRow
+from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRowMaker
 from pytest_convoprobe.benchmark.stages.log_odds import log_odds
 from pytest_convoprobe.errors import NoTokenChances, ResultsError
 from pytest_convoprobe.llm.fake import FakeLLM
@@ -46,7 +46,7 @@ def evaluator(talk: float, examples: float, greeting: float) -> FakeLLM:
 
 
 async def score(llm: FakeLLM, **changes: Any) -> ScoreRow:
-    hand = EvaluateRow(task("evaluate", by_odds(), **changes))
+    hand = EvaluateRowMaker(task("evaluate", by_odds(), **changes))
     return ScoreRow.from_json(await hand.make(evaluation(), llm))
 
 
@@ -163,7 +163,7 @@ async def test_over_the_network() -> None:
     llm = LiteLLM()
     with ChatServer(answer) as server:
         model = ModelSettings(model="openai/judge", api_base=server.base_url, api_key="key")
-        hand = EvaluateRow(task("evaluate", by_odds(evaluator_model=model)))
+        hand = EvaluateRowMaker(task("evaluate", by_odds(evaluator_model=model)))
         row = await hand.make(evaluation(), llm)
     await llm.aclose()
     assert row["present"] is True

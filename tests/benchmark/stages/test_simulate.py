@@ -14,7 +14,7 @@ from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark
 from pytest_convoprobe.benchmark.rows.work import Place
 from pytest_convoprobe.benchmark.stages import simulate
 from pytest_convoprobe.benchmark.stages.perfunctory import perfunctory
-from pytest_convoprobe.benchmark.stages.simulate import Simulate, SimulateRow
+from pytest_convoprobe.benchmark.stages.simulate import Simulate, SimulateRowMaker
 from pytest_convoprobe.conversation.guard import fault
 from pytest_convoprobe.conversation.port import UserMessage
 from pytest_convoprobe.errors import (
@@ -66,7 +66,7 @@ async def talk(
     sample: int = 1,
     **changes: Any,
 ) -> ConversationRow:
-    hand = SimulateRow(task("simulate", settings or config(), **changes))
+    hand = SimulateRowMaker(task("simulate", settings or config(), **changes))
     try:
         return ConversationRow.from_json(await hand.make(simulation(scenario, sample), llm))
     finally:
@@ -271,7 +271,7 @@ async def test_a_scenario_may_have_a_system_prompt_of_its_own() -> None:
 
 
 async def test_scenarios_with_other_prompts_do_not_share_a_target() -> None:
-    hand = SimulateRow(task("simulate", config()))
+    hand = SimulateRowMaker(task("simulate", config()))
     llm = FakeLLM(answers())
     for own in ("One.", "Two.", "One."):
         await hand.make(simulation(replace(SCENARIO, target_system_prompt=own)), llm)
@@ -394,7 +394,7 @@ async def test_a_metric_without_a_definition_is_told() -> None:
 
 async def test_targets_are_closed_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT)
-    hand = SimulateRow(task("simulate", config(PythonTarget(object="agent.py:Agent")), root=tmp_path))
+    hand = SimulateRowMaker(task("simulate", config(PythonTarget(object="agent.py:Agent")), root=tmp_path))
     await hand.make(simulation(), FakeLLM(answers()))
     await hand.make(simulation(sample=2), FakeLLM(answers()))
     await hand.aclose()

@@ -14,10 +14,10 @@ from pytest_convoprobe.benchmark.analysis.comparison_model import ModelCompariso
 from pytest_convoprobe.benchmark.engines.local import LocalEngine
 from pytest_convoprobe.benchmark.format.model_swap import FILE, Swap, SwappedRole
 from pytest_convoprobe.benchmark.format.project import LoadedBenchmark
-from pytest_convoprobe.benchmark.pipeline.driver import Options
 from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench, survey
 from pytest_convoprobe.benchmark.rows.folder_lock import FolderInUse
 from pytest_convoprobe.benchmark.rows.work import Item, RowResult, Task
+from pytest_convoprobe.benchmark.stages.options import Options
 from pytest_convoprobe.benchmark.studies.validation import Validation, validate
 from pytest_convoprobe.errors import LLMRejected, ResultsError, SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM

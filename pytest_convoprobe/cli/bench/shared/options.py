@@ -16,8 +16,8 @@ from ...suggestions import OneOf
 
 if TYPE_CHECKING:
     from ....benchmark.format.project import LoadedBenchmark
-    from ....benchmark.pipeline.driver import Options
     from ....benchmark.rows.work import Engine
+    from ....benchmark.stages.options import Options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -84,7 +84,7 @@ class Asked:
 
     def options(self) -> Options:
         """What of the stages is to be made."""
-        from ....benchmark.pipeline.driver import Options
+        from ....benchmark.stages.options import Options
 
         return Options(
             force=self.force,

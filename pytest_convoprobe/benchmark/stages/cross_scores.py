@@ -1,4 +1,4 @@
-"""Scores for other metrics than a scenario's own, that an earlier run asked for."""
+"""Scores for other metrics than a scenario's own. What an earlier run asked for stays."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..rows.work import Stage, Unit
 
 
 @dataclass(frozen=True)
-class WithOtherScores:
-    """The stage of all scores, without those for other metrics that are not there."""
+class OnlyMadeCrossScores:
+    """The stage of all scores, without those for other metrics that no run has made."""
 
     stage: Stage
     scores: Callable[[str], Table]

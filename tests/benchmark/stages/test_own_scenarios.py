@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_convoprobe.benchmark.pipeline.driver import Options
-from pytest_convoprobe.benchmark.pipeline.own_scenarios import require_sound, unknown_demographics
 from pytest_convoprobe.benchmark.pipeline.pipeline import PipelineReport, run_bench
+from pytest_convoprobe.benchmark.stages.options import Options
+from pytest_convoprobe.benchmark.stages.own_scenarios import require_sound, unknown_demographics
 from pytest_convoprobe.errors import SettingsError
 from pytest_convoprobe.llm.fake import FakeLLM
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-STAGES = ("gen-metrics", "gen-scenarios", "simulate", "evaluate", "aggregate")
-
 
 def run_command(ctx: click.Context, stages: Sequence[str], asked: Asked) -> None:
     """All that a command does that runs stages."""
