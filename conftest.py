@@ -1,3 +1,3 @@
-"""For the repository's own tests; a project that uses the plug-in needs nothing of this."""
+"""For the repository's own tests only. Projects that use the plug-in don't need it."""
 
 pytest_plugins = ["pytester"]

@@ -1,10 +1,10 @@
 """The demo's agent: order support in plain Python, without a language model.
 
-It stands in for your own agent. Rules instead of a model keep the demo free of keys and
-of surprises; what matters here is how it is tested, and that doesn't depend on what is inside.
+It takes the place of your own agent. It uses rules instead of a model, so the demo needs no key and always
+answers the same. The tests don't depend on how the agent works inside.
 
-`OrderSupportAgent` works. `CarelessAgent` is the same agent after a plausible slip: someone
-dropped the look at the return window before paying a refund.
+`OrderSupportAgent` works. `CarelessAgent` is the same agent with a plausible mistake: it no longer
+checks the return window before it pays a refund.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class OrderSupportAgent:
         return "I can look up, cancel or refund an order. What do you need, and for which order number?"
 
     def _understand(self, message: str) -> bool:
-        """Take the intent and the order number from a message; tell whether it had either."""
+        """Take the intent and the order number from a message. Returns whether it had either."""
         intent = next((name for name, pattern in _INTENTS if pattern.search(message)), None)
         order = _ORDER_ID.search(message)
         if order is None and (intent is None or _THANKS.search(message)):
@@ -123,6 +123,6 @@ class OrderSupportAgent:
 
 
 class CarelessAgent(OrderSupportAgent):
-    """The agent with its bug: it pays refunds without a look at the return window."""
+    """The agent with a bug: it pays refunds without checking the return window."""
 
     checks_return_window = False

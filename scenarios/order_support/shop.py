@@ -1,7 +1,7 @@
 """The shop behind the demo agent: a few orders and the tools that work on them.
 
-The data is fixed and so is the day on which it all happens, so that a conversation
-replays to the letter next year too. Every conversation gets a `Shop` of its own.
+The data and the current day are fixed, so that conversations replay unchanged at any time.
+Every conversation has its own `Shop`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Shop:
     orders: dict[str, dict[str, Any]] = field(default_factory=lambda: deepcopy(_ORDERS))
 
     def get_order(self, order_id: str) -> dict[str, Any]:
-        """Everything that is known about an order."""
+        """All data of an order."""
         if order_id not in self.orders:
             raise LookupError(f"there is no order {order_id}")
         return {"order_id": order_id, **self.orders[order_id]}
@@ -43,7 +43,7 @@ class Shop:
         return {"order_id": order_id, "returnable": days <= RETURN_WINDOW_DAYS, "days_since_delivery": days}
 
     def refund_order(self, order_id: str) -> dict[str, Any]:
-        """Pay the customer back. Does what it is told: the rules are the agent's business."""
+        """Pay the customer back. It checks no rules: that is the agent's job."""
         order = self.get_order(order_id)
         self.orders[order_id]["status"] = "refunded"
         return {"order_id": order_id, "refunded": order["total"]}

@@ -1,4 +1,4 @@
-"""What is expected of each gate, after the conversations were read: see README.md and labels.csv."""
+"""The expected outcome of each gate, from reading the conversations: see README.md and labels.csv."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import pytest
 
 FOLDER = Path(__file__).parent
 FOUND = {
-    ("careful", "m02"): "it never asks for the order number, although it is told to in its system prompt",
+    ("careful", "m02"): "it never asks for the order number, although its system prompt says so",
     ("careless", "m01"): "it sends nobody to the staff",
     ("careless", "m02"): "it never asks for the order number",
     ("careless", "m04"): "it promises Tuesday to everybody",
 }
-"""What the benchmark finds wrong with its targets; in a project of yours, these gates would be red."""
+"""The faults that the benchmark finds in its targets. In your own project, these gates would fail."""
 
 WRONG = {
-    ("careful", "m04"): "the evaluator takes `let you know when it will arrive` for a day: see labels.csv",
+    ("careful", "m04"): "the evaluator mistakes `let you know when it will arrive` for a day: see labels.csv",
 }
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Expects the known findings, and leaves out the verdict that is known to be wrong."""
+    """Expect the known failures, and skip the verdict that is known to be wrong."""
     for item in items:
         if item.path.parent != FOLDER:
             continue
