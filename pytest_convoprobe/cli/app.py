@@ -43,16 +43,16 @@ class Main(LazyGroup):
 def main() -> None:
     """Simulated conversations that are safe to block a merge with.
 
-    The scenarios themselves are run by pytest:
+    pytest runs the scenarios:
 
     \b
         pytest scenarios/
 
-    Each run is stored, and most commands read stored runs. A RUN is a run's id or the beginning of it,
+    Each run is stored, and most commands read stored runs. A RUN is a run's id or the beginning of one,
     `latest`, `latest~1` (the one before), a run's folder, or a git branch, tag or commit.
 
-    The exit status is 0 if all is well, 1 if there are findings, 2 if it can't be done as asked,
-    3 if something that it needs (a model, a target, the disk) was away.
+    The exit status is 0 if nothing is wrong, 1 if there are findings, 2 if the request is invalid, 3 if
+    something was not available (a model, a target, the disk).
     """  # noqa: D301 - click looks for the character itself
     for stream in (sys.stdout, sys.stderr):
         _never_fail_on_a_character(stream)

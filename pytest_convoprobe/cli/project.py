@@ -71,19 +71,19 @@ def project_options(function: F) -> F:
         "config_file",
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Settings file, instead of the one that is found upwards from here.",
+        help="Settings file, instead of the one found from the working folder upwards.",
     )
     results = click.option(
         "--results",
         "results_dir",
         metavar="DIR",
         type=click.Path(file_okay=False, path_type=Path),
-        help="Folder of stored runs, instead of the settings' results.dir.",
+        help="Folder of stored runs, instead of results.dir in the settings.",
     )
     return config(results(function))
 
 
 def json_option(function: F) -> F:
     """`--json`."""
-    option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs to read.")
+    option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
     return option(function)

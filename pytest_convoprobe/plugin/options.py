@@ -1,7 +1,7 @@
 """The plug-in's options, in one table.
 
-An option that isn't given on the command line is looked for in pytest's ini file, where it
-may stand, and is left to convoprobe's own settings after that.
+An option comes from the command line, else from pytest's ini file (if it has an ini name), else from
+convoprobe's own settings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 
 class BadValue(argparse.ArgumentTypeError, ValueError):
-    """A value that makes no sense, in words that argparse hands on."""
+    """An invalid value; argparse shows the message."""
 
 
 N = TypeVar("N", int, float)
@@ -56,10 +56,12 @@ def positive(text: str) -> float:
 
 
 class Option(NamedTuple):
-    """One option; no dataclass, since every suite would wait for that to be made.
+    """One option.
 
-    `settings` are the dotted settings that it overrides, `ini` says whether an ini file may hold it.
+    `settings` are the dotted settings that it overrides, `ini` says whether an ini file may set it.
     """
+
+    # Not a dataclass: creating one costs time at the start of every suite, with or without scenarios.
 
     name: str
     help: str
@@ -89,7 +91,7 @@ OPTIONS = (
     ),
     Option(
         "concurrency",
-        "Hold up to N conversations at once (default: 16).",
+        "Run up to N conversations concurrently (default: 16).",
         ("run.concurrency",),
         at_least_one,
         metavar="N",
@@ -97,7 +99,7 @@ OPTIONS = (
     ),
     Option(
         "trials",
-        "Run each scenario N times, each trial an item of its own (default: 1).",
+        "Run each scenario N times, with an item for each trial (default: 1).",
         (),
         at_least_one,
         metavar="N",
@@ -106,21 +108,21 @@ OPTIONS = (
     Option(
         "replay",
         "Answer model calls from recordings: off, auto (record what is missing), only (never call "
-        "a model), record (record everything anew). Default: off.",
+        "a model), record (record everything again). Default: off.",
         ("run.replay",),
         choices=("off", "auto", "only", "record"),
         ini=True,
     ),
     Option(
         "inconclusive",
-        "What a scenario is that the judge cannot decide (default: error).",
+        "The outcome of a scenario that the judge cannot decide (default: error).",
         ("run.inconclusive",),
         choices=("error", "fail", "skip"),
         ini=True,
     ),
     Option(
         "max_cost",
-        "Stop calling models once the run has spent so many US dollars.",
+        "Stop calling models once the run has spent this many US dollars.",
         ("run.max_cost",),
         not_negative,
         metavar="USD",
@@ -128,7 +130,7 @@ OPTIONS = (
     ),
     Option(
         "max_tokens",
-        "Stop calling models once the run has used so many tokens.",
+        "Stop calling models once the run has used this many tokens.",
         ("run.max_tokens",),
         whole,
         metavar="N",
@@ -136,7 +138,7 @@ OPTIONS = (
     ),
     Option(
         "scenario_timeout",
-        "Give up a scenario after so many seconds (default: 900).",
+        "Stop a scenario after this many seconds (default: 900).",
         ("run.scenario_timeout",),
         positive,
         metavar="SECONDS",
@@ -144,7 +146,7 @@ OPTIONS = (
     ),
     Option(
         "turn_timeout",
-        "Give up a scenario when one turn takes more than so many seconds (default: 120).",
+        "Stop a scenario if a turn takes more than this many seconds (default: 120).",
         ("run.turn_timeout",),
         positive,
         metavar="SECONDS",
@@ -152,7 +154,7 @@ OPTIONS = (
     ),
     Option(
         "model",
-        "The model of both the synthetic user and the judge; what is tested stays as it is.",
+        "The model of the synthetic user and of the judge; the target doesn't change.",
         ("synthetic_user.model", "judge.model"),
         metavar="MODEL",
     ),
@@ -162,7 +164,7 @@ OPTIONS = (
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Declare everything to pytest, in a group of its own."""
+    """Declare all options in one group."""
     group = parser.getgroup("convoprobe", "simulated conversations (convoprobe)")
     for option in OPTIONS:
         _add(parser, group, option)
@@ -170,19 +172,19 @@ def add_options(parser: pytest.Parser) -> None:
         "--convoprobe-show-config",
         action="store_true",
         default=False,
-        help="Print the settings that a run would have and where each comes from, then exit.",
+        help="Print the settings of a run and the source of each, then exit.",
     )
     group.addoption(
         "--convoprobe-no-results",
         action="store_true",
         default=False,
-        help="Store nothing of this run (default: it is stored in .convoprobe).",
+        help="Don't store this run (default: it is stored in .convoprobe).",
     )
     group.addoption(
         HTML,
         metavar="PATH",
         default=None,
-        help="Write a page about this run, one file to read in a browser.",
+        help="Write an HTML report on this run into one file.",
     )
     group.addoption(
         "--convoprobe-baseline",
@@ -194,7 +196,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--convoprobe-fail-on",
         choices=("regression", "new-failure", "none"),
         default=None,
-        help="With a baseline: what makes the exit status 1 although pytest itself passed "
+        help="With a baseline: the changes that make the exit status 1 even if pytest itself passed "
         "(default: regression).",
     )
     parser.addini(
@@ -218,7 +220,7 @@ def _add(parser: pytest.Parser, group: pytest.OptionGroup, option: Option) -> No
 def value_of(config: pytest.Config, name: str) -> Any:
     """An option's value from the command line, else from the ini file, else None.
 
-    Raises `pytest.UsageError` for one in the ini file that makes no sense.
+    Raises `pytest.UsageError` for an invalid value in the ini file.
     """
     option = next(option for option in OPTIONS if option.name == name)
     given = config.getoption(option.key, None)
@@ -235,7 +237,7 @@ def _parsed(option: Option, text: str) -> Any:
         raise pytest.UsageError(f"{option.key} in pytest's ini file: {error}") from None
     if option.choices and value not in option.choices:
         raise pytest.UsageError(
-            f"{option.key} in pytest's ini file: {text!r} is none of {', '.join(option.choices)}"
+            f"{option.key} in pytest's ini file: {text!r} is not one of {', '.join(option.choices)}"
         )
     return value
 
@@ -246,19 +248,19 @@ def overrides(config: pytest.Config) -> dict[str, Any]:
     return {path: value for paths, value in found.items() if value is not None for path in paths}
 
 
-# What a scenario's outcome may hang on; the rest (limits, reports) is the whole run's affair.
+# Options on which the outcome of a scenario may depend. Others (limits, reports) concern the whole run.
 _DECIDING = ("config", "replay", "inconclusive", "model", "judge_model", "user_model")
 
 
 def deciding_words(config: pytest.Config) -> list[str]:
     """The options of this command line that a command for one scenario has to repeat."""
     given = {option: config.getoption(option.key, None) for option in OPTIONS if option.name in _DECIDING}
-    # Recording again is a wish of the run; the scenario alone is to be looked at, not paid for.
+    # `record` is left out: the command is for looking at one scenario, not for paying for a new recording.
     return [f"{option.flag}={value}" for option, value in given.items() if value not in (None, "record")]
 
 
 def wants_reports(config: pytest.Config) -> bool:
-    """Whether a report is to be left: a page, or what GitHub shows of a job."""
+    """Whether the run writes a report: an HTML page, or a summary for GitHub."""
     return bool(config.getoption(HTML) or os.environ.get("GITHUB_STEP_SUMMARY") or on_github())
 
 

@@ -39,7 +39,7 @@ def _command(name: str) -> click.Command:
 
 def test_the_help_has_the_names_with_dashes_alone(convoprobe: Convoprobe) -> None:
     output = convoprobe("bench", "--help").output
-    assert "\n  gen-metrics    Write the metrics that are missing into benchmark.yaml.\n" in output
+    assert "\n  gen-metrics    Write missing metrics into benchmark.yaml.\n" in output
     assert "gen_metrics" not in output
     assert "shared" not in output
 

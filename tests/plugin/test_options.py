@@ -63,7 +63,7 @@ def test_the_ini_file_comes_after_the_command_line(suite: Suite) -> None:
             "convoprobe_concurrency = many",
             "*convoprobe_concurrency in pytest's ini file: expected a whole number from 1, got 'many'",
         ),
-        ("convoprobe_replay = perhaps", "*'perhaps' is none of off, auto, only, record*"),
+        ("convoprobe_replay = perhaps", "*'perhaps' is not one of off, auto, only, record*"),
     ],
 )
 def test_nonsense_in_the_ini_file_is_a_usage_error(suite: Suite, line: str, words: str) -> None:

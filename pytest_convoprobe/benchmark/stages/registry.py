@@ -43,11 +43,11 @@ class StageEntry:
 STAGES: tuple[StageEntry, ...] = (
     StageEntry(
         "gen-metrics",
-        "Write the metrics that are missing into benchmark.yaml.",
+        "Write missing metrics into benchmark.yaml.",
         """
-        Let a model write the metrics that benchmark.yaml lacks: generation.num_metrics of config.yaml is how
-        many there are to be. Metrics that were written by hand stay as they are; what one of them lacks is
-        completed. Comments in the file stay, too.
+        Let a model write the metrics that benchmark.yaml lacks, up to generation.num_metrics of config.yaml.
+        Metrics that were written by hand don't change, but missing parts are completed. Comments in the file
+        are kept.
 
         The exit status is 1 if some metric could not be made, 3 if none could.
 
@@ -60,11 +60,10 @@ STAGES: tuple[StageEntry, ...] = (
     ),
     StageEntry(
         "gen-scenarios",
-        "Write the scenarios of each metric, in each variant.",
+        "Write the scenarios of each metric, in all variants.",
         """
-        Let a model write scenarios for each metric, and rewrite each for every combination of the
-        demographics of config.yaml, into scenarios.json. Rows of that file that somebody edited or added
-        stay.
+        Let a model write scenarios for each metric into scenarios.json, and rewrite each for every
+        combination of the demographics in config.yaml. Rows that somebody edited or added are kept.
 
         The exit status is 1 if some scenario could not be made, 3 if none could.
 
@@ -79,12 +78,12 @@ STAGES: tuple[StageEntry, ...] = (
         "simulate",
         "Run the conversations with each target.",
         """
-        Run the conversation of each scenario with each target: a model plays a user who means to elicit the
-        behaviour. They go into runs/TARGET/conversations.json.
+        Run the conversation of each scenario with each target. A model plays a user who tries to provoke the
+        behaviour. The conversations go into runs/TARGET/conversations.json.
 
-        A conversation that breaks off is not a row: it is listed with the reason, and the next run tries
-        again. The exit status is 1 if there are such, 3 if no conversation came to its end or the budget is
-        used up.
+        An interrupted conversation gives no row. It is listed with the reason, and the next run tries it
+        again. The exit status is 1 if there are any, 3 if no conversation was finished or the budget is used
+        up.
 
         \b
         Example:
@@ -95,13 +94,14 @@ STAGES: tuple[StageEntry, ...] = (
     ),
     StageEntry(
         "evaluate",
-        "Ask of each conversation whether the behaviour is present.",
+        "Evaluate for each conversation whether the behaviour is present.",
         """
-        Let a model say of each conversation whether the behaviour is present. It sees the conversation and
-        the definition of the metric, nothing else. The scores go into runs/TARGET/scores.json.
+        Let a model decide for each conversation whether the behaviour is present. It sees only the
+        conversation, and the definition and examples of the metric. The scores go into
+        runs/TARGET/scores.json.
 
-        The exit status is 1 if scores could not be made or an answer could not be read (`present` is null
-        then), 3 if no score could be made or the budget is used up.
+        The exit status is 1 if scores could not be made or an answer could not be read (then `present` is
+        null), 3 if no score could be made or the budget is used up.
 
         \b
         Example:
@@ -113,15 +113,15 @@ STAGES: tuple[StageEntry, ...] = (
     ),
     StageEntry(
         "aggregate",
-        "Add up the scores: pass rates, agreement, gaps between groups.",
+        "Compute the results: pass rates, agreement, gaps between groups.",
         """
-        Read the scores of all targets and add them up into results.json: pass rates of the positive and the
-        negative metrics with their intervals, by metric, scenario, variant, demographic value and sample;
-        agreement of samples; gaps between groups. No model is called. --target says which targets are shown;
-        the file has all.
+        Compute results.json from the scores of all targets: pass rates of the positive and the negative
+        metrics with intervals, by metric, scenario, variant, demographic value and sample; agreement of
+        samples; gaps between groups. No model is called. --target selects the targets to show; the file has
+        all of them.
 
         The exit status is 1 if the results lack conversations, or if an answer of the evaluator could not be
-        read, which counts neither as passed nor as failed.
+        read. Such an answer counts neither as passed nor as failed.
 
         \b
         Example:

@@ -13,10 +13,10 @@ from .shared.run_stages import run_command
 
 _HELP = f"""
 Run {", ".join(stage_names()[:-1])} and {stage_names()[-1]}, one after the other. Each makes what is missing
-or has changed: a run that was interrupted goes on where it was, and with nothing to do nothing is called.
+or has changed. So an interrupted run resumes, and if there is nothing to do, no model is called.
 
-The exit status says whether the results are whole, not how good the targets are: 1 if rows could not be
-made or an answer of the evaluator could not be read, 3 if no row could be made or the budget is used up.
+The exit status says whether the results are complete, not how good the targets are. It is 1 if rows could not
+be made or an answer of the evaluator could not be read, 3 if no row could be made or the budget is used up.
 
 \b
 Example:

@@ -1,4 +1,4 @@
-"""`convoprobe bench calibrate`: does the evaluator see what people see?"""
+"""`convoprobe bench calibrate`: does the evaluator agree with people?"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _COLUMNS = (
 )
 
 
-@click.command(short_help="Measure the evaluator against labels that people gave.")
+@click.command(short_help="Compare the evaluator with labels by people.")
 @folder_argument
 @click.argument("labels", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @loading_options
@@ -45,12 +45,13 @@ _COLUMNS = (
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, folder: Path, labels: Path, **given: Any) -> None:
-    """Compare the evaluator with LABELS, a CSV or JSON Lines file of what people saw: conversation (an id,
-    with #2 for the second sample), metric, present (true or false), and target if there are several.
-    Conversations that the evaluator hasn't looked at are evaluated; no result changes by it.
+    """Compare the evaluator with LABELS, a CSV or JSON Lines file of labels by people. Its columns are
+    conversation (an id, with #2 for the second sample), metric, present (true or false), and target if
+    there are several. Conversations without an answer of the evaluator are evaluated; this changes no
+    results.
 
-    Few disagreements or many, that is a result: the exit status is 1 if labels have no answer of the
-    evaluator to be compared with, 3 if none has.
+    The exit status doesn't depend on the number of disagreements. It is 1 if some labels have no answer of
+    the evaluator to compare with, 3 if none has.
 
     \b
     Example:

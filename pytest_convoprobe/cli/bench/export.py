@@ -1,4 +1,4 @@
-"""`convoprobe bench export`: conversations become scenario files."""
+"""`convoprobe bench export`: from conversations to scenario files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ELSEWHERE = (
     help="The folder for the scenario files.",
 )
 @click.option(
-    "--only", metavar="PATTERN", multiple=True, help="Only rows that fit: an id, a scenario, a metric."
+    "--only", metavar="PATTERN", multiple=True, help="Only rows that match: an id, a scenario, a metric."
 )
 @click.option("--all", "every", is_flag=True, help="Also scenarios that every target passed.")
 @loading_options
@@ -51,8 +51,8 @@ def command(
     config_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Write the scenarios that some target failed as ordinary scenario files, so that pytest holds these
-    conversations from now on. A file that somebody has edited since is never overwritten.
+    """Write the scenarios that some target failed as ordinary scenario files, so that pytest runs them as
+    regression tests. A file that somebody has edited is never overwritten.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`convoprobe bench init`: a benchmark to start from."""
+"""`convoprobe bench init`: create a benchmark to start from."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ _DESCRIPTION = (
 _USERS = "People who ask a general assistant for help with everyday decisions"
 
 
-@click.command(short_help="Start a benchmark: benchmark.yaml and config.yaml.")
+@click.command(short_help="Create a benchmark: benchmark.yaml and config.yaml.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--name", help="Name of the benchmark; that of the folder without it.")
-@click.option(
-    "--description", help="Which behaviour is measured, in a sentence or two; an example without it."
-)
+@click.option("--name", help="The name of the benchmark; by default the folder's name.")
+@click.option("--description", help="The behaviour to measure, in a sentence or two; by default an example.")
 @json_option
 def command(folder: Path, name: str | None, description: str | None, as_json: bool) -> None:
-    """Write a benchmark to start from into DIR: benchmark.yaml says what is measured, config.yaml which
-    models write, talk and judge, and which targets are tested. What is there already is never touched.
+    """Create a benchmark in DIR. benchmark.yaml says what is measured. config.yaml names the models that
+    write, play the user and evaluate, and the targets. Existing files are never changed.
 
-    With a key in OPENAI_API_KEY both work as they are.
+    With a key in OPENAI_API_KEY, both work as they are.
 
     \b
     Example:

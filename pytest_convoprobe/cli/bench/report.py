@@ -1,4 +1,4 @@
-"""`convoprobe bench report`: a page on a benchmark's results."""
+"""`convoprobe bench report`: an HTML page with a benchmark's results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAGE = "report.html"
 _BESIDE = ""
 
 
-@click.command(short_help="Write a page on the results, with every conversation.")
+@click.command(short_help="Write an HTML page with the results and conversations.")
 @folder_argument
 @click.option(
     "--html",
@@ -24,7 +24,7 @@ _BESIDE = ""
     is_flag=False,
     flag_value=_BESIDE,
     default=_BESIDE,
-    help="The page; DIR/report.html if no FILE is named.",
+    help="The page; by default DIR/report.html.",
 )
 @click.option(
     "--most",
@@ -32,13 +32,13 @@ _BESIDE = ""
     type=click.IntRange(min=0),
     default=2000,
     show_default=True,
-    help="Put at most N conversations into the page, failed ones first.",
+    help="Include at most N conversations, failed ones first.",
 )
 @json_option
 def command(folder: Path, page: str, most: int, as_json: bool) -> None:
-    """Write a page for a browser on the results of a benchmark: a leaderboard of the targets, pass rates by
-    metric, gaps between groups, agreement, cost, and behind each figure its conversations. It is one file
-    that loads nothing. --json prints where it is.
+    """Write an HTML page with the results of a benchmark: a leaderboard of the targets, pass rates by
+    metric, gaps between groups, agreement, cost, and for each figure its conversations. It is one file that
+    loads nothing from the network. --json prints its path.
 
     \b
     Example:

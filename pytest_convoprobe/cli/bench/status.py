@@ -1,4 +1,4 @@
-"""`convoprobe bench status`: what of a benchmark is done, and what isn't."""
+"""`convoprobe bench status`: what is done, and what is missing."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class State:
     unreadable: int
 
 
-@click.command(short_help="Say what is done, missing, failed and unreadable.")
+@click.command(short_help="Show what is done, missing, failed and unreadable.")
 @folder_argument
 @loading_options
 @json_option
 def command(folder: Path, target: tuple[str, ...], config_file: Path | None, as_json: bool) -> None:
-    """Say of each stage and target which rows are done, which a run would make, which of these have failed
-    before, and why, and of how many conversations the evaluator's answer could not be read; and what
-    all runs together have cost. No model is called, and nothing is written.
+    """Show for each stage and target which rows are done, which a run would make, which of these failed
+    before, and why. Also shows how many conversations have an unreadable answer of the evaluator, and the
+    cost of all runs together. No model is called, and nothing is written.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`convoprobe bench validate`: do the results hold with another model behind the scenes?"""
+"""`convoprobe bench validate`: do the results depend on one of the models?"""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from ...benchmark.studies.validation import Validation
 
 
-@click.command(short_help="Run it again with another generator, user or evaluator, and compare.")
+@click.command(short_help="Repeat with another generator, user or evaluator, and compare.")
 @folder_argument
-@click.option("--generator", metavar="MODEL", help="Another model that writes metrics and scenarios.")
-@click.option("--user-model", metavar="MODEL", help="Another model that plays the user.")
-@click.option("--evaluator", metavar="MODEL", help="Another model that evaluates.")
+@click.option("--generator", metavar="MODEL", help="The model that writes metrics and scenarios.")
+@click.option("--user-model", metavar="MODEL", help="The model that plays the user.")
+@click.option("--evaluator", metavar="MODEL", help="The model that evaluates.")
 @click.option(
-    "--sample", metavar="N", type=click.IntRange(min=1), help="Only N scenarios, the same on both sides."
+    "--sample", metavar="N", type=click.IntRange(min=1), help="Use only N scenarios, the same on both sides."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Which scenarios the sample has.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
 @dry_run_option
 @loading_options
 @running_options
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, folder: Path, sample: int | None, seed: int, **given: Any) -> None:
-    """Run the stages again that another MODEL in one of the roles touches, in a folder beside DIR, and say
-    how the ranking of the targets and their pass rates moved: whether the results tell of the targets, or
-    of the model. The rest is taken over: another evaluator reads the same conversations, another user plays
-    the same scenarios.
+    """Replace the model of one role by MODEL, repeat the stages that depend on it in a folder beside DIR,
+    and show how the ranking of the targets and their pass rates changed. So you see whether the results
+    describe the targets or the model. Everything else is reused: another evaluator reads the same
+    conversations, another user plays the same scenarios.
 
-    The exit status is 1 if the ranking moved or conversations could not be compared for want of a verdict,
+    The exit status is 1 if the ranking changed or if conversations without a verdict could not be compared,
     3 as with `all`.
 
     \b

@@ -9,12 +9,12 @@ from .. import bench
 from ..bench.shared.group import BenchGroup
 
 _HELP = f"""
-Benchmarks: which behaviours an assistant shows when realistic users try to elicit them.
+Benchmarks: how often an assistant shows a behaviour when realistic users try to provoke it.
 
-A benchmark is a folder with a benchmark.yaml (what is measured) and a config.yaml (who is tested, by
-whom). The stages {", ".join(stage_names()[:-1])} and {stage_names()[-1]}, in this order, or `all`
-of them, make results.json of it. Each row is kept as soon as it is finished, so that a stage makes only
-what is missing or has changed.
+A benchmark is a folder with a benchmark.yaml (what is measured) and a config.yaml (the targets, and the
+models that test them). The stages are {", ".join(stage_names()[:-1])} and {stage_names()[-1]}, in this
+order; `all` runs all of them. The result is results.json. Each row is stored when it is finished, so a stage
+makes only what is missing or has changed.
 
 \b
 Example:
@@ -26,7 +26,7 @@ Example:
 @click.group(
     cls=BenchGroup,
     package=bench,
-    short_help="Measure how often a behaviour shows, on many targets.",
+    short_help="Measure how often a behaviour occurs, with one target or many.",
     help=_HELP,
 )
 def command() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PIPED_WIDTH = 120
 
 
-@click.command(short_help="Compare two stored runs, and gate on what got worse.")
+@click.command(short_help="Compare two stored runs, and gate on regressions.")
 @click.argument("base")
 @click.argument("head", default="latest")
 @click.option(
@@ -27,7 +27,7 @@ _PIPED_WIDTH = 120
     type=OneOf(["regression", "new-failure", "none"]),
     default="regression",
     show_default=True,
-    help="What the exit status is 1 for.",
+    help="The changes that close the gate (exit status 1).",
 )
 @json_option
 @project_options
@@ -43,9 +43,9 @@ def command(
 ) -> None:
     """Compare the run HEAD (the latest by default) with the run BASE, scenario by scenario.
 
-    A new failure passed every time in BASE and doesn't in HEAD. A regression is a new failure, or a scenario
-    that was red before and passes less often or scores less now. Where BASE has a verdict and HEAD has none,
-    the gate closes for both; a HEAD that didn't come to its end has none for what it lacks. The exit status
+    A new failure passed every time in BASE and doesn't in HEAD. A regression is a new failure, or a
+    scenario that did not always pass in BASE and passes less often or scores less in HEAD. If BASE has a
+    verdict and HEAD has none, for example because HEAD was interrupted, both gates close. The exit status
     is 1 if the gate is closed.
 
     \b

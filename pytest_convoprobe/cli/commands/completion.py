@@ -1,4 +1,4 @@
-"""`convoprobe completion`: the script that makes a shell complete the command."""
+"""`convoprobe completion`: a script for shell completion."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..suggestions import OneOf
 _SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command(short_help="Print a script for completion in a shell.")
+@click.command(short_help="Print a script for shell completion.")
 @click.argument("shell", type=OneOf(_SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print a script that makes a SHELL complete commands, options and file names.
+    """Print a script with which a SHELL completes commands, options and file names.
 
     \b
     Example:

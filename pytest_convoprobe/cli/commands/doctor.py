@@ -1,4 +1,4 @@
-"""`convoprobe doctor`: what works, and what to do where it doesn't."""
+"""`convoprobe doctor`: check that everything works, and say what to do if not."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _MARKS: dict[bool | None, tuple[str, str]] = {
 }
 
 
-@click.command(short_help="See whether settings, keys, models and target work.")
-@click.option("--offline", is_flag=True, help="Call nothing: look only at what the settings say.")
-@click.option("--message", default="Hello", show_default=True, help="What the target is told.")
+@click.command(short_help="Check that settings, keys, models and target work.")
+@click.option("--offline", is_flag=True, help="Call nothing: only check the settings.")
+@click.option("--message", default="Hello", show_default=True, help="The message for the target.")
 @json_option
 @project_options
 @click.pass_context
@@ -36,9 +36,9 @@ def command(
     config_file: Path | None,
     results_dir: Path | None,
 ) -> None:
-    """See whether the settings, the keys, the models and the target work, and what to do where they don't.
+    """Check that the settings, the keys, the models and the target work, and say what to do if they don't.
 
-    Each model gets one small call, and the target one message. A key is never printed. The exit status is 1
+    Each model gets one small call, and the target one message. Keys are never printed. The exit status is 1
     if something doesn't work.
 
     \b

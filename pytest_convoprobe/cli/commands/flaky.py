@@ -1,4 +1,4 @@
-"""`convoprobe flaky`: scenarios that come out differently although nothing changed."""
+"""`convoprobe flaky`: scenarios whose outcome varies although nothing changed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _EXPLAINED = 10
 
 
-@click.command(short_help="Find scenarios that come out differently although nothing changed.")
+@click.command(short_help="Find scenarios whose outcome varies although nothing changed.")
 @click.option("--scenario", metavar="TEXT", help="Only scenarios with this in their id or name.")
 @click.option(
     "--min-runs",
     type=click.IntRange(min=2),
     default=5,
     show_default=True,
-    help="Leave out scenarios with fewer trials than this on what they rest on now.",
+    help="Leave out scenarios with fewer trials since the last change.",
 )
 @json_option
 @project_options
@@ -38,12 +38,12 @@ def command(
     config_file: Path | None,
     results_dir: Path | None,
 ) -> None:
-    """Find scenarios that come out differently although nothing changed: the same scenario, prompts, models,
-    target prompt and tools. The most uneven come first, with the pass rate and its 95 % interval, the
-    spread of the score, and the criteria that flip.
+    """Find scenarios whose outcome varies although nothing changed: same scenario, prompts, models, target
+    prompt and tools. The most uneven ones come first, with the pass rate and its 95 % interval, the spread
+    of the score, and the criteria that flip.
 
-    "On one commit" says whether one and the same commit saw both outcomes; if not, the agent's own code may
-    have made the difference. Finding flaky scenarios doesn't change the exit status.
+    "On one commit" says whether a single commit has both outcomes. If not, the agent's own code may be the
+    reason. Flaky scenarios don't change the exit status.
 
     \b
     Example:

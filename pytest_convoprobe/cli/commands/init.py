@@ -1,4 +1,4 @@
-"""`convoprobe init`: a project to start from."""
+"""`convoprobe init`: create a project to start from."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _OTHER_SETTINGS = ("convoprobe.yml", ".convoprobe.yaml", ".convoprobe.yml", "mcp
 _PYTEST_INI = "[pytest]\n# Here is the root: convoprobe.yaml is looked for from this folder upwards.\n"
 
 
-@click.command(short_help="Start a project: settings, an agent, a scenario, a workflow.")
+@click.command(short_help="Create a project: settings, an agent, a scenario, a workflow.")
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
 @json_option
 def command(folder: Path, as_json: bool) -> None:
-    """Write a project to start from into DIR (the working folder by default): settings, an agent that works
-    at once, one scenario and a workflow for GitHub. What is there already is never touched.
+    """Create a project in DIR (by default the working folder): settings, a working agent, one scenario, and
+    a workflow for GitHub. Existing files are never changed.
 
     \b
     Example:

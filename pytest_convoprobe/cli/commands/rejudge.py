@@ -1,4 +1,4 @@
-"""`convoprobe rejudge`: stored conversations judged again, with today's criteria, prompts and judge."""
+"""`convoprobe rejudge`: judge stored conversations again, with today's criteria, prompts and judge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.argument("run")
 @click.option("--judge-model", metavar="MODEL", help="The judge, instead of the one in the settings.")
 @click.option(
-    "-k", "expression", metavar="EXPR", help="Only scenarios that fit, as in pytest: 'refund and not slow'."
+    "-k", "expression", metavar="EXPR", help="Only scenarios that match, as in pytest: 'refund and not slow'."
 )
 @json_option
 @project_options
@@ -40,11 +40,11 @@ def command(
     config_file: Path | None,
     results_dir: Path | None,
 ) -> None:
-    """Judge the conversations of a stored RUN again, with the scenario files, the prompts and the judge of
-    today. The target isn't talked to, and the stored run stays as it is.
+    """Judge the conversations of a stored RUN again, with today's scenario files, prompts and judge. The
+    target is not called, and the stored run doesn't change.
 
-    The exit status is 1 if a verdict is another one now; if none is, but some conversation could not be
-    judged, it is 3.
+    The exit status is 1 if a verdict changed. If none changed but some conversation could not be judged, it
+    is 3.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`convoprobe report`: a stored run as a page, as Markdown, or as data."""
+"""`convoprobe report`: a stored run as HTML, Markdown, JSON or JUnit XML."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".xm
 
 @click.command(short_help="Write a report on a stored run.")
 @click.argument("run", default="latest")
-@click.option("--html", "form", flag_value="html", help=f"A page to read in a browser ({PAGE} without -o).")
-@click.option("--json", "form", flag_value="json", help="Data for programs.")
+@click.option("--html", "form", flag_value="html", help=f"An HTML page ({PAGE} without -o).")
+@click.option("--json", "form", flag_value="json", help="JSON for programs.")
 @click.option("--md", "form", flag_value="md", help="Markdown for a comment on a pull request.")
 @click.option("--junit", "form", flag_value="junit", help="JUnit XML.")
 @click.option("--schema", "form", flag_value="schema", help="Print the JSON Schema of --json instead.")
@@ -32,9 +32,9 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".xm
     "--output",
     metavar="PATH",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write it to this file; its suffix says what it is to be, if no option does.",
+    help="The file; its suffix sets the format if no option does.",
 )
-@click.option("--baseline", metavar="RUN", help="Say what is worse or better than in this run.")
+@click.option("--baseline", metavar="RUN", help="Show what is worse or better than in this run.")
 @project_options
 def command(
     run: str,
@@ -44,8 +44,8 @@ def command(
     config_file: Path | None,
     results_dir: Path | None,
 ) -> None:
-    """Write a report on a stored RUN: the latest one, unless it is named by its id, `latest~2`, a folder, or
-    a git branch, tag or commit.
+    """Write a report on a stored RUN, by default the latest. RUN is an id, `latest~2`, a folder, or a git
+    branch, tag or commit.
 
     \b
     Example:

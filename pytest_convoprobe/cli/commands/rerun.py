@@ -1,4 +1,4 @@
-"""`convoprobe rerun`: a stored conversation taken up again, against the target as it is now."""
+"""`convoprobe rerun`: repeat a stored conversation against the current target."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ONLY_SETTINGS = "A fixture convoprobe_target in conftest.py is for pytest alone
 _STATUS = {"passed": OK, "failed": FINDINGS}
 
 
-@click.command(short_help="Take up a stored conversation again from one of its turns.")
+@click.command(short_help="Repeat a stored conversation, and continue live from one of its turns.")
 @click.argument("run")
 @click.argument("scenario")
 @click.option(
@@ -26,9 +26,9 @@ _STATUS = {"passed": OK, "failed": FINDINGS}
     type=click.IntRange(min=1),
     required=True,
     metavar="N",
-    help="The first turn that is new; the user's messages before it are said again.",
+    help="The first live turn; the user's messages before it are sent again.",
 )
-@click.option("--trial", type=click.IntRange(min=1), help="The trial to take up, where there are several.")
+@click.option("--trial", type=click.IntRange(min=1), help="The trial to repeat, if there are several.")
 @click.option("-v", "--verbose", is_flag=True, help="Shorten nothing.")
 @json_option
 @project_options
@@ -44,11 +44,12 @@ def command(
     config_file: Path | None,
     results_dir: Path | None,
 ) -> None:
-    """Take up the conversation of SCENARIO in the stored RUN again from a turn, with the target as it is now.
+    """Repeat the conversation of SCENARIO in the stored RUN with the current target, and continue live from
+    a turn.
 
-    What the target knew then isn't stored: the user's messages before that turn are sent again word for word,
-    the target answers them anew, and its tools do again what they do. From the turn on the user is live.
-    The outcome is shown, not stored. The exit status is 0 if it passed, 1 if it failed, 3 without a verdict.
+    The target's state was not stored. So the user's messages before that turn are sent again word for word,
+    the target answers them again, and its tools act again. From that turn on, the user is live. The outcome
+    is shown, not stored. The exit status is 0 if it passed, 1 if it failed, 3 without a verdict.
 
     \b
     Example:

@@ -36,9 +36,9 @@ _COLUMNS = (
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="Show so many, the newest first.",
+    help="Show at most this many.",
 )
-@click.option("--all", "everything", is_flag=True, help="Show all of them.")
+@click.option("--all", "everything", is_flag=True, help="Show all runs.")
 @json_option
 @project_options
 def command(

@@ -13,10 +13,10 @@ import click
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write it to this file instead.",
+    help="Write the schema to this file.",
 )
 def command(output: Path | None) -> None:
-    """Print the JSON Schema of scenario files, so that editors complete and check them.
+    """Print the JSON Schema of scenario files, so that editors can complete and check them.
 
     \b
     Example:

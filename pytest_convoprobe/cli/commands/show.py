@@ -1,4 +1,4 @@
-"""`convoprobe show`: a stored run, or a conversation of it."""
+"""`convoprobe show`: a stored run, or one of its conversations."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _COLUMNS = (
 )
 
 
-@click.command(short_help="Show a stored run, or a conversation of it.")
+@click.command(short_help="Show a stored run, or one of its conversations.")
 @click.argument("run")
 @click.argument("scenario", required=False)
-@click.option("--trial", type=click.IntRange(min=1), help="The trial to show, where there are several.")
+@click.option("--trial", type=click.IntRange(min=1), help="The trial to show, if there are several.")
 @click.option("-v", "--verbose", is_flag=True, help="Shorten nothing.")
 @json_option
 @project_options
@@ -46,8 +46,8 @@ def command(
     config_file: Path | None,
     results_dir: Path | None,
 ) -> None:
-    """Show a stored RUN: its facts and its scenarios. With SCENARIO (an id, a name or a part of one), the
-    whole conversation with the verdict: of several trials the first that didn't pass.
+    """Show a stored RUN and its scenarios. With SCENARIO (an id, a name, or a part of one), show the whole
+    conversation and the verdict. Of several trials, it is the first that didn't pass.
 
     \b
     Example:

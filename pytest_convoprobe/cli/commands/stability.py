@@ -1,4 +1,4 @@
-"""`convoprobe stability`: one scenario, run many times now."""
+"""`convoprobe stability`: run one scenario many times."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ _KS = (1, 2, 3, 5, 10, 20, 50, 100)
 _REASONS = 5
 
 
-@click.command(short_help="Run a scenario many times, and see how steadily it comes out.")
+@click.command(short_help="Run a scenario many times, and see how stable its outcome is.")
 @click.argument("scenario")
 @click.option(
-    "--trials", type=click.IntRange(1, 10_000), default=10, show_default=True, help="How many times."
+    "--trials", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Number of trials."
 )
-@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Hold up to N at once.")
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop at so many US dollars.")
+@click.option(
+    "--concurrency", type=click.IntRange(min=1), metavar="N", help="Run up to N conversations concurrently."
+)
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop at this many US dollars.")
 @click.option(
     "--replay",
     type=OneOf(["off", "auto", "only", "record"]),
     default="off",
     show_default=True,
-    help="Take replies of models from recordings; of these nothing varies.",
+    help="Answer model calls from recordings, which don't vary.",
 )
 @json_option
 @project_options
@@ -53,11 +55,12 @@ def command(
     config_file: Path | None,
     results_dir: Path | None,
 ) -> None:
-    """Run SCENARIO (file.yaml, or file.yaml::name) now, many times, against the target of the settings: the
-    pass rate with its 95 % interval, the chance that k trials in a row pass (pass^k), and what flips.
+    """Run SCENARIO (file.yaml, or file.yaml::name) many times against the target from the settings. Shows
+    the pass rate with its 95 % interval, the probability that k trials in a row pass (pass^k), and what
+    flips.
 
-    The trials are stored like those of any run. The exit status is 0 if all passed, 1 if one failed, 3 if the
-    others have no verdict.
+    The trials are stored like those of any run. The exit status is 0 if all passed, 1 if one failed, 3 if
+    the others have no verdict.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`convoprobe trends`: how scenarios went over the stored runs."""
+"""`convoprobe trends`: the results of scenarios over the stored runs."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _POINTS = (
 )
 
 
-@click.command(short_help="Show how scenarios went over the stored runs.")
+@click.command(short_help="Show the results of scenarios over the stored runs.")
 @click.option("--scenario", metavar="TEXT", help="Only scenarios with this in their id or name.")
 @click.option(
     "--window",
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="Look at so many runs of each scenario, the latest.",
+    help="Use the latest N runs of each scenario.",
 )
 @json_option
 @project_options
@@ -58,10 +58,10 @@ def command(
     config_file: Path | None,
     results_dir: Path | None,
 ) -> None:
-    """Show how scenarios went over the stored runs: the pass rate with its 95 % interval, and run by run as a
-    line. If --scenario leaves one of them, each of its runs is shown.
+    """Show the results of scenarios over the stored runs: the pass rate with its 95 % interval, and a line
+    with one mark for each run. If --scenario selects only one, each of its runs is shown.
 
-    Runs that never got to a verdict on the agent, for a provider was down, don't count.
+    Trials without a verdict on the agent, for example because a provider was down, don't count.
 
     \b
     Example:

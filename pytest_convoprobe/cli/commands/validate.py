@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing of files that are good.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing for valid files.")
 @click.option(
     "--pattern",
     "patterns",
     metavar="GLOB",
     multiple=True,
-    help="What a scenario file is called, instead of the usual patterns; may be given several times.",
+    help="Pattern of scenario files in folders, instead of the usual ones; may be repeated.",
 )
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context, paths: tuple[Path, ...], quiet: bool, patterns: tuple[str, ...], as_json: bool
 ) -> None:
-    """Check scenario files, and the scenario files in folders, without running them.
+    """Check scenario files without running them.
 
-    A file is checked whatever its name. In folders, the files are the ones that pytest collects:
-    *.yaml and *.yml below a folder named `scenarios`, and *.scenario.yaml anywhere.
+    A PATH that is a file is checked whatever its name. In a folder, the files that pytest collects are
+    checked: *.yaml and *.yml below a folder named `scenarios`, and *.scenario.yaml anywhere.
 
-    The exit status is 0 if all is well, 1 if something is wrong, 2 for a wrong command line.
+    The exit status is 0 if all files are valid, 1 if something is wrong, 2 for a wrong command line.
 
     \b
     Example:

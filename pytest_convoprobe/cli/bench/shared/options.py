@@ -150,7 +150,9 @@ def running_options(function: F) -> F:
                 help="Work in this process, or on a Ray cluster.",
             ),
             click.option(
-                "--ray-address", metavar="ADDRESS", help="The cluster; one of this machine without it."
+                "--ray-address",
+                metavar="ADDRESS",
+                help="The cluster; by default RAY_ADDRESS, or else this machine.",
             ),
             click.option(
                 "--workers", metavar="N", type=click.IntRange(min=1), help="Worker processes on the cluster."
@@ -158,16 +160,22 @@ def running_options(function: F) -> F:
             click.option(
                 "--replay",
                 type=OneOf(_REPLAYS),
-                help="Take replies of models from recordings, or record them.",
+                help="Answer model calls from recordings, or record them.",
             ),
             click.option(
-                "--concurrency", metavar="N", type=click.IntRange(min=1), help="Make up to N rows at once."
+                "--concurrency",
+                metavar="N",
+                type=click.IntRange(min=1),
+                help="Make up to N rows concurrently.",
             ),
             click.option(
-                "--max-cost", metavar="USD", type=click.FloatRange(min=0), help="Stop at so many US dollars."
+                "--max-cost",
+                metavar="USD",
+                type=click.FloatRange(min=0),
+                help="Stop at this many US dollars.",
             ),
             click.option(
-                "--max-tokens", metavar="N", type=click.IntRange(min=0), help="Stop at so many tokens."
+                "--max-tokens", metavar="N", type=click.IntRange(min=0), help="Stop at this many tokens."
             ),
         ),
     )
@@ -176,14 +184,16 @@ def running_options(function: F) -> F:
 def all_metrics_option(function: F) -> F:
     """`--all-metrics`."""
     return click.option(
-        "--all-metrics", is_flag=True, help="Score each conversation for every metric, not only for its own."
+        "--all-metrics",
+        is_flag=True,
+        help="Score each conversation for every metric, not only for its scenario's own.",
     )(function)
 
 
 def dry_run_option(function: F) -> F:
     """`--dry-run`."""
     return click.option(
-        "--dry-run", is_flag=True, help="Make nothing: say what would be made, and what it costs."
+        "--dry-run", is_flag=True, help="Make nothing: show what would be made, and the cost."
     )(function)
 
 
@@ -191,12 +201,12 @@ def _choosing_options(function: F) -> F:
     return _applied(
         function,
         (
-            click.option("--force", is_flag=True, help="Make anew what is done already."),
+            click.option("--force", is_flag=True, help="Make finished rows again."),
             click.option(
                 "--only",
                 metavar="PATTERN",
                 multiple=True,
-                help="Only rows that fit: an id, a scenario or a metric, with * and ?; may be repeated.",
+                help="Only rows that match: an id, a scenario or a metric, with * and ?; may be repeated.",
             ),
             click.option(
                 "--limit", metavar="N", type=click.IntRange(min=0), help="Make at most N rows in each stage."
