@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from pytest_convoprobe.benchmark.analysis.aggregate import aggregate_folder
-from pytest_convoprobe.benchmark.analysis.results import as_text
+from pytest_convoprobe.benchmark.analysis.figures import json_text
 from pytest_convoprobe.benchmark.format.definition import read_benchmark
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import Metric, MetricType
@@ -116,7 +116,7 @@ def aggregated(where: BenchmarkFolder, samples: int = 1) -> BenchmarkFolder:
     """The folder with the results of what is in it."""
     benchmark, _ = read_benchmark(where.benchmark)
     results = aggregate_folder(where, benchmark, samples=samples)
-    where.results.write_text(as_text(results.to_json()), encoding="utf-8")
+    where.results.write_text(json_text(results.to_json()), encoding="utf-8")
     return where
 
 

@@ -22,8 +22,9 @@ from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, MetricType
 from ..rows.arrays import conversation_places, read_rows, unread_notes
 from ..rows.row_types import ScenarioRow, ScoreRow
+from .figures import json_text
 from .gaps import demographic_gaps
-from .results import Agreement, MetricInfo, MetricRate, Rate, Results, TargetResults, as_text
+from .results import Agreement, MetricInfo, MetricRate, Rate, Results, TargetResults
 from .trials import Book, TargetRows, TargetScores, Trial
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def write_results(loaded: LoadedBenchmark, notes: Sequence[str] = ()) -> Results
         notes=notes,
     )
     try:
-        write_atomically(loaded.folder.results, as_text(results.to_json()).encode())
+        write_atomically(loaded.folder.results, json_text(results.to_json()).encode())
     except OSError as error:
         reason = f"{shown_path(loaded.folder.results)} cannot be written: {error.strerror or error}"
         return replace(results, unwritten=reason)

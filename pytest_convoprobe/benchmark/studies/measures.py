@@ -16,7 +16,7 @@ from ...stats import (
     clustered_kappa_interval,
     cohen_kappa,
 )
-from ..analysis.results import ends, rounded
+from ..analysis.figures import Stored, ends, rounded
 from ..pipeline.driver import StageReport
 from ..rows.work import Place
 
@@ -62,7 +62,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Disagreement:
+class Disagreement(Stored):
     """A conversation in which a person and the evaluator see different things.
 
     `excerpt` is what the assistant said: in the turn that the justification names, else at the end.
@@ -76,18 +76,6 @@ class Disagreement:
     evaluator: bool
     justification: str
     excerpt: str
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "target": self.target,
-            "id": self.id,
-            "sample": self.sample,
-            "metric_id": self.metric_id,
-            "human": self.human,
-            "evaluator": self.evaluator,
-            "justification": self.justification,
-            "excerpt": self.excerpt,
-        }
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ from ...text import one_line
 from ..analysis.aggregate import target_rows
 from ..analysis.compare import ComparedRun, compare
 from ..analysis.comparison_model import ModelComparison
-from ..analysis.results import MetricInfo, as_text
+from ..analysis.figures import json_text
+from ..analysis.results import MetricInfo
 from ..analysis.trials import Book, Shown, TargetScores
 from ..engines.local import engine_or_local
 from ..format.definition import metric_id, read_benchmark, read_document
@@ -121,7 +122,7 @@ async def validate(
         second.folder, _reread(second), swap.model, chosen_there if swap.role == "generator" else chosen
     )
     comparison = compare(first, other, swap.role, notes=tuple(_notes(loaded, swap)))
-    _write(second.folder.path / FILE, as_text(comparison.to_json()).encode())
+    _write(second.folder.path / FILE, json_text(comparison.to_json()).encode())
     return Validation(second.folder, report, comparison)
 
 
@@ -294,7 +295,7 @@ def _prepare(
 def _announce(folder: BenchmarkFolder, nothing_yet: ModelComparison) -> None:
     """Marks the folder from the beginning: runs may take days, and end before their time."""
     if not (folder.path / FILE).exists():
-        _write(folder.path / FILE, as_text(nothing_yet.to_json()).encode())
+        _write(folder.path / FILE, json_text(nothing_yet.to_json()).encode())
 
 
 def _origin(loaded: LoadedBenchmark, swap: Swap) -> bytes:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pytest_convoprobe.benchmark.analysis.figures import json_text
 from pytest_convoprobe.benchmark.analysis.results import (
     Agreement,
     DemographicGap,
@@ -14,7 +15,6 @@ from pytest_convoprobe.benchmark.analysis.results import (
     Rate,
     Results,
     TargetResults,
-    as_text,
 )
 from pytest_convoprobe.benchmark.format.models import MetricType
 from pytest_convoprobe.errors import ResultsError
@@ -51,7 +51,7 @@ RESULTS = Results(
 
 
 def test_results_are_read_back_as_they_were_written() -> None:
-    assert Results.from_json(json.loads(as_text(RESULTS.to_json()))) == RESULTS
+    assert Results.from_json(json.loads(json_text(RESULTS.to_json()))) == RESULTS
 
 
 def test_a_target_and_a_metric_are_found_by_id() -> None:
@@ -70,23 +70,24 @@ def test_numbers_have_six_digits_and_what_is_not_known_is_null() -> None:
         "unreadable": 0,
         "missing": 0,
         "interval": None,
+        "clustered_interval": None,
     }
-    assert Rate().to_json(clustered=True)["pass_rate"] is None
+    assert Rate().to_json()["pass_rate"] is None
 
 
 def test_a_rate_stands_on_one_line_of_the_file() -> None:
-    lines = as_text(RESULTS.to_json()).splitlines()
+    lines = json_text(RESULTS.to_json()).splitlines()
     expected = '"pass_rate": 1.0, "passed": 1, "scored": 1, "unreadable": 0, "missing": 0, "interval": null'
     assert f'      "by_scenario": {{"m01_s001": {{{expected}}}}},' in lines
 
 
 @pytest.mark.parametrize("data", [None, [], {}, {"benchmark": "b", "targets": [{}]}])
 def test_other_json_is_not_taken_for_results(data: object) -> None:
-    with pytest.raises(ResultsError, match="make them anew with `convoprobe bench aggregate`"):
+    with pytest.raises(ResultsError, match="write them again with `convoprobe bench aggregate`"):
         Results.from_json(data)
 
 
 def test_the_text_can_be_written_whatever_is_in_it() -> None:
     data = {"half a character \ud800": ["é\udfff"]}
-    assert "é" in as_text(data)
-    assert json.loads(as_text(data).encode("utf-8")) == data
+    assert "é" in json_text(data)
+    assert json.loads(json_text(data).encode("utf-8")) == data
