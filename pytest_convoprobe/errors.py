@@ -17,8 +17,11 @@
     │   └── RecordingUnusable      a recording that cannot be read or written
     ├── ResultsError               a stored run that cannot be found or read
     │   └── FolderInUse            another process works in the same benchmark's folder
-    ├── TurnTimeout                one side of a conversation took too long over a turn
-    ├── ScenarioTimeout            a whole scenario, judging included, took too long
+    ├── TimeLimitExceeded          something took too long
+    │   ├── TurnTimeout            one side of a conversation took too long over a turn
+    │   ├── ScenarioTimeout        a whole scenario, judging included, took too long
+    │   └── CloseTimeout           the target took too long to be closed
+    ├── LoopLost                   another conversation blocked the event loop of this one for good
     ├── ScenarioError              a scenario asks for what this target does not report
     ├── SimulatorError             the synthetic user went off its rails
     ├── JudgeError                 the judge gave no usable verdict
@@ -39,6 +42,8 @@ Exceptions that are not in the tree, because they are no trouble of ours or have
     FormatError                    a ValueError of the reader of recordings; becomes RecordingUnusable
     └── LaterVersion               the same, for a file of a later release
     ExpansionError                 YAML whose aliases have no end; becomes a `Problem`
+    Raised                         an exception of the user's code, on its way to whoever called that
+    Interrupted                    raised inside code of the user's that has used up its time
     ProcessLost                    a worker process is gone; its items are done again
     UnreadableAnswers              a warning of pytest's: answers that count neither way
 
@@ -268,7 +273,19 @@ class ResultsError(ConvoprobeError):
     """A stored run, or a trial of one, that cannot be found or read."""
 
 
-class TurnTimeout(ConvoprobeError):
+class TimeLimitExceeded(ConvoprobeError):
+    """Something took too long. `trace` is a short stack of where the project's code was then, if it was."""
+
+    trace = ""
+
+    def located(self, place: str, trace: str, advice: str) -> None:
+        """Say where code of the project was when the time was up, and what to do about it."""
+        self.trace = trace
+        told = f"{self.args[0]}. When the time was up, the project's code was at {place}"
+        self.args = (f"{told}; {advice}" if advice else told,)
+
+
+class TurnTimeout(TimeLimitExceeded):
     """One side of a conversation took longer over its part of a turn than it may.
 
     `waited_for` is "synthetic user" or "target", `seconds` how long it was waited for.
@@ -286,7 +303,7 @@ class TurnTimeout(ConvoprobeError):
         )
 
 
-class ScenarioTimeout(ConvoprobeError):
+class ScenarioTimeout(TimeLimitExceeded):
     """A scenario, judging included, took longer than `seconds`."""
 
     remedies = ("run.scenario_timeout",)
@@ -297,6 +314,21 @@ class ScenarioTimeout(ConvoprobeError):
             f"the scenario took longer than {seconds:g} s, which is all that one may take; "
             "raise run.scenario_timeout if it needs longer"
         )
+
+
+class CloseTimeout(TimeLimitExceeded):
+    """A target took longer than `seconds` to be closed; nobody waits for it any more."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(f"closing took longer than {seconds:g} s")
+
+
+class LoopLost(ConvoprobeError):
+    """Another conversation has blocked the event loop that this one shared with it: it is begun again."""
+
+    def __init__(self) -> None:
+        super().__init__("code of another conversation blocked the event loop for good")
 
 
 class SimulatorError(ConvoprobeError):

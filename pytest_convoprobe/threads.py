@@ -1,7 +1,7 @@
 """Synchronous code of others, run in daemon threads that nobody has to wait for.
 
 `ThreadPoolExecutor` joins its threads when the interpreter ends, and a call that hangs takes one of
-its few threads away from everybody else. Here a hanging call holds up only whoever waits for it.
+its few threads away from everybody else. Here a hanging call delays only whoever waits for it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import ctypes
 import queue
 import threading
 from collections.abc import Callable
@@ -19,8 +20,15 @@ T = TypeVar("T")
 _NAME = "convoprobe-target"
 
 
+class Interrupted(BaseException):
+    """Raised inside code that has used up its time, from another thread.
+
+    Not an `Exception`: code that catches those to try again must not survive it.
+    """
+
+
 class Call(Generic[T]):
-    """A function on its way through a thread; its outcome goes to a future of the caller's loop.
+    """A function that runs in a thread; its outcome goes to a future of the caller's loop.
 
     The context variables are those of the caller. What means something to asyncio itself becomes a
     `RuntimeError`: a future can't hold a `StopIteration`, and the others would end the caller's task.
@@ -30,11 +38,15 @@ class Call(Generic[T]):
         self._function = function
         self._context = contextvars.copy_context()
         self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
         self.future: asyncio.Future[T] = self._loop.create_future()
+        self.thread: int | None = None
+        """The identifier of the thread, while the function runs there."""
         self.finished = False
 
     def run(self) -> None:
         """Called once, in the thread."""
+        self.thread = threading.get_ident()
         try:
             result = self._context.run(self._function)
         except (StopIteration, GeneratorExit, asyncio.CancelledError) as signal:
@@ -46,7 +58,15 @@ class Call(Generic[T]):
         else:
             self._deliver(self._succeed, result)
 
+    def interrupt(self) -> None:
+        """Raise `Interrupted` in the function. Best effort: a call into C has to return first."""
+        with self._lock:
+            if self.thread is not None:
+                interrupt_thread(self.thread)
+
     def _deliver(self, settle: Callable[[Any], None], outcome: object) -> None:
+        with self._lock:
+            self.thread = None
         self.finished = True
         # A call that was abandoned may end after its loop was closed; nobody waits for it then.
         with contextlib.suppress(RuntimeError):
@@ -61,11 +81,16 @@ class Call(Generic[T]):
             self.future.set_exception(error)
 
 
+def start_call(function: Callable[[], T]) -> Call[T]:
+    """Start the function in a daemon thread of its own."""
+    call = Call(function)
+    start_thread(call.run, _NAME)
+    return call
+
+
 def in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
     """Run the function in a daemon thread of its own."""
-    call = Call(function)
-    threading.Thread(target=call.run, name=_NAME, daemon=True).start()
-    return call.future
+    return start_call(function).future
 
 
 class CallThread:
@@ -84,14 +109,18 @@ class CallThread:
         """Whether a call is still running, also one that nobody waits for any more."""
         return self._last is not None and not self._last.finished
 
-    def run(self, function: Callable[[], T]) -> asyncio.Future[T]:
+    def start(self, function: Callable[[], T]) -> Call[T]:
         """Run the function after all that were given before."""
         call = Call(function)
         if self._last is None:
-            threading.Thread(target=self._work, name=_NAME, daemon=True).start()
+            start_thread(self._work, _NAME)
         self._last = call
         self._calls.put(call)
-        return call.future
+        return call
+
+    def run(self, function: Callable[[], T]) -> asyncio.Future[T]:
+        """The same, for a caller who wants nothing but the result."""
+        return self.start(function).future
 
     def stop(self) -> None:
         """End the thread after the calls that it has; may be called again."""
@@ -101,3 +130,21 @@ class CallThread:
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
             call.run()
+
+
+def start_thread(function: Callable[[], None], name: str) -> None:
+    """Start a daemon thread that ends quietly when it is interrupted."""
+    threading.Thread(target=_quietly, args=(function,), name=name, daemon=True).start()
+
+
+def _quietly(function: Callable[[], None]) -> None:
+    # The interruption may arrive when the function that it was meant for has just ended.
+    with contextlib.suppress(Interrupted):
+        function()
+
+
+def interrupt_thread(thread: int) -> None:
+    """Have the thread raise `Interrupted` at its next step in Python."""
+    # CPython only: elsewhere the thread goes on, and nobody waits for it.
+    if hasattr(ctypes, "pythonapi"):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))

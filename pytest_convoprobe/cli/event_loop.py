@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .progress import progress_line
 
 if TYPE_CHECKING:
-    from ..runs.pool import LoopThread
+    from ..loop_thread import LoopThread
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def run_ticking(coro: Coroutine[Any, Any, T], tick: Callable[[], object]) -> T:
 @contextmanager
 def loop_thread() -> Iterator[LoopThread]:
     """The event loop of a command, closed at its end."""
-    from ..runs.pool import LoopThread
+    from ..loop_thread import LoopThread
 
     loop = LoopThread()
     try:

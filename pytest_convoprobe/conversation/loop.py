@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import BudgetExceeded, ConvoprobeError, SimulatorError, TargetCrashed, TurnTimeout
+from ..project_code.deadline import Deadline
 from ..targets.port import TargetConversation
 from ..transcript import Termination, Transcript, Turn
-from .deadline import Deadline
 from .port import Status, UserMessage, UserSimulator
 from .repetition import goes_in_circles
 

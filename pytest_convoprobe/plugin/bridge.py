@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..llm.port import LLM, LLMReply, LLMRequest
+    from ..project_code.agent_loops import Home
     from ..targets.port import ConversationContext, Target, TargetConversation
-    from ..transcript import Reply
-
-T = TypeVar("T")
 
 _PAUSE_SECONDS = 0.02
 
@@ -24,50 +22,33 @@ class OnLoop:
     refuses to use it from another one.
     """
 
-    def __init__(self, target: Target, loop: asyncio.AbstractEventLoop) -> None:
-        self._target = target
-        self._loop = loop
+    runs_elsewhere = True
+
+    def __init__(self, target: Target, home: Home) -> None:
+        from ..targets.hosted import hosted
+
+        self._target = hosted(target)
+        self._home = home
 
     @property
     def name(self) -> str:
         return self._target.name
 
     async def start(self, context: ConversationContext) -> TargetConversation:
-        # Models are called where all other calls are made: their clients and limits belong to that loop.
-        context = replace(context, llm=_LLMOnLoop(context.llm, asyncio.get_running_loop()))
-        return _ConversationOnLoop(await _there(self._target.start(context), self._loop), self._loop)
+        return await self._target.start(replace(context, home=self._home))
 
     async def aclose(self) -> None:
-        await _there(self._target.aclose(), self._loop)
+        await self._target.aclose()
 
 
-class _ConversationOnLoop:
-    def __init__(self, conversation: TargetConversation, loop: asyncio.AbstractEventLoop) -> None:
-        self._conversation = conversation
-        self._loop = loop
+@contextmanager
+def on_running_loop(target: Target) -> Iterator[Target]:
+    """The target while the test waits: code of it that blocks the test's loop can be interrupted."""
+    from ..project_code.agent_loops import LoopHome
+    from ..project_code.host_loop import main_thread_interruptible
 
-    async def send(self, message: str) -> Reply:
-        return await _there(self._conversation.send(message), self._loop)
-
-    async def aclose(self) -> None:
-        await _there(self._conversation.aclose(), self._loop)
-
-
-class _LLMOnLoop:
-    def __init__(self, llm: LLM, loop: asyncio.AbstractEventLoop) -> None:
-        self._llm = llm
-        self._loop = loop
-
-    async def complete(self, request: LLMRequest) -> LLMReply:
-        return await _there(self._llm.complete(request), self._loop)
-
-    async def aclose(self) -> None:
-        await _there(self._llm.aclose(), self._loop)
-
-
-async def _there(coro: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T:
-    """Await a coroutine on another thread's loop; a cancellation here reaches it there."""
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coro, loop))
+    with main_thread_interruptible():
+        yield OnLoop(target, LoopHome.here())
 
 
 async def pause() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ..errors import ConvoprobeError
 from ..runs.pool import Handle
-from .bridge import OnLoop, pause
+from .bridge import on_running_loop, pause
 from .items import forget, keep
 from .keys import RESULTS
 from .session import Order, engine_of
@@ -83,7 +83,8 @@ class Convoprobe:
         if made is value or loop is None:
             return await self._awaited(order, made)
         try:
-            return await self._awaited(order, OnLoop(made, loop))
+            with on_running_loop(made) as there:
+                return await self._awaited(order, there)
         finally:
             await made.aclose()
 

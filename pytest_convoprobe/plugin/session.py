@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..runs.pool import Handle, LoopThread, Pool
+from ..loop_thread import LoopThread
+from ..runs.pool import Handle, Pool
 from . import options
 from .backend import Backend, RunsJobs
 from .keys import BACKEND, ENGINE, WAITED

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ..errors import NoTarget
 from ..llm.budget import Budget
 from ..llm.port import LLM
+from ..loop_thread import LoopThread
 from ..result import ScenarioResult
 from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings
@@ -24,7 +25,7 @@ from ..settings.models import ModelTarget, ScenarioSettings
 from ..settings.requirements import require_model
 from ..targets.factory import as_target, build_target
 from ..targets.port import Target
-from .pool import Handle, LoopThread, Pool
+from .pool import Handle, Pool
 from .progress import run_words
 from .recorder import RunRecorder
 from .trial import Job, Runner

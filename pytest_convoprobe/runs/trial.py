@@ -10,13 +10,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
-from ..conversation.deadline import Deadline
 from ..conversation.earlier_turns import Repeating
 from ..conversation.loop import Conversation, Limits
 from ..conversation.port import UserSimulator
 from ..conversation.simulated import SimulatedUser
 from ..conversation.user import ScenarioUser, persona_values
-from ..errors import Blame, ConvoprobeError, JudgeError, ScenarioTimeout, TargetError
+from ..errors import (
+    Blame,
+    ConvoprobeError,
+    JudgeError,
+    LoopLost,
+    ScenarioTimeout,
+    TargetError,
+    TimeLimitExceeded,
+)
 from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
 from ..judging.judge import judge
@@ -29,6 +36,9 @@ from ..llm.port import LLM, Role
 from ..llm.recording import Recording, recording_path
 from ..llm.replay import Replaying
 from ..llm.stack import LiveLLM, build_llm
+from ..project_code.agent_loops import AgentLoops, Home
+from ..project_code.calls import Raised, in_own_thread, undisturbed
+from ..project_code.deadline import Deadline
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult
 from ..scenario.loading import LoadedScenario
@@ -37,6 +47,7 @@ from ..settings.environment import secrets_of
 from ..settings.loading import LoadedSettings
 from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
+from ..targets.hosted import hosted
 from ..targets.port import ConversationContext, Target
 from ..transcript import Termination, Transcript, Turn
 
@@ -81,6 +92,7 @@ class Runner:
         self._redactor = Redactor(settings.secrets)
         self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
         self._live = build_llm(run, self._redactor, self.budget) if llm is None else llm
+        self._agents = AgentLoops()
 
     @property
     def spent(self) -> tuple[float | None, int]:
@@ -98,7 +110,11 @@ class Runner:
         self._redactor.learn(secrets_of(job.settings))
         # The import of the models' library is nobody's turn: it is waited for before one begins.
         await self._loaded()
-        result = await _Trial(job, self._live, self._redactor).run()
+        ledger = Ledger()
+        # A trial whose event loop another agent has blocked for good is begun again, from its start.
+        result = await undisturbed(
+            lambda: _Trial(job, self._live, self._redactor, self._agents, ledger).run()
+        )
         # With the result the host goes on and changes warning filters: no good time for an import.
         await self._loaded()
         return result
@@ -109,18 +125,20 @@ class Runner:
             await self._live.loaded()
 
     async def aclose(self) -> None:
-        """Let go of the models."""
+        """Let go of the models, and of the agents' event loops."""
         await self._live.aclose()
+        await in_own_thread(self._agents.close)
 
 
 class _Trial:
     """What is known about a trial while it runs, so that nothing is lost when it breaks off."""
 
-    def __init__(self, job: Job, live: LLM, redactor: Redactor) -> None:
+    def __init__(self, job: Job, live: LLM, redactor: Redactor, home: Home, ledger: Ledger) -> None:
         self._job = job
         self._live = live
         self._redactor = redactor
-        self._ledger = Ledger()
+        self._home = home
+        self._ledger = ledger
         self._conversation: Conversation | None = None
         self._checks: tuple[CheckResult, ...] = ()
         self._criteria: tuple[CriterionResult, ...] = ()
@@ -138,6 +156,8 @@ class _Trial:
             # The conversation only knows that it was cancelled; here it is known why.
             self._termination = Termination.TIMEOUT
             return self._broken(error)
+        except LoopLost:
+            raise
         except ConvoprobeError as error:
             return self._broken(error)
         except (asyncio.CancelledError, GeneratorExit):
@@ -163,8 +183,7 @@ class _Trial:
     async def _verdict(self, llm: LLM) -> Verdict:
         if self._job.held is None:
             await self._converse(llm)
-        scenario = self._job.scenario
-        self._checks = (*run_checks(scenario.evaluation, self.transcript), *self._extra_checks())
+        self._checks = await self._checked()
         try:
             self._criteria = await self._judge(llm)
         except JudgeError as error:
@@ -173,7 +192,7 @@ class _Trial:
             # What code found against the agent stands: no word of a judge could acquit it.
             self._criteria = tuple(
                 CriterionResult(criterion, "cannot_tell", None, str(error))
-                for criterion in criteria_of(scenario.evaluation)
+                for criterion in criteria_of(self._job.scenario.evaluation)
             )
         return decide(self._criteria, self._checks)
 
@@ -189,8 +208,8 @@ class _Trial:
         )
 
     async def _converse(self, llm: LLM) -> None:
-        context = ConversationContext(uuid4().hex, llm, self._job.scenario_id, self._job.trial)
-        target = await self._job.target.start(context)
+        context = ConversationContext(uuid4().hex, llm, self._job.scenario_id, self._job.trial, self._home)
+        target = await hosted(self._job.target).start(context)
         try:
             self._conversation = Conversation(self._user(llm), target, self._limits)
             await self._conversation.run()
@@ -213,9 +232,18 @@ class _Trial:
     def _limits(self) -> Limits:
         return Limits(self._job.scenario.synthetic_user.max_turns, self._job.settings.run.turn_timeout)
 
-    def _extra_checks(self) -> tuple[CheckResult, ...]:
-        extra = self._job.extra_checks
-        return tuple(map(_decided, extra(self._job.scenario, self.transcript))) if extra else ()
+    async def _checked(self) -> tuple[CheckResult, ...]:
+        """The scenario's checks and the project's own. In a thread, since patterns and hooks take time."""
+        scenario, transcript, extra = self._job.scenario, self.transcript, self._job.extra_checks
+
+        def check() -> tuple[CheckResult, ...]:
+            found = run_checks(scenario.evaluation, transcript)
+            return (*found, *map(_decided, extra(scenario, transcript))) if extra else found
+
+        try:
+            return await in_own_thread(check)
+        except Raised as raised:
+            raise raised.error from None
 
     @property
     def transcript(self) -> Transcript:
@@ -305,7 +333,7 @@ def _shown_with(error: ConvoprobeError) -> str:
     """What helps to understand the error: where the target's code crashed, or what the judge said."""
     if isinstance(error, JudgeError):
         return error.reply
-    return error.trace if isinstance(error, TargetError) else ""
+    return error.trace if isinstance(error, (TargetError, TimeLimitExceeded)) else ""
 
 
 def _reason(criteria: Iterable[CriterionResult], checks: Iterable[CheckResult]) -> str:

@@ -9,7 +9,7 @@ import urllib.error
 from collections.abc import Iterator
 
 from ..errors import ConvoprobeError, TargetCrashed, TargetError, TargetStartError, TargetUnavailable
-from .tracebacks import describe, short_trace
+from ..project_code.tracebacks import describe, short_trace
 
 # By name, so that nothing needs to be installed or imported to tell them.
 _UNAVAILABLE = frozenset(

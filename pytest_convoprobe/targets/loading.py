@@ -7,7 +7,6 @@ under a name of our own that can't collide with anything. While the import runs,
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import importlib
 import importlib.util
@@ -23,7 +22,8 @@ from types import ModuleType
 from typing import Generic, TypeVar
 
 from ..errors import TargetStartError
-from ..threads import in_thread
+from ..project_code.calls import ThreadCall, outcome
+from ..threads import Call, start_call
 from .failures import start_failure
 
 T = TypeVar("T")
@@ -180,19 +180,19 @@ class Once(Generic[T]):
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._future: asyncio.Future[T | TargetStartError] | None = None
+        self._call: Call[T | TargetStartError] | None = None
         self.value: T | None = None
 
     async def get(self) -> T:
         """Raises `TargetStartError`, a new one for each who asks."""
-        if self._future is None:
-            self._future = in_thread(self._outcome)
-        # Shielded: who is cancelled meanwhile takes it from no other.
-        outcome = await asyncio.shield(self._future)
-        if isinstance(outcome, TargetStartError):
-            raise TargetStartError(str(outcome), trace=outcome.trace)
-        self.value = outcome
-        return outcome
+        if self._call is None:
+            self._call = start_call(self._outcome)
+        # Who is cancelled meanwhile stops waiting; the others still want the object.
+        made = await outcome(ThreadCall(self._call, shared=True))
+        if isinstance(made, TargetStartError):
+            raise TargetStartError(str(made), trace=made.trace)
+        self.value = made
+        return made
 
     def _outcome(self) -> T | TargetStartError:
         try:

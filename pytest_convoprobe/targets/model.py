@@ -18,12 +18,14 @@ from .tools import Toolbox
 
 
 class ModelAgent:
-    """Talks with a model, through the `llm` of each conversation.
+    """Talks with a model, through the `llm` of each conversation. Tools run where the context says.
 
     `tools` are functions beside those that the settings name by reference (relative files start from
     `rootdir`, by default the working directory). Raises `SettingsError` for a tool that is
     no reference; the tools are imported when the first conversation starts.
     """
+
+    runs_elsewhere = True
 
     def __init__(
         self,
@@ -107,7 +109,9 @@ class _Conversation:
 
     async def _call_tools(self, requests: tuple[ToolRequest, ...]) -> list[ToolCall]:
         """All at once; results are handed back in the order in which they were asked for."""
-        calls = await asyncio.gather(*(self._toolbox.call(request) for request in requests))
+        calls = await asyncio.gather(
+            *(self._toolbox.call(request, self._context.home) for request in requests)
+        )
         for request, call in zip(requests, calls, strict=True):
             self._messages.append(Message("tool", _told(call), tool_call_id=request.id))
         return list(calls)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ..llm.port import LLM, ToolSpec
+from ..project_code.agent_loops import Home
 from ..transcript import Reply
 
 
@@ -15,13 +16,15 @@ class ConversationContext:
 
     `id` is unique within the run. `llm` is the way to models for targets that are models
     themselves: it is metered, recorded and bounded for this conversation. `scenario` and
-    `trial` go into the `CallContext` of such calls.
+    `trial` go into the `CallContext` of such calls. `home` is where asynchronous code of the project runs, by
+    default on the loop of whoever starts the conversation.
     """
 
     id: str
     llm: LLM
     scenario: str = ""
     trial: int = 1
+    home: Home | None = None
 
 
 @dataclass(frozen=True)

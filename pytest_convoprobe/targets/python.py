@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import functools
 import inspect
-import logging
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from ..errors import TargetCrashed, TargetError, TargetStartError
+from ..project_code.agent_loops import CallTask, Home
+from ..project_code.calls import Raised, in_thread_of
+from ..project_code.tracebacks import describe
 from ..threads import CallThread
 from ..transcript import Reply
 from .call_style import (
@@ -28,14 +28,9 @@ from .call_style import (
 )
 from .coerce_reply import as_reply, described
 from .failures import failure, start_failure
-from .isolate import contained
+from .hosted import Hosted, closing, home_of
 from .loading import Once, Reference, load_object
 from .port import ConversationContext, Description, Target, TargetConversation, description_of
-from .tracebacks import describe
-
-_LOG = logging.getLogger(__name__)
-
-_CLOSE_TIMEOUT = 10.0  # seconds
 
 _PER_CONVERSATION = "give a class, or a function without parameters that makes one for each conversation"
 Step = tuple[Callable[[], Any], bool]
@@ -51,15 +46,19 @@ class PythonAgent:
     conversation starts. An object that is itself a `Target` is used as it is.
     """
 
+    runs_elsewhere = True
+
     def __init__(self, source: object, *, rootdir: Path, name: str) -> None:
         self.name = name
         self._agent: Once[object] = Once(functools.partial(_load, source, rootdir, name))
+        self._hosted: Hosted | None = None
 
     async def start(self, context: ConversationContext) -> TargetConversation:
         agent = await self._agent.get()
         if is_target(agent):
-            return await as_port(agent).start(context)
-        conversation = _Conversation(self.name)
+            self._hosted = self._hosted or Hosted(as_port(agent))
+            return await self._hosted.start(context)
+        conversation = _Conversation(self.name, home_of(context))
         try:
             await conversation.open(agent)
         except BaseException:
@@ -68,8 +67,8 @@ class PythonAgent:
         return conversation
 
     async def aclose(self) -> None:
-        if is_target(self._agent.value):
-            await as_port(self._agent.value).aclose()
+        if self._hosted is not None:
+            await self._hosted.aclose()
 
     def describe(self) -> Description:
         """What the object tells, if it is a target itself and has been loaded."""
@@ -137,11 +136,13 @@ def _calling_of(agent: object) -> Calling:
 
 
 class _Conversation:
-    """One conversation: an agent of its own, what was said, and a thread if the agent needs one."""
+    """One conversation: an agent of its own, what was said, and a thread and a task for the agent's code."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, home: Home) -> None:
         self._name = name
+        self._home = home
         self._worker = CallThread()
+        self._task: CallTask | None = None
         self._history: History = []
         self._calling: Calling | None = None
         self._close: Step | None = None
@@ -175,33 +176,33 @@ class _Conversation:
         if self._closed:
             return
         self._closed = True
-        abandoned = self._worker.busy
+        abandoned = self._worker.busy or (self._task is not None and self._task.unusable)
         try:
             if self._close is not None and not abandoned:
-                await asyncio.wait_for(self._guarded(*self._close, failure), _CLOSE_TIMEOUT)
-        except (TargetError, asyncio.TimeoutError) as error:
-            # All has been said: a failing goodbye changes nothing in the transcript.
-            trace = getattr(error, "trace", "")
-            _LOG.warning("%s could not be closed: %s", self._name, trace or describe(error))
+                await closing(self._guarded(*self._close, failure), self._name)
         finally:
             self._worker.stop()
+            if self._task is not None:
+                self._task.stop()
 
     async def _guarded(
         self, call: Callable[[], Any], on_loop: bool, wrap: Callable[[BaseException], TargetError]
     ) -> Any:
         """What the user's code gives; whatever it raises, a `SystemExit` included, is its own fault."""
         try:
-            return await contained(self._value(call, on_loop))
-        except BaseException as error:
-            if _is_for_us(error, on_loop):
-                raise
-            raise wrap(error) from None
+            if on_loop:
+                return await self._on_loop(lambda: _settled(call))
+            result = await in_thread_of(self._worker, lambda: _drained(call()))
+            if inspect.isawaitable(result) or inspect.isasyncgen(result):
+                return await self._on_loop(lambda: _settled(lambda: result))
+            return result
+        except Raised as raised:
+            raise wrap(raised.error) from None
 
-    async def _value(self, call: Callable[[], Any], on_loop: bool) -> Any:
-        result = call() if on_loop else await self._worker.run(lambda: _drained(call()))
-        if inspect.isawaitable(result):
-            result = await result
-        return _joined([chunk async for chunk in result]) if inspect.isasyncgen(result) else result
+    async def _on_loop(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        if self._task is None:
+            self._task = self._home.open()
+        return await self._task.run(make)
 
 
 def _maker(source: object) -> Step:
@@ -254,22 +255,19 @@ def _drained(result: Any) -> Any:
     return _joined(list(result)) if inspect.isgenerator(result) else result
 
 
+async def _settled(call: Callable[[], Any]) -> Any:
+    """What comes of the call in the end, on the loop."""
+    result = call()
+    if inspect.isawaitable(result):
+        result = await result
+    return _joined([chunk async for chunk in result]) if inspect.isasyncgen(result) else result
+
+
 def _joined(chunks: list[Any]) -> str:
     strange = next((chunk for chunk in chunks if not isinstance(chunk, str)), None)
     if strange is not None:
         raise TypeError(f"a stream of text has to yield texts, not {type(strange).__qualname__}")
     return "".join(chunks)
-
-
-def _is_for_us(error: BaseException, on_loop: bool) -> bool:
-    """Whether it was not raised by the agent: we are cancelled, or somebody pressed Ctrl-C."""
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        cancelling = getattr(task, "cancelling", None)  # from Python 3.11 on; before, it can't be told
-        return cancelling is None or cancelling() > 0
-    if isinstance(error, KeyboardInterrupt):
-        return on_loop and threading.current_thread() is threading.main_thread()
-    return isinstance(error, GeneratorExit)
 
 
 def _reply(value: object) -> Reply:

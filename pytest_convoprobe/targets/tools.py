@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import re
@@ -20,13 +19,13 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from ..errors import TargetStartError, TargetUnavailable
 from ..llm.port import ToolRequest, ToolSpec
-from ..threads import in_thread
+from ..project_code.agent_loops import Home, LoopHome
+from ..project_code.calls import Raised, in_own_thread
+from ..project_code.tracebacks import describe
 from ..transcript import ToolCall
 from .call_style import is_async
 from .coerce_reply import as_arguments, clean_text, plain
 from .docstrings import Documented, read_docstring
-from .isolate import contained
-from .tracebacks import describe
 
 _MAX_NAME = 64
 _PLAIN_TYPES = (bool, int, float, str)
@@ -75,20 +74,21 @@ class Toolbox:
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self._tools.values())
 
-    async def call(self, request: ToolRequest) -> ToolCall:
+    async def call(self, request: ToolRequest, home: Home | None = None) -> ToolCall:
         """Make the call that a model asks for. What goes wrong is the call's `error`, for the model to read.
 
-        Only `TargetUnavailable` is raised: with it a tool says that what it stands on is away.
+        Only `TargetUnavailable` is raised: with it a tool says that what it depends on is away. An async tool
+        runs where `home` says, by default on the caller's loop.
         """
         arguments = as_arguments(request.arguments)
         started = time.perf_counter()
         try:
-            result = await self._run(request, arguments)
+            result = await self._run(request, arguments, home or LoopHome.here())
         except _ToolError as error:
             return ToolCall(request.name, arguments, error=str(error), latency=_since(started))
         return ToolCall(request.name, arguments, result=result, latency=_since(started))
 
-    async def _run(self, request: ToolRequest, arguments: Mapping[str, Any]) -> Any:
+    async def _run(self, request: ToolRequest, arguments: Mapping[str, Any], home: Home) -> Any:
         tool = self._tools.get(request.name)
         if tool is None:
             known = ", ".join(f"`{name}`" for name in self._tools) or "none"
@@ -98,7 +98,7 @@ class Toolbox:
             call = tool.bind(arguments)
         except ValidationError as error:
             raise _ToolError(_complaint(error, tool)) from None
-        return await _result(call, is_async(tool.function))
+        return await _result(call, is_async(tool.function), home)
 
 
 class _ToolError(Exception):
@@ -225,18 +225,36 @@ def _complaint(error: ValidationError, tool: Tool) -> str:
     return f"wrong arguments for `{tool.spec.name}`: {'; '.join(parts)}"
 
 
-async def _result(call: Callable[[], Any], on_loop: bool) -> Any:
+async def _result(call: Callable[[], Any], on_loop: bool, home: Home) -> Any:
     try:
-        value = await contained(_value(call, on_loop))
-    except (asyncio.CancelledError, GeneratorExit, TargetUnavailable):
-        raise
-    except BaseException as error:  # noqa: BLE001 - a tool that calls sys.exit() must not end pytest
-        raise _ToolError(describe(error)) from None
+        value = await _value(call, on_loop, home)
+    except Raised as raised:
+        if isinstance(raised.error, TargetUnavailable):
+            raise raised.error from None
+        # Whatever it is: a tool that calls sys.exit() must not end pytest.
+        raise _ToolError(describe(raised.error)) from None
     return clean_text(value) if isinstance(value, str) else plain(value)
 
 
-async def _value(call: Callable[[], Any], on_loop: bool) -> Any:
-    value = call() if on_loop else await in_thread(call)
+async def _value(call: Callable[[], Any], on_loop: bool, home: Home) -> Any:
+    if not on_loop:
+        value = await in_own_thread(call)
+        if not inspect.isawaitable(value):
+            return value
+        return await _on_loop(lambda: value, home)
+    return await _on_loop(call, home)
+
+
+async def _on_loop(call: Callable[[], Any], home: Home) -> Any:
+    task = home.open()
+    try:
+        return await task.run(lambda: _awaited(call))
+    finally:
+        task.stop()
+
+
+async def _awaited(call: Callable[[], Any]) -> Any:
+    value = call()
     return await value if inspect.isawaitable(value) else value
 
 

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_convoprobe.runs.pool import CancelledFromWithin, Handle, LoopThread, Pool, Stats
+from pytest_convoprobe.loop_thread import LoopThread
+from pytest_convoprobe.runs.pool import CancelledFromWithin, Handle, Pool, Stats
 
 SOON = 10.0  # a bound against hanging, never a measurement
 
@@ -203,7 +204,8 @@ class TestLoopThread:
         process = python(
             """
             import asyncio, gc
-            from pytest_convoprobe.runs.pool import LoopThread, Pool
+            from pytest_convoprobe.loop_thread import LoopThread
+            from pytest_convoprobe.runs.pool import Pool
 
             async def forever():
                 await asyncio.sleep(3600)
@@ -246,7 +248,7 @@ class TestLoopThread:
         process = python(
             """
             import asyncio
-            from pytest_convoprobe.runs.pool import LoopThread
+            from pytest_convoprobe.loop_thread import LoopThread
             LoopThread().submit(asyncio.sleep(3600))
             print("end")
             """
@@ -259,7 +261,8 @@ class TestLoopThread:
         process = python(
             """
             import asyncio
-            from pytest_convoprobe.runs.pool import LoopThread, Pool
+            from pytest_convoprobe.loop_thread import LoopThread
+            from pytest_convoprobe.runs.pool import Pool
 
             async def forever():
                 print("running")
@@ -289,7 +292,7 @@ class TestLoopThread:
         process = python(
             """
             import asyncio
-            from pytest_convoprobe.runs.pool import LoopThread
+            from pytest_convoprobe.loop_thread import LoopThread
 
             async def forever():
                 print("running")

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_convoprobe.errors import TargetCrashed
 from pytest_convoprobe.llm.port import ToolRequest
-from pytest_convoprobe.targets.isolate import contained
+from pytest_convoprobe.project_code.isolate import contained
 from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.targets.python import PythonAgent
 from pytest_convoprobe.targets.tools import Toolbox

@@ -10,11 +10,11 @@ from typing import Any
 import httpx
 
 from ...errors import TargetUnavailable
+from ...project_code.tracebacks import clean, describe
 from ...redaction import Redactor
 from ...settings.models import HttpTarget
 from ...transcript import Reply
 from ..port import ConversationContext
-from ..tracebacks import clean, describe
 from .answer import AnswerReader, HttpAnswer
 from .recipe import TEMPLATE_ERRORS, Recipe
 
@@ -30,6 +30,8 @@ class HttpAgent:
 
     All conversations share one pool of connections; each has its own cookies.
     """
+
+    runs_elsewhere = True
 
     def __init__(self, settings: HttpTarget) -> None:
         self._recipe = Recipe(settings)

@@ -12,11 +12,11 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 
 from ...errors import SettingsError
+from ...project_code.tracebacks import clean
 from ...redaction import Redactor
 from ...settings.models import HttpTarget
 from ...transcript import Reply, ToolCall, Usage
 from ..coerce_reply import as_tool_call, as_usage, clean_text, joined_text
-from ..tracebacks import clean
 
 _SHOWN = 300
 # Cut before it is searched for secrets: the search would take long in megabytes.

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from jinja2 import TemplateError
 
 from ...errors import SettingsError
+from ...project_code.tracebacks import describe
 from ...settings.models import HttpTarget
-from ..tracebacks import describe
 from .templates import Filling, compile_text, compile_tree
 
 TEMPLATE_ERRORS = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pytest_convoprobe.targets.tracebacks import describe, short_trace
+from pytest_convoprobe.project_code.tracebacks import describe, short_trace
 
 
 def caught(code: str, file: str = "agent.py") -> BaseException:
@@ -53,7 +53,7 @@ def test_the_standard_library_is_left_out() -> None:
         json.loads("{")
     except ValueError as error:
         lines = short_trace(error).splitlines()
-    assert [line for line in lines if "test_traces.py" in line]
+    assert [line for line in lines if "test_tracebacks.py" in line]
     assert not [line for line in lines if "decoder.py" in line]
 
 

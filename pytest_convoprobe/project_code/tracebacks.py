@@ -43,7 +43,8 @@ def short_trace(error: BaseException) -> str:
     Frames of this package, the standard library and installed packages are left out; if nothing
     else is there, the innermost one stays. A cause (`raise … from …`) has a line of its own.
     """
-    lines = [line for frame in _own_frames(error) for line in _frame_lines(frame)]
+    frames = own_frames(traceback.extract_tb(error.__traceback__))
+    lines = [line for frame in frames for line in frame_lines(frame)]
     lines.extend(_syntax_lines(error))
     lines.append(describe(error))
     if error.__cause__ is not None:
@@ -51,8 +52,9 @@ def short_trace(error: BaseException) -> str:
     return "\n".join(lines)
 
 
-def _own_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_plumbing(frame)]
+def own_frames(stack: traceback.StackSummary) -> list[traceback.FrameSummary]:
+    """The last frames of the user's own code; if there is none, the innermost that isn't ours."""
+    frames = [frame for frame in stack if not _is_plumbing(frame)]
     own = [frame for frame in frames if not _is_library(frame.filename)]
     return (own or frames[-1:])[-_MAX_FRAMES:]
 
@@ -66,8 +68,14 @@ def _is_library(filename: str) -> bool:
     return filename.startswith(_LIBRARIES)
 
 
-def _frame_lines(frame: traceback.FrameSummary) -> list[str]:
-    head = f"{shown_path(Path(frame.filename).resolve())}:{frame.lineno}: in {frame.name}"
+def place_of(frame: traceback.FrameSummary) -> str:
+    """`file:line: in function`."""
+    return f"{shown_path(Path(frame.filename).resolve())}:{frame.lineno}: in {frame.name}"
+
+
+def frame_lines(frame: traceback.FrameSummary) -> list[str]:
+    """The place, and the line of code if it can be had."""
+    head = place_of(frame)
     return [head, f"    {clean(frame.line)}"] if frame.line else [head]
 
 

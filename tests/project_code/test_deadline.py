@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pytest_convoprobe.conversation.deadline import Deadline
+from pytest_convoprobe.project_code.deadline import Deadline
 
 
 class TooLong(Exception):

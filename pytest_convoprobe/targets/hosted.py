@@ -1,0 +1,148 @@
+"""A target of the project's own, whose code runs on the project's event loop instead of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from ..errors import CloseTimeout, ConvoprobeError, LoopLost
+from ..llm.port import LLM, LLMReply, LLMRequest
+from ..project_code.agent_loops import CallTask, Home, LoopHome
+from ..project_code.calls import Raised
+from ..project_code.clock import current_clock
+from ..project_code.deadline import Deadline
+from ..project_code.tracebacks import describe
+from ..transcript import Reply
+from .failures import failure
+from .port import ConversationContext, Target, TargetConversation
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger(__name__)
+
+_CLOSE_SECONDS = 3.0
+
+
+@runtime_checkable
+class RunsElsewhere(Protocol):
+    """A target that sees to it itself that no code of the project runs on the caller's loop."""
+
+    runs_elsewhere: bool
+
+
+def hosted(target: Target) -> Target:
+    """The target, fit to be used from the loop that calls models."""
+    return target if isinstance(target, RunsElsewhere) else Hosted(target)
+
+
+class Hosted:
+    """Runs `start`, `send` and `aclose` of a target, and its conversations, on their own loop."""
+
+    runs_elsewhere = True
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._home: Home | None = None
+
+    @property
+    def name(self) -> str:
+        return self._target.name
+
+    async def start(self, context: ConversationContext) -> TargetConversation:
+        self._home = home_of(context)
+        task = self._home.open()
+        conversation = _Conversation(task, context)
+        try:
+            await conversation.open(self._target)
+        except BaseException:
+            await conversation.aclose()
+            raise
+        return conversation
+
+    async def aclose(self) -> None:
+        """Close it where its conversations were; nothing is open if there were none."""
+        if self._home is not None:
+            task = self._home.open()
+            await closing(task.run(lambda: self._target.aclose()), self.name)
+            task.stop()
+
+
+class _Conversation:
+    def __init__(self, task: CallTask, context: ConversationContext) -> None:
+        self._task = task
+        self._llm = LLMFromElsewhere(context.llm)
+        self._context = replace(context, llm=self._llm)
+        self._inner: TargetConversation | None = None
+
+    async def open(self, target: Target) -> None:
+        self._inner = await self._run(lambda: target.start(self._context))
+
+    async def send(self, message: str) -> Reply:
+        assert self._inner is not None  # noqa: S101 - nobody has the conversation before it is open
+        inner = self._inner
+        return await self._run(lambda: inner.send(message))
+
+    async def aclose(self) -> None:
+        inner, self._inner = self._inner, None
+        try:
+            if inner is not None and not self._task.unusable:
+                await closing(self._run(lambda: inner.aclose()), "the conversation")
+        finally:
+            self._llm.over = True
+            self._task.stop()
+
+    async def _run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        try:
+            return await self._task.run(make)
+        except Raised as raised:
+            if isinstance(raised.error, Exception) and not isinstance(raised.error, asyncio.CancelledError):
+                raise raised.error from None  # a target says by its error who is to blame
+            raise failure(raised.error) from None
+
+
+async def closing(close: Coroutine[Any, Any, object], what: str) -> None:
+    """Close something of the project's. All has been said: a failure is logged and changes nothing."""
+    try:
+        # It doesn't count as the conversation's time, but has a limit of its own.
+        with current_clock().stop():
+            async with Deadline(_CLOSE_SECONDS, CloseTimeout(_CLOSE_SECONDS), real_time=True):
+                await close
+    except Exception as error:  # noqa: BLE001 - the project's code, whatever it raises
+        if isinstance(error, LoopLost):
+            return
+        trace = getattr(error, "trace", "")
+        _LOG.warning("%s could not be closed: %s", what, trace or describe(error))
+
+
+def home_of(context: ConversationContext) -> Home:
+    """Where the project's code runs: on the caller's loop, unless the context names another place."""
+    return context.home or LoopHome.here()
+
+
+class LLMFromElsewhere:
+    """The way to the models for code that runs on another loop than they do.
+
+    Their clients and limits belong to one loop: the calls go there.
+    """
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+        self._loop = asyncio.get_running_loop()
+        self.over = False
+        """Whether the conversation is over: an agent that was left alone must not spend anything."""
+
+    async def complete(self, request: LLMRequest) -> LLMReply:
+        if self.over:
+            raise ConvoprobeError("the conversation is over: no model can be called for it any more")
+        return await self._there(self._llm.complete(request))
+
+    async def aclose(self) -> None:
+        await self._there(self._llm.aclose())
+
+    async def _there(self, coro: Coroutine[Any, Any, T]) -> T:
+        if asyncio.get_running_loop() is self._loop:
+            return await coro
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coro, self._loop))

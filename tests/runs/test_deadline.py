@@ -1,0 +1,212 @@
+"""Agents that never come back: their own scenario is an error; the others get their verdicts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_convoprobe.errors import Blame
+from pytest_convoprobe.llm.fake import FakeLLM
+from pytest_convoprobe.llm.port import LLMReply, LLMRequest
+from pytest_convoprobe.loop_thread import LoopThread
+from pytest_convoprobe.result import Outcome, ScenarioResult
+from pytest_convoprobe.runs.trial import Job, Runner
+from pytest_convoprobe.scenario.loading import parse_scenarios
+from pytest_convoprobe.settings.loading import load_settings
+from pytest_convoprobe.settings.merge import scenario_settings
+from pytest_convoprobe.targets.factory import as_target
+from pytest_convoprobe.targets.port import ConversationContext
+from pytest_convoprobe.transcript import Reply, Termination
+
+from ..support.hanging_agents import (
+    HangingAgent,
+    HangingInThread,
+    HangsInClose,
+    HangsInExit,
+    endless_words,
+    hangs_in_factory,
+)
+
+SCENARIO = """\
+name: {message}
+description: The agent answers.
+synthetic_user:
+  persona: Somebody
+  initial_query: {message}
+  script: [and now?]
+  max_turns: 2
+evaluation:
+  correctness_criteria: [The agent answers]
+"""
+
+LIMITS = {"run.turn_timeout": 1, "run.scenario_timeout": 2}
+
+
+def _judge(request: LLMRequest) -> LLMReply:
+    found = {"finding": "seen", "quote": "echo", "turn": 1, "absence": False, "verdict": "met"}
+    return LLMReply(json.dumps({"answers": [{"id": "c1", **found}]}))
+
+
+def talk(
+    tmp_path: Path,
+    agent: object,
+    messages: Sequence[str],
+    limits: dict[str, Any] = LIMITS,
+    checks: Any = None,
+) -> list[ScenarioResult]:
+    """Talk with the agent, once for each message and all at once."""
+    settings = load_settings(tmp_path, overrides={"llm.model": "openai/fake", **limits}, environ={})
+    runner, target = Runner(settings, llm=FakeLLM(_judge)), as_target(agent)
+
+    def job(message: str) -> Job:
+        (loaded,) = parse_scenarios(SCENARIO.format(message=message), str(tmp_path / "talk.yaml"))
+        assert loaded.scenario is not None
+        merged = scenario_settings(settings, loaded.scenario.config)
+        return Job(loaded, f"talk.yaml::{message}", target, merged, extra_checks=checks)
+
+    async def all_at_once() -> list[ScenarioResult]:
+        try:
+            return list(await asyncio.gather(*(runner.run(job(message)) for message in messages)))
+        finally:
+            await target.aclose()
+            await runner.aclose()
+
+    loop = LoopThread()
+    try:
+        return loop.run(asyncio.wait_for(all_at_once(), 30))
+    finally:
+        assert loop.close()
+
+
+def outcomes(results: Sequence[ScenarioResult]) -> dict[str, Outcome]:
+    return {result.name: result.outcome for result in results}
+
+
+@pytest.mark.parametrize(
+    ("agent", "message", "place", "advice"),
+    [
+        (HangingAgent, "swallows", "in swallow_cancellation", "let `asyncio.CancelledError` through"),
+        (HangingAgent, "sleeps", "in send", "asyncio.to_thread"),
+        (HangingAgent, "spins", "in send", "asyncio.to_thread"),
+        (HangingInThread, "waits", "in send", "a time limit of its own"),
+        (endless_words, "streams", "in endless_words", "a time limit of its own"),
+    ],
+)
+def test_a_turn_that_never_ends_is_an_error_that_says_where_the_agent_is(
+    tmp_path: Path, agent: object, message: str, place: str, advice: str
+) -> None:
+    others = [] if agent is endless_words else ["one", "two"]
+    hanging, *fine = talk(tmp_path, agent, [message, *others])
+    assert (hanging.outcome, hanging.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert hanging.transcript.termination is Termination.TIMEOUT
+    assert "hanging_agents.py:" in hanging.reason
+    assert place in hanging.reason
+    assert advice in hanging.reason
+    assert "run.turn_timeout" in hanging.reason
+    assert place in hanging.trace
+    assert "pytest_convoprobe/" not in hanging.trace
+    assert [(result.outcome, len(result.transcript.turns)) for result in fine] == [(Outcome.PASSED, 2)] * len(
+        others
+    )
+
+
+def test_several_agents_that_block_cost_two_time_limits_at_most(tmp_path: Path) -> None:
+    results = talk(tmp_path, HangingAgent, ["sleeps 1", "fine", "sleeps 2", "swallows", "sleeps 3"])
+    assert outcomes(results) == {
+        "sleeps 1": Outcome.ERROR,
+        "fine": Outcome.PASSED,
+        "sleeps 2": Outcome.ERROR,
+        "swallows": Outcome.ERROR,
+        "sleeps 3": Outcome.ERROR,
+    }
+
+
+def test_agents_that_block_for_less_than_their_limit_only_delay_each_other(tmp_path: Path) -> None:
+    results = talk(tmp_path, HangingAgent, [f"delays {number}" for number in range(5)])
+    assert set(outcomes(results).values()) == {Outcome.PASSED}
+
+
+@pytest.mark.parametrize("agent", [HangsInClose, HangsInExit])
+def test_an_agent_that_never_closes_has_its_verdict_all_the_same(
+    tmp_path: Path, agent: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    (result,) = talk(tmp_path, agent, ["hello"])
+    assert result.outcome is Outcome.PASSED
+    assert "could not be closed" in caplog.text
+
+
+def test_a_factory_that_never_ends_is_an_error(tmp_path: Path) -> None:
+    (result,) = talk(tmp_path, hangs_in_factory, ["hello"])
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert "in hangs_in_factory" in result.reason
+
+
+class BlockingTarget:
+    """A target of the project's own."""
+
+    name = "own"
+    threads: set[int]
+
+    def __init__(self) -> None:
+        self.threads = set()
+
+    async def start(self, context: ConversationContext) -> BlockingTarget:
+        self.threads.add(threading.get_ident())
+        return self
+
+    async def send(self, message: str) -> Reply:
+        self.threads.add(threading.get_ident())
+        if "sleeps" in message:
+            time.sleep(60)
+        return Reply(f"echo {message}")
+
+    async def aclose(self) -> None:
+        self.threads.add(threading.get_ident())
+
+
+def test_a_target_of_the_projects_own_is_bounded_too(tmp_path: Path) -> None:
+    results = talk(tmp_path, BlockingTarget(), ["sleeps", "fine"])
+    assert outcomes(results) == {"sleeps": Outcome.ERROR, "fine": Outcome.PASSED}
+
+
+def _hangs(*_: object) -> list[Any]:
+    threading.Event().wait()
+    return []
+
+
+def _hangs_while_listed(*_: object) -> Any:
+    while True:
+        time.sleep(0.01)
+        yield from ()
+
+
+@pytest.mark.parametrize("checks", [_hangs, _hangs_while_listed])
+def test_a_projects_own_check_that_never_ends_is_an_error(tmp_path: Path, checks: Callable[..., Any]) -> None:
+    (result,) = talk(tmp_path, HangingAgent, ["hello"], checks=checks)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert f"in {checks.__name__}" in result.reason
+
+
+def test_a_cancelled_run_waits_for_no_agent(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path, overrides={"llm.model": "openai/fake"}, environ={})
+    (loaded,) = parse_scenarios(SCENARIO.format(message="swallows"), str(tmp_path / "talk.yaml"))
+    assert loaded.scenario is not None
+    runner = Runner(settings, llm=FakeLLM(_judge))
+    merged = scenario_settings(settings, loaded.scenario.config)
+    job = Job(loaded, "talk.yaml::swallows", as_target(HangingAgent), merged)
+
+    async def cancelled() -> None:
+        try:
+            await asyncio.wait_for(runner.run(job), 0.5)
+        finally:
+            await runner.aclose()
+
+    with pytest.raises(asyncio.TimeoutError):
+        asyncio.run(asyncio.wait_for(cancelled(), 30))

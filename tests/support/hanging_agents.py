@@ -1,0 +1,71 @@
+"""Agents that never come back, each in a way of its own, and hold nobody else up. The message says which."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+from collections.abc import Iterator
+
+SLOW_PATTERN = re.compile("(a+)+$")
+
+
+class HangingAgent:
+    """Asynchronous; answers unless it is asked to hang."""
+
+    async def send(self, message: str) -> str:
+        if "swallows" in message:
+            await swallow_cancellation()
+        if "sleeps" in message:
+            time.sleep(60)
+        if "spins" in message:
+            while True:
+                pass
+        if "delays" in message:
+            time.sleep(0.6)
+        await asyncio.sleep(0.05)
+        return f"echo {message}"
+
+
+async def swallow_cancellation() -> None:
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            continue
+
+
+class HangingInThread:
+    """Synchronous; answers unless it is asked to hang."""
+
+    def send(self, message: str) -> str:
+        if "waits" in message:
+            threading.Event().wait()
+        if "starts" in message:
+            threading.Thread(target=threading.Event().wait, name="endless").start()
+        return f"echo {message}"
+
+
+class HangsInClose(HangingAgent):
+    async def aclose(self) -> None:
+        await swallow_cancellation()
+
+
+class HangsInExit(HangingInThread):
+    def __enter__(self) -> HangsInExit:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        threading.Event().wait()
+
+
+async def hangs_in_factory() -> HangingAgent:
+    time.sleep(60)
+    return HangingAgent()
+
+
+def endless_words(message: str) -> Iterator[str]:
+    while True:
+        time.sleep(0.01)
+        yield "word "
