@@ -16,8 +16,14 @@ from pytest_convoprobe.benchmark.format.models import (
     MetricType,
     TargetEntry,
 )
-from pytest_convoprobe.benchmark.rows.row_kinds import CONVERSATIONS, SCENARIOS
-from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, Said, ScenarioRow
+from pytest_convoprobe.benchmark.rows.messages import Said
+from pytest_convoprobe.benchmark.rows.row_types import (
+    CONVERSATIONS,
+    SCENARIOS,
+    ConversationRow,
+    Landmark,
+    ScenarioRow,
+)
 from pytest_convoprobe.benchmark.rows.work import Item, Place, Row, Task, Unit
 from pytest_convoprobe.llm.port import LLMRequest, Role
 from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, TargetSettings

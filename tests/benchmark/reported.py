@@ -15,10 +15,10 @@ from pytest_convoprobe.benchmark.analysis.figures import json_text
 from pytest_convoprobe.benchmark.format.definition import read_benchmark
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import Metric, MetricType
+from pytest_convoprobe.benchmark.rows.messages import Said
 from pytest_convoprobe.benchmark.rows.row_types import (
     ConversationRow,
     Landmark,
-    Said,
     ScenarioRow,
     ScoreRow,
     scenario_id,

@@ -18,13 +18,8 @@ from typing import Any
 from pytest_convoprobe.benchmark.engines.local import LocalEngine
 from pytest_convoprobe.benchmark.format.project import load_project
 from pytest_convoprobe.benchmark.pipeline.pipeline import PipelineReport, run_bench
-from pytest_convoprobe.benchmark.rows.row_types import (
-    ConversationRow,
-    Landmark,
-    Said,
-    ScenarioRow,
-    ScoreRow,
-)
+from pytest_convoprobe.benchmark.rows.messages import Said
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, ScenarioRow, ScoreRow
 from pytest_convoprobe.benchmark.rows.work import Item, Row, Task
 from pytest_convoprobe.llm.chat_format import call_parameters, chat_messages
 from pytest_convoprobe.llm.fake import FakeLLM

@@ -5,6 +5,9 @@ Addresses, keys, headers, limits of time and prices do not: with those changed, 
 
 from __future__ import annotations
 
+import hashlib
+import json
+from pathlib import Path
 from typing import Any
 
 from ...settings.models import HttpTarget, ModelSettings, ModelTarget, PythonTarget
@@ -13,6 +16,18 @@ from ..format.models import TargetEntry
 _OF_A_MODEL = ("model", "temperature", "max_tokens", "extra_params", "extra_instructions", "reasoning")
 _OF_AN_AGENT = (*_OF_A_MODEL, "system_prompt", "tools", "max_tool_rounds")
 _OF_A_SERVICE = ("url", "method", "body", "text", "tool_calls")
+
+
+def digest(*parts: Any) -> str:
+    """32 hex digits of plain data: equal for equal data, whatever the order of keys."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
+
+
+def prompt_digest(*names: str) -> str:
+    """Of the source of prompts: a row is made again when what the model was told has changed."""
+    folder = Path(__file__).parents[2] / "prompts"
+    return digest([(folder / f"{name}.jinja").read_text(encoding="utf-8") for name in names])
 
 
 def model_print(settings: ModelSettings) -> dict[str, Any]:

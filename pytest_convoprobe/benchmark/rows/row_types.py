@@ -1,4 +1,4 @@
-"""The rows of the files that the stages write, and their ids.
+"""The rows of the files that the stages write: what they hold, where they belong, what counts as a change.
 
 Names of files and fields are those of the format (see docs/benchmarks/files.md). `key` is ours: the digest
 of what a row was made of. A row without one came from somewhere else, and is taken as it is.
@@ -6,16 +6,18 @@ of what a row was made of. A row without one came from somewhere else, and is ta
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, TypeAdapter
 
 from ...errors import ResultsError
-from ...targets.coerce_reply import as_tool_call, plain
-from ...transcript import ToolCall
+from .messages import Said, read_messages
+from .reading import Number, Text, Truth, read_object, wrong_value
+from .row_keys import digest
+from .work import Place, Row
 
 if TYPE_CHECKING:
     from ..format.models import MetricType
@@ -28,18 +30,23 @@ def scenario_id(metric_id: str, scenario: int, variant: int) -> str:
     return f"{metric_id}_s{scenario:03d}_v{variant:02d}"
 
 
-def digest(*parts: Any) -> str:
-    """32 hex digits of plain data: equal for equal data, whatever the order of keys."""
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
-
-
 @dataclass(frozen=True)
 class Landmark:
     """What the user is to do in a turn; turns count from 1."""
 
-    turn: int
-    instruction: str
+    turn: Number
+    instruction: Text
+
+
+def _in_first_turn(data: Any) -> Any:
+    """A landmark without a turn is one for the first: others leave it out."""
+    return {**data, "turn": 1} if isinstance(data, Mapping) and data.get("turn") is None else data
+
+
+def _known_texts(data: Any) -> Any:
+    if not isinstance(data, Mapping):
+        return data
+    return {str(name): str(value) for name, value in data.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -49,16 +56,16 @@ class ScenarioRow:
     `draft` is ours, as `key` is: the digest of what all variants of the scenario were rewritten from.
     """
 
-    id: str
-    metric_id: str
-    persona: str
-    user_goal: str
-    latent_adversarial_goal: str
-    landmarks: tuple[Landmark, ...] = ()
-    demographic: Mapping[str, str] = field(default_factory=dict)
-    target_system_prompt: str | None = None
-    draft: str = ""
-    key: str = ""
+    id: Text
+    metric_id: Text
+    persona: Text = ""
+    user_goal: Text = ""
+    latent_adversarial_goal: Text = ""
+    landmarks: tuple[Annotated[Landmark, BeforeValidator(_in_first_turn)], ...] = ()
+    demographic: Annotated[Mapping[str, str], BeforeValidator(_known_texts)] = field(default_factory=dict)
+    target_system_prompt: Annotated[Text | None, BeforeValidator(lambda text: text or None)] = None
+    draft: Text = ""
+    key: Text = ""
 
     @property
     def base(self) -> str:
@@ -73,59 +80,14 @@ class ScenarioRow:
         return f"v{found['variant']}" if found else ""
 
     def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            "id": self.id,
-            "metric_id": self.metric_id,
-            "persona": self.persona,
-            "user_goal": self.user_goal,
-            "latent_adversarial_goal": self.latent_adversarial_goal,
-            "landmarks": [{"turn": mark.turn, "instruction": mark.instruction} for mark in self.landmarks],
-            "demographic": dict(self.demographic),
-        }
-        if self.target_system_prompt is not None:
-            data["target_system_prompt"] = self.target_system_prompt
-        if self.draft:
-            data["draft"] = self.draft
-        return {**data, "key": self.key} if self.key else data
+        return _without_empty(
+            _SCENARIO.dump_python(self, mode="json"), "target_system_prompt", "draft", "key"
+        )
 
     @classmethod
     def from_json(cls, data: Any) -> ScenarioRow:
         """Raises `ResultsError` naming what is missing or of the wrong kind."""
-        row = _Reader(data, "scenario")
-        row_id = row.text("id")
-        found = ID.fullmatch(row_id)
-        return cls(
-            id=row_id,
-            metric_id=row.text("metric_id", found["metric"] if found else None),
-            persona=row.text("persona", ""),
-            user_goal=row.text("user_goal", ""),
-            latent_adversarial_goal=row.text("latent_adversarial_goal", ""),
-            landmarks=tuple(map(_landmark, row.items("landmarks"))),
-            demographic={
-                str(name): str(value)
-                for name, value in row.mapping("demographic").items()
-                if value is not None
-            },
-            target_system_prompt=row.text("target_system_prompt", "") or None,
-            draft=row.text("draft", ""),
-            key=row.text("key", ""),
-        )
-
-
-@dataclass(frozen=True)
-class Said:
-    """One message of a conversation; `tool_calls` are those that the assistant made before it said this.
-
-    They hold plain JSON, and no latency.
-    """
-
-    role: Literal["user", "assistant"]
-    content: str
-    tool_calls: tuple[ToolCall, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        said = {"role": self.role, "content": self.content}
-        return {**said, "tool_calls": [*map(_call_to_json, self.tool_calls)]} if self.tool_calls else said
+        return read_object(_SCENARIO, _with_metric(data), "scenario")
 
 
 CALLED = "tools-"
@@ -161,27 +123,35 @@ class ConversationRow:
             "target": self.target,
             "conversation": [said.to_json() for said in self.messages],
             "termination": self.termination,
+            "key": self.key,
         }
-        return {**data, "key": self.key} if self.key else data
+        return _without_empty(data, "key")
 
     @classmethod
     def from_json(cls, data: Any) -> ConversationRow:
         """Takes the messages under any of the usual names. Raises `ResultsError`."""
-        row = _Reader(data, "conversation")
-        name = next((name for name in _MESSAGES if name in row.data), _MESSAGES[0])
-        row_id = row.text("id", None, "scenario_id")
-        found = ID.fullmatch(row_id)
-        items = row.items(name)
-        results = _results(items)
-        return cls(
-            id=row_id,
-            sample=row.number("sample", 1),
-            messages=tuple(said for item in items for said in _said(item, results)),
-            metric_id=row.text("metric_id", found["metric"] if found else ""),
-            target=row.text("target", ""),
-            termination=row.text("termination", ""),
-            key=row.text("key", ""),
-        )
+        read = read_object(_CONVERSATION, _with_metric(_with_id(data)), "conversation")
+        name = next((name for name in _MESSAGES if name in data), _MESSAGES[0])
+        items = data.get(name) or []
+        if not isinstance(items, list):
+            raise wrong_value(data, "conversation", name, "a list")
+        said = read_messages(items)
+        return cls(read.id, read.sample, said, read.metric_id, read.target, read.termination, read.key)
+
+
+_MESSAGES = ("conversation", "messages", "transcript", "turns")
+
+
+@dataclass(frozen=True)
+class _AboutConversation:
+    """All of a conversation but its messages, of which there are several forms."""
+
+    id: Text
+    sample: Number = 1
+    metric_id: Text = ""
+    target: Text = ""
+    termination: Text = ""
+    key: Text = ""
 
 
 @dataclass(frozen=True)
@@ -191,17 +161,22 @@ class ScoreRow:
     `present`, `passed` and `score` (1.0 or 0.0) are None where the evaluator gave no readable answer.
     """
 
-    id: str
-    metric_id: str
-    sample: int
-    present: bool | None
-    passed: bool | None
-    justification: str = ""
-    key: str = ""
+    id: Text
+    metric_id: Text
+    sample: Number = 1
+    present: Truth | None = None
+    passed: Truth | None = None
+    justification: Text = ""
+    key: Text = ""
 
     @property
     def score(self) -> float | None:
         return None if self.passed is None else float(self.passed)
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether the evaluator's answer could not be read. Others may write `passed` alone."""
+        return self.present is None and self.passed is None
 
     def counts_as(self, kind: MetricType) -> bool | None:
         """Whether it passes for a metric of this type: by what was present, where that is known.
@@ -219,131 +194,81 @@ class ScoreRow:
             "passed": self.passed,
             "score": self.score,
             "justification": self.justification,
+            "key": self.key,
         }
-        return {**data, "key": self.key} if self.key else data
+        return _without_empty(data, "key")
 
     @classmethod
     def from_json(cls, data: Any) -> ScoreRow:
         """Raises `ResultsError`."""
-        row = _Reader(data, "score")
-        row_id = row.text("id", None, "scenario_id")
-        found = ID.fullmatch(row_id)
-        return cls(
-            id=row_id,
-            metric_id=row.text("metric_id", found["metric"] if found else None),
-            sample=row.number("sample", 1),
-            present=row.truth("present"),
-            passed=row.truth("passed"),
-            justification=row.text("justification", ""),
-            key=row.text("key", ""),
-        )
+        return read_object(_SCORE, _with_metric(_with_id(data)), "score")
 
 
-_MESSAGES = ("conversation", "messages", "transcript", "turns")
-_TEXTS = ("content", "text", "message")
-_ROLES = {"user": "user", "human": "user", "assistant": "assistant", "target": "assistant", "ai": "assistant"}
+_SCENARIO = TypeAdapter(ScenarioRow)
+_CONVERSATION = TypeAdapter(_AboutConversation)
+_SCORE = TypeAdapter(ScoreRow)
 
 
-def _landmark(item: Any) -> Landmark:
-    row = _Reader(item, "landmark")
-    return Landmark(row.number("turn", 1), row.text("instruction"))
+def _with_id(data: Any) -> Any:
+    """Other systems call the id of a conversation or a score `scenario_id`."""
+    if isinstance(data, Mapping) and data.get("id") is None and data.get("scenario_id") is not None:
+        return {**data, "id": data["scenario_id"]}
+    return data
 
 
-def _said(item: Any, results: Mapping[str, Any]) -> tuple[Said, ...]:
-    """A message, or a turn that holds both sides; what is neither side's (a system prompt) is left out."""
-    row = _Reader(item, "message")
-    if "role" not in row.data and {"user", "assistant"} & row.data.keys():
-        user = [Said("user", row.text("user", ""))] if "user" in row.data else []
-        calls = _calls(row, results)
-        replied = "assistant" in row.data or calls
-        return (*user, Said("assistant", row.text("assistant", ""), calls)) if replied else (*user,)
-    role = _ROLES.get(row.text("role").lower())
-    # Where the text is null, nothing was said: a reply that was filtered, or that only called a tool.
-    text = row.text("content", "" if row.data.keys() & {*_TEXTS, "tool_calls"} else None, *_TEXTS)
-    if role == "user":
-        return (Said("user", text),)
-    return (Said("assistant", text, _calls(row, results)),) if role else ()
+def _with_metric(data: Any) -> Any:
+    """Where a row doesn't name its metric, its id does."""
+    if not isinstance(data, Mapping) or data.get("metric_id") is not None:
+        return data
+    found = ID.fullmatch(data["id"]) if isinstance(data.get("id"), str) else None
+    return {**data, "metric_id": found["metric"]} if found else data
 
 
-def _calls(row: _Reader, results: Mapping[str, Any]) -> tuple[ToolCall, ...]:
-    """The tool calls of a message, in our form or in that of a provider; none where it is in neither.
+def _without_empty(data: dict[str, Any], *optional: str) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if value or name not in optional}
 
-    Another system's field of this name is left alone, as its other fields are.
+
+@dataclass(frozen=True)
+class RowKind:
+    """A kind of rows as a table needs to know it.
+
+    `places` are those that a row of a file may have, the likeliest first; it raises `ResultsError`.
+    `digest` is of all that a later stage makes of the row.
     """
-    given = row.data.get("tool_calls")
-    try:
-        return tuple(_call(item, results) for item in given) if isinstance(given, list) else ()
-    except ValueError:
-        return ()
+
+    places: Callable[[Any, str], tuple[Place, ...]]
+    digest: Callable[[Row], str]
 
 
-def _call(item: Any, results: Mapping[str, Any]) -> ToolCall:
-    call = replace(as_tool_call(item), latency=None)
-    told = results.get(str(item.get("id"))) if isinstance(item, Mapping) else None
-    return replace(call, result=told) if call.result is None else call
+def _content(row: Row) -> str:
+    return digest({name: value for name, value in row.items() if name not in ("key", "draft")})
 
 
-def _results(items: Iterable[Any]) -> dict[str, Any]:
-    """What tools gave back where that is a message of its own, by the id of its call."""
-    told = [item for item in items if isinstance(item, Mapping) and item.get("role") == "tool"]
-    return {
-        str(item["tool_call_id"]): plain(item.get("content")) for item in told if item.get("tool_call_id")
-    }
+def _of_scenario(row: Any, target: str) -> tuple[Place, ...]:
+    return (Place(ScenarioRow.from_json(row).id),)
 
 
-def _call_to_json(call: ToolCall) -> dict[str, Any]:
-    return {
-        "name": call.name,
-        "arguments": dict(call.arguments),
-        "result": call.result,
-        "error": call.error,
-    }
+def _of_conversation(row: Any, target: str) -> tuple[Place, ...]:
+    read = ConversationRow.from_json(row)
+    return (Place(read.id, read.sample, target=target),)
 
 
-class _Reader:
-    """Takes values of known kinds out of a row that somebody else may have written."""
+def _of_score(row: Any, target: str) -> tuple[Place, ...]:
+    """The place without a metric is that of the scenario's own; an id may not tell which that is."""
+    read = ScoreRow.from_json(row)
+    found = ID.fullmatch(read.id)
+    other = Place(read.id, read.sample, read.metric_id, target)
+    if found and found["metric"] != read.metric_id:
+        return (other,)
+    own = Place(read.id, read.sample, target=target)
+    return (own,) if found else (own, other)
 
-    def __init__(self, data: Any, what: str) -> None:
-        if not isinstance(data, Mapping):
-            raise ResultsError(f"a {what} should be an object, but is {json.dumps(data, default=str)[:60]}")
-        self.data = data
-        self._what = what
 
-    def text(self, name: str, default: str | None = None, *aliases: str) -> str:
-        value = self.data.get(name)
-        if value is None:
-            value = next((self.data[key] for key in aliases if self.data.get(key) is not None), default)
-        if not isinstance(value, str):
-            raise self.wrong(name, "a text")
-        return value
+def _of_none(row: Any, target: str) -> tuple[Place, ...]:
+    raise ResultsError("rows of this kind are not kept in a file for people")
 
-    def number(self, name: str, default: int) -> int:
-        value = self.data.get(name)
-        value = default if value is None else value
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise self.wrong(name, "a whole number")
-        return value
 
-    def truth(self, name: str) -> bool | None:
-        value = self.data.get(name)
-        if value is not None and not isinstance(value, bool):
-            raise self.wrong(name, "true, false or null")
-        return value
-
-    def items(self, name: str) -> list[Any]:
-        value = self.data.get(name) or []
-        if not isinstance(value, list):
-            raise self.wrong(name, "a list")
-        return value
-
-    def mapping(self, name: str) -> Mapping[Any, Any]:
-        value = self.data.get(name) or {}
-        if not isinstance(value, Mapping):
-            raise self.wrong(name, "an object")
-        return value
-
-    def wrong(self, name: str, expected: str) -> ResultsError:
-        """What to raise for a value that is missing or of another kind than is expected."""
-        which = f" {self.data['id']}" if isinstance(self.data.get("id"), str) else ""
-        found = json.dumps(self.data[name], default=str)[:60] if name in self.data else "missing"
-        return ResultsError(f"the {self._what}{which}: `{name}` should be {expected}, but is {found}")
+SCENARIOS = RowKind(_of_scenario, _content)
+CONVERSATIONS = RowKind(_of_conversation, lambda row: ConversationRow.from_json(row).digest)
+SCORES = RowKind(_of_score, _content)
+INTERNAL = RowKind(_of_none, _content)

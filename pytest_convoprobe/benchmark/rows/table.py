@@ -19,7 +19,7 @@ from ...errors import ResultsError
 from ...files import Lines, locked, shown_path, write_atomically
 from ...llm.ledger import Spending
 from .arrays import Broken, array_of, items
-from .row_kinds import Kind
+from .row_types import RowKind
 from .spending import Sum, as_numbers
 from .table_lines import NO_ROW, ROW, encoded, read_lines, unusable
 from .work import Place, Row, RowResult, Unit
@@ -65,7 +65,7 @@ class Table:
         self,
         json_file: Path | None,
         lines_file: Path,
-        kind: Kind,
+        kind: RowKind,
         target: str = "",
         *,
         before: Before | None = None,
@@ -89,7 +89,7 @@ class Table:
 
     @classmethod
     def open(
-        cls, json_file: Path | None, lines_file: Path, kind: Kind, target: str = "", **more: Any
+        cls, json_file: Path | None, lines_file: Path, kind: RowKind, target: str = "", **more: Any
     ) -> Table:
         """The table of these two files, which need not exist; without `json_file` there is no array."""
         table = cls(json_file, lines_file, kind, target, **more)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...judging.transcript_view import view_of
 from ...transcript import Reply, Transcript, Turn
-from .row_types import Said
+from .messages import Said
 
 
 def shown(conversation: Sequence[Said], definition: str, examples: Sequence[str]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from ...llm.ledger import Spending
 from ...llm.port import LLM
 from ..format.models import Benchmark, BenchmarkConfig
-from .row_types import digest
 
 Row = dict[str, Any]
 """A row as JSON."""
@@ -129,9 +128,3 @@ class Engine(Protocol):
     def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[RowResult]: ...
 
     async def aclose(self) -> None: ...
-
-
-def prompt_digest(*names: str) -> str:
-    """Of the source of prompts: a row is made anew when what the model was told has changed."""
-    folder = Path(__file__).parents[2] / "prompts"
-    return digest([(folder / f"{name}.jinja").read_text(encoding="utf-8") for name in names])

@@ -13,7 +13,7 @@ from ...llm.port import LLM, Role
 from ...redaction import Redactor
 from ..format.models import Benchmark, BenchmarkConfig, Metric
 from ..format.project import LoadedBenchmark, require_complete
-from ..rows.row_types import digest
+from ..rows.row_keys import digest
 from ..rows.work import Item, Place, Row, Task, Unit
 from .asking import Asker, Sifted, as_data, chunks, collect, shortfalls
 from .drafts import Draft, Drafts, Rows

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from ..format.models import Benchmark, BenchmarkConfig, Metric
-from ..rows.row_keys import model_print
-from ..rows.row_types import ScenarioRow, digest, scenario_id
-from ..rows.work import Place, Row, Unit, prompt_digest
+from ..rows.row_keys import digest, model_print, prompt_digest
+from ..rows.row_types import ScenarioRow, scenario_id
+from ..rows.work import Place, Row, Unit
 
 NEW_PROMPTS = tuple(f"benchmark/scenarios_{name}" for name in ("system", "new", "again"))
 VARIANT_PROMPTS = tuple(f"benchmark/variant{name}" for name in ("_system", "", "_again"))

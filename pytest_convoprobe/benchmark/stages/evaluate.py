@@ -18,11 +18,11 @@ from ...redaction import Redactor
 from ...settings.models import ModelSettings
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric
-from ..rows.row_keys import model_print
-from ..rows.row_kinds import SCORES
-from ..rows.row_types import CALLED, ConversationRow, Said, ScoreRow, digest
+from ..rows.messages import Said
+from ..rows.row_keys import digest, model_print, prompt_digest
+from ..rows.row_types import CALLED, SCORES, ConversationRow, ScoreRow
 from ..rows.transcript_of import shown
-from ..rows.work import Item, Place, Row, Stage, Task, Unit, prompt_digest
+from ..rows.work import Item, Place, Row, Stage, Task, Unit
 from . import log_odds
 from .cross_scores import OnlyMadeCrossScores
 from .lookup import Rows, metric_of, nothing_yet, own_metric

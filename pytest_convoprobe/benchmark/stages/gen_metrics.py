@@ -17,9 +17,8 @@ from ..format.definition import read_benchmark
 from ..format.metrics_writer import set_metrics
 from ..format.models import Benchmark, BenchmarkConfig, Metric, MetricType
 from ..format.project import LoadedBenchmark
-from ..rows.row_keys import model_print
-from ..rows.row_types import digest
-from ..rows.work import Item, Place, Row, Stage, Task, Unit, prompt_digest
+from ..rows.row_keys import digest, model_print, prompt_digest
+from ..rows.work import Item, Place, Row, Stage, Task, Unit
 from .asking import Asker, Sifted, chunks, collect, shortfalls
 from .metric_rules import definition_problems, example_problems, name_problems, spoken
 from .step import Step, StepContext

@@ -12,8 +12,7 @@ from ...llm.port import LLM, Role
 from ...redaction import Redactor
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric
-from ..rows.row_kinds import SCENARIOS
-from ..rows.row_types import ID, Landmark, ScenarioRow
+from ..rows.row_types import ID, SCENARIOS, Landmark, ScenarioRow
 from ..rows.work import Item, Row, Task, Unit
 from .asking import Asker, Sifted, as_data
 from .drafts import Draft, Drafts, Rows

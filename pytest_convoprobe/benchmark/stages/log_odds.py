@@ -16,7 +16,7 @@ from ...errors import NoTokenChances, ResultsError
 from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...settings.models import ModelSettings
 from ..format.models import Metric
-from ..rows.row_types import Said
+from ..rows.messages import Said
 from ..rows.transcript_of import shown
 from ..rows.work import Place
 

@@ -25,10 +25,10 @@ from ...targets.port import ConversationContext, Target
 from ...transcript import ToolCall, Transcript
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric, TargetEntry
-from ..rows.row_keys import model_print, target_print
-from ..rows.row_kinds import CONVERSATIONS
-from ..rows.row_types import ConversationRow, Said, ScenarioRow, digest
-from ..rows.work import Item, Place, Row, Task, Unit, prompt_digest
+from ..rows.messages import Said
+from ..rows.row_keys import digest, model_print, prompt_digest, target_print
+from ..rows.row_types import CONVERSATIONS, ConversationRow, ScenarioRow
+from ..rows.work import Item, Place, Row, Task, Unit
 from .adversary import PROMPT, PROMPTS, Adversary, adversary_values
 from .lookup import Rows, metric_of, nothing_yet, own_metric
 from .own_scenarios import never_reached, require_sound

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig
 from ..format.project import LoadedBenchmark
-from ..rows.row_kinds import INTERNAL, Kind
+from ..rows.row_types import INTERNAL, RowKind
 from ..rows.table import Table
 from ..rows.work import Place, Row, RowMaker, Stage, Task
 from .options import Options
@@ -48,7 +48,7 @@ class Step:
     """
 
     name: str
-    kind: Kind = INTERNAL
+    kind: RowKind = INTERNAL
     per_target: bool = False
     source: str = ""
     feeds_next: bool = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..format.folder import BenchmarkFolder
-from ..rows.row_kinds import INTERNAL
+from ..rows.row_types import INTERNAL
 from ..rows.table import Table
 from .registry import step
 

@@ -16,7 +16,7 @@ from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.report import html_chunks, write_report
 from pytest_convoprobe.benchmark.report.material import gather
 from pytest_convoprobe.benchmark.report.sections import context
-from pytest_convoprobe.benchmark.rows.row_types import Said
+from pytest_convoprobe.benchmark.rows.messages import Said
 from pytest_convoprobe.errors import ResultsError
 from tests.reports.pages import EVIL, Parsed
 

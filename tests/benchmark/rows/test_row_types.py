@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Said, ScenarioRow, ScoreRow
+from pytest_convoprobe.benchmark.rows.messages import Said
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, ScenarioRow, ScoreRow
 from pytest_convoprobe.errors import ResultsError
 
 ID = "m01_s001_v01"

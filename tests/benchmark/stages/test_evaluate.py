@@ -9,7 +9,8 @@ import pytest
 
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig, MetricType
-from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Said, ScoreRow
+from pytest_convoprobe.benchmark.rows.messages import Said
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, ScoreRow
 from pytest_convoprobe.benchmark.rows.work import Place, Task
 from pytest_convoprobe.benchmark.stages import registry
 from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRowMaker, evaluation_messages

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig, Metric, MetricType
-from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, Said, ScenarioRow
+from pytest_convoprobe.benchmark.rows.messages import Said
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, ScenarioRow
 from pytest_convoprobe.benchmark.rows.work import Place
 from pytest_convoprobe.benchmark.stages import simulate
 from pytest_convoprobe.benchmark.stages.perfunctory import perfunctory

@@ -14,10 +14,10 @@ import pytest
 from pytest_convoprobe.benchmark.format.model_swap import Swap
 from pytest_convoprobe.benchmark.format.project import LoadedBenchmark, load_project
 from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench
-from pytest_convoprobe.benchmark.rows.row_keys import model_print
-from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Said, digest
+from pytest_convoprobe.benchmark.rows.messages import Said
+from pytest_convoprobe.benchmark.rows.row_keys import digest, model_print, prompt_digest
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow
 from pytest_convoprobe.benchmark.rows.transcript_of import in_turns
-from pytest_convoprobe.benchmark.rows.work import prompt_digest
 from pytest_convoprobe.benchmark.stages.evaluate import ON_TOOLS, PROMPTS, Evaluate, evaluation_messages
 from pytest_convoprobe.benchmark.studies.calibration import calibrate
 from pytest_convoprobe.benchmark.studies.validation import validate

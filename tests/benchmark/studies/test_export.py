@@ -16,13 +16,8 @@ from hypothesis import strategies as st
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import Benchmark, Metric
 from pytest_convoprobe.benchmark.format.project import LoadedBenchmark
-from pytest_convoprobe.benchmark.rows.row_types import (
-    ConversationRow,
-    Landmark,
-    Said,
-    ScenarioRow,
-    ScoreRow,
-)
+from pytest_convoprobe.benchmark.rows.messages import Said
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, ScenarioRow, ScoreRow
 from pytest_convoprobe.benchmark.studies.export import export_scenarios
 from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.scenario.loading import load_scenarios
