@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from .support import warm_process
 from .support.chat_server import ChatServer
 from .support.default_answers import default_answer
 
@@ -67,7 +68,12 @@ class Project:
             (self.folder / "scenarios" / f"talk{number}.yaml").write_text(text)
         return self
 
-    def pytest(self, *arguments: str, plugins: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run it in a process that is spared the import of LiteLLM."""
+        words = self.command(*arguments)[3:]
+        return warm_process.run("pytest", *words, cwd=self.folder, env=self.environment)
+
+    def real_pytest(self, *arguments: str, plugins: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(*arguments, plugins=plugins),
             cwd=self.folder,
@@ -105,7 +111,7 @@ def strict_judge(body: dict[str, Any]) -> Any:
 
 
 def test_three_talks_pass(tmp_path: Path, chat_server: ChatServer) -> None:
-    done = Project(tmp_path, chat_server.base_url).scenarios("trains", "music", "bread").pytest()
+    done = Project(tmp_path, chat_server.base_url).scenarios("trains", "music", "bread").real_pytest()
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
     assert len(chat_server.requests) == 3 * (2 + 1)
@@ -139,7 +145,7 @@ def test_a_full_replay_needs_no_server_and_no_litellm(tmp_path: Path) -> None:
         assert project.pytest("--convoprobe-replay=record").returncode == 0
     assert len(project.recordings) == 2
     (tmp_path / "conftest.py").write_text(NO_LITELLM)
-    done = project.pytest("--convoprobe-replay=only")
+    done = project.real_pytest("--convoprobe-replay=only")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout
 
@@ -220,7 +226,7 @@ def _until(condition: Any) -> None:
 def test_recording_works_in_several_processes(tmp_path: Path, chat_server: ChatServer, workers: str) -> None:
     topics = tuple(f"topic {number}" for number in range(6))
     project = Project(tmp_path, chat_server.base_url).scenarios(*topics)
-    done = project.pytest("-n", workers, "--convoprobe-replay=record", plugins=("xdist.plugin",))
+    done = project.real_pytest("-n", workers, "--convoprobe-replay=record", plugins=("xdist.plugin",))
     assert done.returncode == 0, done.stdout
     assert len(project.recordings) == 6
     assert project.pytest("--convoprobe-replay=only").returncode == 0

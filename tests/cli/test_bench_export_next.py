@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
+import shlex
+from glob import glob
 from pathlib import Path
 from typing import Any
 
 import yaml
 from click.testing import Result
 
+from tests.support import warm_process
 from tests.support.chat_server import ChatServer
 
 from .benchmark import CARELESS
@@ -46,17 +47,11 @@ def follow(result: Result, folder: Path, **environ: str) -> str:
     told = set(re.findall(r"^  export (\w+)=", steps, re.MULTILINE))
     assert told == environ.keys() - {"ADDRESS"}
     [command] = re.findall(r"^  (pytest \S+)", steps, re.MULTILINE)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    command = f"{command} -q -p no:cacheprovider"
-    ran = subprocess.run(
-        command,
-        shell=True,
-        cwd=folder,
-        env={**os.environ, **environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    env = {**os.environ, **environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    options = ("-q", "-p", "no:cacheprovider", "-p", "convoprobe")
+    # What a shell makes of the pattern for several files.
+    words = [path for word in shlex.split(command) for path in glob(word, root_dir=folder) or [word]]
+    ran = warm_process.run(*words, *options, cwd=folder, env=env)
     return ran.stdout.strip().splitlines()[-1] if ran.stdout.strip() else ran.stderr
 
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support import warm_process
 from tests.support.chat_server import ChatServer
 
 from .conftest import Convoprobe
@@ -15,11 +15,8 @@ FILES = ["convoprobe.yaml", "agent.py", "scenarios/opening_hours.yaml", ".github
 
 
 def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-p", "convoprobe", *arguments]
     environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OPENAI_API_KEY": "sk-test-0123456789abcdef"}
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    return warm_process.run("pytest", "-p", "convoprobe", *arguments, cwd=folder, env=environment)
 
 
 def test_the_project_is_valid_and_collected(folder: Path, convoprobe: Convoprobe) -> None:

@@ -1,4 +1,7 @@
-"""What LiteLLM leaves behind in a process: nothing that the host would notice."""
+"""What LiteLLM leaves behind in a process: nothing that the host would notice.
+
+Each process takes seconds to import it, so a process shows more than one thing, and the tests share it.
+"""
 
 from __future__ import annotations
 
@@ -44,22 +47,55 @@ def output(server: ChatServer, script: str, *options: str) -> str:
 
 
 STRICT = ("-X", "dev", "-W", "error")
+FAULTS = ["401", "429", "500", "garbage", "html", "no_choices", "close"]
+
+ALL_KINDS_OF_CALLS = """
+    async def refused_or_answered():
+        llm = LiteLLM()
+        for model in ("openai/fake", "hosted_vllm/fake", "nonsense"):
+            try:
+                await llm.complete(request(model=settings(api_base=base, model=model, temperature=0.5)))
+            except LLMError as error:
+                print(model, type(error).__name__)
+        await talk(llm)
+
+    async def faults():
+        llm = LiteLLM()
+        for _ in range(7):
+            try:
+                await llm.complete(request(model=settings(api_base=base)))
+            except LLMError as error:
+                print(type(error).__name__)
+        await talk(llm)
+
+    async def given_up():
+        llm = LiteLLM()
+        await llm.complete(request(model=settings(api_base=base)))
+        model = settings(api_base=base, timeout=0.05)
+        calls = [asyncio.ensure_future(llm.complete(request(model=model))) for _ in range(30)]
+        await asyncio.sleep(0)
+        for call in calls[:10]:
+            call.cancel()
+        await asyncio.sleep(0.01)
+        for call in calls[10:20]:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        await llm.aclose()
+
+    async def patient(calls):
+        asyncio.get_running_loop().slow_callback_duration = 60
+        await calls
+
+    for calls in (refused_or_answered, faults, given_up):
+        asyncio.run(patient(calls()))
+"""
 
 
-def test_calls_and_failures_print_nothing_and_warn_of_nothing(chat_server: ChatServer) -> None:
-    script = """
-        async def main():
-            asyncio.get_running_loop().slow_callback_duration = 60
-            llm = LiteLLM()
-            for model in ("openai/fake", "hosted_vllm/fake", "nonsense"):
-                try:
-                    await llm.complete(request(model=settings(api_base=base, model=model, temperature=0.5)))
-                except LLMError:
-                    pass
-            await talk(llm)
-        asyncio.run(main())
-    """
-    assert output(chat_server, script, *STRICT) == ""
+def test_calls_faults_and_calls_that_are_given_up_print_nothing_and_warn_of_nothing() -> None:
+    answered = [None] * (2 + 3)
+    with ChatServer(faults=[*answered, *FAULTS, *[None] * (3 + 1), *["hang"] * 30]) as server:
+        words = output(server, ALL_KINDS_OF_CALLS, *STRICT).split()
+    assert words == ["nonsense", "LLMRejected", "LLMRejected", *["LLMUnavailable"] * 6]
 
 
 def test_a_broken_installation_is_said_so(chat_server: ChatServer) -> None:
@@ -73,18 +109,8 @@ def test_a_broken_installation_is_said_so(chat_server: ChatServer) -> None:
     assert output(chat_server, script).startswith("LiteLLM cannot be imported, and live calls need it: ")
 
 
-def test_a_filter_that_comes_later_does_not_break_the_first_call(chat_server: ChatServer) -> None:
-    script = """
-        llm = LiteLLM()
-        llm.preload()
-        llm._module.result()
-        warnings.simplefilter("error")
-        print(asyncio.run(talk(llm))[0].text)
-    """
-    assert output(chat_server, script).strip() == "Answer 1 to: hello"
-
-
-def test_filters_that_change_during_the_import_do_not_break_it(chat_server: ChatServer) -> None:
+def test_filters_variables_and_collection_of_the_host_are_respected(chat_server: ChatServer) -> None:
+    """It makes warnings errors during the import and again later, and collects garbage by hand."""
     script = """
         class Host:
             imports = 0
@@ -94,53 +120,18 @@ def test_filters_that_change_during_the_import_do_not_break_it(chat_server: Chat
                 if self.imports == 1:
                     warnings.simplefilter("error")
 
+        gc.disable()
+        os.environ["LITELLM_MODE"] = "DEV"
         host = Host()
         sys.meta_path.insert(0, host)
-        print(asyncio.run(talk(LiteLLM()))[0].text, host.imports)
+        llm = LiteLLM()
+        llm.preload()
+        llm._module.result()
+        warnings.simplefilter("error")
+        print(asyncio.run(talk(llm))[0].text, host.imports)
+        print(gc.isenabled(), os.environ["LITELLM_MODE"], "LITELLM_LOCAL_MODEL_COST_MAP" in os.environ)
     """
-    assert output(chat_server, script).strip() == "Answer 1 to: hello 2"
-
-
-FAULTS = ["401", "429", "500", "garbage", "html", "no_choices", "close"]
-
-
-def test_faults_print_nothing() -> None:
-    script = """
-        async def main():
-            asyncio.get_running_loop().slow_callback_duration = 60
-            llm = LiteLLM()
-            for _ in range(7):
-                try:
-                    await llm.complete(request(model=settings(api_base=base)))
-                except LLMError as error:
-                    print(type(error).__name__)
-            await talk(llm)
-        asyncio.run(main())
-    """
-    with ChatServer(faults=FAULTS) as server:
-        assert output(server, script, *STRICT).split() == ["LLMRejected", *["LLMUnavailable"] * 6]
-
-
-def test_calls_that_are_given_up_leave_no_warning() -> None:
-    script = """
-        async def main():
-            asyncio.get_running_loop().slow_callback_duration = 60
-            llm = LiteLLM()
-            await llm.complete(request(model=settings(api_base=base)))
-            model = settings(api_base=base, timeout=0.05)
-            calls = [asyncio.ensure_future(llm.complete(request(model=model))) for _ in range(30)]
-            await asyncio.sleep(0)
-            for call in calls[:10]:
-                call.cancel()
-            await asyncio.sleep(0.01)
-            for call in calls[10:20]:
-                call.cancel()
-            await asyncio.gather(*calls, return_exceptions=True)
-            await llm.aclose()
-        asyncio.run(main())
-    """
-    with ChatServer(faults=[None, *["hang"] * 30]) as server:
-        assert output(server, script, *STRICT) == ""
+    assert output(chat_server, script).splitlines() == ["Answer 1 to: hello 2", "False DEV False"]
 
 
 REPORT = """
@@ -163,11 +154,14 @@ REPORT = """
     llm.preload()
     llm.preload()
     llm._module.result()
+    young = sum(len(gc.get_objects(generation)) for generation in (0, 1))
     preloaded = "litellm" in sys.modules
     asyncio.run(talk(llm))
     print(json.dumps({
         "imported_before": imported,
         "preloaded": preloaded,
+        "young_objects": young,
+        "frozen_objects": gc.get_freeze_count(),
         "state_kept": state() == before,
         "new_filters": [f[1].pattern for f in warnings.filters if f not in filters and f[1]],
         "logs": logging.getLogger("LiteLLM").isEnabledFor(logging.CRITICAL),
@@ -192,6 +186,11 @@ def test_preloading_imports_it_without_a_call(report: dict[str, Any]) -> None:
     assert report["preloaded"] is True
 
 
+def test_what_was_imported_is_not_looked_through_as_if_it_were_new(report: dict[str, Any]) -> None:
+    assert report["young_objects"] < 100_000
+    assert report["frozen_objects"] == 0
+
+
 def test_the_process_stays_as_it_was(report: dict[str, Any]) -> None:
     assert (report["state_kept"], report["new_filters"], report["logs"]) == (True, [], False)
 
@@ -205,34 +204,19 @@ def test_no_thread_is_left(report: dict[str, Any]) -> None:
     assert report["threads"] == ["MainThread"]
 
 
-def test_what_was_imported_is_not_looked_through_as_if_it_were_new(chat_server: ChatServer) -> None:
+def test_debug_logging_and_frozen_objects_of_the_host_stay_so(chat_server: ChatServer) -> None:
+    """The log shows no message and no key."""
     script = """
-        llm = LiteLLM()
-        llm.preload()
-        llm._module.result()
-        young = sum(len(gc.get_objects(generation)) for generation in (0, 1))
-        print(young < 100_000, gc.get_freeze_count())
-    """
-    assert output(chat_server, script).strip() == "True 0"
-
-
-def test_what_the_host_has_frozen_stays_so(chat_server: ChatServer) -> None:
-    script = """
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
         gc.freeze()
         asyncio.run(talk(LiteLLM()))
-        print(gc.get_freeze_count() > 0)
+        print("frozen:", gc.get_freeze_count() > 0)
     """
-    assert output(chat_server, script).strip() == "True"
-
-
-def test_variables_and_a_host_that_collects_by_hand_are_respected(chat_server: ChatServer) -> None:
-    script = """
-        gc.disable()
-        os.environ["LITELLM_MODE"] = "DEV"
-        asyncio.run(talk(LiteLLM()))
-        print(gc.isenabled(), os.environ["LITELLM_MODE"], "LITELLM_LOCAL_MODEL_COST_MAP" in os.environ)
-    """
-    assert output(chat_server, script).strip() == "False DEV False"
+    done = run(chat_server, script)
+    assert "sk-very-secret" not in done.stdout + done.stderr
+    assert "LiteLLM" not in done.stdout
+    assert "DEBUG:asyncio" in done.stdout
+    assert "\nfrozen: True\n" in done.stdout
 
 
 def test_a_host_that_uses_litellm_keeps_its_logging(chat_server: ChatServer) -> None:
@@ -244,13 +228,3 @@ def test_a_host_that_uses_litellm_keeps_its_logging(chat_server: ChatServer) -> 
         print(bool(before), logging.getLogger("LiteLLM").handlers == before)
     """
     assert output(chat_server, script).strip() == "True True"
-
-
-def test_debug_logging_of_the_host_shows_no_message_and_no_key(chat_server: ChatServer) -> None:
-    script = """
-        logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
-        asyncio.run(talk(LiteLLM()))
-    """
-    done = run(chat_server, script)
-    assert "sk-very-secret" not in done.stdout + done.stderr
-    assert "LiteLLM" not in done.stdout

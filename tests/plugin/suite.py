@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support import warm_process
+
 CONFTEST = """
 import pytest
 from pytest_convoprobe.plugin.keys import BACKEND
@@ -71,6 +73,16 @@ class Suite:
         """Run pytest in a process of its own, with those plug-ins beside ours."""
         with self._alone(plugins) as words:
             return self.pytester.runpytest_subprocess(*words, *args)
+
+    def run_live(self, *args: str, plugins: Sequence[str] = ()) -> pytest.RunResult:
+        """As `run_process`, for a run that calls models: it is spared the import of LiteLLM."""
+        with self._alone(plugins) as words:
+            folder = f"--basetemp={self.path / 'runpytest'}"
+            done = warm_process.run("pytest", folder, *words, *args, cwd=self.path)
+        # pytester's own runs print what they get, which is shown when a test fails.
+        sys.stdout.write(done.stdout)
+        sys.stderr.write(done.stderr)
+        return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0.0)
 
     def run_on_terminal(self, encoding: str, *args: str) -> str:
         """Run pytest in a process whose terminal has that encoding; what stands there then."""

@@ -412,25 +412,25 @@ EVERY_CALL = 2 * 8 * (2 + 2 + 1)
 
 
 def test_conversations_are_held_once_and_their_rows_kept(live: Benches, server: ChatServer) -> None:
-    live.suite.run_process("benchmarks").assert_outcomes(passed=2, failed=2)
+    live.suite.run_live("benchmarks").assert_outcomes(passed=2, failed=2)
     assert len(server.requests) == EVERY_CALL
-    live.suite.run_process("benchmarks").assert_outcomes(passed=2, failed=2)
+    live.suite.run_live("benchmarks").assert_outcomes(passed=2, failed=2)
     assert len(server.requests) == EVERY_CALL
 
 
 def test_only_the_rows_of_what_is_selected_are_made(live: Benches, server: ChatServer) -> None:
-    live.suite.run_process("benchmarks", "-k", "good and m01").assert_outcomes(passed=1, deselected=3)
+    live.suite.run_live("benchmarks", "-k", "good and m01").assert_outcomes(passed=1, deselected=3)
     assert len(server.requests) == EVERY_CALL // 4
     assert not (live.folder / "runs/bad/scores.json").exists()
 
 
 def test_conversations_are_held_at_once_as_the_option_says(live: Benches, server: ChatServer) -> None:
-    live.suite.run_process("benchmarks", "--convoprobe-concurrency=1")
+    live.suite.run_live("benchmarks", "--convoprobe-concurrency=1")
     assert server.peak == 1
 
 
 def test_the_budget_of_the_command_line_ends_it_in_an_error(live: Benches) -> None:
-    result = live.suite.run_process("benchmarks", "--convoprobe-max-tokens=30", "--convoprobe-concurrency=1")
+    result = live.suite.run_live("benchmarks", "--convoprobe-max-tokens=30", "--convoprobe-concurrency=1")
     result.assert_outcomes(errors=4)
     result.stdout.fnmatch_lines(
         [
@@ -447,7 +447,7 @@ def test_workers_of_xdist_wait_for_one_another_and_make_each_row_once(
     result.assert_outcomes(passed=2, failed=2)
     assert len(server.requests) == EVERY_CALL
     together = _results(live.folder)
-    live.suite.run_process("benchmarks").assert_outcomes(passed=2, failed=2)
+    live.suite.run_live("benchmarks").assert_outcomes(passed=2, failed=2)
     assert len(server.requests) == EVERY_CALL
     assert _results(live.folder) == together
 
@@ -473,10 +473,10 @@ def test_results_are_the_same_however_many_workers_make_them(live: Benches, work
 def test_a_gate_for_one_metric_keeps_what_the_folder_has_of_the_others(
     live: Benches, server: ChatServer
 ) -> None:
-    live.suite.run_process("benchmarks")
+    live.suite.run_live("benchmarks")
     config = live.folder / "config.yaml"
     config.write_text(config.read_text().replace("turns: 2", "turns: 3"))
-    live.suite.run_process("benchmarks", "-k", "m01").assert_outcomes(passed=1, failed=1, deselected=2)
+    live.suite.run_live("benchmarks", "-k", "m01").assert_outcomes(passed=1, failed=1, deselected=2)
     found = json.loads((live.folder / "results.json").read_bytes())
     assert [rate["scored"] for target in found["targets"] for rate in target["by_metric"]] == [4] * 4
     assert "4 conversations were held with an older version" in found["notes"][0]
@@ -500,6 +500,6 @@ def test_a_rerun_tries_again_what_failed(live: Benches, server: ChatServer) -> N
         "generation: {turns: 2}\n",
     )
     plugins = ["pytest_rerunfailures"]
-    result = live.suite.run_process("benchmarks", "-k", "m01", "--reruns=1", plugins=plugins)
+    result = live.suite.run_live("benchmarks", "-k", "m01", "--reruns=1", plugins=plugins)
     result.assert_outcomes(passed=1, deselected=1)
     result.stdout.fnmatch_lines(["*1 rerun*"])

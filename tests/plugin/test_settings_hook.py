@@ -35,7 +35,7 @@ def models_of_the_judge(server: ChatServer) -> list[str]:
 
 def test_another_judge_for_one_scenario(suite: Suite, server: ChatServer) -> None:
     project(suite, "judge", {"model": "openai/stricter"})
-    suite.run_process().assert_outcomes(passed=2)
+    suite.run_live().assert_outcomes(passed=2)
     assert models_of_the_judge(server) == ["fake", "stricter"]
 
 
@@ -52,6 +52,6 @@ def convoprobe_target():
 
 def test_less_time_for_one_scenario(suite: Suite, server: ChatServer) -> None:
     project(suite, "run", {"scenario_timeout": 0.2}, NEVER)
-    result = suite.run_process("scenarios/changed.yaml")
+    result = suite.run_live("scenarios/changed.yaml")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*the scenario took longer than 0.2 s*"])

@@ -53,7 +53,7 @@ def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: Ch
 def test_prices_that_litellm_knows_are_stored_unless_it_is_not_loaded(live: Suite) -> None:
     """A model that is listed judges, one that isn't plays the user; then all is replayed."""
     live.write("convoprobe.yaml", (live.path / "convoprobe.yaml").read_text() + JUDGE)
-    live.run_process("--convoprobe-replay=record").assert_outcomes(passed=2)
+    live.run_live("--convoprobe-replay=record").assert_outcomes(passed=2)
     live.run_process("--convoprobe-replay=only").assert_outcomes(passed=2)
     replayed, recorded = (ref.open().info for ref in list_runs(live.path / ".convoprobe"))
     assert recorded.prices.keys() == {"judge"}
@@ -63,8 +63,8 @@ def test_prices_that_litellm_knows_are_stored_unless_it_is_not_loaded(live: Suit
 
 
 def test_replays_from_another_folder_and_rootdir(live: Suite, server: ChatServer) -> None:
-    live.run_process("--convoprobe-replay=record").assert_outcomes(passed=2)
-    replayed = live.run_process(
+    live.run_live("--convoprobe-replay=record").assert_outcomes(passed=2)
+    replayed = live.run_live(
         "--convoprobe-replay=only",
         "--rootdir=scenarios",
         "scenarios",
@@ -111,7 +111,7 @@ def test_a_scenario_without_simulated_turns_needs_no_model_for_the_user(suite: S
         user = "{persona: Somebody, initial_query: Hello, script: [Goodbye]}"
         rest = "description: d\nevaluation: {correctness_criteria: [It answers]}\n"
         suite.write("scenarios/one.yaml", f"name: one\nsynthetic_user: {user}\n{rest}")
-        suite.run_process().assert_outcomes(passed=1)
+        suite.run_live().assert_outcomes(passed=1)
 
 
 def test_a_provider_that_is_down_is_an_error_not_a_failure(suite: Suite) -> None:
@@ -121,7 +121,7 @@ def test_a_provider_that_is_down_is_an_error_not_a_failure(suite: Suite) -> None
         "llm: {model: openai/fake, api_base: 'http://127.0.0.1:9/v1', api_key: x, max_attempts: 1}\n",
     )
     suite.scenario("one")
-    result = suite.run_process()
+    result = suite.run_live()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["ERROR scenarios/one.yaml::one - infrastructure: *"])
 
@@ -137,7 +137,7 @@ def test_a_key_that_only_one_call_has_does_not_reach_result_or_recording(live: S
             assert result.transcript.turns[0].reply.text == "****"
         """,
     )
-    live.run_process("test_it.py").assert_outcomes(passed=1)
+    live.run_live("test_it.py").assert_outcomes(passed=1)
     assert not [path for path in live.path.rglob("*.json*") if "one-call-secret-4711" in path.read_text()]
 
 
@@ -151,4 +151,4 @@ def test_the_fixture_runs_for_real(live: Suite) -> None:
             assert result.transcript.turns[0].reply.text == "echo Hello"
         """,
     )
-    live.run_process("test_it.py").assert_outcomes(passed=1)
+    live.run_live("test_it.py").assert_outcomes(passed=1)

@@ -1,4 +1,4 @@
-"""Fixtures for every part's tests; load them with `pytest_plugins = ["tests.support.fixtures"]`."""
+"""Fixtures for the tests of every part, which `tests/conftest.py` passes on."""
 
 from __future__ import annotations
 
