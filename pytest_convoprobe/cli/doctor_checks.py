@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from .. import prompts
 from ..errors import ConvoprobeError, LLMError, NoTarget, SettingsError, StructuredReplyError, TargetError
 from ..files import shown_path
+from ..formatting import dollars, seconds
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
 from ..llm.metered import Metered
@@ -160,7 +161,7 @@ class Checkup:
             raise TargetError(f"{target.name} gave no reply within {limit:g} s (run.turn_timeout)") from None
         finally:
             await target.aclose()
-        return f"{target.name} {_reply_in_words(reply)} ({time.perf_counter() - begun:.1f} s)"
+        return f"{target.name} {_reply_in_words(reply)} ({seconds(time.perf_counter() - begun)})"
 
     def _results(self, loaded: LoadedSettings) -> Finding:
         folder = self._project.results_dir or self._project.root / loaded.settings.results.dir
@@ -198,8 +199,7 @@ async def _called(llm: LLM, settings: ModelSettings, role: Role) -> str:
     ledger = Ledger()
     await ask(Metered(llm, ledger), LLMRequest(settings, (message,), CallContext(role)), _Answer, repairs=0)
     spent = ledger.by_role[role]
-    cost = "price unknown" if spent.cost is None else f"${spent.cost:.6f}"
-    return f"{spent.usage.total} tokens, {cost}"
+    return f"{spent.usage.total:,} tokens, {dollars(spent.cost)}"
 
 
 async def _reply(target: Target, llm: LLM, message: str) -> Reply:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from ..errors import BudgetExceeded, SettingsError
+from ..formatting import dollars
 from ..settings.models import ModelSettings
 from .port import LLM, LLMReply, LLMRequest
 
@@ -52,9 +53,9 @@ class Budget:
         spent = self._spent + self.elsewhere
         cost, tokens = spent.cost, spent.tokens
         if self.max_cost is not None and cost is not None and cost >= self.max_cost / self._workers:
-            raise self._exceeded(f"${cost:.4f} spent", "run.max_cost", f"{self.max_cost:g}")
+            raise self._exceeded(f"{dollars(cost)} spent", "run.max_cost", f"{self.max_cost:g}")
         if self.max_tokens is not None and tokens >= self.max_tokens / self._workers:
-            raise self._exceeded(f"{tokens} tokens spent", "run.max_tokens", str(self.max_tokens))
+            raise self._exceeded(f"{tokens:,} tokens spent", "run.max_tokens", str(self.max_tokens))
 
     def _exceeded(self, spent: str, limit: str, allowed: str) -> BudgetExceeded:
         share = f"this worker's share, 1 in {self._workers}, of " if self._workers > 1 else ""

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from ..formatting import dollars
+
 if TYPE_CHECKING:
     from .pool import Stats
 
@@ -57,8 +59,8 @@ class ProgressLine:
 
 
 def run_words(stats: Stats, spent: tuple[float | None, int], total: int | None = None) -> str:
-    """`3 done, 4 running, 2 waiting, $0.12`; with a total `3 of 9 done, 4 running, $0.12`."""
+    """`3 done, 4 running, 2 waiting, $0.1200`; with a total `3 of 9 done, 4 running, $0.1200`."""
     cost, tokens = spent
     done = f"{stats.done} done" if total is None else f"{stats.done} of {total} done"
     waiting = f", {stats.waiting} waiting" if stats.waiting and total is None else ""
-    return f"{done}, {stats.running} running{waiting}, {f'${cost:.2f}' if cost else f'{tokens} tokens'}"
+    return f"{done}, {stats.running} running{waiting}, {dollars(cost) if cost else f'{tokens:,} tokens'}"
