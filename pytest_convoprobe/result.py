@@ -86,6 +86,22 @@ class ScenarioErrored(ScenarioNotPassed):
     """There is no verdict on the agent: something else went wrong, or the scenario was skipped."""
 
 
+def report_order(
+    result: ScenarioResult,
+) -> tuple[tuple[CriterionResult, ...], tuple[CheckResult, ...]]:
+    """Criteria and checks in the order of every report: terminal, page, Markdown, JUnit and JSON ask here.
+
+    It is the scenario's own order, so that a reader who has its file open can follow.
+    """
+    return result.criteria, result.checks
+
+
+def findings(result: ScenarioResult) -> list[CriterionResult | CheckResult]:
+    """All that judging found: the criteria, then the checks."""
+    criteria, checks = report_order(result)
+    return [*criteria, *checks]
+
+
 def figures(result: ScenarioResult) -> dict[str, str | float]:
     """What reports on single tests have room for, by name; what isn't known is left out."""
     total = result.total

@@ -8,10 +8,10 @@ from ..formatting import counted
 from ..judging.transcript_view import ENDINGS
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
 from ..llm.port import Role
-from ..result import ScenarioResult
+from ..result import ScenarioResult, findings, report_order
 from ..text import harmless, one_line, shorten
 from .money import ROLE_NAMES, spending_in_words
-from .talk import Detail, add_conversation, findings
+from .talk import Detail, add_conversation
 from .terminal_page import Page
 
 BLAME_WORDS = {
@@ -110,12 +110,13 @@ def _score(result: ScenarioResult) -> str:
 
 
 def _add_criteria(page: Page, result: ScenarioResult, verbosity: int) -> None:
-    if not result.criteria:
+    criteria, _ = report_order(result)
+    if not criteria:
         if result.transcript.turns:
             page.title("Criteria: not judged")
         return
     page.title("Criteria")
-    for answer in result.criteria:
+    for answer in criteria:
         page.marked(answer.holds, _criterion(answer))
         if answer.holds is not True or verbosity > 0:
             _add_answer(page, answer, verbosity)
@@ -142,9 +143,10 @@ def word(answer: str) -> str:
 
 
 def _add_checks(page: Page, result: ScenarioResult) -> None:
-    if result.checks:
+    _, checks = report_order(result)
+    if checks:
         page.title("Checks")
-    for check in result.checks:
+    for check in checks:
         page.marked(check.holds, _check(check))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..files import shown_path
 from ..formatting import counted, dollars, moment, percent, seconds
 from ..judging.types import CheckResult, CriterionResult
-from ..result import Outcome, ScenarioResult
+from ..result import Outcome, ScenarioResult, findings
 from ..results.compare import Change, ScenarioChange
 from ..results.run_info import RunState
 from ..text import one_line, shorten, visible
@@ -23,7 +23,6 @@ from .failure import MUST, headline, word
 from .money import ROLE_NAMES, by_roles
 from .run_headline import against, title
 from .run_report import RunReport
-from .talk import findings
 
 MARK = "<!-- convoprobe -->"
 """The first line, by which a workflow finds its own comment again."""

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..judging.transcript_view import as_text, call_line, last_turn
-from ..judging.types import CheckResult, CriterionResult
-from ..result import ScenarioResult
+from ..result import ScenarioResult, findings
 from ..text import shorten
 from ..transcript import ToolCall, Transcript, Turn
 from .terminal_page import Page
@@ -45,11 +44,6 @@ def _first_lines(text: str, limit: int) -> str:
     if len(lines) <= limit:
         return text
     return "\n".join([*lines[:limit], f"… ({len(lines) - limit:,} more lines)"])
-
-
-def findings(result: ScenarioResult) -> list[CriterionResult | CheckResult]:
-    """All that judging found: the criteria, then the checks."""
-    return [*result.criteria, *result.checks]
 
 
 def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None:

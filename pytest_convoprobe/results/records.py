@@ -15,7 +15,7 @@ from ..errors import Blame, ResultsError
 from ..judging.types import CheckResult, Criterion, CriterionKind, CriterionResult
 from ..llm.ledger import Spending
 from ..llm.port import Role
-from ..result import Outcome, ScenarioResult
+from ..result import Outcome, ScenarioResult, report_order
 from ..transcript import Origin, Reply, Termination, ToolCall, Transcript, Turn, Usage
 from .fingerprints import NO_PRINTS, Prints
 
@@ -36,6 +36,7 @@ class TrialRecord:
 
 def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -> dict[str, Any]:
     """The trial as plain dicts, lists, text and numbers that JSON can hold; nothing is masked here."""
+    criteria, checks = report_order(result)
     return {
         "version": VERSION,
         "worker": worker,
@@ -56,8 +57,8 @@ def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -
         "target": result.target,
         "models": {role.value: model for role, model in result.models.items()},
         "spending": {role.value: _spending(spent) for role, spent in result.spending.items()},
-        "criteria": [_criterion(found) for found in result.criteria],
-        "checks": [_check(found) for found in result.checks],
+        "criteria": [_criterion(found) for found in criteria],
+        "checks": [_check(found) for found in checks],
         "transcript": _transcript(result.transcript),
     }
 

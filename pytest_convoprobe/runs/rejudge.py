@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import ConvoprobeError, ResultsError
 from ..judging.types import CheckResult, CriterionResult
-from ..result import Outcome, ScenarioResult
+from ..result import Outcome, ScenarioResult, findings
 from ..results.index import IndexRow
 from ..results.reading import StoredRun
 from ..results.trial_filter import final
@@ -139,8 +139,7 @@ def _by_key(
     The second of the same words is another one than the first.
     """
     seen: Counter[tuple[str, str]] = Counter()
-    everything: tuple[CriterionResult | CheckResult, ...] = (*result.criteria, *result.checks)
-    for found in everything:
+    for found in findings(result):
         kind, words = _words(found)
         seen[kind, words] += 1
         yield (f"{kind} {seen[kind, words]}", words), found

@@ -38,7 +38,7 @@ from pydantic import (
 )
 
 from ...errors import ResultsError
-from ...stats import Gap
+from ...stats import Gap, Interval
 from ..format.models import MetricType
 from .figures import Ends, Number, Stored, adapter, ends, rounded
 
@@ -63,6 +63,11 @@ class Rate(Stored):
     def pass_rate(self) -> float | None:
         """The share that passed; None where nothing was scored."""
         return self.passed / self.scored if self.scored else None
+
+    @property
+    def widest(self) -> Interval | None:
+        """The interval to show: the one that allows for clusters, where there is one."""
+        return self.clustered or self.interval
 
     @model_serializer(mode="wrap")
     def _with_share(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -216,6 +221,12 @@ class Results(Stored):
     def target(self, target_id: str) -> TargetResults | None:
         """The results of a target, None if there are none."""
         return next((target for target in self.targets if target.id == target_id), None)
+
+    @property
+    def ranked(self) -> list[TargetResults]:
+        """The targets by their pass rate, the best first, those without one last."""
+        rated = [(target.overall.pass_rate, target) for target in self.targets]
+        return [target for rate, target in sorted(rated, key=lambda one: 1.0 if one[0] is None else -one[0])]
 
     @classmethod
     def from_json(cls, data: object) -> Results:

@@ -1,5 +1,5 @@
 (() => {
-  const {make, icon, button, said, toolCall, pattern, asData, onFilter, onSlash} = parts;
+  const {make, icon, turn, facts, number, someOf, pattern, asData, onFilter, onSlash} = parts;
   const STATES = [
     {name: "failed", word: "failed", icon: "failed"},
     {name: "unreadable", word: "unreadable", icon: "error"},
@@ -66,7 +66,7 @@
     const here = entries ? entries.length : 0;
     box.hidden = entries !== null && here === held;
     if (!entries) box.textContent = "This file is cut off: what was said is not in it.";
-    else box.textContent = here.toLocaleString("en") + " of " + held.toLocaleString("en")
+    else box.textContent = number(here) + " of " + number(held)
       + " conversations of this field are in this page. The others are in the benchmark's folder.";
   }
 
@@ -123,9 +123,7 @@
   function verdict(entry, scenario) {
     const lead = make("p.lead", make("b", entry.verdict + "."), entry.why ? "\n" + entry.why : "");
     const column = make("div.verdict", make("section", lead));
-    const facts = scenario ? scenario.facts.slice() : [];
-    facts.push(...entry.person);
-    const list = make("dl.facts", ...facts.flatMap(([label, text]) => [make("dt", label), make("dd", text)]));
+    const list = facts([...(scenario ? scenario.facts : []), ...entry.person]);
     if (scenario && scenario.landmarks.length) list.append(make("dt", "Landmarks"), landmarks(scenario.landmarks));
     if (scenario && scenario.system) list.append(make("dt", "System prompt"), make("dd.as-is", scenario.system));
     list.append(make("dt", "Where"), make("dd", entry.file + ", " + entry.id + ", sample " + entry.sample));
@@ -143,17 +141,9 @@
   function conversation(held) {
     const section = make("div.talk", make("h3", "Conversation"));
     if (!held) section.append(make("p.muted", "The benchmark's folder has a score of this conversation, but not what was said."));
-    else section.append(make("ol.chat", ...held.turns.map(turnOf)));
+    else section.append(make("ol.chat", ...held.turns.map((one) => turn(one, "Assistant"))));
     if (held && held.ended) section.append(make("p.ending", held.ended));
     return section;
-  }
-
-  function turnOf(turn) {
-    const item = make("li.turn", make("div.turn-head", make("span", "Turn " + turn.n)), said("user", "User", turn.user));
-    (turn.calls || []).forEach((call, place) => item.append(toolCall(call, place)));
-    if (turn.reply === undefined) item.append(make("p.text.empty", "No reply came."));
-    else item.append(said("agent", "Assistant", turn.reply));
-    return item;
   }
 
   // ---- filters; what is open and what they are set to stands in the address
@@ -186,8 +176,7 @@
       row.talk.hidden = !fits;
       count += fits;
     }
-    const [some, all] = [count.toLocaleString("en"), rows.length.toLocaleString("en")];
-    shownCount.textContent = count === rows.length ? all : some + " of " + all;
+    shownCount.textContent = someOf(count, rows.length);
     reset.hidden = !(want.only.length || want.person || want.text);
     nothing.hidden = count > 0;
     nothing.textContent = rows.length ? "No conversation is like that." : "There are no conversations here.";

@@ -25,7 +25,7 @@ class Figure:
 
 def figure(rate: Rate) -> Figure:
     """With the interval that allows for scenarios resembling each other, where there is one."""
-    share, interval = rate.pass_rate, rate.clustered or rate.interval
+    share, interval = rate.pass_rate, rate.widest
     if share is None:
         return Figure(UNKNOWN, "", "nothing scored", None)
     between = percent_range(interval) if interval else ""

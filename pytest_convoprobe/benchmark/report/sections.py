@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...formatting import UNKNOWN, counted, percent
+from ...formatting import UNKNOWN, counted, exact_percent, percent
 from ...reports.html.view import shown
 from ..analysis.results import MetricInfo, Rate, Results, TargetResults
 from ..analysis.unscored import next_step
@@ -69,14 +69,14 @@ def context(material: Material) -> dict[str, Any]:
     """All that the template needs."""
     results = material.results
     costs = read_costs(material.folder)
-    ranked = _ranked(results.targets) if results else []
+    ranked = results.ranked if results else []
     return {
         "title": name(material.name),
         "description": shown(results.description.strip()) if results else "",
         "eyebrow": _eyebrow(material),
         "warnings": [*map(shown, _warnings(material))],
         "results": results is not None,
-        "sure": f"{results.confidence * 100:g}\N{NO-BREAK SPACE}%" if results else "",
+        "sure": exact_percent(results.confidence).replace(" ", "\N{NO-BREAK SPACE}") if results else "",
         "targets": [name(target.id) for target in ranked],
         "tracks": _TRACKS if results and _has_both_tracks(results) else (),
         "board": [_board_row(target, costs, results) for target in ranked] if results else [],
@@ -101,12 +101,6 @@ def _eyebrow(material: Material) -> str:
         counted(material.conversations, "conversation"),
     )
     return " · ".join(("Benchmark", *parts))
-
-
-def _ranked(targets: Sequence[TargetResults]) -> list[TargetResults]:
-    """By their pass rate, the best first, those without one last."""
-    rated = [(target.overall.pass_rate, target) for target in targets]
-    return [target for rate, target in sorted(rated, key=lambda pair: 1.0 if pair[0] is None else -pair[0])]
 
 
 def _has_both_tracks(results: Results) -> bool:

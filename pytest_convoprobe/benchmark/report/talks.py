@@ -7,9 +7,9 @@ from typing import Any
 
 from ...judging.transcript_view import ENDINGS
 from ...reports.html.frame import for_script
-from ...reports.html.view import shown, shown_call
+from ...reports.html.view import shown, shown_turn
 from ...text import one_line
-from ...transcript import Termination, Turn
+from ...transcript import Termination
 from ..analysis.results import MetricInfo, Results
 from ..format.models import MetricType
 from ..rows.arrays import read_rows
@@ -138,16 +138,10 @@ def _conversations(material: Material, target: str) -> Iterator[tuple[str, str]]
 
 def _conversation(row: ConversationRow) -> dict[str, Any]:
     transcript = in_turns(row.messages)
-    turns: list[dict[str, Any]] = [*map(_turn, transcript.turns)]
+    turns: list[dict[str, Any]] = [*map(shown_turn, transcript.turns)]
     if transcript.pending is not None:
         turns.append({"n": len(turns) + 1, "user": shown(transcript.pending)})
     return {"turns": turns, "ended": _ended(row.termination)}
-
-
-def _turn(turn: Turn) -> dict[str, Any]:
-    said = {"n": turn.number, "user": shown(turn.user), "reply": shown(turn.reply.text)}
-    calls = [shown_call(call) for call in turn.reply.tool_calls or ()]
-    return {**said, "calls": calls} if calls else said
 
 
 def _ended(termination: str) -> str:

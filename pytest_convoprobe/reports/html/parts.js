@@ -1,6 +1,6 @@
 "use strict";
 // What the scripts of all pages share.
-// Texts are put in by textContent and nothing else: whatever they hold, they stay text.
+// Texts are put in by textContent and nothing else: whatever they contain, they stay text.
 const parts = (() => {
   // make("p.muted", "text") or make("div", child, child): an element of a class with children.
   function make(what, ...children) {
@@ -52,13 +52,37 @@ const parts = (() => {
     return make("details.tool", summary, titles[0], args, titles[1], result);
   }
 
+  // One turn: a line above it (its number, and `extras`), what the user said, the tools, what the target said.
+  function turn(data, target, ...extras) {
+    const head = make("div.turn-head", make("span", "Turn " + data.n), ...extras);
+    const item = make("li.turn", head, said("user", "User", data.user));
+    (data.calls || []).forEach((call, place) => item.append(toolCall(call, place)));
+    if (data.reply === undefined) item.append(make("p.text.empty", "No reply came."));
+    else item.append(said("agent", target, data.reply));
+    return item;
+  }
+
+  function facts(pairs) {
+    return make("dl.facts", ...pairs.flatMap(([label, value]) => [make("dt", label), make("dd", value)]));
+  }
+
+  // Numbers as Python writes them with "{:,}".
+  function number(value) {
+    return value.toLocaleString("en");
+  }
+
+  // `12`, or `3 of 12` where not all are shown.
+  function someOf(shown, all) {
+    return shown === all ? number(all) : number(shown) + " of " + number(all);
+  }
+
   // ---- searching
 
   function pattern(text) {
     return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
   }
 
-  // The same text as it stands inside the data of a trial.
+  // The same text as it is inside the data of a trial.
   function asData(text) {
     return JSON.stringify(text).slice(1, -1).replace(/[&<>]/g, (c) => "\\u00" + c.charCodeAt(0).toString(16));
   }
@@ -86,5 +110,5 @@ const parts = (() => {
     });
   }
 
-  return {make, icon, button, said, toolCall, pattern, asData, onFilter, onSlash};
+  return {make, icon, button, turn, facts, number, someOf, pattern, asData, onFilter, onSlash};
 })();

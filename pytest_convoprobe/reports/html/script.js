@@ -1,5 +1,5 @@
 (() => {
-  const {make, icon, button, said, toolCall, pattern, asData, onFilter, onSlash} = parts;
+  const {make, icon, button, turn, facts, someOf, pattern, asData, onFilter, onSlash} = parts;
   const trials = Array.from(document.querySelectorAll(".trial"));
   const form = document.getElementById("filters");
   const shownCount = document.getElementById("shown");
@@ -44,7 +44,7 @@
     if (checks.length) column.append(make("section", make("h3", "Checks"), ...checks));
     if (data.trace) column.append(make("section", make("h3", data.trace_title), make("pre.trace", data.trace)));
     column.append(make("section", make("h3", "Time and cost"), costs(data)));
-    column.append(make("section", make("h3", "Details"), facts(data)));
+    column.append(make("section", make("h3", "Details"), details(data)));
     return column;
   }
 
@@ -73,8 +73,7 @@
 
   function costs(data) {
     const box = make("div");
-    const times = data.times.flatMap(([label, value]) => [make("dt", label), make("dd", value)]);
-    box.append(make("dl.facts", ...times));
+    box.append(facts(data.times));
     if (!data.cost.length) return box;
     const cells = (row) => [row.calls, row.in, row.out, row.cost].map((value) => make("td", value));
     const head = ["Role", "Calls", "Tokens in", "out", "Cost"].map((name) => {
@@ -90,12 +89,8 @@
     return box;
   }
 
-  function facts(data) {
-    const list = make("dl.facts");
-    for (const [label, value] of data.facts) {
-      list.append(make("dt", label), make("dd", label === "Run again" ? command(value) : value));
-    }
-    return list;
+  function details(data) {
+    return facts(data.facts.map(([label, value]) => [label, label === "Run again" ? command(value) : value]));
   }
 
   function command(text) {
@@ -114,22 +109,18 @@
     const title = make("div.chat-title", make("h3", "Conversation"));
     if (data.silent) title.append(make("small", "This target does not tell which tools it calls."));
     const chat = make("ol.chat");
-    for (const turn of data.turns) chat.append(turnOf(trial, data, turn));
+    for (const one of data.turns) chat.append(turnOf(trial, data, one));
     if (data.pending) chat.append(turnOf(trial, data, data.pending));
     const section = make("div.talk", title, chat);
     if (data.ended) section.append(make("p.ending", data.ended));
     return section;
   }
 
-  function turnOf(trial, data, turn) {
-    const head = make("div.turn-head", make("span", "Turn " + turn.n));
-    for (const extra of [turn.origin, turn.time]) if (extra) head.append(make("span", extra));
-    for (const one of data.criteria) if (one.turn === turn.n && one.quote !== null) head.append(back(trial, one));
-    const item = make("li.turn", head, said("user", "User", turn.user));
-    (turn.calls || []).forEach((call, place) => item.append(toolCall(call, place)));
-    if (turn.reply === undefined) item.append(make("p.text.empty", "No reply came."));
-    else item.append(said("agent", "Agent", turn.reply));
-    item.id = trial.id + "-turn-" + turn.n;
+  function turnOf(trial, data, here) {
+    const notes = [here.origin, here.time].filter(Boolean).map((text) => make("span", text));
+    const quoted = data.criteria.filter((one) => one.turn === here.n && one.quote !== null);
+    const item = turn(here, "Agent", ...notes, ...quoted.map((one) => back(trial, one)));
+    item.id = trial.id + "-turn-" + here.n;
     item.tabIndex = -1;
     return item;
   }
@@ -223,7 +214,7 @@
       count += fits;
     }
     const all = rows.length;
-    shownCount.textContent = count === all ? all.toLocaleString("en") : count.toLocaleString("en") + " of " + all.toLocaleString("en");
+    shownCount.textContent = someOf(count, all);
     reset.hidden = count === all && !filtered(want);
     nothing.hidden = count > 0;
   }

@@ -14,7 +14,7 @@ from ...judging.transcript_view import as_text, last_turn
 from ...judging.types import CheckResult, CriterionResult
 from ...llm.ledger import Spending
 from ...llm.port import Role
-from ...result import ScenarioResult
+from ...result import ScenarioResult, report_order
 from ...results.records import TrialRecord
 from ...text import one_line, shorten, visible
 from ...transcript import Origin, ToolCall, Turn
@@ -32,6 +32,7 @@ _ORIGINS = {Origin.INITIAL: "opening", Origin.SCRIPT: "scripted", Origin.SIMULAT
 def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
     """What is shown when a trial is unfolded, ready for JSON."""
     result = trial.result
+    criteria, checks = report_order(result)
     turns = [_turn(turn) for turn in result.transcript.turns]
     texts = {turn["n"]: list(_quotable(turn)) for turn in turns}
     pending = result.transcript.pending
@@ -41,8 +42,8 @@ def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
         "why": shown(result.reason),
         "facts": [[label, shown(text)] for label, text in _facts(result)],
         "changes": list(change_lines(report, result.scenario_id)),
-        "criteria": [_criterion(found, texts) for found in result.criteria],
-        "checks": [_check(check) for check in result.checks],
+        "criteria": [_criterion(found, texts) for found in criteria],
+        "checks": [_check(check) for check in checks],
         "turns": turns,
         "pending": None if pending is None else {"n": last_turn(result.transcript), "user": shown(pending)},
         "ended": shown(ending(result)),
@@ -115,19 +116,21 @@ def _check(check: CheckResult) -> dict[str, Any]:
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    calls = turn.reply.tool_calls
+    time = seconds(turn.latency) if turn.latency else ""
+    return {**shown_turn(turn), "origin": _ORIGINS[turn.origin], "time": time}
+
+
+def shown_turn(turn: Turn) -> dict[str, Any]:
+    """A turn as `parts.turn` of every page's script takes it."""
     return {
         "n": turn.number,
-        "origin": _ORIGINS[turn.origin],
         "user": shown(turn.user),
-        "calls": [shown_call(call) for call in calls or ()],
+        "calls": [_call(call) for call in turn.reply.tool_calls or ()],
         "reply": shown(turn.reply.text),
-        "time": seconds(turn.latency) if turn.latency else "",
     }
 
 
-def shown_call(call: ToolCall) -> dict[str, Any]:
-    """A tool call as the script of a page takes it."""
+def _call(call: ToolCall) -> dict[str, Any]:
     failed = call.error is not None
     return {
         "name": shown(one_line(call.name)),

@@ -42,7 +42,7 @@ def print_results(console: Console, results: Results, costs: Costs, *, scenarios
 
     What is missing is only known where the scenarios are.
     """
-    rows = [_row(one, costs, scenarios_known) for one in _ranked(results.targets)]
+    rows = [_row(one, costs, scenarios_known) for one in results.ranked]
     print_table(console, _columns(results), rows)
     agreeing = [one for one in results.targets if one.agreement is not None]
     if agreeing:
@@ -105,16 +105,6 @@ def _columns(results: Results) -> Sequence[Column]:
     )
 
 
-def _ranked(targets: Sequence[TargetResults]) -> list[TargetResults]:
-    """By their pass rate, those without one last."""
-
-    def rank(one: TargetResults) -> float:
-        rate = one.overall.pass_rate
-        return 1.0 if rate is None else -rate
-
-    return sorted(targets, key=rank)
-
-
 def _row(one: TargetResults, costs: Costs, scenarios_known: bool) -> Row:
     rate = one.overall
     missing = f"{rate.missing:,}" if rate.missing or scenarios_known else UNKNOWN
@@ -139,8 +129,8 @@ def _spent(spending: Spending | None) -> tuple[str, str, str]:
 
 def rate_text(rate: Rate) -> str:
     """`75 % (57-98 %)`, with the interval that allows for scenarios, where there is one."""
-    interval = rate.clustered or rate.interval
-    return percent(rate.pass_rate) + (f" ({percent_range(interval)})" if interval and rate.scored else "")
+    interval = f" ({percent_range(rate.widest)})" if rate.widest and rate.scored else ""
+    return percent(rate.pass_rate) + interval
 
 
 def _agreement(one: TargetResults) -> Row:
