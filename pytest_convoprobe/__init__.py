@@ -1,7 +1,7 @@
 """Simulated conversations that are safe to block a merge with.
 
-The names below are loaded when they are first used: importing the package costs next to
-nothing, so that a test suite without scenarios pays nothing.
+The names below are loaded on first use. So importing the package costs almost nothing, which matters for
+test suites without scenarios.
 """
 
 from __future__ import annotations

@@ -22,17 +22,17 @@ def run_scenario(
     config_file: Path | str | None = None,
     rootdir: Path | str = ".",
 ) -> ScenarioResult:
-    """Hold one scenario's conversation, judge it, and return the result.
+    """Run the conversation of one scenario, judge it, and return the result.
 
-    `scenario` is the path of a file (with `::name` behind it if the file has several), the YAML
-    text itself, a mapping with the same keys, or a `Scenario`. `target` is anything that can be one (a
-    function, a class, a `Target`), by default what the settings name. `settings` overrides values
-    by dotted path (`{"judge.model": "openai/gpt-4o"}`) of the settings file, which is looked for
-    upwards from `rootdir` unless `config_file` names it.
+    `scenario` is the path of a file (followed by `::name` if the file has several scenarios), the YAML
+    text itself, a mapping with the same keys, or a `Scenario`. `target` is a function, a class, a `Target`,
+    or anything else that can be a target; by default it is the target from the settings. `settings`
+    overrides values of the settings file by dotted path (`{"judge.model": "openai/gpt-4o"}`). The file is
+    `config_file`, or is searched from `rootdir` upwards.
 
-    Blocks until the result is there; from async code call it by `asyncio.to_thread`. Raises
-    `ScenarioFileError`, `SettingsError` and `TargetStartError` before anything is run; what
-    goes wrong later is in the result.
+    This function blocks until the result is available. From async code, call it with
+    `asyncio.to_thread`. It raises `ScenarioFileError`, `SettingsError` and `TargetStartError` before
+    anything runs. Later errors are in the result.
     """
     root = Path(rootdir).resolve()
     loaded = coerce.loaded(scenario)

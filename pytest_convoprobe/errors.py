@@ -6,14 +6,14 @@
     ├── ScenarioFileError          a scenario file that cannot be used; lists every problem
     ├── SettingsError              settings that cannot be used; lists every problem
     │   └── NoTarget               nothing says what to test
-    ├── LLMError                   a model could not be had
+    ├── LLMError                   a call to a model failed
     │   ├── LLMUnavailable         the network, a 5xx, a 429: worth another attempt
-    │   │   └── LLMTimeout         an attempt took longer than it may: worth another attempt
-    │   └── LLMRejected            the provider said no: a bad key, a bad request, a full context
+    │   │   └── LLMTimeout         an attempt took too long: worth another attempt
+    │   └── LLMRejected            the provider refused: a bad key, a bad request, a full context
     │       └── NoTokenChances     the provider was asked how likely its tokens are, and did not say
-    ├── StructuredReplyError       a model never gave a reply of the shape it was asked for
-    ├── BudgetExceeded             the run has spent what it may
-    ├── ReplayMiss                 a call that no recording answers
+    ├── StructuredReplyError       a model never replied in the requested format
+    ├── BudgetExceeded             the budget of the run is used up
+    ├── ReplayMiss                 no recording has this call
     │   └── RecordingUnusable      a recording that cannot be read or written
     ├── ResultsError               a stored run that cannot be found or read
     │   └── FolderInUse            another process works in the same benchmark's folder
@@ -23,12 +23,12 @@
     │   └── CloseTimeout           the target took too long to be closed
     ├── LoopLost                   another conversation blocked the event loop of this one for good
     ├── ScenarioError              a scenario asks for what this target does not report
-    ├── SimulatorError             the synthetic user went off its rails
+    ├── SimulatorError             the synthetic user left its role
     ├── JudgeError                 the judge gave no usable verdict
     ├── TargetError                the target gave no reply
     │   ├── TargetStartError       it could not be loaded, built or reached at the start
     │   ├── TargetCrashed          the agent's own code raised while it answered
-    │   └── TargetUnavailable      something that the agent needs was away
+    │   └── TargetUnavailable      something that the agent needs was not available
     └── CancelledFromWithin        code of the user's cancelled the work that it was part of
 
 Exceptions that are not in the tree, because they are no trouble of ours or have another library's base::
@@ -220,11 +220,11 @@ class LLMUnavailable(LLMError):
 
 
 class LLMTimeout(LLMUnavailable):
-    """An attempt was given up after its time limit."""
+    """An attempt exceeded its time limit."""
 
 
 class LLMRejected(LLMError):
-    """A final no: missing or wrong key, unknown model, bad request, context overflow."""
+    """A final refusal: missing or wrong key, unknown model, bad request, context overflow."""
 
 
 class NoTokenChances(LLMRejected):
@@ -232,9 +232,9 @@ class NoTokenChances(LLMRejected):
 
 
 class StructuredReplyError(ConvoprobeError):
-    """A model was asked for JSON of a shape and never gave it.
+    """A model never replied with JSON of the requested schema.
 
-    `reply` is the whole last text (masked), `truncated` whether it was cut by a limit on tokens.
+    `reply` is its whole last text (masked). `truncated` says whether a token limit cut it.
     """
 
     def __init__(self, message: str, *, reply: str = "", truncated: bool = False) -> None:
@@ -244,7 +244,7 @@ class StructuredReplyError(ConvoprobeError):
 
 
 class BudgetExceeded(ConvoprobeError):
-    """The run may not spend more; raised before a call, never after one.
+    """The budget of the run is used up. Raised before a call, never after one.
 
     `limit` is the setting that is reached: `run.max_cost` or `run.max_tokens`.
     """
@@ -258,7 +258,7 @@ class BudgetExceeded(ConvoprobeError):
 
 
 class ReplayMiss(ConvoprobeError):
-    """`only` replays, and the recording has no answer to this call."""
+    """With `run.replay: only`, the recording doesn't have this call."""
 
     remedies: tuple[str, ...] = ("run.replay=record",)
 
@@ -286,9 +286,9 @@ class TimeLimitExceeded(ConvoprobeError):
 
 
 class TurnTimeout(TimeLimitExceeded):
-    """One side of a conversation took longer over its part of a turn than it may.
+    """One side of a conversation exceeded the time limit of a turn.
 
-    `waited_for` is "synthetic user" or "target", `seconds` how long it was waited for.
+    `waited_for` is "synthetic user" or "target"; `seconds` is the limit.
     """
 
     remedies = ("run.turn_timeout",)
@@ -332,13 +332,13 @@ class LoopLost(ConvoprobeError):
 
 
 class SimulatorError(ConvoprobeError):
-    """The synthetic user said what no user would, twice."""
+    """The synthetic user left its role twice."""
 
     blame = Blame.SIMULATOR
 
 
 class JudgeError(ConvoprobeError):
-    """The judge gave no verdict that can be used. `reply` is the whole of its last text (masked), if any."""
+    """The judge gave no usable verdict. `reply` is its whole last text (masked), if any."""
 
     blame = Blame.JUDGE
 
@@ -360,20 +360,20 @@ class TargetStartError(TargetError):
 
 
 class TargetCrashed(TargetError):
-    """The agent's own code raised while it answered: the agent is to blame."""
+    """The agent's own code raised an exception: the agent is to blame."""
 
     blame = Blame.AGENT
 
 
 class TargetUnavailable(TargetError):
-    """Something that the agent needs was away: a provider, a server, the network.
+    """Something that the agent needs was not available: a provider, a server, the network.
 
-    Agents in Python may raise it themselves to say so.
+    Agents in Python may raise it themselves.
     """
 
 
 class ScenarioError(ConvoprobeError):
-    """A scenario asks for what cannot be known with this target (tokens that it never reports)."""
+    """A scenario checks something that this target doesn't report, such as tokens."""
 
     blame = Blame.SCENARIO
 

@@ -14,7 +14,7 @@ from .transcript import Transcript
 
 
 class Outcome(str, Enum):
-    """What pytest is to report."""
+    """What pytest reports."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -26,10 +26,10 @@ class Outcome(str, Enum):
 class ScenarioResult:
     """One finished trial.
 
-    `reason` is one line that says why it isn't a pass (empty for one). `trace` is a short
-    traceback of the user's own code where that crashed. `score` is None without a verdict.
-    `started` is seconds since the epoch, `duration` seconds, the wait in the queue not counted.
-    `scenario_id` is the scenario's id within the run; `file` and `line` say where it is.
+    `reason` is one line that says why the trial did not pass; it is empty for a pass. `trace` is a short
+    traceback of the user's own code if that crashed. `score` is None without a verdict. `started` is in
+    seconds since the epoch. `duration` is in seconds, without the wait in the queue. `scenario_id` is the
+    scenario's id within the run; `file` and `line` say where it is.
     `remedies` are settings that may put an error right, for the door that shows it; they are not stored.
     """
 
@@ -71,7 +71,7 @@ class ScenarioResult:
 
 
 class ScenarioNotPassed(Exception):
-    """A scenario didn't pass; `result` says all about it."""
+    """A scenario didn't pass; `result` has the details."""
 
     def __init__(self, result: ScenarioResult) -> None:
         self.result = result
@@ -79,7 +79,7 @@ class ScenarioNotPassed(Exception):
 
 
 class ScenarioFailed(ScenarioNotPassed, AssertionError):
-    """The agent was judged and didn't do what it should."""
+    """The agent was judged, and a criterion or a check speaks against it."""
 
 
 class ScenarioErrored(ScenarioNotPassed):
@@ -103,7 +103,7 @@ def findings(result: ScenarioResult) -> list[CriterionResult | CheckResult]:
 
 
 def figures(result: ScenarioResult) -> dict[str, str | float]:
-    """What reports on single tests have room for, by name; what isn't known is left out."""
+    """The figures for reports on single tests, by name, without the unknown ones."""
     total = result.total
     found = {
         "outcome": result.outcome.value,

@@ -1,4 +1,4 @@
-"""What was said and done in a conversation: the data that every other part talks about."""
+"""What was said and done in a conversation: data for all other parts."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Usage:
 class ToolCall:
     """One call of a tool by the target.
 
-    `arguments` are the parsed arguments; `result` is what the tool gave back (any JSON
-    value or text), `error` what it raised instead; `latency` is in seconds, None if unknown.
+    `arguments` are the parsed arguments. `result` is the tool's return value (any JSON value or text),
+    `error` the text of its exception. `latency` is in seconds, None if unknown.
     """
 
     name: str
@@ -45,8 +45,8 @@ class ToolCall:
 class Reply:
     """What a target answers to one message.
 
-    `tool_calls` are in the order in which they were made; `None` says that this target
-    does not tell its tool calls, `()` that it made none. `usage` is None if it tells no tokens.
+    `tool_calls` are in the order of the calls. `None` means that the target doesn't report tool calls,
+    `()` that it made none. `usage` is None if the target doesn't report tokens.
     """
 
     text: str
@@ -94,9 +94,9 @@ class Termination(str, Enum):
 
 @dataclass(frozen=True)
 class Transcript:
-    """A conversation: its turns, why it ended, and a message that got no reply, if there is one.
+    """A conversation: its turns, why it ended, and the message without a reply, if there is one.
 
-    `pending` is the user message that was being answered when the conversation broke off.
+    `pending` is the user message that was waiting for a reply when the conversation was interrupted.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -110,12 +110,12 @@ class Transcript:
 
     @property
     def tells_tools(self) -> bool:
-        """Whether the target says which tools it called, in at least one reply."""
+        """Whether the target reports tool calls in at least one reply."""
         return any(turn.reply.tool_calls is not None for turn in self.turns)
 
     @property
     def usage(self) -> Usage | None:
-        """The target's tokens, or None unless it told them in every turn."""
+        """The target's tokens, or None if it did not report them in every turn."""
         told = [turn.reply.usage for turn in self.turns]
         known = [usage for usage in told if usage is not None]
         return sum(known, Usage()) if told and len(known) == len(told) else None

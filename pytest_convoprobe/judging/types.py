@@ -1,4 +1,4 @@
-"""What judging finds: answers to criteria, results of checks, and the verdict over them."""
+"""The results of judging: answers to criteria, results of checks, and the verdict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class CriterionKind(str, Enum):
-    """Which list a criterion comes from."""
+    """The list that a criterion comes from."""
 
     CORRECTNESS = "correctness"
     FAILURE = "failure"
@@ -16,7 +16,7 @@ class CriterionKind(str, Enum):
 
 @dataclass(frozen=True)
 class Criterion:
-    """A question for the judge. `id` (`c1`, `f2`, `t1`) stands for it in prompts and replies."""
+    """A question for the judge. `id` (`c1`, `f2`, `t1`) identifies it in prompts and replies."""
 
     id: str
     kind: CriterionKind
@@ -29,9 +29,9 @@ class CriterionResult:
     """The judge's answer to one criterion.
 
     `answer` is the judge's word (`met`, `not_met`, `triggered`, `not_triggered`, `cannot_tell`);
-    `holds` is True when that speaks for the agent, False when against it, None when it cannot
-    be told. `quote` stands in turn `turn`, word for word; both are None where the answer rests
-    on something that never happens.
+    `holds` is True if that speaks for the agent, False if against it, None if the judge could not
+    decide. `quote` is a literal quote from turn `turn`. Both are None if the answer is about
+    something that never happens.
     """
 
     criterion: Criterion
@@ -44,7 +44,7 @@ class CriterionResult:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A fact that code decided: `expected` and `found` are for people; `turn` is where it shows."""
+    """The result of a check in code. `expected` and `found` are for people; `turn` says where."""
 
     name: str
     holds: bool
@@ -55,7 +55,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`passed` is None when nothing speaks against the agent but something cannot be told.
+    """`passed` is None if nothing speaks against the agent but something could not be decided.
 
     `score` is the share of criteria and checks that hold, from 0 to 1.
     """

@@ -12,9 +12,9 @@ from .port import LLMReply, Role
 class Spending:
     """What one role used.
 
-    `attempts` counts the failed ones too; `cost` is in US dollars, None as soon as one
-    call's price is unknown; `replayed` is how many of the calls a recording answered:
-    their tokens and cost are those of the recording.
+    `attempts` includes failed ones. `cost` is in US dollars, and None if the price of a call is
+    unknown. `replayed` is the number of calls that a recording answered; their tokens and cost are
+    those of the recording.
     """
 
     calls: int = 0

@@ -1,4 +1,4 @@
-"""Every text that a model of ours is told, one `.jinja` file a prompt, and the way to render it."""
+"""All prompts for the user, the judge and the benchmark's models: one `.jinja` file each, and `render`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    """Prompts are plain text, not HTML: nothing is escaped, and a missing value is an error."""
+    """Create the environment. Prompts are plain text, so nothing is escaped; a missing value is an error."""
     return Environment(
         loader=PackageLoader("pytest_convoprobe", "prompts"),
         undefined=StrictUndefined,
@@ -22,5 +22,5 @@ def _environment() -> Environment:
 
 
 def render(name: str, **values: Any) -> str:
-    """The prompt `name` (without `.jinja`) filled in; surrounding blank lines are cut."""
+    """Fill in the prompt `name` (without `.jinja`), and remove surrounding blank lines."""
     return _environment().get_template(f"{name}.jinja").render(**values).strip()

@@ -1,4 +1,4 @@
-"""The port to what is tested: a target starts conversations, a conversation takes messages."""
+"""The port to the target: a target starts conversations, and a conversation takes messages."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from ..transcript import Reply
 
 @dataclass(frozen=True)
 class ConversationContext:
-    """What a target is told about the conversation that begins.
+    """Information for a target about a new conversation.
 
-    `id` is unique within the run. `llm` is the way to models for targets that are models
-    themselves: it is metered, recorded and bounded for this conversation. `scenario` and
-    `trial` go into the `CallContext` of such calls. `home` is where asynchronous code of the project runs, by
-    default on the loop of whoever starts the conversation.
+    `id` is unique within the run. Targets that call models use `llm`: it counts, records and limits
+    the calls of this conversation. `scenario` and `trial` go into the `CallContext` of such calls. `home` is
+    where asynchronous code of the project runs, by default the loop on which the conversation starts.
     """
 
     id: str
@@ -29,7 +28,7 @@ class ConversationContext:
 
 @dataclass(frozen=True)
 class Description:
-    """What a target can tell of itself; None is for what it doesn't know or tell."""
+    """A target's description of itself; None for unknown parts."""
 
     system_prompt: str | None = None
     tools: tuple[ToolSpec, ...] | None = None
@@ -44,11 +43,11 @@ class TargetConversation(Protocol):
 
 
 class Target(Protocol):
-    """What is tested. Shared by many conversations at once, on one event loop.
+    """The agent under test. Many concurrent conversations share it.
 
-    `start` gives a conversation that knows nothing of any other. It raises
-    `TargetStartError`; `send` raises `TargetCrashed` or `TargetUnavailable` (or what the
-    `llm` port raises); anything else that escapes is a defect of the implementation.
+    `start` returns a new conversation, which shares no state with others. It may raise
+    `TargetStartError`. `send` may raise `TargetCrashed`, `TargetUnavailable`, or an error of the
+    `llm` port. Any other exception is a defect of the implementation.
     """
 
     @property
@@ -61,16 +60,17 @@ class Target(Protocol):
 
 @runtime_checkable
 class Describes(Protocol):
-    """A target that can tell what it is made of. A plain `Target` need not.
+    """A target that describes itself. This is optional.
 
-    Stored runs tell by it whether the system prompt or the tools have changed. It is asked
-    after a conversation, and must not wait for anything.
+    Stored runs use the description to notice a change of the system prompt or the tools. It is called
+    after a conversation, and must return at once.
     """
 
     def describe(self) -> Description: ...
 
 
 def description_of(target: Target) -> Description:
-    """What the target tells of itself; an object of the project's may have another `describe`."""
-    told = target.describe() if isinstance(target, Describes) else None
-    return told if isinstance(told, Description) else Description()
+    """The target's description of itself, if it has one."""
+    found = target.describe() if isinstance(target, Describes) else None
+    # An object of the project may have an unrelated method of this name.
+    return found if isinstance(found, Description) else Description()

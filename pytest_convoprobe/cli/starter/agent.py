@@ -1,7 +1,7 @@
-"""The agent that is tested: a stub that works at once. Call your own agent from here.
+"""The agent under test: a small example. Call your own agent from here.
 
-`answer` is called with each message of the user. It may be async, take the history as a second
-parameter, or be a class that is made anew for each conversation.
+`answer` is called with each message of the user. It may be async, and may have the history as a second
+parameter. It may also be a class; then each conversation has its own instance.
 """
 
 from __future__ import annotations
