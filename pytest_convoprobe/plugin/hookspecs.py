@@ -1,6 +1,6 @@
-"""The hooks that a project may implement in a `conftest.py` or a plug-in of its own.
+"""The hooks that a project may implement in a `conftest.py` or in a plug-in.
 
-Implementations in a `conftest.py` see the scenarios below its folder only, as with pytest's own hooks.
+As with pytest's own hooks, an implementation in a `conftest.py` applies only to scenarios below its folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def pytest_convoprobe_settings(
     item: pytest.Item, scenario: Scenario, settings: ScenarioSettings
 ) -> ScenarioSettings | None:
-    """Replace the settings of one scenario before it runs; None leaves them as they are.
+    """Replace the settings of one scenario before it runs; None changes nothing.
 
     Settings are frozen: return `settings.model_copy(update={...})`. The first implementation that
     returns something decides. `item` is the scenario, or the test that uses the `convoprobe` fixture.
@@ -33,13 +33,13 @@ def pytest_convoprobe_settings(
 def pytest_convoprobe_checks(
     item: pytest.Item, scenario: Scenario, transcript: Transcript
 ) -> Iterable[CheckResult] | None:
-    """Add checks of the project's own to the verdict, once the conversation is over.
+    """Add the project's own checks to the verdict, when the conversation has ended.
 
-    Called on the thread of the conversations, not on pytest's: it must neither block nor use
-    fixtures. An exception in it is an error of the scenario, shown with its traceback.
+    Called in a thread of its own, not in pytest's, so it cannot use fixtures. It runs within the time limit
+    of the scenario. An exception in it is an error of the scenario, shown with its traceback.
     """
 
 
 @pytest.hookspec
 def pytest_convoprobe_result(item: pytest.Item, result: ScenarioResult) -> None:
-    """See each finished trial, whatever its outcome, before pytest reports it."""
+    """Observe each finished trial, whatever its outcome, before pytest reports it."""

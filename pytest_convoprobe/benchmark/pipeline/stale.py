@@ -59,12 +59,12 @@ def _of_scores(context: StepContext, tables: Tables, stages: Sequence[str]) -> I
 
 
 def _plans(name: str, context: StepContext, tables: Tables) -> dict[str, TargetPlan]:
-    """All units of a step, whatever `--only` chooses."""
+    """All units of a step, including those that `options.only` leaves out."""
     return plan(registry.step(name).plan(context), partial(tables, name), Options())
 
 
 def older_conversations(simulated: Mapping[str, TargetPlan]) -> dict[str, set[Place]]:
-    """By target, those that are there, but would be held anew."""
+    """By target, existing conversations that a run would make again."""
     return {
         target: {unit.place for unit in share.missing} & share.table.heads().keys()
         for target, share in simulated.items()
