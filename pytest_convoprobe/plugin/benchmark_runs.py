@@ -265,9 +265,9 @@ class _Watch(Silent):
         self._stage = "waiting for its turn"
         self._count = self._total = 0
 
-    def started(self, stage: str, due: Mapping[str, Counts]) -> None:
+    def started(self, stage: str, counts: Mapping[str, Counts]) -> None:
         self._stage, self._count = stage, 0
-        self._total = sum(one.missing for one in due.values())
+        self._total = sum(one.missing for one in counts.values())
 
     def advanced(self, stage: str, target: str, outcome: RowResult) -> None:
         self._count += 1

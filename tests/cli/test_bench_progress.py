@@ -12,7 +12,7 @@ from pytest_convoprobe.benchmark.pipeline.driver import Counts, StageReport, Tar
 from pytest_convoprobe.benchmark.rows.work import Place, RowResult, Unit
 from pytest_convoprobe.cli.bench.shared.display import Bars, PlainLines, display_of
 from pytest_convoprobe.cli.bench.shared.lines import bar_lines, result, so_far
-from pytest_convoprobe.cli.bench.shared.watch import ProgressModel
+from pytest_convoprobe.cli.bench.shared.progress_model import ProgressModel
 from pytest_convoprobe.cli.console import Console
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.text import cell_width
@@ -99,14 +99,14 @@ def test_rate_and_time_left(watch: ProgressModel, clock: Clock) -> None:
     watch.started("simulate", {"a": Counts(0, 40)})
     clock.now += 5
     advance(watch, times=10)
-    assert so_far(watch.lanes[0], clock.now) == "10 of 40, 2.0/s, $0.1000, 15 s left"
+    assert so_far(watch.bars[0], clock.now) == "10 of 40, 2.0/s, $0.1000, 15 s left"
 
 
 def test_slow_work_is_counted_by_the_minute(watch: ProgressModel, clock: Clock) -> None:
     watch.started("simulate", {"a": Counts(0, 2)})
     clock.now += 60
     advance(watch)
-    assert so_far(watch.lanes[0], clock.now) == "1 of 2, 1.0/min, $0.0100, 1 min 0 s left"
+    assert so_far(watch.bars[0], clock.now) == "1 of 2, 1.0/min, $0.0100, 1 min 0 s left"
 
 
 def test_what_failed_and_what_is_unreadable(watch: ProgressModel, clock: Clock) -> None:
@@ -116,26 +116,26 @@ def test_what_failed_and_what_is_unreadable(watch: ProgressModel, clock: Clock) 
     advance(watch, present=False)
     clock.now += 2
     watch.ended(ended(a=TargetReport(3, 2, left=1)))
-    assert result(watch.lanes[0], clock.now) == "2 made, 1 failed, 1 unreadable, 1 left, $0.0300, 2.0 s"
+    assert result(watch.bars[0], clock.now) == "2 made, 1 failed, 1 unreadable, 1 left, $0.0300, 2.0 s"
 
 
 def test_an_unknown_price_is_told_in_tokens(watch: ProgressModel, clock: Clock) -> None:
     watch.started("simulate", {"a": Counts(0, 2)})
     advance(watch, cost=None)
     advance(watch)
-    assert "220 tokens" in so_far(watch.lanes[0], clock.now)
+    assert "220 tokens" in so_far(watch.bars[0], clock.now)
 
 
 def test_a_recording_costs_nothing(watch: ProgressModel, clock: Clock) -> None:
     watch.started("simulate", {"a": Counts(0, 1)})
     advance(watch, replayed=1)
-    assert "$" not in so_far(watch.lanes[0], clock.now)
+    assert "$" not in so_far(watch.bars[0], clock.now)
 
 
 def test_a_row_over_budget_is_not_done(watch: ProgressModel) -> None:
     watch.started("simulate", {"a": Counts(0, 1)})
     watch.advanced("simulate", "a", RowResult(outcome().unit, None, "no money", over_budget=True))
-    assert (watch.lanes[0].done, watch.lanes[0].failed) == (0, 0)
+    assert (watch.bars[0].done, watch.bars[0].failed) == (0, 0)
 
 
 def test_a_stage_that_runs_twice_has_two_lanes(watch: ProgressModel) -> None:
@@ -143,7 +143,7 @@ def test_a_stage_that_runs_twice_has_two_lanes(watch: ProgressModel) -> None:
         watch.started("simulate", {"a": Counts(0, times)})
         advance(watch, times=times)
         watch.ended(ended(a=TargetReport(0, times)))
-    assert [lane.done for lane in watch.lanes] == [2, 3]
+    assert [bar.done for bar in watch.bars] == [2, 3]
 
 
 @pytest.mark.parametrize("width", range(20, 131, 5))
@@ -153,7 +153,7 @@ def test_bars_fit_any_width(watch: ProgressModel, clock: Clock, width: int, unic
     clock.now += 10
     advance(watch, "gpt-4o", 30)
     advance(watch, "gpt-4o", 3, failure="no")
-    lines = bar_lines(Console(width, unicode=unicode), watch.lanes, clock.now)
+    lines = bar_lines(Console(width, unicode=unicode), watch.bars, clock.now)
     assert len(lines) == 3
     assert all(cell_width(line) < width for line in lines)
     assert unicode or all(line.isascii() for line in lines)
@@ -163,7 +163,7 @@ def test_bars_fit_any_width(watch: ProgressModel, clock: Clock, width: int, unic
 def test_figures_stand_below_one_another(watch: ProgressModel, clock: Clock) -> None:
     watch.started("simulate", {"a": Counts(0, 10), "longer": Counts(0, 10)})
     advance(watch, times=10)
-    first, second = bar_lines(Console(80), watch.lanes, clock.now)
+    first, second = bar_lines(Console(80), watch.bars, clock.now)
     assert first.index("100 %") + 5 == second.index("0 %") + 3
     assert "█" * 30 in first
     assert "░" * 30 in second

@@ -80,13 +80,13 @@ class RayEngine:
         if not first:
             return
         await self._connect(task)
-        hiring = self._hiring(task, len(first))
-        crew = WorkerPool(hiring, WorkQueue(chain(first, source)), self._limits.forget.remote)
+        queue = WorkQueue(chain(first, source))
+        pool = WorkerPool(self._pool_limits(task, len(first)), queue, self._limits.forget.remote)
         try:
-            async for outcome in crew.outcomes():
+            async for outcome in pool.outcomes():
                 yield outcome
         finally:
-            await crew.aclose()
+            await pool.aclose()
 
     async def aclose(self) -> None:
         """Ends what was started here; a Ray that was there before stays."""
@@ -113,14 +113,14 @@ class RayEngine:
         if self._limits is None:
             self._limits = _start_limits(most_calls(task.config.run))
 
-    def _hiring(self, task: Task, most: int) -> PoolLimits:
-        workers, most_items = min(self._workers or _processors(), most), task.config.run.concurrency
-        share = math.ceil(most_items / workers)
-        batch = min(self._batch, max(1, share // 4))
+    def _pool_limits(self, task: Task, most: int) -> PoolLimits:
+        workers, in_flight = min(self._workers or _processors(), most), task.config.run.concurrency
+        per_worker = math.ceil(in_flight / workers)
+        batch_size = min(self._batch, max(1, per_worker // 4))
         kind = _ray().remote(WorkerProcess).options(num_cpus=1, scheduling_strategy="SPREAD")
         # Processes elsewhere have their own idea of what a relative path starts from.
         start = partial(_Actor, kind, _absolute(task), self._limits, self._make)
-        return PoolLimits(start, workers, most_items, share, batch, self._start_timeout)
+        return PoolLimits(start, workers, in_flight, per_worker, batch_size, self._start_timeout)
 
 
 class _Actor:

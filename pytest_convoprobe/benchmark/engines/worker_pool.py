@@ -47,18 +47,18 @@ class Remote(Protocol):
 
 @dataclass(frozen=True)
 class PoolLimits:
-    """How many processes there are to be, how one is started, and what each is given.
+    """How many processes there are, how one is started, and what each is given.
 
-    `most` is the number of items that all do at once, `share` that of one process, `batch` how many it gets
-    together. `timeout` is how many seconds the first of them may take to start.
+    `max_in_flight` items over all workers, `per_worker` in one, `batch_size` per hand-out. The first worker
+    may take `start_timeout` seconds to start.
     """
 
     start: Callable[[str], Remote]
     workers: int
-    most: int
-    share: int
-    batch: int
-    timeout: float
+    max_in_flight: int
+    per_worker: int
+    batch_size: int
+    start_timeout: float
 
 
 @dataclass(eq=False)
@@ -79,13 +79,13 @@ class WorkerPool:
     """The driver's half of a run: what happens comes as events into one queue, and all state changes
     where they are taken out.
 
-    `dismissed` is told the name of each process that is gone.
+    `on_worker_lost` gets the name of each process that is gone.
     """
 
-    def __init__(self, hiring: PoolLimits, handout: WorkQueue, dismissed: Callable[[str], None]) -> None:
-        self._hiring = hiring
-        self._handout = handout
-        self._dismissed = dismissed
+    def __init__(self, limits: PoolLimits, queue: WorkQueue, on_worker_lost: Callable[[str], None]) -> None:
+        self._limits = limits
+        self._queue = queue
+        self._on_worker_lost = on_worker_lost
         self._numbers = count(1)
         self._processes: list[_Process] = []
         self._failed_starts = 0
@@ -97,9 +97,9 @@ class WorkerPool:
 
         Raises what a process says that can't do the task, and `SettingsError` if none starts.
         """
-        for _ in range(self._hiring.workers):
+        for _ in range(self._limits.workers):
             self._start()
-        while not self._handout.finished:
+        while not self._queue.finished:
             event = await self._events.get()
             for outcome in event():
                 yield outcome
@@ -117,25 +117,25 @@ class WorkerPool:
             # A process that can't be reached any more is no trouble now.
             await asyncio.wait([asyncio.gather(*closing, return_exceptions=True)], timeout=_CLOSING)
         for process in tuple(self._processes):
-            self._dismiss(process)
+            self._remove(process)
 
     def _start(self) -> None:
         name = f"{id(self):x}-{next(self._numbers)}"
-        process = _Process(name, self._hiring.start(name))
+        process = _Process(name, self._limits.start(name))
         self._processes.append(process)
         self._follow(self._await_start(process))
 
-    def _dismiss(self, process: _Process) -> None:
+    def _remove(self, process: _Process) -> None:
         self._processes.remove(process)
         process.remote.kill()
-        self._dismissed(process.name)
+        self._on_worker_lost(process.name)
 
     def _hand_out(self) -> None:
         """Give every process as much as it has room for."""
-        left = self._hiring.most - sum(process.out for process in self._processes)
+        left = self._limits.max_in_flight - sum(process.out for process in self._processes)
         for process in self._processes:
             while process.ready and not process.alone and self._has_room(process, left):
-                batch = self._handout.take(self._hiring.batch, idle=process.out == 0)
+                batch = self._queue.take(self._limits.batch_size, idle=process.out == 0)
                 if batch is None:
                     break
                 left -= len(batch.items)
@@ -144,7 +144,7 @@ class WorkerPool:
                 self._follow(self._await_outcomes(process, batch))
 
     def _has_room(self, process: _Process, left: int) -> bool:
-        return self._hiring.batch <= min(left, self._hiring.share - process.out)
+        return self._limits.batch_size <= min(left, self._limits.per_worker - process.out)
 
     def _follow(self, coroutine: Coroutine[Any, Any, None]) -> None:
         future = asyncio.ensure_future(coroutine)
@@ -154,7 +154,7 @@ class WorkerPool:
     async def _await_start(self, process: _Process) -> None:
         """Tells when the process is there, or that it won't be."""
         late = asyncio.get_running_loop().call_later(
-            self._hiring.timeout, self._events.put_nowait, self._nobody_starts
+            self._limits.start_timeout, self._events.put_nowait, self._nobody_starts
         )
         try:
             event: _Event = partial(self._started, process, await process.remote.ready())
@@ -188,9 +188,9 @@ class WorkerPool:
 
     def _start_failed(self, process: _Process, error: ProcessLost) -> Iterable[RowResult]:
         """A machine may have gone in that moment; but something may be wrong with all of them."""
-        self._dismiss(process)
+        self._remove(process)
         self._failed_starts += 1
-        if not error.defect and self._failed_starts < _MOST_FAILED_STARTS * self._hiring.workers:
+        if not error.defect and self._failed_starts < _MOST_FAILED_STARTS * self._limits.workers:
             self._start()
         elif not self._somebody_is_ready():
             raise SettingsError.of(
@@ -202,8 +202,8 @@ class WorkerPool:
     def _nobody_starts(self) -> Iterable[RowResult]:
         if not self._somebody_is_ready():
             raise SettingsError.of(
-                f"the cluster had no free processor for a worker process in {self._hiring.timeout:g} s; "
-                "see `ray status`, and end what occupies it or add machines"
+                "the cluster had no free processor for a worker process in "
+                f"{self._limits.start_timeout:g} s; see `ray status`, and end what uses it or add machines"
             )
         return ()
 
@@ -212,7 +212,7 @@ class WorkerPool:
 
     def _delivered(self, process: _Process, outcome: RowResult) -> Iterable[RowResult]:
         process.out -= 1
-        return (outcome,) if self._handout.delivered(outcome) else ()
+        return (outcome,) if self._queue.delivered(outcome) else ()
 
     def _done(self, process: _Process) -> Iterable[RowResult]:
         process.alone = False
@@ -220,9 +220,9 @@ class WorkerPool:
 
     def _lost(self, process: _Process, batch: Batch, error: ProcessLost) -> Iterable[RowResult]:
         """A process is gone, with all its batches: it comes to this for each of these."""
-        given_up = self._handout.lost(batch, str(error))
+        given_up = self._queue.lost(batch, str(error))
         if process in self._processes:
-            self._dismiss(process)
-            if not self._handout.finished:
+            self._remove(process)
+            if not self._queue.finished:
                 self._start()
         return given_up

@@ -33,8 +33,8 @@ class Counts:
 class StageListener(Protocol):
     """Told of a stage as it goes on; called on the event loop, so it must be quick."""
 
-    def started(self, stage: str, due: Mapping[str, Counts]) -> None:
-        """A stage begins; `due` is by target, of which there is one without a name in some stages."""
+    def started(self, stage: str, counts: Mapping[str, Counts]) -> None:
+        """A stage begins; `counts` is by target, of which there is one without a name in some stages."""
 
     def advanced(self, stage: str, target: str, outcome: RowResult) -> None:
         """A unit has come to an end."""
@@ -46,7 +46,7 @@ class StageListener(Protocol):
 class Silent:
     """Tells nobody."""
 
-    def started(self, stage: str, due: Mapping[str, Counts]) -> None:
+    def started(self, stage: str, counts: Mapping[str, Counts]) -> None:
         pass
 
     def advanced(self, stage: str, target: str, outcome: RowResult) -> None:
@@ -113,24 +113,24 @@ class TargetPlan:
     done: int = 0
 
     @property
-    def due(self) -> Counts:
+    def counts(self) -> Counts:
         return Counts(self.done, len(self.missing))
 
 
 def plan(stage: Stage, table_of: Callable[[str], Table], options: Options) -> dict[str, TargetPlan]:
     """What there is to do, by target. Nothing is made or written."""
-    shares: dict[str, TargetPlan] = {}
+    plans: dict[str, TargetPlan] = {}
     for unit in stage.units():
         target = unit.place.target
-        if target not in shares:
-            shares[target] = TargetPlan(table_of(target))
-        share = shares[target]
-        share.units.append(unit)
-        done = share.table.done(unit)
-        share.done += done
+        if target not in plans:
+            plans[target] = TargetPlan(table_of(target))
+        one = plans[target]
+        one.units.append(unit)
+        done = one.table.done(unit)
+        one.done += done
         if (options.force or not done) and options.choose(unit.place):
-            share.missing.append(unit)
-    return shares
+            one.missing.append(unit)
+    return plans
 
 
 async def run_stage(
@@ -147,15 +147,15 @@ async def run_stage(
     for people are as they were. Raises `ResultsError` where a table cannot be read or written.
     """
     started = time.perf_counter()
-    shares = plan(stage, table_of, options)
-    progress.started(stage.name, {target: share.due for target, share in shares.items()})
-    work = _Work(stage, shares, options.limit, progress)
-    if any(share.missing for share in shares.values()) and options.limit != 0:
+    plans = plan(stage, table_of, options)
+    progress.started(stage.name, {target: one.counts for target, one in plans.items()})
+    work = _Work(stage, plans, options.limit, progress)
+    if any(one.missing for one in plans.values()) and options.limit != 0:
         await _make(engine, task, work)
-    for share in shares.values():
+    for one in plans.values():
         # What nobody asked for stays as it is; what a limit or the budget left is missing.
-        share.table.export(share.units, spared=lambda place: not options.choose(place))
-        share.table.close()
+        one.table.export(one.units, spared=lambda place: not options.choose(place))
+        one.table.close()
     report = work.report(time.perf_counter() - started)
     progress.ended(report)
     return report
@@ -187,20 +187,20 @@ class _Work:
     """Hands out the units of a stage, the targets taking turns, and takes their outcomes in."""
 
     def __init__(
-        self, stage: Stage, shares: Mapping[str, TargetPlan], limit: int | None, progress: StageListener
+        self, stage: Stage, plans: Mapping[str, TargetPlan], limit: int | None, progress: StageListener
     ) -> None:
         self._stage = stage
-        self._shares = shares
+        self._plans = plans
         self._limit = limit
         self._progress = progress
-        self._tallies = {target: _Tally() for target in shares}
+        self._tallies = {target: _Tally() for target in plans}
         self._spent = Sum()
         self._budget = ""
         self._remedies: dict[str, None] = {}
 
     def items(self) -> Iterator[Item]:
         """Asked for one by one as there is room for them, so that no more of them are in memory."""
-        for unit in islice(_in_turns([share.missing for share in self._shares.values()]), self._limit):
+        for unit in islice(_in_turns([one.missing for one in self._plans.values()]), self._limit):
             if self._budget:
                 return
             if self._tallies[unit.place.target].given_up:
@@ -219,7 +219,7 @@ class _Work:
         self._spent.add(numbers)
         self._remedies.update(dict.fromkeys(outcome.remedies))
         if not outcome.over_budget or numbers:
-            self._shares[place.target].table.put(outcome)
+            self._plans[place.target].table.put(outcome)
         if outcome.over_budget:
             self._budget = self._budget or outcome.failure
         else:
@@ -227,7 +227,7 @@ class _Work:
         self._progress.advanced(self._stage.name, place.target, outcome)
 
     def report(self, seconds: float) -> StageReport:
-        targets = {target: self._of_target(target) for target in self._shares}
+        targets = {target: self._of_target(target) for target in self._plans}
         return StageReport(
             self._stage.name,
             targets,
@@ -238,10 +238,10 @@ class _Work:
         )
 
     def _of_target(self, target: str) -> TargetReport:
-        share, tally = self._shares[target], self._tallies[target]
-        left = len(share.missing) - tally.made - len(tally.failed)
+        one, tally = self._plans[target], self._tallies[target]
+        left = len(one.missing) - tally.made - len(tally.failed)
         failed = tuple(tally.failed)
-        return TargetReport(share.done, tally.made, failed, tally.unreadable, left, tally.given_up)
+        return TargetReport(one.done, tally.made, failed, tally.unreadable, left, tally.given_up)
 
 
 def _count(tally: _Tally, outcome: RowResult) -> None:

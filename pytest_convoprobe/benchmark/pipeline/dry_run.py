@@ -19,31 +19,31 @@ class Coming:
     anew: frozenset[Place] = frozenset()
 
 
-def coming_of(found: Forecast, shares: Mapping[str, TargetPlan]) -> Coming:
+def coming_of(found: Forecast, plans: Mapping[str, TargetPlan]) -> Coming:
     """What a stage would make for the next."""
     anew = frozenset(
         place
-        for target, share in shares.items()
-        for place in _to_make(share, found.targets[target].missing) & share.table.heads().keys()
+        for target, one in plans.items()
+        for place in _to_make(one, found.targets[target].missing) & one.table.heads().keys()
     )
     return Coming(found.rows - len(anew), anew)
 
 
-def _to_make(share: TargetPlan, due: int) -> set[Place]:
-    return {unit.place for unit in share.missing[:due]}
+def _to_make(one: TargetPlan, limit: int) -> set[Place]:
+    return {unit.place for unit in one.missing[:limit]}
 
 
-def expect(shares: Mapping[str, TargetPlan], coming: Coming, options: Options) -> None:
+def expect(plans: Mapping[str, TargetPlan], coming: Coming, options: Options) -> None:
     """Count rows among the missing whose source is made anew: they go with it, and are counted once."""
-    for share in shares.values() if coming.anew else ():
-        known = {unit.place for unit in share.missing}
+    for one in plans.values() if coming.anew else ():
+        known = {unit.place for unit in one.missing}
         more = {
             unit.place
-            for unit in share.units
+            for unit in one.units
             if unit.place not in known and _sources(unit.place) & coming.anew and options.choose(unit.place)
         }
-        share.done -= sum(share.table.done(unit) for unit in share.units if unit.place in more)
-        share.missing = [unit for unit in share.units if unit.place in known | more]
+        one.done -= sum(one.table.done(unit) for unit in one.units if unit.place in more)
+        one.missing = [unit for unit in one.units if unit.place in known | more]
 
 
 def _sources(place: Place) -> set[Place]:

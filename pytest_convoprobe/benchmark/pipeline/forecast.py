@@ -48,7 +48,7 @@ class Forecast:
     @property
     def rows(self) -> int:
         """Rows that would be made."""
-        return self.later + sum(due.missing for due in self.targets.values())
+        return self.later + sum(counts.missing for counts in self.targets.values())
 
     @property
     def total(self) -> Spending:
@@ -59,7 +59,7 @@ class Forecast:
 async def forecast(
     step: Step,
     stage: Stage,
-    shares: Mapping[str, TargetPlan],
+    plans: Mapping[str, TargetPlan],
     config: BenchmarkConfig,
     price_of: PriceOf,
     *,
@@ -67,17 +67,17 @@ async def forecast(
     later: int = 0,
 ) -> Forecast:
     """The forecast of a step with its plan `stage`; `later` estimates rows that it doesn't know of yet."""
-    due = _within(limit, {target: share.due for target, share in shares.items()})
+    counts = _within(limit, {target: one.counts for target, one in plans.items()})
     if limit is not None:
-        later = min(later, limit - sum(one.missing for one in due.values()))
+        later = min(later, limit - sum(one.missing for one in counts.values()))
     total, basis = Sum(), "sizes"
-    for need in _needs(step, stage, shares, due, later, config):
+    for need in _needs(step, stage, plans, counts, later, config):
         for role, calls in sorted((+need.calls).items()):
-            spent = _as_before(shares, need, role)
+            spent = _as_before(plans, need, role)
             basis = "rows" if spent else basis
             spent = spent or await _assumed(need.target, Role(role), calls, config, price_of)
             total.add(as_numbers({role: spent}))
-    return Forecast(stage.name, due, later, total.by_role(), basis)
+    return Forecast(stage.name, counts, later, total.by_role(), basis)
 
 
 @dataclass(frozen=True)
@@ -89,28 +89,28 @@ class _Need:
     calls: Counter[str]
 
 
-def _within(limit: int | None, due: Mapping[str, Counts]) -> dict[str, Counts]:
+def _within(limit: int | None, counts: Mapping[str, Counts]) -> dict[str, Counts]:
     """As the targets take turns, each has its part of the limit."""
     if limit is None:
-        return dict(due)
-    parts = dict.fromkeys(due, 0)
-    turns = (target for n in range(limit) for target, one in due.items() if n < one.missing)
+        return dict(counts)
+    parts = dict.fromkeys(counts, 0)
+    turns = (target for n in range(limit) for target, one in counts.items() if n < one.missing)
     for target in islice(turns, limit):
         parts[target] += 1
-    return {target: Counts(one.done, parts[target]) for target, one in due.items()}
+    return {target: Counts(one.done, parts[target]) for target, one in counts.items()}
 
 
 def _needs(
     step: Step,
     stage: Stage,
-    shares: Mapping[str, TargetPlan],
-    due: Mapping[str, Counts],
+    plans: Mapping[str, TargetPlan],
+    counts: Mapping[str, Counts],
     later: int,
     config: BenchmarkConfig,
 ) -> Iterator[_Need]:
-    targets = list(shares) or _targets(step, config)
+    targets = list(plans) or _targets(step, config)
     for number, target in enumerate(targets):
-        missing = shares[target].missing[: due[target].missing] if target in shares else []
+        missing = plans[target].missing[: counts[target].missing] if target in plans else []
         more = later // len(targets) + (number < later % len(targets))
         calls: Counter[str] = Counter()
         for unit in missing:
@@ -124,13 +124,13 @@ def _targets(step: Step, config: BenchmarkConfig) -> list[str]:
     return [entry.id for entry in config.targets] if step.per_target else [""]
 
 
-def _as_before(shares: Mapping[str, TargetPlan], need: _Need, role: str) -> Spending | None:
+def _as_before(plans: Mapping[str, TargetPlan], need: _Need, role: str) -> Spending | None:
     """What so many rows take if they are like those that were made before; None if there are none.
 
     What a target spends is its own; the other roles are the same for all targets.
     """
-    own = [shares[need.target]] if need.target in shares else []
-    tables = [share.table for share in (own if role == Role.TARGET.value else shares.values())]
+    own = [plans[need.target]] if need.target in plans else []
+    tables = [one.table for one in (own if role == Role.TARGET.value else plans.values())]
     rows = sum(table.paid_rows for table in tables)
     spent = sum((table.spending().get(role, Spending()) for table in tables), Spending())
     if not rows or not spent.calls:

@@ -54,8 +54,8 @@ def _of_scores(context: StepContext, tables: Tables, stages: Sequence[str]) -> I
             if tables.begun("evaluate", entry.id):
                 yield from note_of_scores(entry.id, tables("evaluate", entry.id))
     if "evaluate" in stages and context.options.only:
-        for target, share in _plans("evaluate", context, tables).items():
-            yield from note_of_answers(target, share)
+        for target, one in _plans("evaluate", context, tables).items():
+            yield from note_of_answers(target, one)
 
 
 def _plans(name: str, context: StepContext, tables: Tables) -> dict[str, TargetPlan]:
@@ -66,8 +66,8 @@ def _plans(name: str, context: StepContext, tables: Tables) -> dict[str, TargetP
 def older_conversations(simulated: Mapping[str, TargetPlan]) -> dict[str, set[Place]]:
     """By target, existing conversations that a run would make again."""
     return {
-        target: {unit.place for unit in share.missing} & share.table.heads().keys()
-        for target, share in simulated.items()
+        target: {unit.place for unit in one.missing} & one.table.heads().keys()
+        for target, one in simulated.items()
     }
 
 
@@ -85,12 +85,12 @@ def note_of_answers(target: str, evaluated: TargetPlan) -> list[str]:
 
 def expect_anew(evaluated: Mapping[str, TargetPlan], older: Mapping[str, Collection[Place]]) -> None:
     """Count scores of older conversations among the missing ones: they go with what they are of."""
-    for target, share in evaluated.items():
-        for unit in share.units:
+    for target, one in evaluated.items():
+        for unit in one.units:
             of = replace(unit.place, metric_id="")
-            if of in older.get(target, ()) and share.table.done(unit):
-                share.done -= 1
-                share.missing.append(unit)
+            if of in older.get(target, ()) and one.table.done(unit):
+                one.done -= 1
+                one.missing.append(unit)
 
 
 def note_of_conversations(target: str, older: Collection[Place]) -> list[str]:

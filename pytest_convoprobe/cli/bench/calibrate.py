@@ -16,7 +16,7 @@ from .shared.failures import print_failures
 from .shared.options import Asked, folder_argument, loading_options, running_options
 from .shared.printing import print_in_vain
 from .shared.run_stages import status_of, watched
-from .shared.watch import ProgressModel
+from .shared.progress_model import ProgressModel
 
 if TYPE_CHECKING:
     from ...benchmark.pipeline.pipeline import PipelineReport

@@ -71,25 +71,25 @@ def command(folder: Path, target: tuple[str, ...], config_file: Path | None, as_
 async def _states(loaded: LoadedBenchmark) -> list[State]:
     from ...benchmark.pipeline.pipeline import survey
 
-    async with survey(loaded) as shares:
-        return [_state(stage, name, one) for stage, found in shares.items() for name, one in found.items()]
+    async with survey(loaded) as plans:
+        return [_state(stage, name, one) for stage, found in plans.items() for name, one in found.items()]
 
 
-def _state(stage: str, target: str, share: TargetPlan) -> State:
-    wanted = {unit.place for unit in share.missing}
-    failed = tuple(pair for pair in share.table.failures() if pair[0] in wanted)
-    return State(stage, target, share.done, len(share.missing), failed, _unreadable(stage, share))
+def _state(stage: str, target: str, one: TargetPlan) -> State:
+    wanted = {unit.place for unit in one.missing}
+    failed = tuple(pair for pair in one.table.failures() if pair[0] in wanted)
+    return State(stage, target, one.done, len(one.missing), failed, _unreadable(stage, one))
 
 
-def _unreadable(stage: str, share: TargetPlan) -> int:
+def _unreadable(stage: str, one: TargetPlan) -> int:
     """Only evaluators may give an answer that is a row and can't be read. Others may tell `passed` alone."""
     from ...benchmark.rows.row_types import ScoreRow
 
     if stage != "evaluate":
         return 0
-    done = (unit.place for unit in share.units if share.table.done(unit))
-    scores = (ScoreRow.from_json(share.table.row(place)) for place in done)
-    return sum(score.present is None and score.passed is None for score in scores)
+    done = (unit.place for unit in one.units if one.table.done(unit))
+    scores = (ScoreRow.from_json(one.table.row(place)) for place in done)
+    return sum(score.unreadable for score in scores)
 
 
 def _print(console: Console, states: list[State]) -> None:

@@ -15,7 +15,7 @@ import click
 from ....text import cell_width
 from ...console import Console
 from .lines import bar_lines, beginning, name_of, result, so_far
-from .watch import Bar, ProgressModel
+from .progress_model import Bar, ProgressModel
 
 _STEP = 0.1
 _SECONDS_BETWEEN = 30.0
@@ -47,7 +47,7 @@ def display_of(watch: ProgressModel, stream: TextIO | None = None) -> Display:
 
 @dataclass
 class Bars:
-    """A line for each lane that goes on; lanes that are over scroll away above them."""
+    """A line for each bar that goes on; bars that are over scroll away above them."""
 
     watch: ProgressModel
     stream: TextIO
@@ -69,36 +69,36 @@ class Bars:
 
     def tick(self) -> None:
         """Draw all anew, in one write, so that nothing flickers."""
-        console, lanes = Console.of(self.stream), self.watch.lanes
-        settled = self._newly_settled(lanes)
-        live = self._live(console, [lane for lane in lanes if not lane.over])
+        console, bars = Console.of(self.stream), self.watch.bars
+        settled = self._newly_settled(bars)
+        live = self._live(console, [bar for bar in bars if not bar.over])
         if not settled and live == self._drawn:
             return
         up = self._rows_above(console)
-        lines = [f"{line}{_CLEAR_LINE}\n" for line in (self._ended(console, lane) for lane in settled)]
+        lines = [f"{line}{_CLEAR_LINE}\n" for line in (self._ended(console, bar) for bar in settled)]
         text = "".join(lines) + f"{_CLEAR_LINE}\n".join(live) + _CLEAR_BELOW
         self._write("\r" + (f"\x1b[{up}A" if up else "") + text)
         self._drawn = live
 
-    def _newly_settled(self, lanes: Sequence[Bar]) -> list[Bar]:
-        """Lanes come to their end in the order in which they began, as stages do."""
-        over = [lane for lane in lanes if lane.over]
+    def _newly_settled(self, bars: Sequence[Bar]) -> list[Bar]:
+        """Bars come to their end in the order in which they began, as stages do."""
+        over = [bar for bar in bars if bar.over]
         new, self._settled = over[self._settled :], len(over)
         return new
 
-    def _live(self, console: Console, lanes: Sequence[Bar]) -> list[str]:
+    def _live(self, console: Console, bars: Sequence[Bar]) -> list[str]:
         """The lines to draw: no more than there is room for without scrolling."""
         most = max(1, shutil.get_terminal_size().lines - 2)
-        shown = lanes if len(lanes) <= most else _busiest(lanes, most - 1)
+        shown = bars if len(bars) <= most else _busiest(bars, most - 1)
         lines = bar_lines(console, shown, self.watch.clock()) if shown else []
-        return lines if len(shown) == len(lanes) else [*lines, f"and {len(lanes) - len(shown)} more"]
+        return lines if len(shown) == len(bars) else [*lines, f"and {len(bars) - len(shown)} more"]
 
     def _write(self, text: str) -> None:
         self.stream.write(text)
         self.stream.flush()
 
-    def _ended(self, console: Console, lane: Bar) -> str:
-        return f"{console.safe(name_of(lane))}: {result(lane, self.watch.clock())}"
+    def _ended(self, console: Console, bar: Bar) -> str:
+        return f"{console.safe(name_of(bar))}: {result(bar, self.watch.clock())}"
 
     def _rows_above(self, console: Console) -> int:
         """How many rows the cursor is below the first one that was drawn, also if the terminal was made
@@ -108,14 +108,14 @@ class Bars:
         return sum(max(1, -(-cell_width(line) // width)) for line in self._drawn) - 1 if self._drawn else 0
 
 
-def _busiest(lanes: Sequence[Bar], most: int) -> list[Bar]:
+def _busiest(bars: Sequence[Bar], most: int) -> list[Bar]:
     """Those that aren't complete, in their order, then the others."""
-    return sorted(lanes, key=lambda lane: lane.done >= lane.due)[:most]
+    return sorted(bars, key=lambda bar: bar.done >= bar.missing)[:most]
 
 
 @dataclass
 class _Told:
-    """What of a lane was said last: how many rows were done then, and when."""
+    """What of a bar was said last: how many rows were done then, and when."""
 
     done: int
     at: float
@@ -124,7 +124,7 @@ class _Told:
 
 @dataclass
 class PlainLines:
-    """A line when a lane begins and when it is over.
+    """A line when a bar begins and when it is over.
 
     In between there is one for each tenth of it, but not more than one in 30 seconds, and one after five
     minutes in any case.
@@ -148,23 +148,23 @@ class PlainLines:
     def tick(self) -> None:
         """Say what is new."""
         now = self.watch.clock()
-        for number, lane in enumerate(self.watch.lanes):
+        for number, bar in enumerate(self.watch.bars):
             if number not in self._told:
-                self._say(lane, beginning(lane))
-                self._told[number] = _Told(0, now, over=not lane.due)
+                self._say(bar, beginning(bar))
+                self._told[number] = _Told(0, now, over=not bar.missing)
             told = self._told[number]
-            if lane.over and not told.over:
-                self._say(lane, result(lane, now))
+            if bar.over and not told.over:
+                self._say(bar, result(bar, now))
                 told.over = True
-            elif not told.over and self._is_time(lane, told, now):
-                self._say(lane, so_far(lane, now))
-                told.done, told.at = lane.done, now
+            elif not told.over and self._is_time(bar, told, now):
+                self._say(bar, so_far(bar, now))
+                told.done, told.at = bar.done, now
 
     @staticmethod
-    def _is_time(lane: Bar, told: _Told, now: float) -> bool:
-        passed, more = now - told.at, lane.done - told.done
-        return (passed >= _SECONDS_BETWEEN and more >= lane.due * _STEP) or passed >= _MOST_SECONDS_BETWEEN
+    def _is_time(bar: Bar, told: _Told, now: float) -> bool:
+        passed, more = now - told.at, bar.done - told.done
+        return (passed >= _SECONDS_BETWEEN and more >= bar.missing * _STEP) or passed >= _MOST_SECONDS_BETWEEN
 
-    def _say(self, lane: Bar, words: str) -> None:
-        line = Console.of(self.stream).safe(f"{name_of(lane)}: {words}")
+    def _say(self, bar: Bar, words: str) -> None:
+        line = Console.of(self.stream).safe(f"{name_of(bar)}: {words}")
         click.echo(line, file=self.stream)

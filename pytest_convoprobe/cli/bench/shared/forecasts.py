@@ -58,7 +58,7 @@ def forecast_json(one: Forecast) -> dict[str, Any]:
         "later": one.later,
         "basis": one.basis,
         "targets": {
-            target: {"done": due.done, "missing": due.missing} for target, due in one.targets.items()
+            target: {"done": counts.done, "missing": counts.missing} for target, counts in one.targets.items()
         },
         "spending": {role: _spending(part) for role, part in one.spending.items()},
         "remarks": one.remarks,
@@ -92,8 +92,8 @@ def _whole(forecasts: Iterable[Forecast]) -> Row:
 def _rows(one: Forecast) -> Iterable[Row]:
     yield _total(one)
     if len(one.targets) > 1 or any(one.targets):
-        for target, due in one.targets.items():
-            yield "", target, f"{due.done:,}", f"{due.missing:,}", "", "", "", ""
+        for target, counts in one.targets.items():
+            yield "", target, f"{counts.done:,}", f"{counts.missing:,}", "", "", "", ""
     if one.later:
         yield "", Cell("of rows not made yet", "faint"), "", f"about {one.later:,}", "", "", "", ""
     for role, part in one.spending.items():
@@ -102,7 +102,7 @@ def _rows(one: Forecast) -> Iterable[Row]:
 
 
 def _total(one: Forecast) -> Row:
-    done = sum(due.done for due in one.targets.values())
+    done = sum(counts.done for counts in one.targets.values())
     rows = f"about {one.rows:,}" if one.later else f"{one.rows:,}"
     return (Cell(one.stage, "bold"), "", f"{done:,}", rows, *_spent(one.total))
 

@@ -13,7 +13,7 @@ from ...event_loop import run_ticking
 from ...exits import FINDINGS, OK, TROUBLE
 from .display import display_of
 from .options import Asked
-from .watch import ProgressModel
+from .progress_model import ProgressModel
 
 if TYPE_CHECKING:
     from ....benchmark.format.project import LoadedBenchmark
@@ -69,7 +69,7 @@ async def _closing(work: Coroutine[Any, Any, T], engine: Engine | None) -> T:
 
 
 def _kept(watch: ProgressModel) -> str:
-    made = sum(lane.done - lane.failed for lane in watch.lanes)
+    made = sum(bar.done - bar.failed for bar in watch.bars)
     rows = f"the {made:,} rows" if made != 1 else "the one row"
     kept = f"{rows} that this run made are kept" if made else "this run had not made a row yet"
     return f"{kept}; the same command goes on from there"

@@ -1,4 +1,4 @@
-"""What is known of a benchmark's run while it goes on: a lane for each stage and target."""
+"""What is known of a benchmark's run while it goes on: a bar for each stage and target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Clock = Callable[[], float]
 class Bar:
     """How far a stage is with a target (an empty text in stages that have none).
 
-    `due` rows are to be made, `before` were done already. Of those that came to an end, `failed` came to
+    `missing` rows are to be made, `before` were done already. Of those that came to an end, `failed` came to
     nothing and `unreadable` have no readable answer. `cost` is in US dollars, None once a price was
     unknown; what a recording answered costs nothing. `report` is there when the stage is over.
     """
@@ -28,7 +28,7 @@ class Bar:
     stage: str
     target: str
     before: int
-    due: int
+    missing: int
     began: float
     done: int = 0
     failed: int = 0
@@ -55,7 +55,7 @@ class Bar:
     def seconds_left(self, now: float) -> float | None:
         """How much longer it takes at that rate; None if nobody knows."""
         rate = self.rate(now)
-        return (self.due - self.done) / rate if rate else None
+        return (self.missing - self.done) / rate if rate else None
 
     def take(self, outcome: RowResult) -> None:
         """Count a unit that has come to an end."""
@@ -75,26 +75,26 @@ class Bar:
 
 @dataclass
 class ProgressModel:
-    """Listens to a run (it is a `driver.Progress`); any thread may look at `lanes` meanwhile."""
+    """Listens to a run (it is a `driver.StageListener`); any thread may look at `bars` meanwhile."""
 
     clock: Clock = time.monotonic
-    _lanes: list[Bar] = field(default_factory=list)
+    _bars: list[Bar] = field(default_factory=list)
     _running: dict[tuple[str, str], Bar] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
-    def lanes(self) -> list[Bar]:
-        """All lanes, in the order in which they began."""
+    def bars(self) -> list[Bar]:
+        """All bars, in the order in which they began."""
         with self._lock:
-            return list(self._lanes)
+            return list(self._bars)
 
-    def started(self, stage: str, due: Mapping[str, Counts]) -> None:
+    def started(self, stage: str, counts: Mapping[str, Counts]) -> None:
         """A stage begins."""
         now = self.clock()
-        lanes = [Bar(stage, target, one.done, one.missing, now) for target, one in due.items()]
-        self._running.update(((stage, lane.target), lane) for lane in lanes)
+        bars = [Bar(stage, target, one.done, one.missing, now) for target, one in counts.items()]
+        self._running.update(((stage, bar.target), bar) for bar in bars)
         with self._lock:
-            self._lanes += lanes
+            self._bars += bars
 
     def advanced(self, stage: str, target: str, outcome: RowResult) -> None:
         """A unit has come to an end."""
@@ -104,5 +104,5 @@ class ProgressModel:
         """A stage is over."""
         now = self.clock()
         for target, one in report.targets.items():
-            lane = self._running.pop((report.stage, target))
-            lane.report, lane.ended = one, now
+            bar = self._running.pop((report.stage, target))
+            bar.report, bar.ended = one, now
