@@ -15,8 +15,8 @@ from ..tables import Column, Row, print_table
 from .shared.failures import print_failures
 from .shared.options import Asked, folder_argument, loading_options, running_options
 from .shared.printing import print_in_vain
-from .shared.run_stages import status_of, watched
 from .shared.progress_model import ProgressModel
+from .shared.run_stages import status_of, watched
 
 if TYPE_CHECKING:
     from ...benchmark.pipeline.pipeline import PipelineReport

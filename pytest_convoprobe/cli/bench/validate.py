@@ -12,8 +12,8 @@ from ..exits import FINDINGS, OK, UsageProblem
 from ..project import json_option
 from .shared.options import Asked, dry_run_option, folder_argument, loading_options, running_options
 from .shared.printing import print_report, report_json
-from .shared.run_stages import status_of, watched
 from .shared.progress_model import ProgressModel
+from .shared.run_stages import status_of, watched
 
 if TYPE_CHECKING:
     from ...benchmark.format.model_swap import Swap, SwappedRole
