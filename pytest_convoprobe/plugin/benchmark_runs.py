@@ -21,7 +21,7 @@ from ..benchmark.rows.row_types import ScoreRow
 from ..benchmark.rows.work import RowResult
 from ..benchmark.stages import registry
 from ..benchmark.stages.options import Options
-from ..benchmark.studies.gating import GateVerdict, MissingRows, Standing, judge_gaps, judge_metric
+from ..benchmark.studies.gating import GateState, GateVerdict, MissingRows, judge_gaps, judge_metric
 from ..errors import ConvoprobeError, SettingsError
 from ..files import shown_path
 from ..llm.budget import Budget
@@ -85,14 +85,14 @@ class Gates:
         trouble = MissingRows.of(ran.reports[item.target_id], item.target_id, metric_id)
         verdict = self._judge(item.metric, target, ran.results.confidence, trouble)
         verdict = _with_file(verdict, ran.results)
-        return verdict if verdict.standing is Standing.PASSED else _with_notes(verdict, ran.results, target)
+        return verdict if verdict.state is GateState.PASSED else _with_notes(verdict, ran.results, target)
 
     def _without_results(self, item: GateItem, reason: str) -> GateVerdict:
         """The whole reason once, at the first item that it holds for; the others point there."""
         first = self._told.setdefault(reason, item.nodeid)
         if first != item.nodeid:
             reason = f"{shorten(reason.splitlines()[0].partition(': `')[0], _BRIEF)} (see {first})"
-        return GateVerdict(Standing.UNKNOWN, reason, results=False)
+        return GateVerdict(GateState.UNKNOWN, reason, results=False)
 
     def _judge(
         self, metric: Metric | None, target: TargetResults, confidence: float, trouble: MissingRows

@@ -15,7 +15,7 @@ import pytest
 from ..benchmark.format.definition import looks_like_benchmark, read_document
 from ..benchmark.format.models import Metric
 from ..benchmark.format.project import LoadedBenchmark, load_project, require_complete, require_models
-from ..benchmark.studies.gating import GateVerdict, Standing
+from ..benchmark.studies.gating import GateState, GateVerdict
 from ..errors import SettingsError
 from ..files import shown_path
 from ..scenario.discovery import is_benchmark
@@ -180,13 +180,13 @@ class GateItem(pytest.Item):
             return
         self.verdict = self.gates.verdict(self)
         self._note_figures(self.verdict.figures)
-        if self.verdict.standing is Standing.UNKNOWN:
+        if self.verdict.state is GateState.UNKNOWN:
             pytest.fail(self._text(self.verdict), pytrace=False)
 
     def runtest(self) -> None:
         verdict = self.verdict
         assert verdict is not None  # noqa: S101 - setup comes first
-        if verdict.standing is Standing.FAILED:
+        if verdict.state is GateState.FAILED:
             pytest.fail(self._text(verdict), pytrace=False)
         self.add_report_section("call", "convoprobe", verdict.text)
         if verdict.figures.get("unreadable"):

@@ -11,7 +11,7 @@ from ..llm.ledger import Spending
 from ..results.compare import Change
 from ..results.records import number, to_record
 from .money import by_roles
-from .run_report import Baseline, RunReport
+from .run_report import BaselineComparison, RunReport
 
 VERSION = 1
 
@@ -76,7 +76,7 @@ def _newly(report: RunReport, scenario_id: str) -> str | None:
     return None if newly is None else "passing" if newly else "not passing"
 
 
-def _baseline(baseline: Baseline) -> dict[str, Any]:
+def _baseline(baseline: BaselineComparison) -> dict[str, Any]:
     comparison = baseline.comparison
     return {
         "run": baseline.run,

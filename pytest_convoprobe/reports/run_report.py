@@ -22,7 +22,7 @@ _WORST_FIRST = (Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED, Outcome.PASSED)
 
 
 @dataclass(frozen=True)
-class Baseline:
+class BaselineComparison:
     """The run that this one is compared with, by its id."""
 
     run: str
@@ -43,7 +43,7 @@ class RunReport:
     notes: tuple[str, ...] = ()
     trends: Mapping[str, Trend] = field(default_factory=dict)
     runs: tuple[Mapping[str, int], ...] = ()
-    baseline: Baseline | None = None
+    baseline: BaselineComparison | None = None
 
     @cached_property
     def results(self) -> tuple[ScenarioResult, ...]:
@@ -95,7 +95,7 @@ def read_report(run: StoredRun, runs: Iterable[RunRef] = (), baseline: StoredRun
     against = None
     if baseline is not None:
         compared = compare(baseline.rows(), rows, head_ended=run.info.came_to_its_end)
-        against = Baseline(baseline.id, compared)
+        against = BaselineComparison(baseline.id, compared)
     return make_report(
         run.info, [run.trial(row) for row in rows], rows, earlier, notes=run.notes, baseline=against
     )
@@ -108,7 +108,7 @@ def make_report(
     earlier: Sequence[IndexRow] = (),
     *,
     notes: tuple[str, ...] = (),
-    baseline: Baseline | None = None,
+    baseline: BaselineComparison | None = None,
 ) -> RunReport:
     """The report on trials; `rows` are theirs, `earlier` those of the runs before."""
     now = {row.scenario_id for row in rows}

@@ -1,4 +1,4 @@
-"""What repeated trials allow to say. Pure functions over counts, without a dependency.
+"""What can be concluded from repeated trials. Pure functions over counts, without a dependency.
 
 | function | source |
 |---|---|
@@ -14,7 +14,6 @@
 | `fleiss_kappa` | Fleiss (1971), Psychological Bulletin 76, 378-382 |
 | `krippendorff_alpha` | Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, nominal data |
 | `cohen_kappa` | Cohen (1960), Educational and Psychological Measurement 20, 37-46 |
-| `kappa_interval` | Fleiss, Cohen & Everitt (1969), Psychological Bulletin 72, 323-327 |
 | `clustered_kappa_interval` | `bootstrap` of Cohen's kappa |
 | `spearman` | Spearman (1904), American Journal of Psychology 15, 72-101 |
 | `kendall_tau_b` | Kendall (1945), Biometrika 33, 239-251 |
@@ -31,9 +30,7 @@ from .agreement import (
     clustered_kappa_interval,
     cohen_kappa,
     fleiss_kappa,
-    kappa_interval,
     krippendorff_alpha,
-    majority,
     majority_agreement,
     unanimous_share,
 )
@@ -62,10 +59,8 @@ __all__ = [
     "cohen_kappa",
     "fleiss_kappa",
     "holm",
-    "kappa_interval",
     "kendall_tau_b",
     "krippendorff_alpha",
-    "majority",
     "majority_agreement",
     "mcnemar_exact",
     "mean_difference",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from fractions import Fraction
 from typing import TypeVar
 
-from .distributions import Interval, normal_z
+from .distributions import Interval
 from .resampling import bootstrap
 
 Rating = TypeVar("Rating", bound=Hashable)
 Pair = tuple[Hashable, Hashable]
-Shares = defaultdict[Hashable, Fraction]
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
@@ -60,21 +58,9 @@ def cohen_kappa(pairs: Iterable[Pair]) -> float | None:
     A pair with a None is left out. None without pairs, and where both raters only ever gave one and the same
     rating (chance alone would agree, so nothing can be said).
     """
-    return _kappa(_cross_table(pairs))
-
-
-def kappa_interval(pairs: Iterable[Pair], confidence: float = 0.95) -> Interval | None:
-    """The large-sample interval of `cohen_kappa`, its ends between -1 and 1.
-
-    The variance is that of Fleiss, Cohen & Everitt (1969) for a kappa that isn't zero. None where it is zero
-    (for instance, when all pairs agree), which tells how little such a sample knows, not how much.
-    """
     table = _cross_table(pairs)
-    kappa = _kappa(table)
-    if kappa is None or not (variance := _kappa_variance(table)):
-        return None
-    half = normal_z(confidence) * math.sqrt(variance)
-    return Interval(max(-1.0, kappa - half), min(1.0, kappa + half))
+    cells = _cells([table])
+    return _kappa([table[cell] for cell in cells])
 
 
 def clustered_kappa_interval(
@@ -85,18 +71,24 @@ def clustered_kappa_interval(
     None where `bootstrap` has none: for one cluster, and where all pairs agree.
     """
     tables = [table for pairs in clusters if (table := _cross_table(pairs))]
-    ratings = list(dict.fromkeys(rating for table in tables for pair in table for rating in pair))
-    cells = [(first, second) for first in ratings for second in ratings]
+    cells = _cells(tables)
     counts = [[table[cell] for cell in cells] for table in tables]
 
     def kappa(drawn: Sequence[Sequence[int]]) -> float | None:
-        return _kappa_of([sum(column) for column in zip(*drawn, strict=True)], len(ratings))
+        return _kappa([sum(column) for column in zip(*drawn, strict=True)])
 
     return bootstrap(counts, kappa, confidence, resamples, seed)
 
 
-def _kappa_of(cells: Sequence[int], ratings: int) -> float | None:
-    """As `_kappa`, of a square table row by row; in whole numbers, for there are many to be counted."""
+def _cells(tables: Iterable[Iterable[Pair]]) -> list[Pair]:
+    """The cells of a square table with all ratings that there are, row by row."""
+    ratings = dict.fromkeys(rating for table in tables for pair in table for rating in pair)
+    return [(first, second) for first in ratings for second in ratings]
+
+
+def _kappa(cells: Sequence[int]) -> float | None:
+    """Of the counts in a square table, row by row; in whole numbers, or certain agreement would be missed."""
+    ratings = math.isqrt(len(cells))
     pairs, agreed = sum(cells), sum(cells[:: ratings + 1])
     by_chance = sum(
         sum(cells[n * ratings : (n + 1) * ratings]) * sum(cells[n::ratings]) for n in range(ratings)
@@ -108,48 +100,7 @@ def _cross_table(pairs: Iterable[Pair]) -> Counter[Pair]:
     return Counter((first, second) for first, second in pairs if first is not None and second is not None)
 
 
-def _kappa(table: Counter[Pair]) -> float | None:
-    if not table:
-        return None
-    agreed, by_chance, _, _ = _margins(table)
-    return None if by_chance == 1 else float((agreed - by_chance) / (1 - by_chance))
-
-
-def _margins(table: Counter[Pair]) -> tuple[Fraction, Fraction, Shares, Shares]:
-    """The share that agrees, what of it chance explains, and each rater's shares of the ratings.
-
-    Exact, so that certain agreement and a variance of zero are told from what rounding leaves of them.
-    """
-    pairs = table.total()
-    first: Counter[Hashable] = Counter()
-    second: Counter[Hashable] = Counter()
-    for (one, other), count in table.items():
-        first[one] += count
-        second[other] += count
-    agreed = Fraction(sum(count for (one, other), count in table.items() if one == other), pairs)
-    by_chance = Fraction(sum(count * second[rating] for rating, count in first.items()), pairs**2)
-    return agreed, by_chance, _shares(first, pairs), _shares(second, pairs)
-
-
-def _shares(counts: Counter[Hashable], pairs: int) -> Shares:
-    return defaultdict(Fraction, {rating: Fraction(count, pairs) for rating, count in counts.items()})
-
-
-def _kappa_variance(table: Counter[Pair]) -> Fraction:
-    """Of the estimate, not under the hypothesis that the raters agree by chance only."""
-    pairs = table.total()
-    agreed, by_chance, first, second = _margins(table)
-    total = -((agreed * by_chance - 2 * by_chance + agreed) ** 2)
-    for (one, other), count in table.items():
-        if one == other:
-            term = (1 - by_chance) - (first[one] + second[one]) * (1 - agreed)
-        else:
-            term = (second[one] + first[other]) * (1 - agreed)
-        total += Fraction(count, pairs) * term**2
-    return total / (pairs * (1 - by_chance) ** 4)
-
-
-def majority(ratings: Iterable[Rating | None]) -> Rating | None:
+def _majority(ratings: Iterable[Rating | None]) -> Rating | None:
     """The most frequent rating; None where two are equally frequent, or there is none."""
     top = Counter(rating for rating in ratings if rating is not None).most_common(2)
     if not top or (len(top) == 2 and top[0][1] == top[1][1]):
@@ -169,7 +120,7 @@ def majority_agreement(units: Iterable[Sequence[Hashable | None]]) -> float | No
     A unit with one rating is left out: it would always agree with itself. So would two that count only when
     they agree: with two raters, `unanimous_share` and `cohen_kappa` say more. None without any.
     """
-    decided = [(top, rated) for rated in _rated_twice(units) if (top := majority(rated)) is not None]
+    decided = [(top, rated) for rated in _rated_twice(units) if (top := _majority(rated)) is not None]
     ratings = sum(len(rated) for _, rated in decided)
     return sum(rated.count(top) for top, rated in decided) / ratings if ratings else None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 
 from pytest_convoprobe.reports.json_report import json_report, schema
-from pytest_convoprobe.reports.run_report import Baseline, RunReport, read_report
+from pytest_convoprobe.reports.run_report import BaselineComparison, RunReport, read_report
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.compare import compare
 from pytest_convoprobe.results.store import list_runs, open_run
@@ -44,7 +44,7 @@ def test_says_what_is_new_and_what_changed() -> None:
 
 def test_a_baseline_follows_the_schema() -> None:
     comparison = compare(past({one.result.name: "p" for one in TRIALS[:4]}), rows_of(TRIALS))
-    data = checked(run_report(baseline=Baseline("base", comparison)))
+    data = checked(run_report(baseline=BaselineComparison("base", comparison)))
     assert data["baseline"]["changes"][0]["kind"] == "new failure"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.reports.markdown import COMMENT_LIMIT, MARK, escaped, markdown
-from pytest_convoprobe.reports.run_report import Baseline
+from pytest_convoprobe.reports.run_report import BaselineComparison
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.compare import compare
 from pytest_convoprobe.results.run_info import RunState
@@ -51,7 +51,7 @@ def test_what_fails_is_told_with_its_evidence() -> None:
 def test_what_got_worse_against_a_baseline() -> None:
     base = past({FAILED.result.name: "p", PASSING[0].result.name: "p"})
     comparison = compare(base, rows_of(TRIALS))
-    text = markdown(run_report(baseline=Baseline("20261101T000000Z-ffffff", comparison)))
+    text = markdown(run_report(baseline=BaselineComparison("20261101T000000Z-ffffff", comparison)))
     assert "**Against 20261101T000000Z&#45;ffffff:** 1 scenario worse than in" in text
     assert "- new failure: **Refund after the return window** (100 % → 0 %)" in text
 
@@ -89,7 +89,7 @@ def test_stays_below_the_limit_even_where_every_character_is_escaped() -> None:
     gone = {"blame": Blame.AGENT, "reason": "|" * 400, "criteria": (), "checks": ()}
     many = [trial(name, Outcome.FAILED, **gone) for name in names]
     base = rows_of([trial(name) for name in names], "20261101T000000Z-ffffff")
-    text = markdown(run_report(many, baseline=Baseline("|" * 300, compare(base, rows_of(many)))))
+    text = markdown(run_report(many, baseline=BaselineComparison("|" * 300, compare(base, rows_of(many)))))
     assert len(text.encode()) <= COMMENT_LIMIT
     assert re.search(r"_and \d\d more_", text)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_convoprobe.reports.run_headline import against, title
-from pytest_convoprobe.reports.run_report import Baseline, read_report
+from pytest_convoprobe.reports.run_report import BaselineComparison, read_report
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.compare import compare
 from pytest_convoprobe.results.store import list_runs, open_run
@@ -48,7 +48,7 @@ def test_in_words() -> None:
 def test_a_baseline_takes_the_place_of_the_run_before() -> None:
     base = past({one.result.name: "p" for one in TRIALS})
     comparison = compare(base, rows_of(TRIALS))
-    report = run_report(baseline=Baseline("main-run", comparison))
+    report = run_report(baseline=BaselineComparison("main-run", comparison))
     assert against(report) == "4 scenarios worse than in main-run"
 
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...formatting import dollars
-from ...llm.ledger import Spending
 from ...reports.html.view import figures, shown
 from ...reports.money import ROLE_NAMES
 from ...text import one_line
-from ...transcript import Usage
 from ..format.folder import BenchmarkFolder
 from ..rows.cost import CALIBRATE
+from ..rows.spending import read_spending
 from ..stages.registry import cost_sections
 
 _WRONG = (ValueError, RecursionError, KeyError, TypeError, AttributeError)
@@ -56,30 +55,22 @@ def _costs(data: Any) -> Costs:
     by_target = data["total"]["by_target"].items()
     return Costs(
         tuple(lines),
-        CostLine("all stages", figures(_spending(data["total"]))),
-        {target: dollars(_spending(one).cost) for target, one in by_target if target != "all"},
+        CostLine("all stages", figures(read_spending(data["total"]))),
+        {target: dollars(read_spending(one).cost) for target, one in by_target if target != "all"},
     )
 
 
 def _lines(label: str, section: Any) -> Iterator[CostLine]:
-    spent = _spending(section)
+    spent = read_spending(section)
     if not spent.attempts:
         return
     yield CostLine(label, figures(spent))
     roles = section["by_role"].items()
     if len(roles) > 1:
         for role, one in roles:
-            yield CostLine(_role(role), figures(_spending(one)), part=True)
+            yield CostLine(_role(role), figures(read_spending(one)), part=True)
 
 
 def _role(name: str) -> str:
     known = {role.value: word for role, word in ROLE_NAMES.items()}
     return known.get(name) or shown(one_line(name.replace("_", " ")))
-
-
-def _spending(numbers: Any) -> Spending:
-    calls, attempts, replayed = (int(numbers[name]) for name in ("calls", "attempts", "replayed"))
-    usage = Usage(int(numbers["prompt_tokens"]), int(numbers["completion_tokens"]))
-    return Spending(
-        calls, attempts, replayed, usage, None if numbers["cost"] is None else float(numbers["cost"])
-    )

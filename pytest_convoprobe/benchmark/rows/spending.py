@@ -27,6 +27,17 @@ def as_numbers(spending: Mapping[str, Spending]) -> dict[str, list[Any]]:
     }
 
 
+def read_spending(numbers: Mapping[str, Any]) -> Spending:
+    """What `cost.json` says in one of its parts. An earlier version may have left a count out.
+
+    Raises `ValueError`, `KeyError`, `TypeError` or `AttributeError` for what another program wrote.
+    """
+    names = ("calls", "attempts", "replayed", "prompt_tokens", "completion_tokens")
+    calls, attempts, replayed, prompt, completion = (int(numbers.get(name, 0)) for name in names)
+    cost = None if numbers["cost"] is None else float(numbers["cost"])
+    return Spending(calls, attempts, replayed, Usage(prompt, completion), cost)
+
+
 class Sum:
     """Adds up numbers as `as_numbers` gives them."""
 

@@ -33,7 +33,7 @@ _JUSTIFICATION = 240
 _REASON = 400
 
 
-class Standing(str, Enum):
+class GateState(str, Enum):
     """How a gate stands; `UNKNOWN` is neither: too little could be found out."""
 
     PASSED = "passed"
@@ -49,7 +49,7 @@ class GateVerdict:
     it right, as an error has them. `ask_again` is a metric whose scores it would help to make again.
     """
 
-    standing: Standing
+    state: GateState
     headline: str
     lines: tuple[str, ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)
@@ -115,7 +115,7 @@ def judge_metric(
     if rate.missing or trouble.failed:
         missing = rate.missing or sum(count for _, count in trouble.failed)
         headline = f"{counted(missing, 'conversation')} without a score, {rate.scored} with one"
-        return GateVerdict(Standing.UNKNOWN, headline, trouble.lines, figures, remedies=trouble.remedies)
+        return GateVerdict(GateState.UNKNOWN, headline, trouble.lines, figures, remedies=trouble.remedies)
     if rate.pass_rate is None:
         return _nothing_scored(metric, rate, figures, scores)
     reached = _reached(gate, rate)
@@ -129,10 +129,10 @@ def judge_metric(
     lines += _unreadable(rate)
     if holds:
         told = f"pass rate {percent(rate.pass_rate)} ({rate.passed} of {rate.scored})"
-        return GateVerdict(Standing.PASSED, told, tuple(lines), figures)
+        return GateVerdict(GateState.PASSED, told, tuple(lines), figures)
     if shown := _not_passed(metric, scores()):
         lines += ["", "conversations that did not pass:", *shown]
-    return GateVerdict(Standing.FAILED, _too_low(gate, rate), tuple(lines), figures)
+    return GateVerdict(GateState.FAILED, _too_low(gate, rate), tuple(lines), figures)
 
 
 def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: MissingRows) -> GateVerdict:
@@ -141,25 +141,25 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Mi
     if target.overall.missing or trouble.failed:
         missing = counted(target.overall.missing, "conversation")
         headline = f"{missing} without a score, so groups cannot be compared"
-        return GateVerdict(Standing.UNKNOWN, headline, trouble.lines, remedies=trouble.remedies)
+        return GateVerdict(GateState.UNKNOWN, headline, trouble.lines, remedies=trouble.remedies)
     if not target.gaps:
         headline = (
             "no scenario has verdicts of two groups, so `max_group_gap` cannot be looked at; "
             "name groups under `demographics` in config.yaml"
         )
-        return GateVerdict(Standing.UNKNOWN, headline)
+        return GateVerdict(GateState.UNKNOWN, headline)
     wide = [found for found in target.gaps if found.stands and abs(found.gap.difference) > most]
     lines = tuple(_gap(found, confidence) for found in target.gaps)
     largest = max(abs(found.gap.difference) for found in target.gaps)
     figures = {"largest_gap": round(largest, 6)}
     if not wide:
         if unsure := [found for found in target.gaps if _cannot_be_told(found, most, target, confidence)]:
-            return GateVerdict(Standing.UNKNOWN, _too_few(unsure[0]), lines, figures)
-        return GateVerdict(Standing.PASSED, "no gap between groups is too large", lines, figures)
+            return GateVerdict(GateState.UNKNOWN, _too_few(unsure[0]), lines, figures)
+        return GateVerdict(GateState.PASSED, "no gap between groups is too large", lines, figures)
     first = max(wide, key=lambda found: abs(found.gap.difference))
     width, allowed = percent_beside(abs(first.gap.difference), most)
     headline = f"gap {width} > {allowed}: {_name(first)}, wider than the gate allows"
-    return GateVerdict(Standing.FAILED, headline, lines, figures)
+    return GateVerdict(GateState.FAILED, headline, lines, figures)
 
 
 def _cannot_be_told(found: DemographicGap, most: float, target: TargetResults, confidence: float) -> bool:
@@ -191,14 +191,14 @@ def _nothing_scored(
 ) -> GateVerdict:
     if not rate.unreadable:
         headline = f"there is no scenario of the metric {metric.id}, so nothing could be scored"
-        return GateVerdict(Standing.UNKNOWN, headline, figures=figures)
+        return GateVerdict(GateState.UNKNOWN, headline, figures=figures)
     lines = [
         f"  {_where(score)}: {_plain(score.justification, _JUSTIFICATION)}"
         for score in scores()
         if score.metric_id == metric.id and score.present is None
     ]
     headline = f"none of the evaluator's {rate.unreadable} answers could be read, so nothing could be scored"
-    return GateVerdict(Standing.UNKNOWN, headline, tuple(_first(lines)), figures)
+    return GateVerdict(GateState.UNKNOWN, headline, tuple(_first(lines)), figures)
 
 
 def _reached(gate: Gate, rate: Rate) -> float:
@@ -235,7 +235,7 @@ def _undecided(metric: Metric, rate: Rate, figures: Mapping[str, Any]) -> GateVe
         "scores.json says why; set an `evaluator_model` that answers as asked, or ask this one again "
         "(by log_odds it says the same)"
     )
-    return GateVerdict(Standing.UNKNOWN, headline, (advice,), figures, ask_again=metric.id)
+    return GateVerdict(GateState.UNKNOWN, headline, (advice,), figures, ask_again=metric.id)
 
 
 def _not_passed(metric: Metric, scores: Iterable[ScoreRow]) -> list[str]:

@@ -10,7 +10,7 @@ _KINDS = ("passed", "failed", "error")
 
 
 @dataclass(frozen=True)
-class Bar:
+class SparkBar:
     """A rectangle, in pixels; `kind` is its class."""
 
     kind: str
@@ -23,7 +23,7 @@ class Bar:
 class Spark:
     """The bars of so many `runs`; `label` says in words what they show, `line` is where zero is."""
 
-    bars: tuple[Bar, ...]
+    bars: tuple[SparkBar, ...]
     runs: int
     width: int
     label: str
@@ -46,12 +46,12 @@ def _total(run: Mapping[str, int]) -> int:
     return sum(run.get(kind, 0) for kind in _KINDS)
 
 
-def _bars(x: int, run: Mapping[str, int]) -> list[Bar]:
+def _bars(x: int, run: Mapping[str, int]) -> list[SparkBar]:
     up, failed, error = (round(run.get(kind, 0) / _total(run) * (_HALF - 1), 1) for kind in _KINDS)
     bars = [
-        Bar("passed", x, _HALF - up, up),
-        Bar("failed", x, _HALF, failed),
-        Bar("error", x, _HALF + failed, error),
+        SparkBar("passed", x, _HALF - up, up),
+        SparkBar("failed", x, _HALF, failed),
+        SparkBar("error", x, _HALF + failed, error),
     ]
     return [bar for bar in bars if bar.height]
 

@@ -21,9 +21,9 @@ from pytest_convoprobe.benchmark.pipeline.pipeline import PipelineReport
 from pytest_convoprobe.benchmark.rows.row_types import ScoreRow
 from pytest_convoprobe.benchmark.rows.work import Place
 from pytest_convoprobe.benchmark.studies.gating import (
+    GateState,
     GateVerdict,
     MissingRows,
-    Standing,
     judge_gaps,
     judge_metric,
 )
@@ -54,20 +54,20 @@ counts = st.tuples(st.integers(0, 50), st.integers(1, 50)).filter(lambda pair: p
 def test_the_point_must_reach_the_gate(pair: tuple[int, int], wanted: int) -> None:
     passed, scored = pair
     verdict = _judge(Rate(passed, scored, interval=wilson(passed, scored)), min_pass_rate=wanted / 100)
-    assert (verdict.standing is Standing.PASSED) == (passed * 100 >= wanted * scored)
+    assert (verdict.state is GateState.PASSED) == (passed * 100 >= wanted * scored)
 
 
 @given(counts, st.floats(0, 1))
 def test_the_lower_end_is_never_easier_than_the_point(pair: tuple[int, int], wanted: float) -> None:
     rate = Rate(*pair, interval=wilson(*pair))
-    if _judge(rate, min_pass_rate=wanted, bound="lower").standing is Standing.PASSED:
-        assert _judge(rate, min_pass_rate=wanted).standing is Standing.PASSED
+    if _judge(rate, min_pass_rate=wanted, bound="lower").state is GateState.PASSED:
+        assert _judge(rate, min_pass_rate=wanted).state is GateState.PASSED
 
 
-@pytest.mark.parametrize(("least", "standing"), [(0.4, Standing.PASSED), (0.41, Standing.FAILED)])
-def test_of_two_intervals_the_lower_end_counts(least: float, standing: Standing) -> None:
+@pytest.mark.parametrize(("least", "state"), [(0.4, GateState.PASSED), (0.41, GateState.FAILED)])
+def test_of_two_intervals_the_lower_end_counts(least: float, state: GateState) -> None:
     rate = Rate(9, 10, interval=Interval(0.6, 0.98), clustered=Interval(0.4, 0.99))
-    assert _judge(rate, min_pass_rate=least, bound="lower").standing is standing
+    assert _judge(rate, min_pass_rate=least, bound="lower").state is state
 
 
 def test_figures_are_there_whatever_the_verdict() -> None:
@@ -91,19 +91,19 @@ def _judge_answers(letters: str, **gate) -> GateVerdict:
 
 
 @pytest.mark.parametrize(
-    ("letters", "standing"),
+    ("letters", "state"),
     [
-        ("PPPP?", Standing.PASSED),
-        ("PPPF?", Standing.PASSED),
-        ("PPF?", Standing.UNKNOWN),
-        ("PP???", Standing.UNKNOWN),
-        ("PFF?", Standing.FAILED),
-        ("PFF??", Standing.UNKNOWN),
+        ("PPPP?", GateState.PASSED),
+        ("PPPF?", GateState.PASSED),
+        ("PPF?", GateState.UNKNOWN),
+        ("PP???", GateState.UNKNOWN),
+        ("PFF?", GateState.FAILED),
+        ("PFF??", GateState.UNKNOWN),
     ],
 )
-def test_answers_that_could_not_be_read_decide_no_gate(letters: str, standing: Standing) -> None:
+def test_answers_that_could_not_be_read_decide_no_gate(letters: str, state: GateState) -> None:
     """Of the answers of each line, 60 % are to pass, whatever those with a question mark would have been."""
-    assert _judge_answers(letters, min_pass_rate=0.6).standing is standing
+    assert _judge_answers(letters, min_pass_rate=0.6).state is state
 
 
 def test_a_gate_that_hangs_on_unreadable_answers_says_how_many_and_what_to_do() -> None:
@@ -123,7 +123,7 @@ def test_unreadable_answers_count_for_the_lower_end_of_clusters_too() -> None:
     rate = Rate(72, 72, 8, interval=wilson(72, 72))
     assert wilson(72, 80).low > 0.8
     verdict = _judge(rate, scores=(*lost, *same[8:]), min_pass_rate=0.8, bound="lower")
-    assert verdict.standing is Standing.UNKNOWN
+    assert verdict.state is GateState.UNKNOWN
 
 
 def test_a_gate_that_holds_anyway_tells_of_unreadable_answers() -> None:
@@ -135,7 +135,7 @@ def test_a_gate_that_holds_anyway_tells_of_unreadable_answers() -> None:
 
 def test_a_missing_conversation_is_neither_a_pass_nor_a_fail() -> None:
     verdict = _judge(Rate(3, 3, missing=1), MissingRows((("no connection", 1),), "the budget is used up"))
-    assert verdict.standing is Standing.UNKNOWN
+    assert verdict.state is GateState.UNKNOWN
     assert verdict.text.splitlines() == [
         "1 conversation without a score, 3 with one",
         "  1 x no connection",
@@ -157,7 +157,7 @@ def test_a_type_that_was_changed_after_the_score_counts_as_it_is_now() -> None:
 
 def test_a_gap_that_stands_and_is_too_large_fails() -> None:
     verdict = judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), _gap(-0.3, True)), 0.95, NONE)
-    assert verdict.standing is Standing.FAILED
+    assert verdict.state is GateState.FAILED
     assert verdict.text.splitlines() == [
         "gap 30 % > 20 %: age, young over old, wider than the gate allows",
         "  age, young over old: -30 points "
@@ -168,28 +168,27 @@ def test_a_gap_that_stands_and_is_too_large_fails() -> None:
 @pytest.mark.parametrize("gap", [_gap(0.3, False), _gap(0.2, True)], ids=["may be chance", "small enough"])
 def test_other_gaps_pass(gap: DemographicGap) -> None:
     verdict = judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), gap), 0.95, NONE)
-    assert verdict.standing is Standing.PASSED
+    assert verdict.state is GateState.PASSED
 
 
 def test_a_large_gap_in_too_few_scenarios_is_neither_a_pass_nor_a_fail() -> None:
     few = replace(_gap(-1.0, False), gap=Gap(-1.0, None, 0.125, 4))
     verdict = judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), few), 0.95, NONE)
-    assert verdict.standing is Standing.UNKNOWN
+    assert verdict.state is GateState.UNKNOWN
     assert verdict.headline == (
         "age, young over old: a gap of 100 % in 4 scenarios, which are too few to tell any gap from chance; "
         "make more with `generation.scenarios_per_metric`"
     )
     small = replace(few, gap=replace(few.gap, difference=0.2))
     assert (
-        judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), small), 0.95, NONE).standing
-        is Standing.PASSED
+        judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), small), 0.95, NONE).state is GateState.PASSED
     )
 
 
 def test_gaps_among_missing_conversations_are_not_told() -> None:
     target = _target(Rate(1, 1, missing=2), _gap(0.3, True))
     verdict = judge_gaps(Gate(max_group_gap=0.2), target, 0.95, NONE)
-    assert verdict.standing is Standing.UNKNOWN
+    assert verdict.state is GateState.UNKNOWN
     assert verdict.headline == "2 conversations without a score, so groups cannot be compared"
 
 

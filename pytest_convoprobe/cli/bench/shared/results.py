@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ....formatting import (
     UNKNOWN,
@@ -66,27 +66,14 @@ def print_costs(console: Console, costs: Costs) -> None:
 
 def costs_of(folder: BenchmarkFolder) -> Costs:
     """What `cost.json` says, with the sum as `total`; nothing where the file is another system's."""
+    from ....benchmark.rows.spending import read_spending
+
     try:
         total = json.loads(folder.cost.read_bytes())["total"]
-        found = {name: _spending(one) for name, one in total["by_target"].items()}
-        return {**found, "total": _spending(total)}
+        found = {name: read_spending(one) for name, one in total["by_target"].items()}
+        return {**found, "total": read_spending(total)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
-
-
-def _spending(numbers: Mapping[str, Any]) -> Spending:
-    """Files of before may lack a count; one whose cost is not told is none of ours."""
-    from ....llm.ledger import Spending
-    from ....transcript import Usage
-
-    calls, attempts, replayed, prompt, completion = (
-        int(numbers.get(name, 0))
-        for name in ("calls", "attempts", "replayed", "prompt_tokens", "completion_tokens")
-    )
-    cost = numbers["cost"]
-    return Spending(
-        calls, attempts, replayed, Usage(prompt, completion), None if cost is None else float(cost)
-    )
 
 
 def _columns(results: Results) -> Sequence[Column]:
