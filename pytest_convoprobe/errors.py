@@ -59,8 +59,8 @@ whoever raises one has masked it first.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -95,6 +95,10 @@ class Problem:
     source_line: str = ""
     advice: str = ""
     remedies: tuple[str, ...] = ()
+
+    def masked(self, mask: Callable[[str], str]) -> Problem:
+        """The same without the secrets that `mask` knows."""
+        return replace(self, message=mask(self.message), source_line=mask(self.source_line))
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)

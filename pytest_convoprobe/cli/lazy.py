@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .suggestions import hint
+from ..suggest import did_you_mean
 
 COMMAND = "convoprobe.command"
 """Where click's `meta` has the command that runs: its context is gone when an error arrives at the top."""
@@ -43,8 +43,10 @@ class LazyGroup(click.Group):
 
         For one that there isn't, the nearest is named.
         """
-        if self.get_command(ctx, args[0]) is None and (meant := hint(args[0], self.list_commands(ctx))):
-            ctx.fail(f"No such command {args[0]!r}.{meant}")
+        if self.get_command(ctx, args[0]) is None and (
+            near := did_you_mean(args[0], self.list_commands(ctx))
+        ):
+            ctx.fail(f"No such command {args[0]!r}{near}")
         name, command, rest = super().resolve_command(ctx, args)
         ctx.meta[COMMAND] = command
         return name and name.replace("_", "-"), command, rest

@@ -10,6 +10,7 @@ import argparse
 import math
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
@@ -53,6 +54,15 @@ def whole(text: str) -> int:
 def positive(text: str) -> float:
     """A number above 0."""
     return _checked(text, float, lambda number: 0 < number < math.inf, "a number above 0")
+
+
+def one_of(choices: tuple[str, ...], text: str) -> str:
+    """A word of a choice; for any other the nearest one is named."""
+    if text in choices:
+        return text
+    from ..suggest import did_you_mean
+
+    raise BadValue(f"expected one of {', '.join(choices)}, got {text!r}{did_you_mean(text, choices)}")
 
 
 class Option(NamedTuple):
@@ -212,6 +222,8 @@ def _add(parser: pytest.Parser, group: pytest.OptionGroup, option: Option) -> No
     words: dict[str, Any] = {"choices": option.choices} if option.choices else {"metavar": option.metavar}
     if option.parse is not str:
         words["type"] = option.parse
+    elif option.choices:
+        words["type"] = partial(one_of, option.choices)
     group.addoption(option.flag, dest=option.key, default=None, help=option.help, **words)
     if option.ini:
         parser.addini(option.key, f"Default of {option.flag}.", default=None)
@@ -233,12 +245,10 @@ def value_of(config: pytest.Config, name: str) -> Any:
 def _parsed(option: Option, text: str) -> Any:
     try:
         value = option.parse(text)
+        if option.choices:
+            one_of(option.choices, text)
     except ValueError as error:
         raise pytest.UsageError(f"{option.key} in pytest's ini file: {error}") from None
-    if option.choices and value not in option.choices:
-        raise pytest.UsageError(
-            f"{option.key} in pytest's ini file: {text!r} is not one of {', '.join(option.choices)}"
-        )
     return value
 
 

@@ -43,10 +43,10 @@ from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult
 from ..scenario.loading import LoadedScenario
 from ..scenario.models import Scenario
-from ..settings.environment import secrets_of
 from ..settings.loading import LoadedSettings
 from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
+from ..settings.secret_places import secrets_of
 from ..targets.hosted import hosted
 from ..targets.port import ConversationContext, Target
 from ..transcript import Termination, Transcript, Turn

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import Problem, ScenarioFileError
+from ..suggest import suggest
 from ..yaml_source import Document, Parsed, parse, read
 from ..yaml_source.explain import describe, explain
-from ..yaml_source.suggest import nearest
 from .models import Scenario
 from .rules import skip_complaint
 
@@ -132,7 +132,7 @@ def _expect_scenario(document: Document) -> None:
 def _knows_one_of(known: Collection[str], keys: Iterable[str]) -> bool:
     """Whether a key is known or nearly so; looking for near ones is slow, and a good file needs none."""
     first = list(keys)[:LOOKED_AT]
-    return any(key in known for key in first) or any(nearest(key, known) for key in first)
+    return any(key in known for key in first) or any(suggest(key, known) for key in first)
 
 
 def _skipped(data: Mapping[str, Any]) -> bool:

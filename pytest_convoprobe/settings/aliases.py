@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import Problem
-from ..yaml_source import Loc, dotted
-from .document import Document
+from ..yaml_source import Document, Loc, dotted
 from .models import ModelSettings, ResultsSettings, RunSettings, Settings
 
 MODEL_SECTIONS = ("llm", "judge", "synthetic_user")
@@ -27,20 +26,20 @@ def rename_aliases(document: Document, sections: tuple[str, ...]) -> list[Proble
     """Give the fields of model sections our names, in place; two spellings of one field are a problem."""
     problems = []
     for section in sections:
-        values = document.data.get(section)
+        values = document.value.get(section)
         if isinstance(values, dict):
             problems += rename_in(document, (section,), values)
     return problems
 
 
 def rename_in(document: Document, path: Loc, values: dict[str, Any]) -> list[Problem]:
-    """The same for one section: `values` is what stands at `path`."""
+    """The same for one section: `values` is what is at `path`."""
     problems = []
     for alias in [key for key in values if key in MODEL_ALIASES]:
         name = MODEL_ALIASES[alias]
         if name in values:
             message = f"`{alias}` and `{name}` say the same; keep one of them"
-            problems.append(document.problem(message, (*path, alias), at_key=True))
+            problems.append(document.problem((*path, alias), message, at_key=True))
         else:
             values[name] = values[alias]
             document.rename((*path, alias), (*path, name))
@@ -61,11 +60,11 @@ def translate_old(document: Document) -> list[str]:
     Without a word on the agent, or with the type `simple`, the target is a model on `llm`.
     """
     notices = _translate_agent(document)
-    for section in [key for key in document.data if key not in Settings.model_fields]:
+    for section in [key for key in document.value if key not in Settings.model_fields]:
         notices.append(set_aside(document, (section,)))
-        del document.data[section]
+        del document.value[section]
     for section, fields in _old_fields().items():
-        values = document.data.get(section)
+        values = document.value.get(section)
         if isinstance(values, dict):
             for key in [key for key in values if key not in fields]:
                 notices.append(set_aside(document, (section, key)))
@@ -84,15 +83,15 @@ def _old_fields() -> dict[str, frozenset[str]]:
 
 
 def _translate_agent(document: Document) -> list[str]:
-    agent = document.data.pop("agent", None)
-    if "target" in document.data:
+    agent = document.value.pop("agent", None)
+    if "target" in document.value:
         return [] if agent is None else [set_aside(document, ("agent",))]
     settings = agent if isinstance(agent, dict) else {}
     kind = settings.get("type", agent if isinstance(agent, str) else "simple")
     if kind != "simple" or "factory" in settings:
         return [_how_to_name_the_agent(document, kind, settings)]
     taken = ("system_prompt",)
-    document.data["target"] = {"type": "model", **{key: settings[key] for key in taken if key in settings}}
+    document.value["target"] = {"type": "model", **{key: settings[key] for key in taken if key in settings}}
     document.rename(("agent",), ("target",))
     return [set_aside(document, ("agent", key)) for key in settings if key not in ("type", *taken)]
 
@@ -114,4 +113,4 @@ def set_aside(document: Document, path: Loc) -> str:
 
 
 def _where(document: Document, path: Loc) -> str:
-    return f"{document.file}:{document.line(path)}"
+    return f"{document.file}:{document.line_of(path)}"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ..errors import SettingsError
 from ..files import shown_path
-from .document import Document, parse_toml, parse_yaml
+from ..yaml_source import Document
+from .file_formats import empty, parse_toml, parse_yaml
 
 YAML_NAMES = ("convoprobe.yaml", "convoprobe.yml", ".convoprobe.yaml", ".convoprobe.yml")
 OLD_NAMES = ("mcprobe.yaml", "mcprobe.yml")
@@ -59,7 +60,7 @@ def _ours_in(folder: Path) -> Source | None:
     sources = [*found, pyproject] if pyproject else found
     if len(sources) > 1:
         names = " and ".join(_name(source) for source in sources)
-        raise SettingsError.of(f"{names} both hold settings; keep one of them", file=shown_path(folder))
+        raise SettingsError.of(f"{names} both have settings; keep one of them", file=shown_path(folder))
     return sources[0] if sources else None
 
 
@@ -85,7 +86,7 @@ def _read_toml_top(path: Path) -> Document:
     """A TOML file without our table: pyproject.toml has no settings, another file is all settings."""
     if path.name == PYPROJECT:
         raise SettingsError.of("there is no [tool.convoprobe] in it", file=shown_path(path))
-    return parse_toml(_bytes(path), shown_path(path), path.name, ()) or Document()
+    return parse_toml(_bytes(path), shown_path(path), ()) or empty(shown_path(path))
 
 
 def _read_pyproject(path: Path) -> Source | None:
@@ -94,12 +95,12 @@ def _read_pyproject(path: Path) -> Source | None:
     raw = _bytes(path)
     if b"convoprobe" not in raw:
         return None
-    document = parse_toml(raw, shown_path(path), path.name, TABLE)
+    document = parse_toml(raw, shown_path(path), TABLE)
     return Source(path, document) if document else None
 
 
 def _read_yaml(path: Path, *, old: bool = False) -> Source:
-    return Source(path, parse_yaml(_bytes(path), shown_path(path), path.name), old)
+    return Source(path, parse_yaml(_bytes(path), shown_path(path)), old)
 
 
 def _bytes(path: Path) -> bytes:

@@ -6,25 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit
-
-from pydantic import BaseModel, SecretStr
 
 from ..errors import Problem
-from ..redaction import is_plain, is_secret_name
-from ..yaml_source import Loc
-from .document import Document
+from ..yaml_source import Document, Loc
+from .secret_places import SCHEME, is_secret
 
 _REFERENCE = re.compile(
     r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))"
 )
-_HEADERS = frozenset(("extra_headers", "headers"))
-# They say what a request is and hold no secret; their values stand in many an ordinary text.
-_PUBLIC_HEADERS = frozenset(
-    "accept accept-charset accept-encoding accept-language cache-control connection content-encoding "
-    "content-language content-type date host origin pragma prefer referer te user-agent".split()
-)
-_SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)\s+(\S+)", re.IGNORECASE)
 
 
 @dataclass
@@ -50,60 +39,9 @@ def expand(document: Document, environ: Mapping[str, str]) -> Expansion:
     An empty result counts as not set: that is how CI systems hand over a secret that isn't there.
     """
     walker = _Walker(document, environ)
-    filled = walker.value(document.data, ())
-    document.data = filled if isinstance(filled, dict) else {}
+    filled = walker.value(document.value, ())
+    document.value = filled if isinstance(filled, dict) else {}
     return walker.expansion
-
-
-def secrets_in(data: Any, path: Loc = ()) -> list[str]:
-    """The texts in secret positions, with the token of `Bearer …` and the password of a URL apart.
-
-    A header's value is one whatever the header's name, unless it says nothing but a plain word.
-    """
-    if isinstance(data, Mapping):
-        return [secret for key, item in data.items() for secret in secrets_in(item, (*path, str(key)))]
-    if isinstance(data, (list, tuple)):
-        return [secret for index, item in enumerate(data) for secret in secrets_in(item, (*path, index))]
-    if not isinstance(data, str):
-        return [str(data)] if _named_secret(path) and type(data) in (int, float) else []
-    if _named_secret(path) or (_is_header(path) and not is_plain(data)):
-        return [data, *_SCHEME.findall(data)]
-    return [password] if (password := _url_password(data)) else []
-
-
-def secrets_of(section: BaseModel) -> list[str]:
-    """The same of settings that were made in the middle of a run: by a hook, or for one call."""
-    return secrets_in(_unwrapped(section.model_dump(exclude_unset=True)))
-
-
-def _unwrapped(value: Any) -> Any:
-    if isinstance(value, SecretStr):
-        return value.get_secret_value()
-    if isinstance(value, Mapping):
-        return {key: _unwrapped(item) for key, item in value.items()}
-    return [_unwrapped(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def is_secret(path: Loc) -> bool:
-    """Whether a value at this path is shown to nobody: keys, tokens, passwords, all headers."""
-    return _named_secret(path) or _is_header(path)
-
-
-def _is_header(path: Loc) -> bool:
-    return any(part in _HEADERS for part in path[:-1]) and str(path[-1]).lower() not in _PUBLIC_HEADERS
-
-
-def _named_secret(path: Loc) -> bool:
-    return any(
-        isinstance(part, str) and is_secret_name(part) for part in (*path, "".join(map(str, path[-1:])))
-    )
-
-
-def _url_password(text: str) -> str | None:
-    try:
-        return urlsplit(text).password if "://" in text and "@" in text else None
-    except ValueError:
-        return None
 
 
 class _Walker:
@@ -132,7 +70,7 @@ class _Walker:
         if path in self.expansion.missing or (names and not result):
             return _LEFT_OUT
         if names and is_secret(path):
-            self.expansion.secrets += [result, *_SCHEME.findall(result)]
+            self.expansion.secrets += [result, *SCHEME.findall(result)]
         return result
 
     def _reference(self, match: re.Match[str], path: Loc, names: list[str]) -> str:
@@ -140,7 +78,7 @@ class _Walker:
             return "$"
         if match["bad"]:
             message = "`${` begins no variable; write ${NAME}, ${NAME:-default}, or $${ for the characters"
-            self.expansion.problems.append(self._document.problem(message, path))
+            self.expansion.problems.append(self._document.problem(path, message))
             return match[0]
         names.append(match["name"])
         return self._lookup(match["name"], match["default"], path)
@@ -163,4 +101,4 @@ class _Walker:
 
 def describe_missing(document: Document, path: Loc, message: str) -> str:
     """The same words in one line, with the place, for a problem that is told later."""
-    return str(replace(document.problem(message, path), source_line=""))
+    return str(replace(document.problem(path, message), source_line=""))

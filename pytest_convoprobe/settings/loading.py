@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from pydantic import BaseModel
 
 from ..errors import Problem, SettingsError
 from ..redaction import Redactor
-from ..yaml_source import Loc, dotted
+from ..yaml_source import Loc
 from .aliases import (
     MODEL_ALIASES,
     MODEL_SECTIONS,
@@ -22,17 +21,17 @@ from .aliases import (
 )
 from .checking import check, check_target, unknown_section
 from .discovery import Source, find_source
-from .document import Document
-from .environment import Expansion, describe_missing, expand, secrets_in
+from .environment import Expansion, describe_missing, expand
+from .file_formats import COMMAND_LINE, empty, from_command_line, in_order
 from .loaded import Layer, LoadedSettings
 from .merge import CONNECTION, layer_of, merge, target_layer, to_model
 from .models import ModelSettings, ModelTarget, ResultsSettings, RunSettings, Settings
+from .secret_places import secrets_in
 
 __all__ = ["LoadedSettings", "load_settings"]
 
 ROLES = ("judge", "synthetic_user")
 _PLAIN: dict[str, type[BaseModel]] = {"run": RunSettings, "results": ResultsSettings}
-_COMMAND_LINE = "command line"
 
 
 def load_settings(
@@ -49,38 +48,19 @@ def load_settings(
     `environ` is where variables are looked up, `os.environ` by default.
     """
     source = find_source(rootdir, config_file)
-    reading = _Reading(source, os.environ if environ is None else environ, overrides or {})
+    reading = _SettingsReader(source, os.environ if environ is None else environ, overrides or {})
     return reading.load()
 
 
-@dataclass
-class CommandLine:
-    """Values by section, and the words for problems with them; a value without a section is under ``""``."""
-
-    sections: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, overrides: Mapping[str, Any]) -> CommandLine:
-        result = cls()
-        for path, value in overrides.items():
-            section, _, name = path.partition(".")
-            if value is not None:
-                result.sections.setdefault(section, {})[name] = value
-        return result
-
-    def problem(self, message: str, path: Loc, *, at_key: bool = False) -> Problem:
-        return Problem(message, file=_COMMAND_LINE, path=dotted(path))
-
-
-class _Reading:
-    """One reading of the settings; problems are collected and told together."""
+class _SettingsReader:
+    """One reading of the settings; problems are collected and reported together."""
 
     def __init__(
         self, source: Source | None, environ: Mapping[str, str], overrides: Mapping[str, Any]
     ) -> None:
         self._source = source
-        self._document = source.document if source else Document()
-        self._command_line = CommandLine.of(overrides)
+        self._document = source.document if source else empty()
+        self._command_line = from_command_line(overrides)
         self._environ = environ
         self._problems: list[Problem] = []
         self._expansion = Expansion()
@@ -97,9 +77,7 @@ class _Reading:
         layers = self._layers(deferred)
         target = self._target()
         if self._problems:
-            raise SettingsError(
-                tuple(sorted(self._problems, key=lambda problem: (problem.line, problem.column)))
-            )
+            raise SettingsError(in_order(self._problems))
         if isinstance(target, ModelTarget):
             layers["target"] = (self._layer("target", target, deferred),)
         return self._assemble(plain, layers, target, secrets, notices)
@@ -108,42 +86,39 @@ class _Reading:
         """Fill in the variables; the secrets are known from here on, so messages can leave them out."""
         self._expansion = expand(self._document, self._environ)
         self._problems += self._expansion.problems
-        given = secrets_in(self._document.data) + secrets_in(self._command_line.sections)
+        given = secrets_in(self._document.value) + secrets_in(self._command_line.value)
         secrets = tuple(dict.fromkeys(self._expansion.secrets + given))
-        self._document.redactor = Redactor(secrets, environ={})
+        self._document.mask = self._command_line.mask = Redactor(secrets, environ={}).text
         return secrets
 
     def _model_target(self) -> tuple[str, ...]:
-        target = self._document.data.get("target")
+        target = self._document.value.get("target")
         return ("target",) if isinstance(target, dict) and target.get("type") == "model" else ()
 
     def _refuse_unknown_sections(self) -> None:
         known = known_fields(Settings)
-        for reporter, sections in (
-            (self._document, self._document.data),
-            (self._command_line, self._command_line.sections),
-        ):
-            unknown = [name for name in sections if name not in known]
-            self._problems += [unknown_section(name, known, reporter) for name in unknown]
+        for document in (self._document, self._command_line):
+            unknown = [name for name in document.value if name not in known]
+            self._problems += [unknown_section(name, known, document) for name in unknown]
 
     def _plain(self, name: str) -> tuple[BaseModel | None, BaseModel | None]:
         """A section that nothing inherits from: as the file has it, and as the command line does."""
         return self._checked(_PLAIN[name], name), self._from_command_line(_PLAIN[name], name)
 
     def _checked(self, model: type[BaseModel], name: str) -> BaseModel | None:
-        section, problems = check(model, self._document.data.get(name), (name,), self._document)
+        section, problems = check(model, self._document.value.get(name), (name,), self._document)
         self._problems += problems
         return section
 
     def _from_command_line(self, model: type[BaseModel], name: str) -> BaseModel | None:
-        values = self._command_line.sections.get(name)
+        values = self._command_line.value.get(name)
         section, problems = check(model, values, (name,), self._command_line)
         self._problems += problems
         return section
 
     def _defer_missing(self, replay: str) -> dict[Loc, str]:
         """A missing variable is a problem, but on a replay what only a live call needs can wait."""
-        command = self._command_line.sections.get("run", {}).get("replay")
+        command = self._command_line.value.get("run", {}).get("replay")
         deferred: dict[Loc, str] = {}
         sections = (*MODEL_SECTIONS, *self._model_target())
         for path, message in self._expansion.missing.items():
@@ -152,7 +127,7 @@ class _Reading:
             if waits and len(path) > 1 and name in CONNECTION:
                 deferred[(path[0], name)] = describe_missing(self._document, path, message)
             else:
-                self._problems.append(self._document.problem(message, path))
+                self._problems.append(self._document.problem(path, message))
         return deferred
 
     def _layers(self, deferred: dict[Loc, str]) -> dict[str, tuple[Layer, ...]]:
@@ -178,11 +153,11 @@ class _Reading:
 
     @staticmethod
     def _command_layer(section: BaseModel | None) -> Layer:
-        return layer_of(section, _COMMAND_LINE)
+        return layer_of(section, COMMAND_LINE)
 
     def _target(self) -> BaseModel | None:
-        given = self._document.data.get("target")
-        on_top = self._command_line.sections.get("target", {})
+        given = self._document.value.get("target")
+        on_top = self._command_line.value.get("target", {})
         if given is None and not on_top:
             return None
         values = {**given, **on_top} if isinstance(given, dict) else (given or on_top)
@@ -193,10 +168,11 @@ class _Reading:
 
     def _origin(self, path: Loc) -> str:
         """`convoprobe.yaml:12 (judge)`, with the variables that the value was made from."""
-        if path[1] in self._command_line.sections.get(str(path[0]), {}) and path[0] in ("target", *_PLAIN):
-            return _COMMAND_LINE
-        line = self._document.line(path)
-        where = f"{self._document.name}:{line}" if line else self._document.name
+        if path[1] in self._command_line.value.get(str(path[0]), {}) and path[0] in ("target", *_PLAIN):
+            return COMMAND_LINE
+        line = self._document.line_of(path)
+        name = self._source.path.name if self._source else ""
+        where = f"{name}:{line}" if line else name
         section = f"llm section, {where}" if path[0] == "llm" else f"{where} ({path[0]})"
         names = [
             name for key, used in self._expansion.variables.items() for name in used if _is_for(key, path)
@@ -216,7 +192,7 @@ class _Reading:
         for name, (in_file, on_top) in plain.items():
             layer = layer_of(in_file)
             origins = {key: self._origin((name, key)) for key in layer.values}
-            layers[name] = (Layer(layer.values, origins), layer_of(on_top, _COMMAND_LINE))
+            layers[name] = (Layer(layer.values, origins), layer_of(on_top, COMMAND_LINE))
             merged[name] = merge(layers[name])
         settings = Settings(
             **{name: to_model(ModelSettings, merged[name]) for name in MODEL_SECTIONS},

@@ -14,13 +14,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 def _no_bool(value: Any) -> Any:
     """A bare `yes` or `on` in YAML is a bool, and a bool passes for a number in Python."""
     if isinstance(value, bool):
-        raise ValueError(f"expected a number, got {str(value).lower()}")
+        raise ValueError("must be a number")
     return value
 
 
 def _web_address(value: Any) -> Any:
     if isinstance(value, str) and not value.startswith(("http://", "https://")):
-        raise ValueError("expected an address that begins with http:// or https://")
+        raise ValueError("must be an address that begins with http:// or https://")
     return value
 
 

@@ -16,13 +16,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Generic, TypeVar
 
 from ..errors import TargetStartError
 from ..project_code.calls import ThreadCall, outcome
+from ..suggest import did_you_mean
 from ..threads import Call, start_call
 from .failures import start_failure
 
@@ -161,9 +161,7 @@ def _attribute(module: ModuleType, reference: Reference) -> object:
 
 def _missing(owner: object, name: str) -> str:
     known = [key for key in dir(owner) if not key.startswith("__")]
-    near = get_close_matches(name, known, n=1)
-    hint = f"; did you mean `{near[0]}`?" if near else ""
-    return f"there is no `{name}` in {_described(owner)}{hint}"
+    return f"there is no `{name}` in {_described(owner)}{did_you_mean(name, known)}"
 
 
 def _described(owner: object) -> str:

@@ -1,4 +1,4 @@
-"""Reading YAML that people wrote: plain data, every problem at once, and the place of each value.
+"""Reading files that people wrote: plain data, every problem at once, and the place of each value.
 
 Shared by every part that reads such files. `parse` never raises for what a file holds: what is
 wrong is among the `problems`, and what could be read is there all the same, so that one run names
@@ -7,8 +7,8 @@ everything that is to be put right.
 
 from __future__ import annotations
 
-from .document import Document, Loc, dotted
+from .document import Document, Loc, Nowhere, dotted
 from .parsing import Parsed, parse, read
 from .text import MAX_BYTES
 
-__all__ = ["MAX_BYTES", "Document", "Loc", "Parsed", "dotted", "parse", "read"]
+__all__ = ["MAX_BYTES", "Document", "Loc", "Nowhere", "Parsed", "dotted", "parse", "read"]

@@ -1,19 +1,15 @@
-"""One YAML document: its data, and where in the file each part of it stands."""
+"""A file as plain data that knows where each key and value is written, whatever the file's format."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from ..errors import Problem
-from .text import Text
 
 Loc = tuple[str | int, ...]
 """The way to a value: keys and indexes from the top."""
-
-MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 def dotted(loc: Loc) -> str:
@@ -22,77 +18,97 @@ def dotted(loc: Loc) -> str:
     return text.removeprefix(".")
 
 
-@dataclass(frozen=True)
-class Document:
-    """`value` is plain data (dict, list, str, int, float, bool, None); `first_line` counts from 1."""
-
-    value: Any
-    root: Node
-    text: Text
-    line_offset: int = 0
+class Places(Protocol):
+    """Where the parts of a file are. Each format has its own; `Nowhere` is for what isn't a file."""
 
     @property
-    def first_line(self) -> int:
-        return self._line(self.root)
+    def file(self) -> str: ...
 
     def problem(self, loc: Loc, message: str, *, at_key: bool = False) -> Problem:
         """A problem with the value at `loc`, or with its key; the nearest place that exists is named."""
-        key, value = self._find(loc)
-        node = key if at_key and key is not None else value
-        return self.problem_at(node, message, loc)
-
-    def problem_at(self, node: Node, message: str, loc: Loc) -> Problem:
-        """A problem with a node of this document."""
-        return self.text.problem(message, self._line(node), node.start_mark.column + 1, dotted(loc))
+        ...
 
     def has(self, loc: Loc) -> bool:
         """Whether there is a value at `loc`."""
-        node: Node | None = self.root
-        for part in loc:
-            node = _child(node, part)[1] if node is not None else None
-        return node is not None
+        ...
 
     def written(self, loc: Loc) -> str:
-        """A plain value as it stands in the file (`yes`, `007`), empty for a list or a mapping."""
-        node = self._find(loc)[1]
-        return node.value if isinstance(node, ScalarNode) else ""
+        """A plain value as it is written (`yes`, `007`); empty for a list or a mapping."""
+        ...
 
     def line_of(self, loc: Loc) -> int:
-        """The line of the key at `loc`."""
-        key, value = self._find(loc)
-        return self._line(value if key is None else key)
-
-    def _line(self, node: Node) -> int:
-        return int(node.start_mark.line) + 1 + self.line_offset
-
-    def _find(self, loc: Loc) -> tuple[Node | None, Node]:
-        key, node = None, self.root
-        for part in loc:
-            found_key, child = _child(node, part)
-            if child is None:
-                break
-            key, node = found_key, child
-        return key, node
+        """The line of the key at `loc`, or of the innermost key above it; 0 if it is not known."""
+        ...
 
 
-def _child(node: Node, part: str | int) -> tuple[Node | None, Node | None]:
-    """The key node and value node of one step, None where there is no such step."""
-    if isinstance(node, SequenceNode) and isinstance(part, int):
-        return (node.value[part], node.value[part]) if part < len(node.value) else (None, None)
-    if not isinstance(node, MappingNode):
-        return None, None
-    for key, value in node.value:
-        if isinstance(key, ScalarNode) and key.value == part and key.tag != MERGE_TAG:
-            return key, value
-    return _merged_child(node, part)
+@dataclass(frozen=True)
+class Nowhere:
+    """The places of what has none: values of a command line, or a file that isn't there."""
+
+    file: str = ""
+
+    def problem(self, loc: Loc, message: str, *, at_key: bool = False) -> Problem:
+        return Problem(message, self.file, path=dotted(loc))
+
+    def has(self, loc: Loc) -> bool:
+        return False
+
+    def written(self, loc: Loc) -> str:
+        return ""
+
+    def line_of(self, loc: Loc) -> int:
+        return 0
 
 
-def _merged_child(node: MappingNode, part: str | int) -> tuple[Node | None, Node | None]:
-    for key, value in node.value:
-        if key.tag != MERGE_TAG:
-            continue
-        for source in value.value if isinstance(value, SequenceNode) else (value,):
-            found = _child(source, part)
-            if found[1] is not None:
-                return found
-    return None, None
+@dataclass
+class Document:
+    """What a file holds. `value` is plain data: dict, list, str, int, float, bool, None.
+
+    Readers of settings change it in place: variables are filled in, and keys get our names. `mask` hides
+    secrets in what messages quote. `is_secret` says of which values a message shows nothing at all.
+    `content` is the text of the file.
+    """
+
+    value: Any
+    places: Places = Nowhere()
+    mask: Callable[[str], str] = str
+    is_secret: Callable[[Loc], bool] = lambda _: False
+    content: str = ""
+    _written: dict[Loc, Loc] = field(default_factory=dict)
+
+    @property
+    def file(self) -> str:
+        """The file's name in messages."""
+        return self.places.file
+
+    @property
+    def first_line(self) -> int:
+        """Where it begins, from 1."""
+        return self.line_of(())
+
+    def problem(self, loc: Loc, message: str, *, at_key: bool = False) -> Problem:
+        """A problem with the value at `loc`, or with its key, under the name that the file has for it."""
+        return self.places.problem(self._as_written(loc), message, at_key=at_key).masked(self.mask)
+
+    def has(self, loc: Loc) -> bool:
+        """Whether there is a value at `loc`."""
+        return self.places.has(self._as_written(loc))
+
+    def written(self, loc: Loc) -> str:
+        """A plain value as it is written (`yes`, `007`), empty for a list or a mapping."""
+        return self.places.written(self._as_written(loc))
+
+    def line_of(self, loc: Loc) -> int:
+        """The line of the key at `loc`, or of the innermost key above it; 0 if it is not known."""
+        return self.places.line_of(self._as_written(loc))
+
+    def rename(self, old: Loc, new: Loc) -> None:
+        """From now on `new` and what is below it are where `old` is written."""
+        self._written[new] = old
+
+    def _as_written(self, loc: Loc) -> Loc:
+        for length in range(len(loc), 0, -1):
+            old = self._written.get(loc[:length])
+            if old is not None:
+                return old + loc[length:]
+        return loc

@@ -1,22 +1,28 @@
-"""What pydantic finds wrong with a document, with its place and in the words of those who wrote it."""
+"""What pydantic finds wrong with a document, with its place and in the words of those who wrote it.
+
+The only translation of validation errors: scenarios, settings, benchmarks and recordings all use it, so that
+the same mistake has the same sentence everywhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ..errors import Problem
+from ..suggest import did_you_mean, suggest
 from .document import Document, Loc
+from .model_keys import is_required, known_keys, limits, owners
 from .parsing import MAX_PROBLEMS
-from .suggest import is_required, known_keys, limits, nearest, owners
 
 UNION_TAG = "|"
 """Names of union members begin with it, so that they can be told from keys in an error's path."""
 
 _PLACED = "placed"
+_MISSING = "this key is required, and it is missing"
 
 
 def complain(problems: Iterable[tuple[Loc, str]]) -> None:
@@ -40,35 +46,46 @@ def explain(
     document: Document,
     model: type[BaseModel],
     forgive: Callable[[ErrorDetails], bool] = lambda _: False,
+    *,
+    path: Loc = (),
 ) -> list[Problem]:
-    """Every problem of a document that `model` refused, but what is forgiven, in the file's order.
+    """Every problem of the value at `path` that `model` refused, but what is forgiven, in the file's order.
 
-    Of more than `MAX_PROBLEMS` there is one more than that, so that it can be told.
+    Of more than `MAX_PROBLEMS` there is one more than that, so that it can be reported.
     """
     details = [
         detail for detail in error.errors(include_url=False) if not forgive(detail) and not _echo(detail)
     ][: MAX_PROBLEMS + 1]
     meant = {loc for detail in details for loc in _meant(detail, model)}
+    explainer = _Explainer(document, model, path)
     problems: list[Problem] = []
     for detail in details:
-        # A key that is missing because it is misspelt is told once.
+        # A key that is missing because it is misspelt is reported once.
         if detail["type"] != "missing" or key_path(detail["loc"]) not in meant:
-            problems += _problems(detail, document, model)
+            problems += explainer.problems(detail)
     return sorted(problems, key=lambda problem: (problem.line, problem.column))
 
 
-def _echo(detail: ErrorDetails) -> bool:
-    """A list is called too short when its items are wrong: these are told already."""
-    return detail["type"] == "too_short" and bool(detail["input"])
+def unknown_key(key: str, known: Iterable[str], others: Mapping[str, str] | None = None) -> str:
+    """The sentence for a key that isn't among the known ones. `others` are as in `suggest`."""
+    names = tuple(known)
+    near = did_you_mean(key, names, others)
+    valid = f" Valid here: {', '.join(names)}" if names else ""
+    return f"unknown key{near or '.'}{valid}"
 
 
-def key_path(loc: Loc) -> Loc:
-    """An error's path without the names of union members."""
-    return tuple(part for part in loc if isinstance(part, int) or not part.startswith((UNION_TAG, "[key]")))
+def must_be(expected: str, value: Any, written: str = "") -> str:
+    """The sentence for a value that is something else. `written` is how it is written in the file."""
+    return f"must be {expected}, got {describe(value, written)}"
+
+
+def must_be_mapping(got: str, keys: Collection[str] = ()) -> str:
+    """The sentence for a value that isn't a mapping; `got` are the words for what it is."""
+    return f"must be a mapping{' with the keys ' if keys else ''}{', '.join(keys)}, but it is {got}"
 
 
 def describe(value: Any, written: str = "") -> str:
-    """A value in words: `a list`, `the number 5`; `written` is how it stands in the file."""
+    """A value in words: `a list`, `the number 5`; `written` is how it is written in the file."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -77,7 +94,19 @@ def describe(value: Any, written: str = "") -> str:
         return f"the number {written or value}"
     if isinstance(value, str):
         return f'the text "{_short(value)}"'
-    return "a mapping" if isinstance(value, Mapping) else "a list"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    return "a list" if isinstance(value, (list, tuple)) else f"a {type(value).__name__} ({value})"
+
+
+def key_path(loc: Loc) -> Loc:
+    """An error's path without the names of union members."""
+    return tuple(part for part in loc if isinstance(part, int) or not part.startswith((UNION_TAG, "[key]")))
+
+
+def _echo(detail: ErrorDetails) -> bool:
+    """A list is called too short when its items are wrong: these are reported already."""
+    return detail["type"] == "too_short" and bool(detail["input"])
 
 
 def _short(text: str) -> str:
@@ -90,33 +119,63 @@ def _meant(detail: ErrorDetails, model: type[BaseModel]) -> list[Loc]:
     if detail["type"] != "extra_forbidden":
         return []
     loc = key_path(detail["loc"])
-    near = nearest(str(loc[-1]), known_keys(model, loc[:-1]))
+    near = suggest(str(loc[-1]), known_keys(model, loc[:-1]))
     return [(*loc[:-1], near)] if near else []
 
 
-def _problems(detail: ErrorDetails, document: Document, model: type[BaseModel]) -> list[Problem]:
-    loc, kind = key_path(detail["loc"]), detail["type"]
-    if kind == _PLACED:
-        return [document.problem((*loc, *below), text) for below, text in detail["ctx"]["problems"]]
-    if kind == "extra_forbidden":
-        return [document.problem(loc, _unknown_key(loc, detail["input"], model), at_key=True)]
-    if kind == "missing":
-        return [document.problem(loc, "this key is required, and it is missing", at_key=True)]
-    return [document.problem(loc, _wrong_value(detail, loc, document, model))]
+class _Explainer:
+    """Words and places for the errors of one value. `path` is where it is in the document."""
 
+    def __init__(self, document: Document, model: type[BaseModel], path: Loc) -> None:
+        self._document = document
+        self._model = model
+        self._path = path
 
-def _unknown_key(loc: Loc, value: Any, model: type[BaseModel]) -> str:
-    key, known = str(loc[-1]), known_keys(model, loc[:-1])
-    valid = f"Valid here: {', '.join(known)}" if known else ""
-    near = nearest(key, known)
-    if near:
-        return f"unknown key; did you mean `{near}`? {valid}"
-    if " " in key.strip():
-        return f"unknown key; {_quote_sentence({key: value})}"
-    homes = owners(model, key)
-    if homes:
-        return f"this key belongs {' or '.join(homes)}. {valid}"
-    return f"unknown key. {valid}"
+    def problems(self, detail: ErrorDetails) -> list[Problem]:
+        below, kind = key_path(detail["loc"]), detail["type"]
+        loc = (*self._path, *below)
+        if kind == _PLACED:
+            return [self._document.problem((*loc, *inner), text) for inner, text in detail["ctx"]["problems"]]
+        if kind == "extra_forbidden":
+            return [self._document.problem(loc, self._unknown_key(below, detail["input"]), at_key=True)]
+        if kind == "missing":
+            return [self._document.problem(loc, _MISSING, at_key=True)]
+        return [self._document.problem(loc, self._wrong_value(detail, below, loc))]
+
+    def _unknown_key(self, below: Loc, value: Any) -> str:
+        key, known = str(below[-1]), known_keys(self._model, below[:-1])
+        if suggest(key, known):
+            return unknown_key(key, known)
+        if " " in key.strip():
+            return f"unknown key; {_quote_sentence({key: value})}"
+        homes = owners(self._model, key)
+        if homes:
+            valid = f"Valid here: {', '.join(known)}" if known else ""
+            return f"this key belongs {' or '.join(homes)}. {valid}"
+        return unknown_key(key, known)
+
+    def _wrong_value(self, detail: ErrorDetails, below: Loc, loc: Loc) -> str:
+        kind, value, model = detail["type"], detail["input"], self._model
+        written = self._document.written(loc) if self._document.has(loc) else ""
+        secret = self._document.is_secret(loc)
+        got = "something else" if secret else describe(value, written)
+        if kind == "string_type":
+            text = "text or a mapping" if detail["loc"][-1] == f"{UNION_TAG}text" else "text"
+            return f"must be {text}, got {got}{'' if secret else _how_to_text(value, written)}"
+        if kind in _EXPECTED:
+            return f"must be {_EXPECTED[kind]}, got {got}{_how_to_list(kind, value, below, model)}"
+        if kind in _MAPPINGS:
+            return must_be_mapping(got, known_keys(model, below))
+        if kind in _CHOICES:
+            return f"must be one of {_choices(detail)}, got {got}{_nearest_choice(detail)}"
+        if kind in _RANGES:
+            return f"must be {limits(model, below) or _bound(detail)}, got {got}"
+        if kind in _EMPTY:
+            return _EMPTY[kind]
+        if kind == "value_error":
+            words = str(detail["ctx"]["error"])
+            return words if ", got " in words else f"{words}, got {got}"
+        return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}; got {got}"
 
 
 def _quote_sentence(mapping: Mapping[str, Any]) -> str:
@@ -124,30 +183,6 @@ def _quote_sentence(mapping: Mapping[str, Any]) -> str:
     key, value = next(iter(mapping.items()))
     rest = "…" if isinstance(value, (Mapping, list)) or value is None else value
     return f"""if this is one text with a colon in it, put it in quotes: '{_short(f"{key}: {rest}")}'"""
-
-
-def _wrong_value(detail: ErrorDetails, loc: Loc, document: Document, model: type[BaseModel]) -> str:
-    kind, value = detail["type"], detail["input"]
-    written = document.written(loc) if document.has(loc) else ""
-    got = describe(value, written)
-    if kind == "string_type":
-        text = "text or a mapping" if detail["loc"][-1] == f"{UNION_TAG}text" else "text"
-        return f"must be {text}, got {got}{_how_to_text(value, written)}"
-    if kind in _EXPECTED:
-        return f"must be {_EXPECTED[kind]}, got {got}{_how_to_list(kind, value, loc, model)}"
-    if kind in _MAPPINGS:
-        keys = known_keys(model, loc)
-        return f"must be a mapping{' with the keys ' if keys else ''}{', '.join(keys)}, but it is {got}"
-    if kind in _CHOICES:
-        return f"must be one of {_choices(detail)}, got {got}{_did_you_mean(detail)}"
-    if kind in _RANGES:
-        return f"must be {limits(model, loc)}, got {got}"
-    if kind in _EMPTY:
-        return _EMPTY[kind]
-    if kind == "value_error":
-        words = str(detail["ctx"]["error"])
-        return words if ", got " in words else f"{words}, got {got}"
-    return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}; got {got}"
 
 
 _EXPECTED = {
@@ -164,11 +199,22 @@ _EXPECTED = {
 }
 _MAPPINGS = frozenset(("model_type", "model_attributes_type", "dict_type"))
 _CHOICES = frozenset(("literal_error", "enum"))
-_RANGES = frozenset(("greater_than_equal", "less_than_equal", "greater_than", "less_than"))
+_RANGES = {
+    "greater_than_equal": ("ge", "at least"),
+    "greater_than": ("gt", "more than"),
+    "less_than_equal": ("le", "at most"),
+    "less_than": ("lt", "less than"),
+}
 _EMPTY = {
     "string_too_short": "must not be empty",
     "too_short": "must not be empty: at least one item is needed",
 }
+
+
+def _bound(detail: ErrorDetails) -> str:
+    """The one limit that pydantic names, for a number whose model is not known."""
+    name, words = _RANGES[detail["type"]]
+    return f"{words} {detail['ctx'][name]:g}"
 
 
 def _how_to_text(value: Any, written: str) -> str:
@@ -191,7 +237,5 @@ def _choices(detail: ErrorDetails) -> str:
     return str(detail["ctx"]["expected"]).replace("'", "`").replace(" or ", ", ")
 
 
-def _did_you_mean(detail: ErrorDetails) -> str:
-    choices = [word.strip("` ") for word in _choices(detail).split(",")]
-    near = nearest(str(detail["input"]), choices)
-    return f"; did you mean `{near}`?" if near else ""
+def _nearest_choice(detail: ErrorDetails) -> str:
+    return did_you_mean(str(detail["input"]), [word.strip("` ") for word in _choices(detail).split(",")])

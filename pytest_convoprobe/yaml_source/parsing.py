@@ -17,6 +17,7 @@ from .document import Document
 from .syntax import syntax_problem
 from .text import MAX_BYTES, Text, decode, too_large
 from .values import ExpansionError, Values
+from .yaml_places import YamlPlaces
 
 MAX_PROBLEMS = 100
 """More than these would not be read by anyone."""
@@ -65,18 +66,16 @@ def parse(data: bytes | str, file: str = "<text>") -> Parsed:
     documents: list[Document] = []
     roots = _roots(text, problems)
     for root, offset in roots[:MAX_DOCUMENTS]:
-        values = Values()
+        values, places = Values(), YamlPlaces(root, text, offset)
         try:
-            document = Document(values.build(root), root, text, offset)
-            documents.append(document)
+            documents.append(Document(values.build(root), places, content=text.content))
         except ExpansionError as error:
-            document = Document(None, root, text, offset)
             values.problems.append((error.node, error.loc, error.message))
-        problems += [document.problem_at(node, message, loc) for node, loc, message in values.problems]
+        problems += [places.problem_at(node, message, loc) for node, loc, message in values.problems]
     if len(roots) > MAX_DOCUMENTS:
         root, offset = roots[MAX_DOCUMENTS]
         message = f"more than {MAX_DOCUMENTS:,} documents; split the file"
-        problems.append(Document(None, root, text, offset).problem((), message))
+        problems.append(YamlPlaces(root, text, offset).problem((), message))
     problems.sort(key=lambda problem: (problem.line, problem.column))
     return Parsed(tuple(documents), tuple(problems))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 
 import yaml
 
 from ..errors import Problem
+from ..suggest import did_you_mean
 from .text import Text
 
 _ANCHOR = re.compile(r"(?:^|[\s\[{,])&([^\s,\[\]{}]+)")
@@ -98,9 +98,8 @@ def _undefined_alias(source: str, column: int, text: Text) -> str:
     found = re.match(r"\*?([^\s,\[\]{}]*)", source[column:])
     name = found.group(1) if found else ""
     anchors = _ANCHOR.findall(text.content)
-    near = difflib.get_close_matches(name, anchors, n=1)
-    hint = f" Did you mean `*{near[0]}`?" if near and near[0] != name else ""
+    hint = did_you_mean(f"*{name}", [f"*{anchor}" for anchor in anchors if anchor != name])
     return (
-        f"the anchor `&{name}` of the alias `*{name}` isn't defined above it in this document.{hint} "
+        f"the anchor `&{name}` of the alias `*{name}` isn't defined above it in this document{hint or '.'} "
         f"If the `*` is part of a text, {_QUOTE_IT}"
     )

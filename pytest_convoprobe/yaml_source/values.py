@@ -12,7 +12,8 @@ from typing import Any
 from yaml.constructor import SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from .document import MERGE_TAG, Loc
+from .document import Loc
+from .yaml_places import MERGE_TAG
 
 MAX_EXPANDED = 5_000_000
 """The most characters that a document may have once its aliases are written out."""

@@ -54,9 +54,9 @@ def test_both_spellings_of_a_command_work(convoprobe: Convoprobe, name: str) -> 
 def test_an_unknown_command(convoprobe: Convoprobe) -> None:
     result = convoprobe("bench", "simulat")
     assert result.exit_code == 2
-    assert "No such command 'simulat'. Did you mean 'simulate'?" in result.output
+    assert "No such command 'simulat'; did you mean `simulate`?" in result.output
     result = convoprobe("bench", "gen_metric")
-    assert "No such command 'gen_metric'. Did you mean 'gen-metrics'?" in result.output
+    assert "No such command 'gen_metric'; did you mean `gen-metrics`?" in result.output
     result = convoprobe("bench", "xyz")
     assert result.stderr.endswith("No such command 'xyz'.\n")
 
@@ -64,7 +64,7 @@ def test_an_unknown_command(convoprobe: Convoprobe) -> None:
 def test_an_unknown_value_of_an_option(convoprobe: Convoprobe) -> None:
     result = convoprobe("bench", "simulate", "hours", "--replay", "onyl")
     assert result.exit_code == 2
-    assert "'onyl' is not one of 'off', 'auto', 'only', 'record'. Did you mean 'only'?" in result.output
+    assert "'onyl' is not one of 'off', 'auto', 'only', 'record'; did you mean `only`?" in result.output
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -148,5 +148,5 @@ def test_settings_that_cannot_be_read_end_it_before_anything_is_written(
     (folder / "convoprobe.yaml").write_text("judge: {modle: x}\n")
     result = convoprobe("bench", "export", "other/hours", "--to-scenarios", "out", "--only", "m02_s001_v01")
     assert result.exit_code == 2
-    assert "unknown key `modle`" in result.stderr
+    assert "modle: unknown key; did you mean `model`?" in result.stderr
     assert not (folder / "out").exists()

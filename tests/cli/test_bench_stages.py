@@ -130,7 +130,7 @@ def test_only_one_target_is_shown(done: Path, convoprobe: Convoprobe) -> None:
 def test_an_unknown_target(done: Path, convoprobe: Convoprobe) -> None:
     result = convoprobe("bench", "simulate", "hours", "--target", "carefull")
     assert result.exit_code == 2
-    assert "there is no target `carefull`. Did you mean `careful`?" in result.output
+    assert "there is no target `carefull`; did you mean `careful`?" in result.output
 
 
 def test_a_limit_and_a_pattern(folder: Path, convoprobe: Convoprobe, server: ChatServer) -> None:

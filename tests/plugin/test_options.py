@@ -63,7 +63,7 @@ def test_the_ini_file_comes_after_the_command_line(suite: Suite) -> None:
             "convoprobe_concurrency = many",
             "*convoprobe_concurrency in pytest's ini file: expected a whole number from 1, got 'many'",
         ),
-        ("convoprobe_replay = perhaps", "*'perhaps' is not one of off, auto, only, record*"),
+        ("convoprobe_replay = perhaps", "*expected one of off, auto, only, record, got 'perhaps'*"),
     ],
 )
 def test_nonsense_in_the_ini_file_is_a_usage_error(suite: Suite, line: str, words: str) -> None:
@@ -90,6 +90,13 @@ def test_nonsense_on_the_command_line_is_a_usage_error(suite: Suite, option: str
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     flag, value = option.split("=")
     result.stderr.fnmatch_lines([f"*{flag}: expected {expected}, got '{value}'"])
+
+
+def test_a_mistyped_choice_on_the_command_line_names_the_nearest_one(suite: Suite) -> None:
+    result = suite.run("--convoprobe-replay=onyl")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    words = "expected one of off, auto, only, record, got 'onyl'; did you mean `only`?"
+    result.stderr.fnmatch_lines([f"*--convoprobe-replay: {words}"])
 
 
 def test_broken_settings_are_one_usage_error_before_any_work(suite: Suite) -> None:

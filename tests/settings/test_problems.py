@@ -9,25 +9,32 @@ import pytest
 from pytest_convoprobe.errors import SettingsError
 from pytest_convoprobe.settings.loading import load_settings
 
+MODEL_KEYS = (
+    "model, provider, api_base, api_key, temperature, max_tokens, timeout, max_attempts, extra_headers, "
+    "extra_params, extra_instructions, context_size, reasoning, structured_output, input_cost_per_token, "
+    "output_cost_per_token"
+)
+
 
 def test_an_unknown_key_names_its_place_and_the_nearest_one(refuse) -> None:
     assert refuse("llm:\n  modle: openai/x\n") == (
-        "convoprobe.yaml:2:3: llm.modle: unknown key `modle`. Did you mean `model`?\n"
+        "convoprobe.yaml:2:3: llm.modle: unknown key; did you mean `model`? Valid here: "
+        f"{MODEL_KEYS}\n"
         "      modle: openai/x\n"
         "      ^"
     )
 
 
 def test_an_unknown_key_that_is_like_none_lists_them(refuse) -> None:
-    assert "unknown key `zzz`. Known keys: concurrency, turn_timeout," in refuse("run: {zzz: 1}")
+    assert "unknown key. Valid here: concurrency, turn_timeout," in refuse("run: {zzz: 1}")
 
 
 def test_an_unknown_section(refuse) -> None:
-    assert "unknown section `judges`. Did you mean `judge`?" in refuse("judges: {}")
+    assert "unknown key; did you mean `judge`?" in refuse("judges: {}")
 
 
 def test_the_word_of_another_system_is_led_to_ours(refuse) -> None:
-    assert "unknown section `agent`. Did you mean `target`?" in refuse("agent: {type: simple}")
+    assert "unknown key; did you mean `target`?" in refuse("agent: {type: simple}")
 
 
 def test_all_problems_are_told_at_once_in_their_order(refuse) -> None:
@@ -39,34 +46,44 @@ def test_all_problems_are_told_at_once_in_their_order(refuse) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("llm: {model: 5}", "llm.model: expected text, got the number 5; put it in quotes"),
-        ("llm: {model: on}", "llm.model: expected text, got true; put it in quotes"),
-        ("llm: {model: ''}", "llm.model: expected text, got none"),
-        ("llm: {temperature: hot}", "llm.temperature: expected a number, got 'hot'"),
-        ("llm: {temperature: 3}", "llm.temperature: expected a number of at most 2, got the number 3"),
-        ("llm: {max_tokens: yes}", "llm.max_tokens: expected a number, got true"),
-        ("llm: {max_tokens: 1.5}", "llm.max_tokens: expected a whole number, got the number 1.5"),
-        ("llm: {timeout: 0}", "llm.timeout: expected a number of more than 0, got the number 0"),
-        ("llm: {timeout: .inf}", "llm.timeout: expected a finite number"),
-        ("llm: {extra_headers: [a]}", "llm.extra_headers: expected a mapping, got a list"),
-        ("llm: {api_base: 'localhost:80'}", "begins with http:// or https://, got 'localhost:80'"),
-        ("llm: {reasoning: hihg}", "got 'hihg'. Did you mean `high`?"),
+        ("llm: {model: 5}", "llm.model: must be text, got the number 5; put it in quotes"),
+        ("llm: {model: on}", "llm.model: must be text, got the boolean `on`; put it in quotes"),
+        ("llm: {model: ''}", "llm.model: must not be empty"),
+        ("llm: {temperature: hot}", 'llm.temperature: must be a number, got the text "hot"'),
+        ("llm: {temperature: 3}", "llm.temperature: must be from 0 to 2, got the number 3"),
+        ("llm: {max_tokens: yes}", "llm.max_tokens: must be a number, got the boolean `yes`"),
+        ("llm: {max_tokens: 1.5}", "llm.max_tokens: must be a whole number, got the number 1.5"),
+        ("llm: {timeout: 0}", "llm.timeout: must be more than 0, got the number 0"),
+        ("llm: {timeout: .inf}", "llm.timeout: must be a finite number"),
+        ("llm: {extra_headers: [a]}", "llm.extra_headers: must be a mapping, but it is a list"),
+        ("llm: {api_base: 'localhost:80'}", 'begins with http:// or https://, got the text "localhost:80"'),
+        ("llm: {reasoning: hihg}", 'got the text "hihg"; did you mean `high`?'),
         (
             "llm: openai/x",
-            "llm: expected a mapping, got 'openai/x'; write `llm: {model: openai/gpt-4o-mini}`",
+            'llm: must be a mapping, but it is the text "openai/x"; write `llm: {model: openai/gpt-4o-mini}`',
         ),
-        ("run: {inconclusive: fial}", "expected error, fail or skip, got 'fial'. Did you mean `fail`?"),
-        ("run: {max_cost: -1}", "run.max_cost: expected a number of at least 0, got the number -1"),
-        ("target: {type: pyton}", "expected model, python or http, got 'pyton'. Did you mean `python`?"),
+        (
+            "run: {inconclusive: fial}",
+            'must be one of `error`, `fail`, `skip`, got the text "fial"; did you mean `fail`?',
+        ),
+        ("run: {max_cost: -1}", "run.max_cost: must be at least 0, got the number -1"),
+        (
+            "target: {type: pyton}",
+            'must be one of `model`, `python`, `http`, got the text "pyton"; did you mean `python`?',
+        ),
         (
             "target: {object: a:b}",
-            "`type` is missing: model, python or http; for this one write `type: python`",
+            "type: this key is required, and it is missing; give it one of "
+            "`model`, `python`, `http`; for this one write `type: python`",
         ),
-        ("target: {type: python}", "target: `object` is missing"),
-        ("target: a:b", "target: expected a mapping, got 'a:b'; write `target: {type: python, object:"),
-        ("target: {type: model, tools: a:b}", "target.tools: expected a list, got 'a:b'"),
-        ("target: {type: model, tools: [a, 3]}", "target.tools[1]: expected text, got the number 3"),
-        ("target: {type: http, url: x, boddy: 1}", "unknown key `boddy`. Did you mean `body`?"),
+        ("target: {type: python}", "target.object: this key is required, and it is missing"),
+        (
+            "target: a:b",
+            'target: must be a mapping, but it is the text "a:b"; write `target: {type: python, object:',
+        ),
+        ("target: {type: model, tools: a:b}", 'target.tools: must be a list, got the text "a:b"'),
+        ("target: {type: model, tools: [a, 3]}", "target.tools[1]: must be text, got the number 3"),
+        ("target: {type: http, url: x, boddy: 1}", "unknown key; did you mean `body`?"),
         ("llm: {model: a, model: b}", "the key `model` is given twice"),
         ("- a\n- b", "settings are a mapping of sections (llm:, judge:, …); the file holds a list"),
         ("llm: {model: [a", "invalid YAML: a `[` that is never closed"),
@@ -83,7 +100,7 @@ def test_words(refuse, text: str, words: str) -> None:
 
 def test_a_secret_of_the_wrong_type_is_not_shown(refuse) -> None:
     text = refuse("llm: {api_key: 73519482}\n")
-    assert "llm.api_key: expected text, got something else; put it in quotes" in text
+    assert "llm.api_key: must be text, got something else" in text
     assert "73519482" not in text
 
 
@@ -99,7 +116,7 @@ def test_a_secret_in_a_file_with_bad_syntax_is_masked(refuse) -> None:
 
 def test_problems_of_a_toml_file_have_a_line(refuse) -> None:
     text = refuse('[tool.convoprobe.llm]\nmodel = "a"\nmodle = "b"\n', name="pyproject.toml")
-    assert text == "pyproject.toml:3: llm.modle: unknown key `modle`. Did you mean `model`?"
+    assert text == f"pyproject.toml:3: llm.modle: unknown key; did you mean `model`? Valid here: {MODEL_KEYS}"
 
 
 def test_invalid_toml(refuse) -> None:
@@ -126,10 +143,10 @@ def test_a_huge_file_is_refused(folder: Path) -> None:
 def test_problems_of_the_command_line(refuse) -> None:
     text = refuse(overrides={"run.concurency": 3, "foo.bar": 1, "llm.temperature": "x"})
     assert text.splitlines() == [
-        "command line: foo: unknown section `foo`. Known sections: llm, judge, synthetic_user, target, run, "
-        "results",
-        "command line: run.concurency: unknown key `concurency`. Did you mean `concurrency`?",
-        "command line: llm.temperature: expected a number, got 'x'",
+        "command line: foo: unknown key. Valid here: llm, judge, synthetic_user, target, run, results",
+        "command line: run.concurency: unknown key; did you mean `concurrency`? Valid here: concurrency, "
+        "turn_timeout, scenario_timeout, max_cost, max_tokens, inconclusive, replay, recordings",
+        'command line: llm.temperature: must be a number, got the text "x"',
     ]
 
 

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_convoprobe.errors import SettingsError
-from pytest_convoprobe.settings.document import Document
 from pytest_convoprobe.settings.environment import expand
 from pytest_convoprobe.settings.loading import LoadedSettings, load_settings
 from pytest_convoprobe.settings.show import show
+from pytest_convoprobe.yaml_source import Document
 
 WORDS = st.sampled_from(
     "llm judge synthetic_user target run results agent type model python http object url headers provider "
@@ -64,6 +64,6 @@ def test_any_text(folder: Path, name: str, content: str) -> None:
 
 @given(st.text(max_size=30))
 def test_dollars_written_twice_come_out_as_they_were(text: str) -> None:
-    document = Document(data={"a": text.replace("$", "$$")})
+    document = Document({"a": text.replace("$", "$$")})
     assert expand(document, {}).problems == []
-    assert document.data == {"a": text}
+    assert document.value == {"a": text}

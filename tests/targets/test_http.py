@@ -331,7 +331,7 @@ async def test_a_server_that_is_not_there_is_an_error(context: Callable[..., Con
         ({"url": "http://h/{{ mesage }}"}, "target.url: the template uses `mesage`;"),
         ({"body": {"a": ["{{ message"]}}, "target.body.a[0]: the template can't be read"),
         ({"body": "{% if %}"}, "target.body: the template can't be read"),
-        ({"body": {"q": "{{ conversation }}"}}, "Did you mean `conversation_id`?"),
+        ({"body": {"q": "{{ conversation }}"}}, "did you mean `conversation_id`?"),
         ({"body": '{"q": "{{ message }}"}'}, "write `{{ message | tojson }}`, without quotes"),
         ({"body": "{{ message.__class__.__mro__ }}"}, "target.body: this can't be filled in: SecurityError"),
         ({"body": {"q": "{{ message.nothing }}"}}, "target.body: this can't be filled in: UndefinedError"),

@@ -28,7 +28,7 @@ SYNTAX = {
     "a: 1\nb\nc: 2": ("2:1", "neither `key: value` nor an item of a list"),
     'a: "\\q"': ("1:5", "an unknown escape in double quotes"),
     "- *x": ("1:3", "the anchor `&x` of the alias `*x` isn't defined"),
-    "a: &foo 1\nb: *fo": ("2:4", "Did you mean `*foo`?"),
+    "a: &foo 1\nb: *fo": ("2:4", "did you mean `*foo`?"),
     "%YAML 3.0\n---\na: 1": ("1:1", "`%YAML`"),
     "[" * 2000: ("1:1001", "nested too deeply"),
 }

@@ -7,7 +7,7 @@ models, and its `llm`), defaults. What the project was given on the command line
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -16,14 +16,16 @@ from pydantic import BaseModel, ConfigDict
 from ...errors import Problem, SettingsError
 from ...redaction import Redactor
 from ...settings.aliases import MODEL_ALIASES, known_fields, rename_in, set_aside
-from ...settings.checking import Reporter, check, check_target, describe, meant, unknown_section
-from ...settings.document import Document
-from ...settings.environment import describe_missing, expand, secrets_in
+from ...settings.checking import OTHER_NAMES, check, check_target, unknown_section
+from ...settings.environment import describe_missing, expand
+from ...settings.file_formats import from_command_line, in_order
 from ...settings.loaded import Layer, LoadedSettings
-from ...settings.loading import CommandLine
 from ...settings.merge import CONNECTION, layer_of, merge, to_model
 from ...settings.models import HttpTarget, ModelSettings, ModelTarget, PythonTarget, RunSettings
-from ...yaml_source import Loc
+from ...settings.secret_places import secrets_in
+from ...suggest import suggest
+from ...yaml_source import Document, Loc
+from ...yaml_source.explain import must_be
 from .demographics import read_demographics
 from .models import BenchmarkConfig, EvaluationMethod, Generation, TargetEntry
 from .naming import name_targets
@@ -37,7 +39,7 @@ _SWITCHES = ("landmarks", "perfunctory")
 _OF_THE_TOP = ("demographics", *_SWITCHES)
 _SECTIONS = ("llm", *ROLES, "targets", "generation", "evaluation", *_OF_THE_TOP, "run")
 _OVERRIDABLE = ("llm", *ROLES, "generation", "evaluation", *_SWITCHES, "run")
-_ELSEWHERE = {
+_OTHER_NAMES = {
     "evaluator": "evaluator_model",
     "judge": "evaluator_model",
     "synthetic_user": "user_model",
@@ -75,10 +77,10 @@ def read_config(
     problem before a live call needs it: the model's `unresolved` holds it. Raises `SettingsError`
     with everything that is wrong.
     """
-    return _Reading(document, project, overrides, environ).read()
+    return _ConfigReader(document, project, overrides, environ).read()
 
 
-class _Reading:
+class _ConfigReader:
     def __init__(
         self,
         document: Document,
@@ -88,7 +90,7 @@ class _Reading:
     ) -> None:
         self._document = document
         self._project = project
-        self._above = CommandLine.of(overrides)
+        self._above = from_command_line(overrides)
         self._environ = environ
         self._problems: list[Problem] = []
         self._notices: list[str] = []
@@ -98,8 +100,8 @@ class _Reading:
     def read(self) -> ReadConfig:
         secrets = self._expand()
         self._problems += [
-            unknown_section(name, _OVERRIDABLE, self._above, _ELSEWHERE)
-            for name in self._above.sections
+            unknown_section(name, _OVERRIDABLE, self._above, _OTHER_NAMES)
+            for name in self._above.value
             if name not in _OVERRIDABLE
         ]
         self._lift()
@@ -112,7 +114,7 @@ class _Reading:
         demographics, problems = read_demographics(self._document)
         self._problems += problems
         if self._problems:
-            raise SettingsError(tuple(sorted(self._problems, key=lambda found: (found.line, found.column))))
+            raise SettingsError(in_order(self._problems))
         config = BenchmarkConfig(
             **models, **plain, **switches, targets=self._named(targets), demographics=demographics
         )
@@ -124,9 +126,9 @@ class _Reading:
         """Fill in the variables; the secrets are known from here on, so messages can leave them out."""
         expansion = expand(self._document, self._environ)
         self._problems += expansion.problems
-        given = secrets_in(self._document.data) + secrets_in(self._above.sections)
+        given = secrets_in(self._document.value) + secrets_in(self._above.value)
         secrets = tuple(dict.fromkeys(expansion.secrets + given))
-        self._document.redactor = Redactor(secrets, environ={})
+        self._document.mask = Redactor(secrets, environ={}).text
         for path, message in expansion.missing.items():
             self._missing(path, message)
         return secrets
@@ -140,44 +142,44 @@ class _Reading:
             if name in CONNECTION:
                 self._deferred[section, name] = describe_missing(self._document, path, message)
                 return
-        self._problems.append(self._document.problem(message, path))
+        self._problems.append(self._document.problem(path, message))
 
     # Other spellings
 
     def _lift(self) -> None:
         """What may stand under `generation` as well is moved to the top."""
-        below = self._document.data.get("generation")
+        below = self._document.value.get("generation")
         below = below if isinstance(below, dict) else {}
         for name in [name for name in _OF_THE_TOP if name in below]:
-            if name in self._document.data:
-                message = f"`{name}` stands at the top, too; keep one of them"
-                self._problems.append(self._document.problem(message, ("generation", name), at_key=True))
+            if name in self._document.value:
+                message = f"`{name}` is at the top, too; keep one of them"
+                self._problems.append(self._document.problem(("generation", name), message, at_key=True))
             else:
-                self._document.data[name] = below[name]
+                self._document.value[name] = below[name]
                 self._document.rename(("generation", name), (name,))
             del below[name]
 
     def _clean(self) -> None:
         """Set aside what isn't ours, and give the fields of models our names."""
-        for key in [key for key in self._document.data if key not in _SECTIONS]:
+        for key in [key for key in self._document.value if key not in _SECTIONS]:
             self._stranger(key)
-            del self._document.data[key]
+            del self._document.value[key]
         for name in ("llm", *ROLES):
-            self._clean_section((name,), self._document.data.get(name), known_fields(ModelSettings))
+            self._clean_section((name,), self._document.value.get(name), known_fields(ModelSettings))
         for name, kind in _PLAIN.items():
-            self._set_aside((name,), self._document.data.get(name), known_fields(kind))
-        targets = self._document.data.get("targets")
+            self._set_aside((name,), self._document.value.get(name), known_fields(kind))
+        targets = self._document.value.get("targets")
         for index, item in enumerate(targets if isinstance(targets, list) else ()):
             self._clean_target(("targets", index), item)
 
     def _stranger(self, key: str) -> None:
         home = next((name for name, kind in _PLAIN.items() if key in kind.model_fields), None)
-        guess = meant(key, _SECTIONS, elsewhere=_ELSEWHERE)
-        if home or guess:
-            hint = f"It belongs in `{home}`" if home else f"Did you mean `{guess}`?"
+        if home:
             self._problems.append(
-                self._document.problem(f"unknown section `{key}`. {hint}", (key,), at_key=True)
+                self._document.problem((key,), f"this key belongs in `{home}`", at_key=True)
             )
+        elif suggest(key, _SECTIONS, _OTHER_NAMES):
+            self._problems.append(unknown_section(key, _SECTIONS, self._document, _OTHER_NAMES))
         else:
             self._notices.append(set_aside(self._document, (key,)))
 
@@ -198,16 +200,18 @@ class _Reading:
             self._problems += rename_in(self._document, path, values)
 
     def _set_aside(self, path: Loc, values: Any, known: tuple[str, ...]) -> None:
-        """A key that is like none of ours is another system's; one that is nearly ours is told by `check`."""
+        """Keys that are like none of ours are another system's. One that is nearly ours `check` reports."""
         keys = values if isinstance(values, dict) else {}
-        for key in [key for key in keys if key not in known and meant(key, known) is None]:
+        for key in [key for key in keys if key not in known and suggest(key, known, OTHER_NAMES) is None]:
             self._notices.append(set_aside(self._document, (*path, key)))
             del values[key]
 
     # Models
 
     def _model(self, name: str, kind: type[BaseModel]) -> Layer:
-        return self._layer((name,), self._check(kind, self._document.data.get(name), (name,), self._document))
+        return self._layer(
+            (name,), self._check(kind, self._document.value.get(name), (name,), self._document)
+        )
 
     def _layer(self, path: Loc, section: BaseModel | None) -> Layer:
         unresolved = {name: text for (where, name), text in self._deferred.items() if where == path}
@@ -233,13 +237,13 @@ class _Reading:
 
     def _targets(self, common: Layer) -> list[tuple[Any, str | None, BaseModel]]:
         """Each with the id and the model that it was given, before ids are made."""
-        given = self._document.data.get("targets")
+        given = self._document.value.get("targets")
         if given is None:
             target = self._project.settings.target
             return [(None, None, self._with_levels(target, common, Layer()))] if target else []
         if not isinstance(given, list):
-            message = f"expected a list, got {describe(given)}; begin each target with `- `"
-            self._problems.append(self._document.problem(message, ("targets",)))
+            message = f"{must_be('a list', given)}; begin each target with `- `"
+            self._problems.append(self._document.problem(("targets",), message))
             return []
         return [found for index, item in enumerate(given) if (found := self._target(index, item, common))]
 
@@ -247,10 +251,9 @@ class _Reading:
         path: Loc = ("targets", index)
         values = {"type": "model", "model": item} if isinstance(item, str) else item
         if not isinstance(values, dict):
-            message = (
-                f"expected a model's name or a mapping, got {describe(item)}; write `- model: openai/gpt-4o`"
-            )
-            self._problems.append(self._document.problem(message, path))
+            expected = must_be("a model's name or a mapping", item)
+            message = f"{expected}; write `- model: openai/gpt-4o`"
+            self._problems.append(self._document.problem(path, message))
             return None
         own = {key: value for key, value in values.items() if key != "id"}
         section, problems = check_target(own, path, self._document, self._lacking.get(path, ()))
@@ -286,25 +289,25 @@ class _Reading:
     def _plain(self, name: str, kind: type[S]) -> S:
         """A section that nothing inherits from but its namesake in the project."""
         in_project = self._project_levels(name) if name == "run" else ((), ())
-        own = self._check(kind, self._document.data.get(name), (name,), self._document)
+        own = self._check(kind, self._document.value.get(name), (name,), self._document)
         layers = (*in_project[0], layer_of(own), *in_project[1], self._override(name, kind))
         return kind(**merge(layers).values)
 
     def _switches(self) -> dict[str, bool]:
-        in_file = {name: self._document.data.get(name) for name in _SWITCHES}
-        on_top = {name: self._above.sections.get(name, {}).get("") for name in _SWITCHES}
+        in_file = {name: self._document.value.get(name) for name in _SWITCHES}
+        on_top = {name: self._above.value.get(name, {}).get("") for name in _SWITCHES}
         found = [
-            self._check(_Switches, values, (), reporter)
-            for values, reporter in ((in_file, self._document), (on_top, self._above))
+            self._check(_Switches, values, (), document)
+            for values, document in ((in_file, self._document), (on_top, self._above))
         ]
         return dict(merge(map(layer_of, found)).values)
 
     def _override(self, name: str, kind: type[BaseModel]) -> Layer:
-        return layer_of(self._check(kind, self._above.sections.get(name), (name,), self._above))
+        return layer_of(self._check(kind, self._above.value.get(name), (name,), self._above))
 
-    def _check(self, kind: type[S], values: Any, path: Loc, reporter: Reporter) -> S | None:
-        lacking: Iterable[str] = self._lacking.get(path, ()) if reporter is self._document else ()
-        section, problems = check(kind, values, path, reporter, lacking)
+    def _check(self, kind: type[S], values: Any, path: Loc, document: Document) -> S | None:
+        lacking: Collection[str] = self._lacking.get(path, ()) if document is self._document else ()
+        section, problems = check(kind, values, path, document, lacking)
         self._problems += [problem for problem in problems if problem not in self._problems]
         return section
 

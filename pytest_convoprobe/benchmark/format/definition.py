@@ -11,9 +11,11 @@ from pydantic import ValidationError
 
 from ...errors import Problem, SettingsError
 from ...files import shown_path
+from ...settings.file_formats import in_order
+from ...suggest import suggest
 from ...yaml_source import Document, Loc, dotted, read
-from ...yaml_source.explain import describe, explain
-from ...yaml_source.suggest import known_keys, nearest
+from ...yaml_source.explain import describe, explain, unknown_key
+from ...yaml_source.model_keys import known_keys
 from .models import Benchmark
 from .naming import unfit
 
@@ -27,7 +29,7 @@ def read_benchmark(path: Path) -> tuple[Benchmark, tuple[str, ...]]:
     Raises `SettingsError` with everything that is wrong with the file.
     """
     document = read_document(path)
-    reading = _Reading(document, shown_path(path))
+    reading = _BenchmarkReader(document, shown_path(path))
     return reading.benchmark(), tuple(reading.notices)
 
 
@@ -67,8 +69,8 @@ def metric_id(item: Any, index: int) -> str:
     return f"m{index + 1:02d}" if given in (None, "") else given
 
 
-class _Reading:
-    """One reading; problems are collected and told together."""
+class _BenchmarkReader:
+    """One reading; problems are collected and reported together."""
 
     def __init__(self, document: Document, file: str) -> None:
         self._document = document
@@ -82,7 +84,7 @@ class _Reading:
         for check in (self._names, self._ids, self._examples):
             self._problems += check(data)
         if self._problems or benchmark is None:
-            raise SettingsError(tuple(sorted(self._problems, key=lambda found: (found.line, found.column))))
+            raise SettingsError(in_order(self._problems))
         return benchmark
 
     def _checked(self, data: dict[str, Any]) -> Benchmark | None:
@@ -111,11 +113,10 @@ class _Reading:
         return {**self._cleaned(item, path), "id": metric_id(item, int(path[-1]))}
 
     def _stranger(self, key: str, known: tuple[str, ...], path: Loc) -> bool:
-        """Tell of an unknown key: a misspelt one is a problem, any other is another system's. Never ours."""
+        """Report an unknown key: a misspelt one as a problem, any other as another system's. Never ours."""
         loc = (*path, key)
-        if near := nearest(key, known):
-            message = f"unknown key; did you mean `{near}`? Valid here: {', '.join(known)}"
-            self._problems.append(self._document.problem(loc, message, at_key=True))
+        if suggest(key, known):
+            self._problems.append(self._document.problem(loc, unknown_key(key, known), at_key=True))
         else:
             where = f"{self._file}:{self._document.line_of(loc)}"
             self.notices.append(f"{where}: `{dotted(loc)}` has no meaning here and was set aside")

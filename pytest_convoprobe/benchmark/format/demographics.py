@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import Problem
-from ...settings.checking import describe
-from ...settings.document import Document
-from ...yaml_source import Loc
+from ...yaml_source import Document, Loc
+from ...yaml_source.explain import describe, must_be
 
 Demographics = dict[str, tuple[str, ...]]
 
@@ -16,13 +15,13 @@ _HOW = 'write `age: ["6-17", "18 and older"]`'
 
 def read_demographics(document: Document) -> tuple[Demographics, list[Problem]]:
     """The attributes in the order of the file, with their values as texts, and what is wrong with them."""
-    given = document.data.get("demographics")
+    given = document.value.get("demographics")
     path: Loc = ("demographics",)
     if given is None:
         return {}, []
     if not isinstance(given, dict):
-        message = f"expected a mapping of attributes to lists of values, got {describe(given)}; {_HOW}"
-        return {}, [document.problem(message, path)]
+        message = f"{must_be('a mapping of attributes to lists of values', given)}; {_HOW}"
+        return {}, [document.problem(path, message)]
     problems: list[Problem] = []
     return {
         name: _values(values, (*path, name), document, problems) for name, values in given.items()
@@ -32,16 +31,17 @@ def read_demographics(document: Document) -> tuple[Demographics, list[Problem]]:
 def _values(given: Any, path: Loc, document: Document, problems: list[Problem]) -> tuple[str, ...]:
     if not isinstance(given, list) or not given:
         found = "an empty one" if given == [] else describe(given)
-        message = f"expected a list of values, got {found}; {_HOW}, or leave the attribute out"
-        problems.append(document.problem(message, path))
+        message = f"must be a list of values, got {found}; {_HOW}, or leave the attribute out"
+        problems.append(document.problem(path, message))
         return ()
     values: list[str] = []
     for index, item in enumerate(given):
         value = _text(item, (*path, index), document)
         if value is None or value in values:
-            found = f"{value!r} twice" if value else describe(item)
-            message = f"expected values that are texts, each once; got {found}"
-            problems.append(document.problem(message, (*path, index)))
+            found = f"`{value}` twice" if value else describe(item)
+            problems.append(
+                document.problem((*path, index), f"must be a text that is given once, got {found}")
+            )
         else:
             values.append(value)
     return tuple(values)
@@ -52,6 +52,5 @@ def _text(item: Any, path: Loc, document: Document) -> str | None:
     if isinstance(item, str):
         return item.strip() or None
     if isinstance(item, (bool, int, float)):
-        written = document.yaml.written(path) if document.yaml is not None else ""
-        return written or str(item)
+        return document.written(path) or str(item)
     return None

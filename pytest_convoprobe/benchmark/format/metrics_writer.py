@@ -52,7 +52,7 @@ def set_metrics(path: Path, metrics: Sequence[Metric]) -> None:
     path = path.resolve()
     document = read_document(path)
     new = [_as_data(metric) for metric in metrics]
-    text = document.text.content
+    text = document.content
     changed = _Writer(text, document.value).with_metrics(new)
     if changed == text:
         return

@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...errors import Problem, SettingsError
-from ...settings.checking import describe
-from ...settings.document import Document
+from ...yaml_source import Document
+from ...yaml_source.explain import must_be
 from .folder import target_id
 
 _FIT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?")
@@ -39,7 +39,7 @@ def name_targets(targets: Iterable[tuple[Any, str]], document: Document) -> tupl
         if given is None:
             continue
         if complaint := _complaint(given, taken):
-            problems.append(document.problem(complaint, ("targets", index, "id")))
+            problems.append(document.problem(("targets", index, "id"), complaint))
         else:
             taken[given.lower()] = index
     if problems:
@@ -50,7 +50,7 @@ def name_targets(targets: Iterable[tuple[Any, str]], document: Document) -> tupl
 
 def _complaint(given: Any, taken: dict[str, int]) -> str | None:
     if not isinstance(given, str):
-        return f"expected text, got {describe(given)}; put it in quotes"
+        return f"{must_be('text', given)}; put it in quotes"
     if given.lower() == ALL:
         return f"the id `{given}` stands for all targets together, in cost.json; `{given}-targets` would do"
     if given.lower() in taken:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from ...errors import Problem, SettingsError
 from ...files import shown_path
 from ...scenario.root import find_root
-from ...settings.document import Document, parse_yaml
+from ...settings.file_formats import empty, parse_yaml
 from ...settings.loaded import LoadedSettings
 from ...settings.loading import load_settings
 from ...settings.models import ModelSettings, ModelTarget
+from ...suggest import did_you_mean
+from ...yaml_source import Document
 from .config import ReadConfig, read_config
 from .definition import read_benchmark
 from .folder import BenchmarkFolder
@@ -84,10 +85,9 @@ def restrict(config: BenchmarkConfig, target: str) -> BenchmarkConfig:
     wanted = [name.strip() for name in target.split(",") if name.strip()]
     for name in wanted:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f" Did you mean `{close[0]}`?" if close else ""
+            near = did_you_mean(name, known) or "."
             targets = ", ".join(known) or "none: `targets` is empty"
-            raise SettingsError.of(f"there is no target `{name}`.{hint} Known targets: {targets}")
+            raise SettingsError.of(f"there is no target `{name}`{near} Known targets: {targets}")
     chosen = tuple(entry for entry in config.targets if entry.id in wanted)
     return config.model_copy(update={"targets": chosen}) if wanted else config
 
@@ -196,7 +196,7 @@ def _both(
     above: Mapping[str, Any],
     environ: Mapping[str, str] | None,
 ) -> tuple[tuple[Benchmark, tuple[str, ...]], ReadConfig]:
-    """Both files; the problems of both are told at once."""
+    """Both files; the problems of both are reported at once."""
     problems: list[Problem] = []
     definition, found = None, None
     try:
@@ -216,9 +216,9 @@ def _both(
 def _config_document(folder: BenchmarkFolder, config_file: Path | None) -> Document:
     path = config_file or folder.config
     if config_file is None and not path.exists():
-        return Document()
+        return empty()
     shown = shown_path(path)
     try:
-        return parse_yaml(path.read_bytes(), shown, path.name, _SECTIONS)
+        return parse_yaml(path.read_bytes(), shown, _SECTIONS)
     except OSError as error:
         raise SettingsError.of(f"cannot be read: {error.strerror}", file=shown) from None

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...errors import Problem, SettingsError
+from ...suggest import did_you_mean, suggest
 from ...text import harmless, shorten
-from ...yaml_source.suggest import nearest
 from ..rows.row_types import ScenarioRow
 from ..rows.work import Row
 
@@ -67,7 +67,7 @@ def shown(value: Any) -> str:
 def _problems(row: Row) -> Iterator[str]:
     misspelt = dict(_misspelt(row, _FIELDS))
     for name, meant in misspelt.items():
-        yield f"`{shown(name)}` is no field of a scenario: did you mean `{meant}`?"
+        yield f"`{shown(name)}` is not a field of a scenario; did you mean `{meant}`?"
     for name in NEEDED:
         if not str(row.get(name) or "").strip() and name not in misspelt.values():
             found = "empty" if name in row else "missing"
@@ -79,7 +79,7 @@ def _problems(row: Row) -> Iterator[str]:
 def _of_a_landmark(mark: Mapping[str, Any]) -> Iterator[str]:
     misspelt = dict(_misspelt(mark, _OF_A_LANDMARK))
     for name, meant in misspelt.items():
-        yield f"`{shown(name)}` is no field of a landmark: did you mean `{meant}`?"
+        yield f"`{shown(name)}` is not a field of a landmark; did you mean `{meant}`?"
     turn = mark.get("turn")
     if turn is None and "turn" not in misspelt.values():
         yield "`turn` is missing: write in which turn the user is to do this, counted from 1"
@@ -93,7 +93,7 @@ def _misspelt(data: Mapping[str, Any], fields: Sequence[str]) -> Iterator[tuple[
     """Names that aren't ours, with the field that each most likely stands for, where that isn't there."""
     missing = [name for name in fields if name not in data]
     for name in data:
-        if name not in _KNOWN and (meant := nearest(name, missing)):
+        if name not in _KNOWN and (meant := suggest(name, missing)):
             yield name, meant
 
 
@@ -103,13 +103,14 @@ _KNOWN = frozenset((*_FIELDS, *_OF_A_LANDMARK, "id", "metric_id", "draft", "key"
 def _unknown(attribute: str, value: str, known: Mapping[str, Sequence[str]]) -> str:
     """What to say of a value that the settings don't have; nothing of one that they do."""
     if attribute not in known:
-        return _meant(f"config.yaml knows no demographic attribute `{shown(attribute)}`", attribute, known)
+        unknown = f"config.yaml has no demographic attribute `{shown(attribute)}`"
+        return f"{unknown}{_near(attribute, known)}"
     if value in known[attribute]:
         return ""
-    told = f"config.yaml knows no value `{shown(value)}` of the attribute `{shown(attribute)}`"
-    return _meant(told, value, known[attribute])
+    unknown = f"config.yaml has no value `{shown(value)}` of the attribute `{shown(attribute)}`"
+    return f"{unknown}{_near(value, known[attribute])}"
 
 
-def _meant(told: str, word: str, known: Iterable[str]) -> str:
-    close = nearest(word, known)
-    return f"{told}: did you mean `{shown(close)}`?" if close else told
+def _near(word: str, known: Iterable[str]) -> str:
+    # The values are a file's own texts, which may be long or hostile.
+    return did_you_mean(word, map(shown, known))

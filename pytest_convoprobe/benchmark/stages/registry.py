@@ -194,8 +194,7 @@ def row_maker(task: Task) -> RowMaker:
 
 def _no_stage(name: str, known: Sequence[str]) -> Exception:
     from ...errors import SettingsError
-    from ...yaml_source.suggest import nearest
+    from ...suggest import did_you_mean
 
-    close = nearest(name, (*known, "all"))
-    hint = f" Did you mean `{close}`?" if close else ""
-    return SettingsError.of(f"there is no stage {name}: choose from {', '.join(known)}, or all.{hint}")
+    near = did_you_mean(name, (*known, "all"))
+    return SettingsError.of(f"there is no stage {name}: choose from {', '.join(known)}, or all{near}")

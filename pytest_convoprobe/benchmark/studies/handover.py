@@ -16,10 +16,10 @@ from typing import Any
 
 from ...redaction import is_worth_masking
 from ...settings.aliases import MODEL_ALIASES, known_fields
-from ...settings.document import parse_yaml
-from ...settings.environment import secrets_in
+from ...settings.file_formats import parse_yaml
 from ...settings.loaded import LoadedSettings
 from ...settings.models import HttpTarget, ModelSettings, ModelTarget, PythonTarget
+from ...settings.secret_places import secrets_in
 from ...targets.coerce_reply import clean_text
 from ...yaml_source import Loc
 from ..format.models import TargetEntry
@@ -64,7 +64,8 @@ def _raw(config_file: Path) -> Mapping[str, Any]:
     """The file before anything is filled in; it has been read without a fault before."""
     if not config_file.exists():
         return {}
-    return parse_yaml(config_file.read_bytes(), str(config_file), config_file.name).data
+    sections: dict[str, Any] = parse_yaml(config_file.read_bytes(), str(config_file)).value
+    return sections
 
 
 def _sections(

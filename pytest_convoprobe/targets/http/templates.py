@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, Undefined, nodes
@@ -11,6 +10,7 @@ from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ...errors import SettingsError
+from ...suggest import did_you_mean
 
 VARIABLES = ("message", "history", "messages", "conversation_id")
 """What templates know: the message, the earlier turns, both together, and the conversation's id."""
@@ -86,7 +86,5 @@ def _parsed(source: str, path: str) -> nodes.Template:
 
 
 def _unknown(name: str) -> str:
-    near = get_close_matches(name, VARIABLES, n=1)
-    hint = f" Did you mean `{near[0]}`?" if near else ""
     known = ", ".join(f"`{variable}`" for variable in VARIABLES)
-    return f"the template uses `{name}`; templates know {known}.{hint}"
+    return f"the template uses `{name}`, and templates know {known}{did_you_mean(name, VARIABLES)}"

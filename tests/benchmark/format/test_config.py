@@ -162,10 +162,15 @@ def test_an_override_for_all_models_leaves_targets_with_their_own(config: Config
 
 def test_an_override_that_there_is_not(refuse) -> None:
     overrides = {"evaluator.model": "x", "user.model": "x", "generation.turn": 3}
+    sections = (
+        "llm, generator_model, user_model, evaluator_model, generation, evaluation, landmarks, "
+        "perfunctory, run"
+    )
     assert refuse(overrides=overrides).splitlines() == [
-        "command line: evaluator: unknown section `evaluator`. Did you mean `evaluator_model`?",
-        "command line: user: unknown section `user`. Did you mean `user_model`?",
-        "command line: generation.turn: unknown key `turn`. Did you mean `turns`?",
+        f"command line: evaluator: unknown key; did you mean `evaluator_model`? Valid here: {sections}",
+        f"command line: user: unknown key; did you mean `user_model`? Valid here: {sections}",
+        "command line: generation.turn: unknown key; did you mean `turns`? Valid here: num_metrics, "
+        "scenarios_per_metric, turns, num_samples",
     ]
 
 
@@ -212,53 +217,63 @@ def test_no_target_is_called_as_all_of_them_are(config: Config) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("targets: openai/x", "targets: expected a list, got 'openai/x'; begin each target with `- `"),
-        ("targets: [3]", "targets[0]: expected a model's name or a mapping, got the number 3"),
+        (
+            "targets: openai/x",
+            'targets: must be a list, got the text "openai/x"; begin each target with `- `',
+        ),
+        ("targets: [3]", "targets[0]: must be a model's name or a mapping, got the number 3"),
         ("targets: [{id: a, model: x}, {id: A, model: y}]", "the id `A` is that of targets[0], too"),
         ("targets: [{id: 'a b/c', model: x}]", "a target's id is part of file names: letters"),
         ("targets: [{id: 'a b/c', model: x}]", "; `a-b-c` would do"),
         ("targets: [{id: _gaps, model: x}]", "; `gaps` would do"),
         ("targets: [{id: All, model: x}]", "the id `All` stands for all targets together, in cost.json"),
-        ("targets: [{id: 5, model: x}]", "targets[0].id: expected text, got the number 5; put it in quotes"),
-        ("targets: [{modle: x}]", "targets[0].modle: unknown key `modle`. Did you mean `model`?"),
+        ("targets: [{id: 5, model: x}]", "targets[0].id: must be text, got the number 5; put it in quotes"),
+        ("targets: [{modle: x}]", "targets[0].modle: unknown key; did you mean `model`?"),
         (
             "targets: [{object: 'a:b'}]",
-            "`type` is missing: model, python or http; for this one write `type: p",
+            "type: this key is required, and it is missing; give it one of "
+            "`model`, `python`, `http`; for this one write `type: p",
         ),
-        ("targets: [{type: pyhton, object: 'a:b'}]", "got 'pyhton'. Did you mean `python`?"),
-        ("targets: [{type: http, text: a}]", "targets[0]: `url` is missing"),
-        ("targets: [{model: a, temperature: hot}]", "targets[0].temperature: expected a number, got 'hot'"),
+        ("targets: [{type: pyhton, object: 'a:b'}]", 'got the text "pyhton"; did you mean `python`?'),
+        ("targets: [{type: http, text: a}]", "targets[0].url: this key is required, and it is missing"),
+        (
+            "targets: [{model: a, temperature: hot}]",
+            'targets[0].temperature: must be a number, got the text "hot"',
+        ),
         ("targets: [{source: a, provider: b}]", "`source` and `provider` say the same; keep one of them"),
         ("- a", "settings are a mapping of sections (generator_model:, targets:, …); the file holds a list"),
-        ("turns: 3", "unknown section `turns`. It belongs in `generation`"),
-        ("max_cost: 3", "unknown section `max_cost`. It belongs in `run`"),
-        ("judge: {model: x}", "unknown section `judge`. Did you mean `evaluator_model`?"),
-        ("target: [x]", "unknown section `target`. Did you mean `targets`?"),
+        ("turns: 3", "turns: this key belongs in `generation`"),
+        ("max_cost: 3", "max_cost: this key belongs in `run`"),
+        ("judge: {model: x}", "unknown key; did you mean `evaluator_model`?"),
+        ("target: [x]", "unknown key; did you mean `targets`?"),
         (
             "generation: {turns: 101}",
-            "generation.turns: expected a number of at most 100, got the number 101",
+            "generation.turns: must be from 1 to 100, got the number 101",
         ),
-        ("generation: {num_sample: 1}", "unknown key `num_sample`. Did you mean `num_samples`?"),
-        ("evaluation: {method: log_odd}", "evaluation.method: expected answer or log_odds, got 'log_odd'"),
-        ("evaluator: {model: x}", "unknown section `evaluator`. Did you mean `evaluator_model`?"),
-        ("landmarks: maybe", "landmarks: expected true or false, got 'maybe'"),
-        ("landmarks: true\ngeneration: {landmarks: false}", "`landmarks` stands at the top, too; keep one"),
+        ("generation: {num_sample: 1}", "unknown key; did you mean `num_samples`?"),
+        (
+            "evaluation: {method: log_odd}",
+            'evaluation.method: must be one of `answer`, `log_odds`, got the text "log_odd"',
+        ),
+        ("evaluator: {model: x}", "unknown key; did you mean `evaluator_model`?"),
+        ("landmarks: maybe", 'landmarks: must be true or false, got the text "maybe"'),
+        ("landmarks: true\ngeneration: {landmarks: false}", "`landmarks` is at the top, too; keep one"),
         (
             "user_model: openai/x",
-            "user_model: expected a mapping, got 'openai/x'; write `user_model: {model:",
+            'user_model: must be a mapping, but it is the text "openai/x"; write `user_model: {model:',
         ),
-        ("evaluator_model: {apikey: 12345678}", "evaluator_model.apikey: expected text, got something else"),
+        ("evaluator_model: {apikey: 12345678}", "evaluator_model.apikey: must be text, got something else"),
         (
             "demographics: [a]",
-            "demographics: expected a mapping of attributes to lists of values, got a list",
+            "demographics: must be a mapping of attributes to lists of values, got a list",
         ),
-        ("demographics: {age: 18}", "demographics.age: expected a list of values, got the number 18"),
-        ("demographics: {age: []}", "demographics.age: expected a list of values, got an empty one"),
+        ("demographics: {age: 18}", "demographics.age: must be a list of values, got the number 18"),
+        ("demographics: {age: []}", "demographics.age: must be a list of values, got an empty one"),
         (
             "demographics: {age: [a, a]}",
-            "demographics.age[1]: expected values that are texts, each once; got",
+            "demographics.age[1]: must be a text that is given once, got",
         ),
-        ("demographics: {age: [{a: b}]}", "demographics.age[0]: expected values that are texts"),
+        ("demographics: {age: [{a: b}]}", "demographics.age[0]: must be a text"),
         ("user_model: {model: '${NAME}'}", "user_model.model: the environment variable NAME is not set"),
     ],
 )
@@ -268,7 +283,10 @@ def test_words(refuse, text: str, words: str) -> None:
 
 def test_a_problem_has_its_place(refuse) -> None:
     assert refuse("targets:\n  - model: a\n    temprature: 1\n") == (
-        "config.yaml:3:5: targets[0].temprature: unknown key `temprature`. Did you mean `temperature`?\n"
+        "config.yaml:3:5: targets[0].temprature: unknown key; did you mean `temperature`? Valid here: "
+        "model, provider, api_base, api_key, temperature, max_tokens, timeout, max_attempts, extra_headers, "
+        "extra_params, extra_instructions, context_size, reasoning, structured_output, "
+        "input_cost_per_token, output_cost_per_token, type, system_prompt, tools, max_tool_rounds\n"
         "        temprature: 1\n"
         "        ^"
     )
@@ -296,7 +314,7 @@ def test_switches_and_demographics_may_stand_under_generation(config: Config) ->
 
 def test_a_problem_of_what_stands_under_generation_is_told_there(refuse) -> None:
     assert refuse("generation: {landmarks: maybe}").startswith(
-        "config.yaml:1:25: generation.landmarks: expected"
+        "config.yaml:1:25: generation.landmarks: must be"
     )
 
 

@@ -133,7 +133,10 @@ def test_a_key_of_another_system_is_set_aside_with_a_notice(load: Load) -> None:
         ("name: b\nmetrics: [{id: 7}]", "metrics[0].id: must be text, got the number 7"),
         ("name: b\ngate: {min_pass_rate: 80}", "gate.min_pass_rate: must be from 0 to 1, got the number 80"),
         ("name: b\ngate: {confidence: 1}", "gate.confidence: must be more than 0 and less than 1"),
-        ("name: b\ngate: {min_pass_rate: yes}", "gate.min_pass_rate: expected a number, got true"),
+        (
+            "name: b\ngate: {min_pass_rate: yes}",
+            "gate.min_pass_rate: must be a number, got the boolean `yes`",
+        ),
         ("name: b\ngate: {min_passrate: 1}", "gate.min_passrate: unknown key; did you mean `min_pass_rate`?"),
         ("name: b\ngate: {bound: uper}", "must be one of `point`, `lower`"),
     ],
@@ -183,7 +186,7 @@ def test_only_some_targets(load: Load) -> None:
 
 def test_a_target_that_there_is_not(refuse) -> None:
     assert refuse("name: b", "targets: [openai/a, openai/b]", target="openai-q") == (
-        "there is no target `openai-q`. Did you mean `openai-b`? Known targets: openai-a, openai-b"
+        "there is no target `openai-q`; did you mean `openai-b`? Known targets: openai-a, openai-b"
     )
 
 

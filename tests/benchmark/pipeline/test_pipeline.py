@@ -231,7 +231,7 @@ class TestStages:
             SettingsError, match="no stage judge: choose from gen-metrics, gen-scenarios, sim"
         ):
             registry.choose(["judge"])
-        with pytest.raises(SettingsError, match=r"or all\. Did you mean `simulate`\?"):
+        with pytest.raises(SettingsError, match=r"or all; did you mean `simulate`\?"):
             registry.choose(["simualte"])
 
 

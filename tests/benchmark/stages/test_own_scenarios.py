@@ -71,7 +71,9 @@ class TestRows:
     )
     def test_a_misspelt_field(self, written: str, meant: str) -> None:
         told = complaint(without("demographic", **{written: "You are a bank."}))
-        assert told == f"{FILE}: m01_s001_v01: `{written}` is no field of a scenario: did you mean `{meant}`?"
+        assert (
+            told == f"{FILE}: m01_s001_v01: `{written}` is not a field of a scenario; did you mean `{meant}`?"
+        )
 
     def test_a_misspelt_field_is_not_missing_as_well(self) -> None:
         assert "missing" not in complaint(without("persona", pesona="A baker."))
@@ -79,7 +81,7 @@ class TestRows:
     def test_a_misspelt_field_of_a_landmark(self) -> None:
         told = complaint({**ROW, "landmarks": [*ROW["landmarks"], {"trun": 2, "instruction": "Insist."}]})
         assert told == (
-            f"{FILE}: m01_s001_v01: landmark 2: `trun` is no field of a landmark: did you mean `turn`?"
+            f"{FILE}: m01_s001_v01: landmark 2: `trun` is not a field of a landmark; did you mean `turn`?"
         )
 
     def test_a_landmark_without_a_turn(self) -> None:
@@ -113,14 +115,14 @@ class TestDemographics:
     def test_an_unknown_value_is_told_once(self) -> None:
         row = {**ROW, "demographic": {"age": "18 and odler"}}
         assert unknown_demographics([row, {**row, "id": "other"}], KNOWN) == (
-            f"{FILE}: m01_s001_v01: config.yaml knows no value `18 and odler` of the attribute `age`: "
+            f"{FILE}: m01_s001_v01: config.yaml has no value `18 and odler` of the attribute `age`; "
             "did you mean `18 and older`?",
         )
 
     def test_an_unknown_attribute(self) -> None:
         row = {**ROW, "demographic": {"shoe size": "44"}}
         (note,) = unknown_demographics([row], KNOWN)
-        assert "config.yaml knows no demographic attribute `shoe size`" in note
+        assert "config.yaml has no demographic attribute `shoe size`" in note
 
     def test_settings_that_name_none_know_nothing_better(self) -> None:
         assert unknown_demographics([ROW], {}) == ()
@@ -153,4 +155,4 @@ class TestRuns:
         (tmp_path / FILE).write_text(json.dumps([{**ROW, "demographic": {"age": "odl"}}]))
         results = run(tmp_path, ("simulate", "evaluate", "aggregate")).results
         assert results is not None
-        assert any("knows no value `odl`" in note and "`old`" in note for note in results.notes)
+        assert any("has no value `odl`" in note and "`old`" in note for note in results.notes)

@@ -1,31 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pytest_convoprobe.scenario.models import Scenario
 from pytest_convoprobe.yaml_source import Loc
-from pytest_convoprobe.yaml_source.suggest import is_required, known_keys, limits, nearest, owners
-
-KEYS = ("initial_query", "max_turns", "persona")
-
-
-@pytest.mark.parametrize(
-    "word", ["inital_query", "initialQuery", "initial-query", "Initial Query", "INITIAL_QUERY"]
-)
-def test_a_misspelt_key(word: str) -> None:
-    assert nearest(word, KEYS) == "initial_query"
-
-
-@pytest.mark.parametrize("word", ["", "colour", "x", "the agent says"])
-def test_a_word_that_is_no_misspelling(word: str) -> None:
-    assert nearest(word, KEYS) is None
-
-
-@given(st.text(max_size=30))
-def test_a_suggestion_is_a_known_key(word: str) -> None:
-    assert nearest(word, KEYS) in (None, *KEYS)
+from pytest_convoprobe.yaml_source.model_keys import is_required, known_keys, limits, owners
 
 
 @pytest.mark.parametrize(

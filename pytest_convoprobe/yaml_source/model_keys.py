@@ -1,15 +1,14 @@
-"""What a model of the format knows: its keys, where they belong, and what a misspelt one means."""
+"""What a model of a format knows: its keys, where they belong, and the limits of its numbers."""
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from ..suggest import plain_name
 from .document import Loc, dotted
 
 _ITEM = "[]"
@@ -31,19 +30,12 @@ def is_required(model: type[BaseModel], loc: Loc) -> bool:
 
 def owners(model: type[BaseModel], key: str) -> tuple[str, ...]:
     """Where a key belongs that stands in the wrong place: ``("in `evaluation`",)``."""
-    plain = _plain(key)
+    plain = plain_name(key)
     return tuple(
         f"in `{dotted(pattern).replace('.[]', '[]')}`" if pattern else "at the top"
         for pattern, owner in _models(model).items()
         if plain in owner.model_fields
     )
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known key that `word` most likely stands for."""
-    plain = {_plain(key): key for key in known}
-    found = difflib.get_close_matches(_plain(word), plain, n=1, cutoff=0.65)
-    return plain[found[0]] if found else None
 
 
 def limits(model: type[BaseModel], loc: Loc) -> str:
@@ -70,12 +62,6 @@ _BOUNDS = {
 
 def _bound(parts: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> Any:
     return next((part[name] for part in parts for name in names if name in part), None)
-
-
-def _plain(key: str) -> str:
-    """`initialQuery`, `Initial-Query` and `initial query` are `initial_query`."""
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key.strip())
-    return re.sub(r"[\s\-_]+", "_", snake).lower()
 
 
 def _model_at(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
