@@ -87,4 +87,4 @@ def _parsed(source: str, path: str) -> nodes.Template:
 
 def _unknown(name: str) -> str:
     known = ", ".join(f"`{variable}`" for variable in VARIABLES)
-    return f"the template uses `{name}`, and templates know {known}{did_you_mean(name, VARIABLES)}"
+    return f"the template uses `{name}`; templates know {known}{did_you_mean(name, VARIABLES)}"
