@@ -18,6 +18,16 @@ from .lazy import COMMAND, LazyGroup
 class Main(LazyGroup):
     """Whatever ends a command early has one of the statuses of `exits`."""
 
+    def main(self, *args: Any, **more: Any) -> Any:
+        try:
+            return super().main(*args, **more)
+        except SystemExit as end:
+            # Only a command that has run agents has loaded it.
+            last_threads = sys.modules.get("pytest_convoprobe.project_code.last_threads")
+            if last_threads is not None:
+                last_threads.leave_behind(end.code if isinstance(end.code, int) else 0)
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)

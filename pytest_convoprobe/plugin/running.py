@@ -31,6 +31,22 @@ def start(config: pytest.Config) -> None:
 class Running:
     """The hooks around each test; all of them may come in the middle of one, with its first fixture."""
 
+    _status: int | None = None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
+        try:
+            return (yield)
+        finally:
+            self._status = int(session.exitstatus)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        if ENGINE in config.stash and self._status is not None:
+            from ..project_code.last_threads import leave_behind
+
+            leave_behind(self._status)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         item.stash[NEXT_ITEM] = nextitem

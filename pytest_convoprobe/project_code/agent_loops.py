@@ -86,6 +86,7 @@ class TaskCall(Generic[T]):
     def abandon(self) -> None:
         self.abandoned = True
         self._host.leave(self)
+        self._host.disown(self.clock, self._task)
         if self._host.blocked and self._host.owner() is self.clock:
             self._host.give_up(self.clock)
 

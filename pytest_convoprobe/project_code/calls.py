@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 _SLICE = 0.1
 _GRACE_OF_THREADS = 0.5
+_GRACE_OF_OURS = 8.0
+"""Long enough for the project's code to be stopped and closed below it."""
 
 ALONE: ContextVar[bool] = ContextVar("convoprobe_alone", default=False)
 """Whether the conversation is to have event loops of its own, as it has lost one to another conversation."""
@@ -82,6 +84,37 @@ class ThreadCall(Generic[T]):
         self.abandoned = True
 
 
+class TaskHere(Generic[T]):
+    """A coroutine of ours in a task on this loop, for what a library below it may refuse to end."""
+
+    def __init__(self, coro: Coroutine[Any, Any, T]) -> None:
+        self.future: asyncio.Future[T] = asyncio.ensure_future(coro)
+        self.grace = _GRACE_OF_OURS
+        self.abandoned = False
+        self._stopped = False
+
+    def standing(self) -> None:
+        """Nowhere: it isn't the project's code."""
+
+    def stop(self) -> None:
+        if not self._stopped:
+            self._stopped = True
+            self.future.cancel()
+
+    def is_held_up(self) -> bool:
+        return False
+
+    def abandon(self) -> None:
+        self.abandoned = True
+        self.future.add_done_callback(_look_at)
+
+
+def _look_at(task: asyncio.Future[Any]) -> None:
+    """Looking at it keeps asyncio from logging that nobody did."""
+    if not task.cancelled():
+        task.exception()
+
+
 async def outcome(call: Running[T]) -> T:
     """What the call returns. Raises `Raised` with what its code raises, and `LoopLost`."""
     clock = current_clock()
@@ -118,8 +151,7 @@ async def _end(call: Running[Any]) -> None:
         finally:
             left -= 0 if call.is_held_up() else time.monotonic() - begun
     if call.future.done():
-        # Looking at it keeps asyncio from logging that nobody did.
-        call.future.cancelled() or call.future.exception()
+        _look_at(call.future)
     else:
         call.abandon()
 
@@ -132,6 +164,14 @@ async def in_own_thread(function: Callable[[], T]) -> T:
 async def in_thread_of(thread: CallThread, function: Callable[[], T]) -> T:
     """The same in the thread of a conversation."""
     return await outcome(ThreadCall(thread.start(function)))
+
+
+async def stoppable(coro: Coroutine[Any, Any, T]) -> T:
+    """What the coroutine of ours gives or raises. Cancelling never waits for long, whatever it calls."""
+    try:
+        return await outcome(TaskHere(coro))
+    except Raised as raised:
+        raise raised.error from None
 
 
 async def undisturbed(attempt: Callable[[], Awaitable[T]]) -> T:

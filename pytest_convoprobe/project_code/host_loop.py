@@ -144,6 +144,15 @@ class HostLoop:
             call.lose_loop()
         self._calls.clear()
 
+    def disown(self, clock: Clock, task: asyncio.Task[Any] | None) -> None:
+        """Forget tasks of a conversation that don't end, so that who owns the loop can close it.
+
+        A test's loop waits for all its tasks at the end. Before Python 3.12 the tasks that a task has started
+        can't be told from others, and only the conversation's own is forgotten.
+        """
+        if self._thread is None:
+            self.post(_forget_tasks_of, self.loop, clock, task)
+
     def close(self, seconds: float) -> None:
         """End what runs on the loop, as far as it lets itself be ended. Blocks."""
         if self._thread is None:
@@ -175,6 +184,18 @@ def _tasks_of(loop: asyncio.AbstractEventLoop) -> Iterable[asyncio.Task[Any]]:
     with contextlib.suppress(RuntimeError):  # the set may change while it is looked at
         return asyncio.all_tasks(loop)
     return ()
+
+
+def _forget_tasks_of(loop: asyncio.AbstractEventLoop, clock: Clock, task: asyncio.Task[Any] | None) -> None:
+    for one in [one for one in asyncio.all_tasks(loop) if one is task or _belongs_to(one, clock)]:
+        one._log_destroy_pending = False  # type: ignore[attr-defined]
+        _keep_for_ever(one)
+        asyncio._unregister_task(one)
+
+
+def _belongs_to(task: asyncio.Task[Any], clock: Clock) -> bool:
+    context_of = getattr(task, "get_context", None)
+    return context_of is not None and context_of().get(CURRENT) is clock
 
 
 _kept: list[object] = []

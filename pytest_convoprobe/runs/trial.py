@@ -37,7 +37,7 @@ from ..llm.recording import Recording, recording_path
 from ..llm.replay import Replaying
 from ..llm.stack import LiveLLM, build_llm
 from ..project_code.agent_loops import AgentLoops, Home
-from ..project_code.calls import Raised, in_own_thread, undisturbed
+from ..project_code.calls import Raised, in_own_thread, stoppable, undisturbed
 from ..project_code.deadline import Deadline
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult
@@ -151,7 +151,7 @@ class _Trial:
         limit = self._job.settings.run.scenario_timeout
         try:
             async with Deadline(limit, ScenarioTimeout(limit)):
-                verdict = await self._recorded()
+                verdict = await stoppable(self._recorded())
         except ScenarioTimeout as error:
             # The conversation only knows that it was cancelled; here it is known why.
             self._termination = Termination.TIMEOUT

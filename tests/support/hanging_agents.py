@@ -6,7 +6,7 @@ import asyncio
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 
 SLOW_PATTERN = re.compile("(a+)+$")
 
@@ -43,8 +43,16 @@ class HangingInThread:
         if "waits" in message:
             threading.Event().wait()
         if "starts" in message:
-            threading.Thread(target=threading.Event().wait, name="endless").start()
+            threading.Thread(target=threading.Event().wait, name="endless", daemon=False).start()
         return f"echo {message}"
+
+
+class HangingInEveryWay:
+    """Synchronous ways to hang and asynchronous ones."""
+
+    def send(self, message: str) -> Awaitable[str]:
+        HangingInThread().send(message)
+        return HangingAgent().send(message)
 
 
 class HangsInClose(HangingAgent):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,10 +16,14 @@ from ...errors import ScenarioError, ScenarioTimeout
 from ...files import shown_path
 from ...judging.transcript_view import RESULT_LIMIT, as_text
 from ...llm.port import LLM, Role
+from ...project_code.agent_loops import AgentLoops
+from ...project_code.calls import in_own_thread, stoppable, undisturbed
+from ...project_code.deadline import Deadline
 from ...redaction import Redactor
 from ...results.records import plain
 from ...settings.models import ModelTarget
 from ...targets.factory import build_target
+from ...targets.hosted import hosted
 from ...targets.port import ConversationContext, Target
 from ...transcript import ToolCall, Transcript
 from ..format.folder import BenchmarkFolder
@@ -34,9 +37,6 @@ from .lookup import Rows, metric_of, nothing_yet, own_metric
 from .own_scenarios import never_reached, require_sound
 from .perfunctory import Perfunctory
 from .step import Step, StepContext
-
-_PATIENCE = 5.0
-"""How many seconds a conversation that is broken off has to end."""
 
 
 class Simulate:
@@ -115,6 +115,7 @@ class SimulateRowMaker:
         self._config = task.config
         self._targets: dict[tuple[str, str | None], Target] = {}
         self._redactor = Redactor(task.secrets)
+        self._agents = AgentLoops()
 
     async def make(self, item: Item, llm: LLM) -> Row:
         """The conversation as a `ConversationRow`. Raises what broke it off."""
@@ -122,9 +123,10 @@ class SimulateRowMaker:
         scenario = ScenarioRow.from_json(item.payload["scenario"])
         metric = metric_of(self._task.benchmark, scenario.id, item.payload["metric_id"])
         target = self._target(self._config.target(place.target), scenario)
-        limit = self._config.run.scenario_timeout
-        user = self._user(scenario, metric, place, llm)
-        transcript = await _within(limit, self._talk(user, target, place, llm))
+        # A conversation whose event loop another agent has blocked for good is begun again.
+        transcript = await undisturbed(
+            lambda: self._talk_in_time(self._user(scenario, metric, place, llm), target, place, llm)
+        )
         row = ConversationRow(
             id=scenario.id,
             sample=place.sample,
@@ -137,14 +139,21 @@ class SimulateRowMaker:
         return row.to_json()
 
     async def aclose(self) -> None:
-        """Close the targets."""
+        """Close the targets, and the event loop of those in Python."""
         while self._targets:
             await self._targets.popitem()[1].aclose()
+        await in_own_thread(self._agents.close)
+
+    async def _talk_in_time(self, user: UserSimulator, target: Target, place: Place, llm: LLM) -> Transcript:
+        limit = self._config.run.scenario_timeout
+        async with Deadline(limit, ScenarioTimeout(limit)):
+            return await stoppable(self._talk(user, target, place, llm))
+        raise AssertionError("a deadline swallows nothing")
 
     async def _talk(self, user: UserSimulator, target: Target, place: Place, llm: LLM) -> Transcript:
         # The id is one that tells nothing: some targets are given it.
-        context = ConversationContext(uuid4().hex, llm, place.id, place.sample)
-        talking = await target.start(context)
+        context = ConversationContext(uuid4().hex, llm, place.id, place.sample, self._agents)
+        talking = await hosted(target).start(context)
         try:
             limits = Limits(self._config.generation.turns, self._config.run.turn_timeout)
             conversation = Conversation(user, talking, limits)
@@ -171,29 +180,6 @@ class SimulateRowMaker:
         if which not in self._targets:
             self._targets[which] = _build(entry, scenario, self._task.root)
         return self._targets[which]
-
-
-async def _within(seconds: float, talk: Coroutine[Any, Any, Transcript]) -> Transcript:
-    """The transcript, or `ScenarioTimeout`. A target that cannot be stopped is left alone: it must not keep
-    the other conversations waiting, nor the end of the run.
-    """
-    talking = asyncio.ensure_future(talk)
-    try:
-        await asyncio.wait((talking,), timeout=seconds)
-        if not talking.done():
-            raise ScenarioTimeout(seconds)
-        return talking.result()
-    finally:
-        if not talking.done():
-            talking.add_done_callback(_forget)
-            talking.cancel()
-            await asyncio.wait((talking,), timeout=_PATIENCE)
-
-
-def _forget(left_alone: asyncio.Task[Transcript]) -> None:
-    """Whatever it came to in the end, asyncio needn't tell anybody."""
-    if not left_alone.cancelled():
-        left_alone.exception()
 
 
 def _build(entry: TargetEntry, scenario: ScenarioRow, root: Path) -> Target:

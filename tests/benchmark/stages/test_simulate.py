@@ -13,7 +13,6 @@ from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig
 from pytest_convoprobe.benchmark.rows.messages import Said
 from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, ScenarioRow
 from pytest_convoprobe.benchmark.rows.work import Place
-from pytest_convoprobe.benchmark.stages import simulate
 from pytest_convoprobe.benchmark.stages.perfunctory import perfunctory
 from pytest_convoprobe.benchmark.stages.simulate import Simulate, SimulateRowMaker
 from pytest_convoprobe.conversation.guard import fault
@@ -31,6 +30,7 @@ from pytest_convoprobe.errors import (
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import LLM, CallContext, LLMRequest, Role
+from pytest_convoprobe.project_code import calls
 from pytest_convoprobe.settings.models import (
     HttpTarget,
     ModelSettings,
@@ -341,10 +341,10 @@ async def test_a_conversation_has_a_time_limit() -> None:
         await talk(FakeLLM(hangs), config(run=RunSettings(scenario_timeout=0.01)))
 
 
-async def test_nobody_waits_for_a_target_that_refuses_to_stop(
+async def test_nobody_waits_for_a_model_that_refuses_to_stop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(simulate, "_PATIENCE", 0.01)
+    monkeypatch.setattr(calls, "_GRACE_OF_OURS", 0.01)
     stubborn, asked = asyncio.Event(), []
 
     async def refuses(request: LLMRequest) -> str:

@@ -1,0 +1,63 @@
+"""Agents that never come back, in pytest: the run ends, and the other scenarios get their verdicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import hanging_project
+
+from .suite import Suite
+
+
+@pytest.fixture
+def project(suite: Suite) -> Suite:
+    (suite.path / "conftest.py").unlink()
+    hanging_project.write(suite.path)
+    return suite
+
+
+@pytest.mark.parametrize("more", [(), ("-n1", "--dist=loadfile")], ids=["one process", "xdist"])
+def test_a_run_with_agents_that_never_come_back_ends(project: Suite, more: tuple[str, ...]) -> None:
+    result = project.run_process("-v", "-rE", *more, plugins=["xdist"] if more else [])
+    result.assert_outcomes(passed=2, errors=3)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines_random(
+        ["*hanging_agents.py:*in swallow_cancellation*", "*hanging_agents.py:*: in send*", "*infrastructure*"]
+    )
+    if not more:
+        result.stderr.fnmatch_lines(["convoprobe: the thread endless of an agent never ended*"])
+
+
+def test_the_fixture_gives_the_result_of_a_run_whose_agent_never_came_back(project: Suite) -> None:
+    project.write(
+        "test_it.py",
+        """
+        import pytest
+
+        from tests.support.hanging_agents import HangingInEveryWay, HangingAgent, swallow_cancellation
+        import time
+
+        @pytest.mark.parametrize("how", ["swallows", "sleeps", "waits"])
+        def test_hangs(convoprobe, how):
+            result = convoprobe.run(f"scenarios/{how}.yaml", target=HangingInEveryWay)
+            assert result.outcome.value == "error"
+            assert result.blame.value == "infrastructure"
+            assert "hanging_agents.py:" in result.reason
+            after = convoprobe.run("scenarios/fine.yaml")  # its judge was not recorded for this test
+            assert after.transcript.turns[0].reply.text == "echo fine"
+
+        @pytest.mark.parametrize("how", ["swallows", "sleeps", "spins"])
+        @pytest.mark.asyncio
+        async def test_hangs_on_the_loop_of_the_test(convoprobe, how):
+            async def agent(message):
+                return await HangingAgent().send(how if message != "fine" else message)
+
+            result = await convoprobe.run_async("scenarios/sleeps.yaml", target=agent)
+            assert result.outcome.value == "error"
+            assert result.blame.value == "infrastructure"
+            assert "hanging_agents.py:" in result.reason
+            after = await convoprobe.run_async("scenarios/fine.yaml", target=agent)
+            assert after.transcript.turns[0].reply.text == "echo fine"
+        """,
+    )
+    project.run_process("test_it.py", plugins=["asyncio"]).assert_outcomes(passed=6)

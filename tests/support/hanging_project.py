@@ -1,0 +1,62 @@
+"""A project whose agent hangs in every way; its other scenarios are recorded and need no model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from pytest_convoprobe.llm.fake import FakeLLM
+from pytest_convoprobe.llm.port import LLMReply, LLMRequest
+from pytest_convoprobe.runs.trial import Job, Runner
+from pytest_convoprobe.scenario.loading import load_scenarios
+from pytest_convoprobe.settings.loading import load_settings
+from pytest_convoprobe.settings.merge import scenario_settings
+from pytest_convoprobe.targets.factory import as_target
+
+HANGING = ("swallows", "sleeps", "waits")
+"""What an agent does that never answers."""
+
+SCENARIO = """\
+name: {message}
+description: The agent answers.
+synthetic_user:
+  persona: Somebody
+  initial_query: {message}
+  max_turns: 1
+evaluation:
+  correctness_criteria: [The agent answers]
+"""
+SETTINGS = """\
+llm: {model: openai/fake}
+target: {type: python, object: "tests.support.hanging_agents:HangingInEveryWay"}
+run: {turn_timeout: 1, scenario_timeout: 2, replay: only}
+"""
+
+
+def judge(request: LLMRequest) -> LLMReply:
+    """Finds that the agent has answered."""
+    found = {"finding": "seen", "quote": "echo", "turn": 1, "absence": False, "verdict": "met"}
+    return LLMReply(json.dumps({"answers": [{"id": "c1", **found}]}))
+
+
+def write(folder: Path, fine: Iterable[str] = ("fine", "starts"), hanging: Iterable[str] = HANGING) -> None:
+    """The files; the scenarios in `fine` are recorded. In `starts` the agent starts an endless thread."""
+    (folder / "convoprobe.yaml").write_text(SETTINGS)
+    (folder / "scenarios").mkdir()
+    for message in (*hanging, *fine):
+        (folder / "scenarios" / f"{message}.yaml").write_text(SCENARIO.format(message=message))
+    asyncio.run(_record(folder, fine))
+
+
+async def _record(folder: Path, messages: Iterable[str]) -> None:
+    settings = load_settings(folder, overrides={"run.replay": "record"}, environ={})
+    runner = Runner(settings, llm=FakeLLM(judge))
+    for message in messages:
+        (loaded,) = load_scenarios(folder / "scenarios" / f"{message}.yaml")
+        assert loaded.scenario is not None
+        merged = scenario_settings(settings, loaded.scenario.config)
+        target = as_target(lambda message: f"echo {message}")
+        await runner.run(Job(loaded, f"scenarios/{message}.yaml::{loaded.id}", target, merged))
+    await runner.aclose()
