@@ -43,7 +43,7 @@ def run_scenario(
         return unrun_scenario(loaded, scenario_id, loaded.skip, skipped=True)
     with Session.of(merged, root) as session:
         try:
-            with session.own_target(target) as made:
+            with session.target(target) as made:
                 return session.run(session.job(loaded, scenario_id, made))
         except NoTarget:
             raise NoTarget("or pass `target=`.") from None

@@ -24,16 +24,10 @@ def run_async(coro: Coroutine[Any, Any, T], words: str) -> T:
 
 def run_ticking(coro: Coroutine[Any, Any, T], tick: Callable[[], object]) -> T:
     """What the coroutine returns; `tick` is called every now and then on the thread that waits."""
+    from ..runs.session import wait_on
+
     with loop_thread() as loop:
-        future = loop.submit(coro)
-        try:
-            while not future.done():
-                _pause(future)
-                tick()
-        except BaseException:
-            future.cancel()
-            raise
-        return future.result()
+        return wait_on(loop, coro, tick)
 
 
 @contextmanager
@@ -46,9 +40,3 @@ def loop_thread() -> Iterator[LoopThread]:
         yield loop
     finally:
         loop.close()
-
-
-def _pause(future: Any) -> None:
-    from concurrent.futures import wait
-
-    wait((future,), _SLICE)

@@ -81,7 +81,7 @@ class LiveRun:
         with Session.of(self._loaded, self._project.root) as session:
             try:
                 session.check_target_model()
-                with session.own_target() as target:
+                with session.target() as target:
                     job = session.job(self._scenario, self._scenario_id, target)
                     require_models(job.settings, job.scenario)
                     self._run(session, [replace(job, trial=number) for number in range(1, trials + 1)])

@@ -1,7 +1,8 @@
 """The pytest plug-in: hooks that pass on, and nothing heavy at import.
 
-A suite without scenarios loads this module and those that it imports here, and pays for one comparison
-a report. The hooks that cost something at each test come with the first scenario (`running`).
+A suite without scenarios loads this module and those that it imports at the top, and pays for one comparison
+a report and one look at the name of each YAML file. The hooks that cost something at each test come with the
+first scenario (`scenario_hooks`). Each hook here imports what it needs when it has something to do.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from . import options
+from . import file_names, options
 from .fixtures import _convoprobe_result, convoprobe, convoprobe_target
-from .gathering import Gatherer
-from .keys import ENGINE, GATHERED, TAGS
+from .keys import GATHERED, SESSION, START, TAGS, start
 
 __all__ = ["_convoprobe_result", "convoprobe", "convoprobe_target"]
 
@@ -31,15 +31,33 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Gatherer(config), "convoprobe-gatherer")
+    config.stash[START] = lambda: _register_scenario_hooks(config)
+    config.pluginmanager.register(_Gatherer(config), "convoprobe-gatherer")
     if config.option.convoprobe_baseline or config.option.convoprobe_fail_on:
-        from .baseline import configure
+        from .baseline_gate import configure
 
         configure(config)
     if config.option.convoprobe_html:
-        from .running import start
-
         start(config)
+
+
+def _register_scenario_hooks(config: pytest.Config) -> None:
+    from .scenario_hooks import register
+
+    register(config)
+
+
+class _Gatherer:
+    """Takes out what reports carry. The one hook of ours that every test of every suite pays for."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if hasattr(report, "convoprobe"):
+            from .terminal_summary import gather
+
+            gather(self._config, report)
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
@@ -55,11 +73,19 @@ def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     collectors = yield
-    if file_path.suffix.lower() not in (".yaml", ".yml"):
+    if not file_names.is_yaml(file_path):
         return collectors
-    from .collection import with_scenarios
+    if file_names.may_be_benchmark(file_path):
+        from .benchmarks import benchmark_file
 
-    return with_scenarios(file_path, parent, collectors)
+        asked = file_names.is_asked_for(parent.session, file_path)
+        if found := benchmark_file(file_path, parent, asked=asked):
+            return [*collectors, found]
+    if not file_names.is_scenarios(file_path, parent, taken=bool(collectors)):
+        return collectors
+    from .collection import ScenarioFile
+
+    return [*collectors, ScenarioFile.from_parent(parent, path=file_path)]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -81,7 +107,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    if ENGINE not in config.stash:
+    if SESSION not in config.stash:
         return []
     from .preflight import notes
 
@@ -91,7 +117,6 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Whatever its workers run, the reports come to the process that starts them."""
-    from .running import start
     from .storing import share_run_id
 
     start(node.config)
@@ -100,20 +125,20 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
-    engine = session.config.stash.get(ENGINE, None)
-    if engine is None:
+    runs = session.config.stash.get(SESSION, None)
+    if runs is None:
         return (yield)
-    engine.cancel()
+    runs.cancel()
     try:
         return (yield)
     finally:
-        engine.close()
+        runs.close()
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
     if GATHERED in config.stash:
-        from .summary import write
+        from .terminal_summary import write
 
         write(terminalreporter, config)

@@ -1,62 +1,39 @@
-"""What the plug-in needs of the rest of the package, imported when it is first needed.
+"""The lazy door to the rest of the package: what it needs is imported when a method is first called.
 
-Everything heavy (pydantic, jinja2, yaml, the runner) is behind these methods, so that a suite
-without scenarios never loads it. Tests of the plug-in's own mechanics put another one in its place.
+Everything heavy (pydantic, jinja2, yaml, the runner) is behind these methods, for the files of the plug-in
+that are loaded with the first scenario that is collected, or by xdist's controller. Files that are loaded
+later, when something runs or is reported, import what they need at their top. Tests of the plug-in's own
+mechanics put another backend in its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
-    from ..llm.budget import Budget
-    from ..reports.summary import Digest
-    from ..result import ScenarioResult
-    from ..runs.trial import Job
-    from ..scenario.coerce import AnyScenario
+    from ..runs.recorder import RunRecorder
+    from ..runs.session import RunsJobs, Session
     from ..scenario.loading import LoadedScenario
     from ..scenario.models import Scenario
     from ..settings.loading import LoadedSettings
     from ..settings.models import ScenarioSettings
-    from ..targets.port import Target
 
 
-class RunsJobs(Protocol):
-    """The runner, as far as the plug-in is concerned."""
-
-    @property
-    def spent(self) -> tuple[float | None, int]: ...
-
-    @property
-    def budget(self) -> Budget: ...
-
-    async def run(self, job: Job) -> ScenarioResult: ...
-
-    def preload(self) -> None: ...
-
-    async def aclose(self) -> None: ...
+#: On the config: how the rest of the package is reached (replaced in tests).
+BACKEND: pytest.StashKey[Backend] = pytest.StashKey()
 
 
 class Backend:
     """The real thing."""
 
-    def is_scenario_file(self, path: Path, root: Path, patterns: Sequence[str]) -> bool:
-        from ..scenario.discovery import is_scenario_file
-
-        return is_scenario_file(path, root, tuple(patterns)) if patterns else is_scenario_file(path, root)
-
     def load_scenarios(self, path: Path) -> tuple[LoadedScenario, ...]:
         from ..scenario.loading import load_scenarios
 
         return load_scenarios(path)
-
-    def as_given(self, scenario: AnyScenario, find: Callable[[str], Path]) -> LoadedScenario:
-        """A scenario in whatever form a test has it."""
-        from ..scenario import coerce
-
-        return coerce.loaded(scenario, find)
 
     def load_settings(
         self, rootdir: Path, config_file: Path | None, overrides: Mapping[str, Any]
@@ -81,64 +58,40 @@ class Backend:
 
         require_models(self.scenario_settings(loaded, scenario), scenario)
 
-    def check_target_model(self, loaded: LoadedSettings) -> None:
+    def check_target_model(self, session: Session) -> None:
         """Raise `SettingsError` if the target is to be a model and none is named."""
-        from ..settings.merge import target_settings
-        from ..settings.models import ModelTarget
-        from ..settings.requirements import require_model
+        session.check_target_model()
 
-        target = target_settings(loaded)
-        if isinstance(target, ModelTarget):
-            require_model(target, "target")
+    def open_session(self, load: Callable[[], LoadedSettings], rootdir: Path, workers: int) -> Session:
+        from ..runs.session import Session
 
-    def configured_target(self, loaded: LoadedSettings, rootdir: Path) -> Target | None:
-        """The target of the settings, or None if they name none."""
-        from ..settings.merge import target_settings
-
-        settings = target_settings(loaded)
-        if settings is None:
-            return None
-        from ..targets.factory import build_target
-
-        return build_target(settings, rootdir=rootdir)
-
-    def as_target(self, value: object, rootdir: Path) -> Target:
-        from ..targets.factory import as_target
-
-        return as_target(value, rootdir=rootdir)
-
-    def make_job(self, **fields: Any) -> Job:
-        from ..runs.trial import Job
-
-        return Job(**fields)
+        return Session(load, rootdir, lambda loaded: self.open_runner(loaded, workers))
 
     def open_runner(self, loaded: LoadedSettings, workers: int) -> RunsJobs:
         from ..runs.trial import Runner
 
         return Runner(loaded, workers=workers)
 
-    def failure_text(self, result: ScenarioResult, **layout: Any) -> str:
-        from ..reports.failure import render_failure
+    def open_recorder(
+        self, root: Path, load: Callable[[], LoadedSettings], run_id: str, **more: Any
+    ) -> RunRecorder:
+        from ..runs.recorder import RunRecorder
 
-        return render_failure(result, **layout)
+        return RunRecorder(root, load, run_id=run_id, **more)
 
-    def headline(self, result: ScenarioResult) -> str:
-        from ..reports.failure import headline
+    def new_run_id(self) -> str:
+        from ..results.provenance import new_run_id
 
-        return headline(result)
+        return new_run_id()
 
-    def pack(self, results: Sequence[ScenarioResult]) -> list[dict[str, Any]]:
-        """What the summary needs of results, fit to travel between processes."""
-        from ..reports.summary import Digest
+    def unrun_record(self, loaded: LoadedScenario, scenario_id: str, reason: str, **more: Any) -> str:
+        """The record of a scenario that had no conversation."""
+        from ..runs.unrun import as_record, unrun_scenario
 
-        return [Digest.of(result).to_json() for result in results]
+        return as_record(unrun_scenario(loaded, scenario_id, reason, **more))
 
-    def unpack(self, data: Mapping[str, Any]) -> Digest:
-        from ..reports.summary import Digest
+    def crashed_record(self, name: str, scenario_id: str, reason: str, **more: Any) -> str:
+        """The record of a scenario of which only the id is known."""
+        from ..runs.unrun import as_record, unrun
 
-        return Digest.from_json(data)
-
-    def summary_lines(self, digests: Sequence[Digest], verbosity: int) -> list[str]:
-        from ..reports.summary import summary_lines
-
-        return summary_lines(digests, verbosity=verbosity)
+        return as_record(unrun(name, scenario_id, reason, **more))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import math
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -26,18 +25,31 @@ from ..errors import ConvoprobeError, SettingsError
 from ..files import shown_path
 from ..llm.budget import Budget
 from ..llm.port import LLM, LLMReply, LLMRequest
+from ..runs.progress import ProgressLine
 from ..text import harmless, shorten
 from . import options
 from .error_text import error_text
-from .progress import Progress
-from .session import POLL_SECONDS, engine_of, workers
-
-if TYPE_CHECKING:
-    from .benchmarks import GateItem
+from .orders import has_mark
+from .session import session_of, workers
+from .terminal import PytestTerminal
 
 STAGES = registry.stages_after("gen-scenarios")
 """Scenarios are reviewed and committed: a gate makes none."""
 _BRIEF = 80
+
+
+class Question(Protocol):
+    """An item that asks for a verdict: on one metric of one target, or without a metric on all its gaps."""
+
+    target_id: str
+    metric: Metric | None
+    verdict: GateVerdict | None
+
+    @property
+    def nodeid(self) -> str: ...
+
+    @property
+    def session(self) -> pytest.Session: ...
 
 
 def complaint_of(check: Callable[..., None], *args: Any) -> str:
@@ -72,7 +84,7 @@ class Gates:
     def metrics(self) -> tuple[Metric, ...]:
         return self._loaded.benchmark.metrics
 
-    def verdict(self, item: GateItem) -> GateVerdict:
+    def verdict(self, item: Question) -> GateVerdict:
         """How an item's gate stands, after everything that it needs was made."""
         if reason := self._not_ready(item):
             return self._without_results(item, reason)
@@ -87,7 +99,7 @@ class Gates:
         verdict = _with_file(verdict, ran.results)
         return verdict if verdict.state is GateState.PASSED else _with_notes(verdict, ran.results, target)
 
-    def _without_results(self, item: GateItem, reason: str) -> GateVerdict:
+    def _without_results(self, item: Question, reason: str) -> GateVerdict:
         """The whole reason once, at the first item that it holds for; the others point there."""
         first = self._told.setdefault(reason, item.nodeid)
         if first != item.nodeid:
@@ -110,7 +122,7 @@ class Gates:
             lambda: read_rows(file, ScoreRow.from_json, unread),
         )
 
-    def _not_ready(self, item: GateItem) -> str:
+    def _not_ready(self, item: Question) -> str:
         folder, benchmark = self._loaded.folder, self._loaded.benchmark
         if item.metric is not None:
             benchmark = benchmark.model_copy(update={"metrics": (item.metric,)})
@@ -121,7 +133,7 @@ class Gates:
             return f"there are no scenarios yet: `{command}` makes them"
         return ""
 
-    def _run_for(self, item: GateItem) -> Ran:
+    def _run_for(self, item: Question) -> Ran:
         together = [other for other in self._selected(item) if not self._not_ready(other)]
         run = _Run(self._config, self._loaded, _needs(together, self.metrics))
         ran = run.hold()
@@ -130,12 +142,15 @@ class Gates:
         )
         return ran
 
-    def _selected(self, item: GateItem) -> list[GateItem]:
+    def _selected(self, item: Question) -> list[Question]:
         """The items that are certain to be run in this process. A worker of xdist is given only some."""
         if item.verdict is not None or hasattr(self._config, "workerinput"):
             return [item]
         others: Any = (other for other in item.session.items if getattr(other, "gates", None) is self)
-        return [item, *(other for other in others if other is not item and not _may_be_skipped(other))]
+        return [
+            item,
+            *(other for other in others if other is not item and not has_mark(other, "skip", "skipif")),
+        ]
 
 
 def _with_notes(verdict: GateVerdict, results: Results, target: TargetResults) -> GateVerdict:
@@ -151,15 +166,11 @@ def _with_file(verdict: GateVerdict, results: Results) -> GateVerdict:
     return replace(verdict, lines=(*verdict.lines, *lines))
 
 
-def _may_be_skipped(item: pytest.Item) -> bool:
-    return any(item.iter_markers("skip")) or any(item.iter_markers("skipif"))
-
-
 Needs = Mapping[tuple[str, ...], Sequence[str]]
 """Targets' ids by the ids of the metrics that are to be scored for them; no metrics stand for all."""
 
 
-def _needs(items: Iterable[GateItem], metrics: Sequence[Metric]) -> Needs:
+def _needs(items: Iterable[Question], metrics: Sequence[Metric]) -> Needs:
     everything = {metric.id for metric in metrics}
     wanted: dict[str, set[str]] = {}
     for item in items:
@@ -189,16 +200,8 @@ class _Run:
             return Ran(error=error_text(error))
 
     def _wait(self, work: Coroutine[Any, Any, Ran]) -> Ran:
-        future = engine_of(self._config).loop.submit(work)
-        try:
-            with Progress(self._config, self._watch.words) as progress:
-                while not concurrent.futures.wait((future,), POLL_SECONDS).done:
-                    progress.tick()
-            return future.result(0)
-        except BaseException:
-            # Ctrl-C, pytest.exit or another plug-in's timeout: nobody waits for it any more.
-            future.cancel()
-            raise
+        with ProgressLine(PytestTerminal(self._config), self._watch.words) as progress:
+            return session_of(self._config).wait_on(work, progress.tick)
 
     async def _hold(self, budget: Budget) -> Ran:
         reports: dict[str, PipelineReport] = {}
@@ -252,7 +255,7 @@ def _in_place_of_models(loaded: LoadedBenchmark) -> LLM | None:
 def _budget(config: pytest.Config, loaded: LoadedBenchmark) -> Budget:
     """That of the whole session if the command line sets it, scenarios included; else the benchmark's own."""
     if {"run.max_cost", "run.max_tokens"} & options.overrides(config).keys():
-        return engine_of(config).runner.budget
+        return session_of(config).runner.budget
     run = loaded.config.run
     return Budget(run.max_cost, run.max_tokens, workers=workers(config))
 

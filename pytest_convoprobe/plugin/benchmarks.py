@@ -22,6 +22,7 @@ from ..scenario.discovery import is_benchmark
 from . import options
 from .benchmark_runs import Gates, complaint_of
 from .error_text import advice, error_text
+from .item_reports import rerun_command
 from .items import PROPERTY_PREFIX
 from .keys import BENCHMARKS
 from .marks import add_tags
@@ -210,8 +211,6 @@ class GateItem(pytest.Item):
             pytest.fail(str(error), pytrace=False)
 
     def _text(self, verdict: GateVerdict) -> str:
-        from .reporting import rerun_command
-
         text = "\n".join(filter(None, (verdict.text, advice(verdict.remedies))))
         if not verdict.results:
             return text

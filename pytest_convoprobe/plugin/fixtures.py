@@ -19,12 +19,9 @@ def convoprobe_target(request: pytest.FixtureRequest) -> Iterator[Any]:
     Override it in `conftest.py` to return anything that can be a target: a function that answers
     a message, a class, an object with such a method, or a `Target`.
     """
-    from .preflight import no_target
-    from .session import engine_of
+    from .preflight import configured_target
 
-    with engine_of(request.config).configured_target() as target:
-        if target is None:
-            pytest.fail(no_target(request.config), pytrace=False)
+    with configured_target(request.config) as target:
         yield target
 
 

@@ -12,14 +12,16 @@ import pytest
 
 from ..errors import ConvoprobeError
 from ..runs.pool import Handle
+from ..scenario import coerce
 from .bridge import on_running_loop, pause
+from .conversations import submit, wait
 from .items import forget, keep
 from .keys import RESULTS
-from .session import Order, engine_of
+from .orders import Order
+from .session import session_of
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
-    from ..scenario.coerce import AnyScenario
     from ..scenario.loading import LoadedScenario
     from ..targets.port import Target
 
@@ -36,7 +38,7 @@ class Convoprobe:
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request = request
         self._item: pytest.Item = request.node
-        self._engine = engine_of(request.config)
+        self._session = session_of(request.config)
         self._seen: dict[str, int] = {}
         forget(self._item)
 
@@ -48,7 +50,7 @@ class Convoprobe:
 
     def run(
         self,
-        scenario: AnyScenario,
+        scenario: coerce.AnyScenario,
         *,
         target: object = None,
         settings: Mapping[str, Any] | None = None,
@@ -63,12 +65,12 @@ class Convoprobe:
                 "convoprobe.run() would block the event loop: use `await convoprobe.run_async()`"
             )
         order = self._order(scenario, settings)
-        with self._engine.own_target(self._target(target)) as made:
-            return self._kept(self._engine.wait(self._engine.submit(order, made), self._item))
+        with self._session.own_target(self._target(target)) as made:
+            return self._kept(wait(submit(order, made), self._item))
 
     async def run_async(
         self,
-        scenario: AnyScenario,
+        scenario: coerce.AnyScenario,
         *,
         target: object = None,
         settings: Mapping[str, Any] | None = None,
@@ -79,7 +81,7 @@ class Convoprobe:
         """
         __tracebackhide__ = True
         order, value = self._order(scenario, settings), self._target(target)
-        made, loop = self._engine.as_target(value), _asyncio_loop()
+        made, loop = self._session.as_target(value), _asyncio_loop()
         if made is value or loop is None:
             return await self._awaited(order, made)
         try:
@@ -89,13 +91,13 @@ class Convoprobe:
             await made.aclose()
 
     async def _awaited(self, order: Order, target: Target) -> ScenarioResult:
-        handle: Handle[ScenarioResult] = self._engine.submit(order, target)
-        self._engine.pool.promote(handle.key)
+        handle: Handle[ScenarioResult] = submit(order, target)
+        self._session.pool.promote(handle.key)
         try:
             while not handle.done:
                 await pause()
         finally:
-            self._engine.pool.cancel(handle.key)
+            self._session.pool.cancel(handle.key)
         return self._kept(handle.result(0))
 
     def _kept(self, result: ScenarioResult) -> ScenarioResult:
@@ -105,7 +107,7 @@ class Convoprobe:
     def _target(self, given: object) -> object:
         return self._request.getfixturevalue("convoprobe_target") if given is None else given
 
-    def _order(self, scenario: AnyScenario, settings: Mapping[str, Any] | None) -> Order:
+    def _order(self, scenario: coerce.AnyScenario, settings: Mapping[str, Any] | None) -> Order:
         __tracebackhide__ = True
         try:
             loaded = self._loaded(scenario)
@@ -118,8 +120,8 @@ class Convoprobe:
         suffix = f"[{count}]" if count > 1 else ""
         return Order(self._item, loaded, f"{self._item.nodeid}::{loaded.id}{suffix}", 1, settings)
 
-    def _loaded(self, scenario: AnyScenario) -> LoadedScenario:
-        loaded = self._engine.backend.as_given(scenario, self._path)
+    def _loaded(self, scenario: coerce.AnyScenario) -> LoadedScenario:
+        loaded = coerce.loaded(scenario, self._path)
         if not loaded.file.startswith("<"):
             return loaded
         # A scenario without a file of its own stands where the test stands.

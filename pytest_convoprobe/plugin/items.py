@@ -11,11 +11,12 @@ import pytest
 from ..errors import ConvoprobeError
 from ..result import Outcome, figures
 from . import marks
+from .conversations import look_ahead, submit, wait
 from .error_text import error_text
-from .keys import REPORTED, RESULTS, WAITED
+from .keys import REPORTED, RESULTS, WAITED, start
 from .lookahead import target_is_shared
-from .running import start
-from .session import Engine, Order, engine_of
+from .orders import BEGUN, ORDER, Order
+from .session import session_of
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
@@ -46,7 +47,6 @@ class ScenarioItem(pytest.Function):
 
     loaded: LoadedScenario
     trial: int
-    begun: bool
 
     @classmethod
     def of(cls, parent: pytest.File, loaded: LoadedScenario, trial: int) -> ScenarioItem:
@@ -54,7 +54,8 @@ class ScenarioItem(pytest.Function):
         start(parent.config)
         name = loaded.id if trial == 1 else f"{loaded.id}[trial-{trial}]"
         item: ScenarioItem = cls.from_parent(parent, name=name, callobj=_function_of(loaded))
-        item.loaded, item.trial, item.begun = loaded, trial, False
+        item.loaded, item.trial = loaded, trial
+        item.stash[ORDER] = Order(item, loaded, f"{parent.nodeid}::{loaded.id}", trial)
         marks.add_tags(item, loaded.tags)
         if loaded.skip is not None:
             item.add_marker(pytest.mark.skip(reason=loaded.skip))
@@ -65,37 +66,29 @@ class ScenarioItem(pytest.Function):
         results = self.stash.get(RESULTS, [])
         return results[-1] if results else None
 
-    @property
-    def order(self) -> Order:
-        """What the engine needs to run this item."""
-        assert self.parent is not None  # noqa: S101 - every item of a file has one
-        return Order(self, self.loaded, f"{self.parent.nodeid}::{self.loaded.id}", self.trial)
-
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         """The place in the scenario file; pytest counts lines from 0."""
         return self.path, max(0, self.loaded.line - 1), self.name
 
     def talk(self, value: object) -> ScenarioResult:
-        """Hold the conversation with what the fixture of the target gave, and wait for the result."""
-        engine = engine_of(self.config)
-        self.begun = True
+        """Run the conversation with what the fixture of the target gave, and wait for the result."""
+        self.stash[BEGUN] = True
         forget(self)
+        session = session_of(self.config)
         if target_is_shared(self):
-            result = self._talk_ahead(engine, engine.shared_target(value))
+            result = self._talk_ahead(session.shared_target(value))
         else:
-            result = self._talk_alone(engine, value)
+            # A target that lives no longer than this item: ours is to be closed with it.
+            with session.own_target(value) as target:
+                result = wait(submit(self.stash[ORDER], target), self)
         keep(self, result)
         return result
 
-    def _talk_ahead(self, engine: Engine, target: Target) -> ScenarioResult:
-        handle = engine.ahead.take(self) or engine.submit(self.order, target)
-        engine.ahead.start_others(self, target)
-        return engine.wait(handle, self)
-
-    def _talk_alone(self, engine: Engine, value: object) -> ScenarioResult:
-        """With a target that lives no longer than this item: ours is to be closed with it."""
-        with engine.own_target(value) as target:
-            return engine.wait(engine.submit(self.order, target), self)
+    def _talk_ahead(self, target: Target) -> ScenarioResult:
+        ahead = look_ahead(self.config)
+        handle = ahead.take(self) or submit(self.stash[ORDER], target)
+        ahead.start_others(self, target)
+        return wait(handle, self)
 
 
 def result_of(item: ScenarioItem, value: object) -> ScenarioResult | None:

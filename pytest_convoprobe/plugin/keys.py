@@ -1,7 +1,12 @@
-"""Where the plug-in keeps its state: typed keys of pytest's stashes, and nothing else."""
+"""Where the plug-in keeps its state: typed keys of pytest's stashes.
+
+They name the objects of the layers below, never those of the plug-in's own files, so that every file of the
+plug-in can use them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,14 +14,16 @@ import pytest
 if TYPE_CHECKING:
     from ..reports.summary import Digest
     from ..result import ScenarioResult
-    from .backend import Backend
-    from .session import Engine
-    from .storing import Store
+    from ..runs.recorder import RunRecorder
+    from ..runs.session import Session
 
-#: On the config: how settings, targets and the runner are made (replaced in tests).
-BACKEND: pytest.StashKey[Backend] = pytest.StashKey()
-#: On the config: all that runs conversations; it comes to be when first needed.
-ENGINE: pytest.StashKey[Engine] = pytest.StashKey()
+#: On the config: registers the hooks that only sessions with scenarios have.
+START: pytest.StashKey[Callable[[], None]] = pytest.StashKey()
+#: On the config: all that runs conversations; it is made when it is first needed.
+SESSION: pytest.StashKey[Session] = pytest.StashKey()
+#: On the config: the stored run, as far as this process writes it, and its id.
+RECORDER: pytest.StashKey[RunRecorder] = pytest.StashKey()
+RUN_ID: pytest.StashKey[str] = pytest.StashKey()
 #: On the config: the markers made from tags, name to description; there as soon as a scenario is collected.
 TAGS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 #: On the config: digests of results by node id, gathered from reports, so from xdist's workers too.
@@ -25,12 +32,18 @@ GATHERED: pytest.StashKey[dict[tuple[str, str | None], list[list[Digest]]]] = py
 BENCHMARKS: pytest.StashKey[list[str]] = pytest.StashKey()
 #: On the config: whether the notices of the settings have been shown.
 NOTED: pytest.StashKey[bool] = pytest.StashKey()
-#: On the config: the stored run, as far as this process writes it.
-STORE: pytest.StashKey[Store] = pytest.StashKey()
 #: On an item: the item that runs after it, as far as pytest knows.
 NEXT_ITEM: pytest.StashKey[pytest.Item | None] = pytest.StashKey()
 #: On an item: the results that it had so far, and how many of them a report has carried away.
 RESULTS: pytest.StashKey[list[ScenarioResult]] = pytest.StashKey()
 REPORTED: pytest.StashKey[int] = pytest.StashKey()
-#: On a scenario: how long it waited for its conversation, in seconds.
+#: On an item: how long it waited for its conversations, in seconds.
 WAITED: pytest.StashKey[float] = pytest.StashKey()
+
+
+def start(config: pytest.Config) -> None:
+    """Register those hooks, if they aren't yet: a scenario was collected, or something of ours is used.
+
+    Raises `pytest.UsageError` for options that contradict each other.
+    """
+    config.stash[START]()

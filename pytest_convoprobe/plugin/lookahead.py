@@ -8,20 +8,19 @@ the project that isn't set up yet or would be set up for them alone.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .keys import NEXT_ITEM
+from .orders import BEGUN, Order, has_mark, order_of
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
     from ..runs.pool import Handle
     from ..targets.port import Target
-    from .items import ScenarioItem
-    from .session import Engine
 
 TARGET_FIXTURE = "convoprobe_target"
 
@@ -49,7 +48,7 @@ def target_is_ours(item: pytest.Item) -> bool:
     return definition is not None and _module(definition).startswith("pytest_convoprobe.")
 
 
-def may_run_early(item: ScenarioItem, started: pytest.Item) -> bool:
+def may_run_early(item: pytest.Item, started: pytest.Item) -> bool:
     """Whether `item` can talk now that `started` is set up."""
     if not _is_certain(item) or not target_is_shared(item):
         return False
@@ -58,13 +57,12 @@ def may_run_early(item: ScenarioItem, started: pytest.Item) -> bool:
     return same_target and all(scope == "session" and key in ready for key, scope in mine.items())
 
 
-def candidates(started: ScenarioItem) -> Iterator[ScenarioItem]:
+def candidates(started: pytest.Item) -> Iterator[Order]:
     """The scenarios after `started` that are known to run in this process, in order."""
-    from .items import ScenarioItem
-
     for item in _following(started):
-        if isinstance(item, ScenarioItem) and item is not started:
-            yield item
+        order = order_of(item)
+        if order is not None and item is not started:
+            yield order
 
 
 def _following(item: pytest.Item) -> Sequence[pytest.Item]:
@@ -77,7 +75,7 @@ def _following(item: pytest.Item) -> Sequence[pytest.Item]:
 
 def _is_certain(item: pytest.Item) -> bool:
     """Whether no mark might keep it from running. Conditions are left to pytest, at the item's turn."""
-    if any(item.iter_markers("skip")) or any(item.iter_markers("skipif")):
+    if has_mark(item, "skip", "skipif"):
         return False
     return all(mark.kwargs.get("run", True) for mark in item.iter_markers("xfail"))
 
@@ -107,35 +105,37 @@ def _module(definition: Any) -> str:
 
 
 class LookAhead:
-    """The conversations that were started before their turn."""
+    """The conversations that were started before their turn. `submit` queues one."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, submit: Callable[[Order, Target], Handle[ScenarioResult]]) -> None:
+        self._submit = submit
         self._handles: dict[str, Handle[ScenarioResult]] = {}
         self._worlds: set[frozenset[int]] = set()
 
-    def take(self, item: ScenarioItem) -> Handle[ScenarioResult] | None:
-        """The conversation that was started for an item, once: a rerun talks afresh."""
+    def take(self, item: pytest.Item) -> Handle[ScenarioResult] | None:
+        """The conversation that was started for an item, once: a rerun has a new one."""
         return self._handles.pop(item.nodeid, None)
 
-    def start_others(self, started: ScenarioItem, target: Target) -> None:
+    def start_others(self, started: pytest.Item, target: Target) -> None:
         """Start what can run, now that `started` has all its fixtures."""
         if not target_is_shared(started) or not self._is_new_world(started):
             return
-        for item in candidates(started):
-            if item.nodeid not in self._handles and not item.begun and may_run_early(item, started):
-                self._start(item, target)
+        for order in candidates(started):
+            item = order.item
+            waiting = item.nodeid not in self._handles and BEGUN not in item.stash
+            if waiting and may_run_early(item, started):
+                self._start(order, target)
 
-    def _is_new_world(self, started: ScenarioItem) -> bool:
+    def _is_new_world(self, started: pytest.Item) -> bool:
         """Whether looking again may find more: other fixtures are set up, or xdist has given more."""
         world = frozenset(_own_fixtures(started))
         known = world in self._worlds and not hasattr(started.config, "workerinput")
         self._worlds.add(world)
         return not known
 
-    def _start(self, item: ScenarioItem, target: Target) -> None:
+    def _start(self, order: Order, target: Target) -> None:
         try:
-            self._handles[item.nodeid] = self._engine.submit(item.order, target)
+            self._handles[order.item.nodeid] = self._submit(order, target)
         except Exception:  # noqa: BLE001
             # Its settings, or a hook of the project, are at fault. It is not this item's turn:
             # when it comes, the same happens again, and pytest reports it where it belongs.

@@ -45,7 +45,7 @@ def rerun(
         )
     loaded = Scenarios(session.rootdir).of(row)
     settings = live_settings(session.settings, loaded)
-    with session.own_target(target) as used:
+    with session.target(target) as used:
         job = session.job(
             loaded, row.scenario_id, used, settings, trial=row.trial, earlier=turns[: from_turn - 1]
         )

@@ -5,13 +5,14 @@ Every door (the plug-in, the command line, `run_scenario`) runs its conversation
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ..errors import NoTarget
 from ..llm.budget import Budget
@@ -29,6 +30,8 @@ from .pool import Handle, Pool
 from .progress import run_words
 from .recorder import RunRecorder
 from .trial import Job, Runner
+
+T = TypeVar("T")
 
 POLL_SECONDS = 0.2
 """Short waits keep Ctrl-C and the signals of others prompt, and the line of progress moving."""
@@ -126,17 +129,23 @@ class Session:
         """A target made of whatever somebody gives. Raises `TargetStartError`."""
         return as_target(value, rootdir=self._rootdir)
 
-    @contextmanager
-    def own_target(self, value: object = None) -> Iterator[Target]:
-        """A target made of a value, or else the one that the settings name.
+    def target(self, given: object = None) -> AbstractContextManager[Target]:
+        """A target made of what is given, or else the one that the settings name, for the time of a block."""
+        return self._while_open(self.configured_target() if given is None else self.as_target(given), given)
+
+    def own_target(self, value: object) -> AbstractContextManager[Target]:
+        """A target made of a value for the time of a block.
 
         It is closed at the end, unless the value is a target itself: then it is its owner's to close.
         """
-        target = self.configured_target() if value is None else self.as_target(value)
+        return self._while_open(self.as_target(value), value)
+
+    @contextmanager
+    def _while_open(self, target: Target, given: object) -> Iterator[Target]:
         try:
             yield target
         finally:
-            self.close_target(None if target is value else target)
+            self.close_target(None if target is given else target)
 
     def shared_target(self, value: object) -> Target:
         """A target that lives as long as the session; the same one for the same value."""
@@ -183,6 +192,10 @@ class Session:
             # Ctrl-C, or a signal of somebody else: nobody waits for this one any more.
             self.pool.cancel(handle.key)
             raise
+
+    def wait_on(self, work: Coroutine[Any, Any, T], tick: Callable[[], object] = bool) -> T:
+        """What the coroutine returns. It is cancelled when the waiting is interrupted."""
+        return wait_on(self.loop, work, tick)
 
     def run(self, job: Job) -> ScenarioResult:
         """Run one job to its end."""
@@ -255,6 +268,18 @@ class Session:
             return
         with contextlib.suppress(TimeoutError):
             self.loop.run(clean_up, _left(until))
+
+
+def wait_on(loop: LoopThread, work: Coroutine[Any, Any, T], tick: Callable[[], object]) -> T:
+    """What the coroutine returns; `tick` is called now and then on the thread that waits."""
+    future = loop.submit(work)
+    try:
+        while not concurrent.futures.wait((future,), POLL_SECONDS).done:
+            tick()
+        return future.result(0)
+    except BaseException:
+        future.cancel()
+        raise
 
 
 def _deadline() -> float:

@@ -17,7 +17,7 @@ from tests.support import warm_process
 
 CONFTEST = """
 import pytest
-from pytest_convoprobe.plugin.keys import BACKEND
+from pytest_convoprobe.plugin.backend import BACKEND
 from tests.plugin.stand_in import StandIn, log
 
 def pytest_configure(config):

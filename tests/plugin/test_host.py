@@ -31,7 +31,7 @@ def test_a_suite_without_scenarios_loads_nothing_heavy(suite: Suite) -> None:
 def test_a_suite_without_scenarios_has_none_of_the_hooks_that_run_at_each_test(suite: Suite) -> None:
     suite.conftest("""
         def pytest_sessionfinish(session):
-            print("running:", session.config.pluginmanager.hasplugin("convoprobe-running"))
+            print("running:", session.config.pluginmanager.hasplugin("convoprobe-scenarios"))
         """)
     suite.write("test_plain.py", "def test_plain(): pass")
     suite.run("-s").stdout.fnmatch_lines(["*running: False"])

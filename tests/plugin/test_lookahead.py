@@ -185,10 +185,13 @@ def test_a_target_that_cannot_be_closed_is_an_error_after_the_fixtures_are_torn_
         def convoprobe_target():
             return Wrapped()
         class Wrapped: pass
+        class Backend(StandIn):
+            def open_session(self, load, rootdir, workers):
+                session = super().open_session(load, rootdir, workers)
+                session.as_target = lambda value: Bad("hello")
+                return session
         def pytest_configure(config):
-            backend = StandIn()
-            backend.as_target = lambda value, rootdir: Bad("hello")
-            config.stash[BACKEND] = backend
+            config.stash[BACKEND] = Backend()
         """)
     suite.scenario("a")
     result = suite.run()

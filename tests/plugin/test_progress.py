@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_convoprobe.plugin.progress import Progress
+from pytest_convoprobe.plugin.terminal import PytestTerminal
+from pytest_convoprobe.runs.progress import ProgressLine
 
 from .stand_in import log
 from .suite import Suite
@@ -38,7 +39,9 @@ def shown(monkeypatch: pytest.MonkeyPatch, times: list[float], words: str = "1 d
         patch.setenv("COLUMNS", "80")
         patch.setenv("TERM", os.environ.get("TERM", "xterm"))
         patch.setattr(sys, "stdout", stream)
-        with Progress(fake_config(**config), lambda: words, clock=lambda: now[0]) as progress:
+        with ProgressLine(
+            PytestTerminal(fake_config(**config)), lambda: words, clock=lambda: now[0]
+        ) as progress:
             for now[0] in times:
                 progress.tick()
     return stream.getvalue()

@@ -299,10 +299,10 @@ def test_a_defect_in_storing_is_told_and_fails_nothing(suite: Suite) -> None:
 
 def test_the_run_is_described_before_others_write_their_summary(suite: Suite) -> None:
     suite.conftest("""
-        from pytest_convoprobe.plugin.storing import store_of
+        from pytest_convoprobe.plugin.storing import recorder_of
 
         def pytest_terminal_summary(terminalreporter, config):
-            store = store_of(config)
+            store = recorder_of(config)
             terminalreporter.line(f"stored: {(store.folder / 'run.json').read_text()}")
         """)
     suite.scenario("one")

@@ -38,7 +38,7 @@ def open_session(root: Path, **settings: Any) -> Session:
 
 class TestTargets:
     def test_without_one_there_is_one_advice(self, tmp_path: Path) -> None:
-        with open_session(tmp_path) as session, pytest.raises(NoTarget) as raised, session.own_target():
+        with open_session(tmp_path) as session, pytest.raises(NoTarget) as raised, session.target():
             raise AssertionError
         assert "no target is named. Name it in convoprobe.yaml:" in str(raised.value)
         assert "object: my_package.agent:answer" in str(raised.value)

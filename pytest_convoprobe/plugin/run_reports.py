@@ -13,14 +13,14 @@ import pytest
 from ..errors import ConvoprobeError
 from . import options
 from .keys import GATHERED
-from .storing import store_of
+from .storing import recorder_of
 
 if TYPE_CHECKING:
     from ..reports.run_report import RunReport
     from ..reports.summary import Digest
 
 
-class Reports:
+class RunReports:
     """The hooks of a session that is to leave reports; registered in no other, and in no xdist worker."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -72,7 +72,7 @@ class Reports:
         from ..reports.run_report import read_report
         from ..results.store import list_runs, open_run
 
-        folder = store_of(self._config).folder
+        folder = recorder_of(self._config).folder
         if folder is None:
             return None
         baseline = self._config.pluginmanager.get_plugin("convoprobe-baseline")
@@ -95,7 +95,7 @@ class Reports:
     def _digests(self) -> list[Digest]:
         """Of the stored run, which also knows what broke before it began; else of what was reported."""
         from ..reports.summary import Digest
-        from .summary import digests
+        from .terminal_summary import digests
 
         try:
             report = self._report
@@ -105,13 +105,11 @@ class Reports:
 
 
 def configure(config: pytest.Config) -> None:
-    """Register the hooks if there is a report to leave. Raises `pytest.UsageError` for a contradiction."""
-    if not options.wants_reports(config):
-        return
+    """Register the hooks. Raises `pytest.UsageError` for options that contradict."""
     if config.getoption(options.HTML) and config.option.convoprobe_no_results:
         raise pytest.UsageError(f"{options.HTML} shows the stored run; leave out --convoprobe-no-results")
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Reports(config), "convoprobe-reports")
+        config.pluginmanager.register(RunReports(config), "convoprobe-reports")
 
 
 def _append_summary(report: RunReport, path: Path) -> None:

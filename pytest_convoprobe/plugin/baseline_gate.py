@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
 from ..errors import ConvoprobeError
-from .keys import GATHERED
-from .reporting import _writes_unicode
-from .running import start
+from ..reports.comparison import Names, comparison_text, run_name
+from ..results.compare import Comparison, FailOn, compare
+from ..results.store import StoredRun, open_run, resolve_run
+from .keys import GATHERED, start
 from .session import load_settings
-from .storing import store_of
-
-if TYPE_CHECKING:
-    from ..results.compare import Comparison, FailOn
-    from ..results.store import StoredRun
+from .storing import recorder_of
+from .terminal import writes_unicode
 
 BASELINE = "--convoprobe-baseline"
 FAIL_ON = "--convoprobe-fail-on"
 _DEFAULT = "regression"
 
 
-class Baseline:
+class BaselineGate:
     """The hooks of a run that has a baseline; it is registered in no other run, and in no xdist worker."""
 
     def __init__(self, config: pytest.Config, named: str) -> None:
         self._config = config
         self._named = named
-        self._fail_on = cast("FailOn", config.getoption(FAIL_ON) or _DEFAULT)
+        self._fail_on = cast(FailOn, config.getoption(FAIL_ON) or _DEFAULT)
         self._base: StoredRun | None = None
         self._head: StoredRun | None = None
         self._comparison: Comparison | None = None
@@ -44,8 +42,6 @@ class Baseline:
         """Find the baseline before anything is spent; `latest` must not come to mean this run."""
         if self._config.option.collectonly:
             return
-        from ..results.store import open_run, resolve_run
-
         try:
             folder = self._config.rootpath / load_settings(self._config).settings.results.dir
             self._base = open_run(resolve_run(folder, self._named).path)
@@ -70,10 +66,7 @@ class Baseline:
             terminalreporter.line(line)
 
     def _compare(self, base: StoredRun, *, ended: bool) -> None:
-        from ..results.compare import compare
-        from ..results.store import open_run
-
-        folder = store_of(self._config).folder
+        folder = recorder_of(self._config).folder
         if folder is None:
             return
         try:
@@ -83,8 +76,6 @@ class Baseline:
             self._comparison = None
 
     def _lines(self, base: StoredRun) -> list[str]:
-        from ..reports.comparison import Names, comparison_text, run_name
-
         if self._comparison is None or self._head is None:
             return [f"no comparison with {base.id}: nothing of this run was stored (gate: {self._fail_on})"]
         text = comparison_text(
@@ -92,7 +83,7 @@ class Baseline:
             Names(run_name(base.info), "this run"),
             self._fail_on,
             width=shutil.get_terminal_size().columns,
-            ascii_only=not _writes_unicode(),
+            ascii_only=not writes_unicode(),
         )
         if base.info.came_to_its_end:
             return text.splitlines()
@@ -112,4 +103,4 @@ def configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{BASELINE} compares stored runs; leave out --convoprobe-no-results")
     if not hasattr(config, "workerinput"):
         start(config)  # first, so that the run is stored by the time that its end comes here
-        config.pluginmanager.register(Baseline(config, named), "convoprobe-baseline")
+        config.pluginmanager.register(BaselineGate(config, named), "convoprobe-baseline")

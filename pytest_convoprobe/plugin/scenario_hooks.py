@@ -7,28 +7,27 @@ from typing import Any
 
 import pytest
 
-from .keys import ENGINE, NEXT_ITEM, RESULTS
-from .storing import Storing
+from . import options
+from .keys import NEXT_ITEM, RESULTS, SESSION
+from .storing import StoringHooks
 
-_NAME = "convoprobe-running"
+_NAME = "convoprobe-scenarios"
 
 
-def start(config: pytest.Config) -> None:
-    """Register the hooks, if they aren't yet: a scenario was collected, or something of ours is used.
-
-    Raises `pytest.UsageError` for options that contradict each other.
-    """
+def register(config: pytest.Config) -> None:
+    """Register the hooks, if they aren't yet. Raises `pytest.UsageError` for options that contradict."""
     manager = config.pluginmanager
     if manager.hasplugin(_NAME):
         return
-    manager.register(Running(), _NAME)
-    manager.register(Storing(config), "convoprobe-storing")
-    from . import reports
+    manager.register(ScenarioHooks(), _NAME)
+    manager.register(StoringHooks(config), "convoprobe-storing")
+    if options.wants_reports(config):
+        from .run_reports import configure
 
-    reports.configure(config)  # the last: of the session's end they are told when all is stored
+        configure(config)  # the last: they see the session's end when all is stored
 
 
-class Running:
+class ScenarioHooks:
     """The hooks around each test; all of them may come in the middle of one, with its first fixture."""
 
     _status: int | None = None
@@ -55,10 +54,10 @@ class Running:
     def pytest_runtest_teardown(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> Generator[None, None, None]:
-        if nextitem is not None or ENGINE not in item.config.stash:
+        if nextitem is not None or SESSION not in item.config.stash:
             return (yield)
         # After this the fixtures of the session go away, and with them what is being talked to.
-        with item.config.stash[ENGINE].all_ended():
+        with item.config.stash[SESSION].all_ended():
             return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -67,7 +66,7 @@ class Running:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if RESULTS in item.stash:
-            from .reporting import complete
+            from .item_reports import complete
 
             complete(item, call, report)
         return report

@@ -10,16 +10,14 @@ import pytest
 
 from ..errors import ConvoprobeError
 from ..llm.ledger import Spending
-from .gathering import carried
-from .keys import GATHERED
+from ..reports.summary import Digest, summary_lines
+from .carried import carried
+from .keys import GATHERED, start
 from .preflight import notes
-from .running import start
-from .session import backend_of
 from .storing import take
 
 if TYPE_CHECKING:
     from ..llm.port import Role
-    from ..reports.summary import Digest
 
 
 def gather(config: pytest.Config, report: pytest.TestReport) -> None:
@@ -29,7 +27,7 @@ def gather(config: pytest.Config, report: pytest.TestReport) -> None:
     start(config)  # a test that ran in a process of its own may have been the first of ours
     load = carried(report)
     take(config, load)
-    if digests := [backend_of(config).unpack(data) for data in load.get("digests", ())]:
+    if digests := [Digest.from_json(data) for data in load.get("digests", ())]:
         config.stash.setdefault(GATHERED, {}).setdefault((report.nodeid, report.when), []).append(digests)
 
 
@@ -39,7 +37,7 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if verbosity < 0:
         return
     reporter.section("convoprobe")
-    for line in [*backend_of(config).summary_lines(digests(config), verbosity), *_notices(config)]:
+    for line in [*summary_lines(digests(config), verbosity=verbosity), *_notices(config)]:
         reporter.line(line)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+_NAME = "convoprobe"
+
 
 def carried(report: pytest.TestReport) -> dict[str, Any]:
     """What a report carries, to be added to: plain data, so that it can travel between processes.
@@ -13,18 +15,5 @@ def carried(report: pytest.TestReport) -> dict[str, Any]:
     `digests` of the results that are new in it, `unrun`, the record of a scenario that met no target, and
     `problems` of storing.
     """
-    found: dict[str, Any] = report.__dict__.setdefault("convoprobe", {})
+    found: dict[str, Any] = report.__dict__.setdefault(_NAME, {})
     return found
-
-
-class Gatherer:
-    """Takes it out again. The one hook of ours that every test of every suite pays for."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if hasattr(report, "convoprobe"):
-            from .summary import gather
-
-            gather(self._config, report)

@@ -1,0 +1,74 @@
+"""The conversations of pytest's items: submitted with the project's hooks, waited for, and stored."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..runs.progress import ProgressLine
+from .keys import WAITED
+from .lookahead import LookAhead
+from .orders import Order
+from .session import backend_of, load_settings, session_of
+from .storing import recorder_of
+from .terminal import PytestTerminal
+
+if TYPE_CHECKING:
+    from ..result import ScenarioResult
+    from ..runs.pool import Handle
+    from ..runs.trial import Job
+    from ..scenario.models import Scenario
+    from ..targets.port import Target
+    from ..transcript import Transcript
+
+_AHEAD: pytest.StashKey[LookAhead] = pytest.StashKey()
+
+
+def look_ahead(config: pytest.Config) -> LookAhead:
+    """The conversations that start before their turn."""
+    return config.stash.setdefault(_AHEAD, LookAhead(submit))
+
+
+def submit(order: Order, target: Target) -> Handle[ScenarioResult]:
+    """Queue a conversation. Raises what the settings and the project's own hook raise."""
+    config = order.item.config
+    job, recorder = _job(order, target), recorder_of(config)
+    recorder.begin()
+    return session_of(config).submit(job, recorder)
+
+
+def wait(handle: Handle[ScenarioResult], item: pytest.Item) -> ScenarioResult:
+    """Wait for a conversation on pytest's thread; a line on the terminal says how far all of them are."""
+    session = session_of(item.config)
+    begun = time.perf_counter()
+    try:
+        with ProgressLine(PytestTerminal(item.config), session.words) as progress:
+            return session.wait(handle, progress.tick)
+    finally:
+        item.stash[WAITED] = item.stash.get(WAITED, 0.0) + time.perf_counter() - begun
+
+
+def _job(order: Order, target: Target) -> Job:
+    scenario, item = order.loaded.scenario, order.item
+    assert scenario is not None  # noqa: S101 - a skipped scenario is never submitted
+    session = session_of(item.config)
+    loaded = load_settings(item.config, order.settings) if order.settings else session.settings
+    settings = backend_of(item.config).scenario_settings(loaded, scenario)
+    changed = item.ihook.pytest_convoprobe_settings(item=item, scenario=scenario, settings=settings)
+    return session.job(
+        order.loaded,
+        order.scenario_id,
+        target,
+        changed or settings,
+        trial=order.trial,
+        extra_checks=partial(_extra_checks, item),
+    )
+
+
+def _extra_checks(item: pytest.Item, scenario: Scenario, transcript: Transcript) -> list[Any]:
+    """What the project's own hook adds, of all its implementations."""
+    found = item.ihook.pytest_convoprobe_checks(item=item, scenario=scenario, transcript=transcript)
+    return [check for checks in found for check in checks or ()]
