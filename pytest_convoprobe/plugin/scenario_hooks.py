@@ -41,7 +41,7 @@ class ScenarioHooks:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
-        if ENGINE in config.stash and self._status is not None:
+        if SESSION in config.stash and self._status is not None:
             from ..project_code.last_threads import leave_behind
 
             leave_behind(self._status)
