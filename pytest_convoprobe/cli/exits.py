@@ -25,7 +25,7 @@ INTERRUPTED = 130
 
 
 class UsageProblem(click.ClickException):
-    """It can't be done as it was asked; the message goes to stderr."""
+    """The request is invalid; the message goes to stderr."""
 
     exit_code = USAGE
 
@@ -37,7 +37,7 @@ class CommandFailed(click.ClickException):
 
 
 def stopped_by(error: ConvoprobeError, command: click.Command | None = None) -> click.ClickException:
-    """The end of the command that an error of ours means."""
+    """How the command ends on an error of this package."""
     from ..text import harmless
 
     asked_wrongly = isinstance(error, (ResultsError, ScenarioFileError, SettingsError))

@@ -87,4 +87,4 @@ class _Parser:
         return lambda text: wanted in text
 
     def _wrong(self, why: str) -> UsageProblem:
-        return UsageProblem(f"-k {self._expression!r}: {why}; write names with and, or, not and brackets")
+        return UsageProblem(f"-k {self._expression!r}: {why}; write names with and, or, not and parentheses")

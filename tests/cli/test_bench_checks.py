@@ -151,9 +151,7 @@ def test_export(done: Path, convoprobe: Convoprobe) -> None:
 
 def test_export_to_where_pytest_does_not_look(done: Path, convoprobe: Convoprobe) -> None:
     result = convoprobe("bench", "export", "hours", "--to-scenarios", "out", "--only", "m02_s001_v01")
-    assert result.stderr.startswith(
-        "note: pytest finds the scenarios in out only if it is told their files: "
-    )
+    assert result.stderr.startswith("note: pytest finds the scenarios in out only if you name their files: ")
     assert "\n  pytest out/*.yaml " in result.stdout
 
 
@@ -199,7 +197,7 @@ def test_a_report_without_results(done: Path, convoprobe: Convoprobe) -> None:
 def test_a_report_on_nothing(folder: Path, convoprobe: Convoprobe) -> None:
     result = convoprobe("bench", "report", ".")
     assert result.exit_code == 2
-    assert ".: there is no benchmark in it, neither benchmark.yaml nor results.json" in result.output
+    assert ".: not a benchmark: it has neither benchmark.yaml nor results.json" in result.output
     assert not (folder / "report.html").exists()
 
 

@@ -50,7 +50,7 @@ def test_after_a_change_of_the_prompts_it_is_another_matter(folder: Path, convop
     store(folder, 2, [passed("one")], prints=replace(PRINTS, prompts="c" * 16))
     result = convoprobe("flaky", "--min-runs", "2")
     assert result.exit_code == 0
-    assert result.output == "no scenario with 2 trials or more came out differently\n"
+    assert result.output == "no scenario with 2 trials or more has varying outcomes\n"
 
 
 def test_json(folder: Path, convoprobe: Convoprobe) -> None:

@@ -50,6 +50,6 @@ def test_what_is_selected(expression: str, selected: bool) -> None:
     ],
 )
 def test_what_makes_no_sense(expression: str, why: str) -> None:
-    with pytest.raises(UsageProblem, match="with and, or, not and brackets") as caught:
+    with pytest.raises(UsageProblem, match="with and, or, not and parentheses") as caught:
         selects(expression)
     assert why in caught.value.message

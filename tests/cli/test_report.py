@@ -27,7 +27,7 @@ def test_markdown_of_the_latest_run_goes_to_stdout(convoprobe: Convoprobe, runs:
 
 def test_another_run_and_a_baseline_can_be_named(convoprobe: Convoprobe, runs: list[str]) -> None:
     result = convoprobe("report", "latest", "--md", "--baseline", "latest~1")
-    assert "- new failure: **a** (100% → 0%)" in result.stdout
+    assert "- new failure: **a** (100 % → 0 %)" in result.stdout
     assert "all 2 passed" in convoprobe("report", "latest~1", "--md").stdout
 
 

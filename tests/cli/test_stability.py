@@ -83,6 +83,13 @@ def test_without_a_verdict(folder: Path, convoprobe: Convoprobe) -> None:
     assert KEY not in result.output
 
 
+def test_a_reason_that_occurs_once(folder: Path, convoprobe: Convoprobe) -> None:
+    with ChatServer(faults=["401"] * 50) as server:
+        project(folder, server.base_url)
+        result = convoprobe("stability", "scenarios/talk.yaml", "--trials", "1")
+    assert "1 time: infrastructure: openai/fake refuses the API key" in result.output
+
+
 def test_json(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
     project(folder, chat_server.base_url)
     found = json.loads(convoprobe("stability", "scenarios/talk.yaml", "--trials", "2", "--json").stdout)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ...benchmark.studies.handover import Lacking
 
 _ELSEWHERE = (
-    "note: pytest finds the scenarios in {} only if it is told their files: of itself it looks in folders "
-    "called scenarios that are in no benchmark's folder, and where the ini option convoprobe_files says"
+    "note: pytest finds the scenarios in {} only if you name their files: by default, it searches folders "
+    "named scenarios outside benchmark folders, and the patterns of the ini option convoprobe_files"
 )
 
 
@@ -62,7 +62,7 @@ def command(
 
     loaded = Asked(folder, target, config_file, replay="only").load()
     chosen = ",".join(only) or None
-    # All that can be wrong with the settings is told before anything is written.
+    # Report all problems of the settings before anything is written.
     handover = None if as_json else _Handover.of(loaded, config_file, chosen)
     written = export_scenarios(loaded, out, only=chosen, failed_only=not every)
     if handover is None:
@@ -139,7 +139,7 @@ def _tell_settings(console: Console, handover: _Handover) -> None:
         console.say(f"    {harmless(line)}".rstrip())
     console.say()
     for name in handover.lacking.variables:
-        console.say(f"  {f'export {name}=...':<46} the secret that stands in {config}")
+        console.say(f"  {f'export {name}=...':<46} the secret in {config}")
 
 
 def _is_found(file: Path) -> bool:

@@ -47,7 +47,7 @@ def command(folder: Path, name: str | None, description: str | None, as_json: bo
 
 
 def _write_all(folder: Path, name: str, description: str) -> dict[str, bool]:
-    """Each file, and whether it was written: it was not if it is there."""
+    """Each file, and whether it was written: existing files are not."""
     from ...benchmark.format.folder import BenchmarkFolder
     from ...benchmark.format.metrics_writer import new_benchmark
 
@@ -79,7 +79,7 @@ def _tell(console: Console, folder: Path, made: dict[str, bool]) -> None:
     console.say("Next", "bold")
     where = shlex.quote(str(folder))
     for line, why in (
-        (str(folder / "benchmark.yaml"), "say what is to be measured"),
+        (str(folder / "benchmark.yaml"), "describe what to measure"),
         (str(folder / "config.yaml"), "say which models, and which targets"),
         ("export OPENAI_API_KEY=...", "or put other models into config.yaml"),
         (f"convoprobe bench all {where} --dry-run", "what would be called, and what it costs"),

@@ -49,7 +49,7 @@ def command(folder: Path, page: str, most: int, as_json: bool) -> None:
 
     files = BenchmarkFolder(folder)
     if not files.benchmark.exists() and not files.results.exists():
-        raise UsageProblem(f"{folder}: there is no benchmark in it, neither benchmark.yaml nor results.json")
+        raise UsageProblem(f"{folder}: not a benchmark: it has neither benchmark.yaml nor results.json")
     out = files.path / _PAGE if page == _BESIDE else Path(page)
     try:
         written = write_report(files, out, most_conversations=most)

@@ -58,7 +58,7 @@ def command(
         return
     console = Console.of()
     if not found:
-        console.say(f"no scenario with {min_runs} trials or more came out differently")
+        console.say(f"no scenario with {min_runs} trials or more has varying outcomes")
         return
     print_stabilities(console, found)
     for one in found[:_EXPLAINED]:

@@ -54,7 +54,7 @@ def command(
     stored, chosen = project.open(run), selects(expression)
     found = _judged(project, stored, judge_model, chosen)
     if not found:
-        raise UsageProblem(f"no stored conversation of {stored.id} is to be judged again")
+        raise UsageProblem(f"nothing to rejudge in {stored.id}: no conversation matches")
     if as_json:
         write_json({"run": stored.id, "trials": [_as_json(one) for one in found]})
     else:

@@ -54,7 +54,7 @@ def command(
     """  # noqa: D301 - click looks for the character itself
     chosen = form or (_SUFFIXES.get(output.suffix.lower()) if output else None)
     if chosen is None:
-        raise UsageProblem("say what the report is to be: --html, --json, --md or --junit")
+        raise UsageProblem("choose a format: --html, --json, --md or --junit")
     if chosen == "schema":
         from ...reports.json_report import schema
 

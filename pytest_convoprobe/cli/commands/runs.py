@@ -66,7 +66,7 @@ def command(
 
 
 def _counts(run: RunRef) -> dict[str, int]:
-    """A run that never said its end has to be counted."""
+    """The counts of a run. Without a record of its end, they come from its trials."""
     return dict(run.info.counts) or run.open().counts
 
 

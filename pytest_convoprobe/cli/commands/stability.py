@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...formatting import percent, percent_range
+from ...formatting import counted, percent, percent_range
 from ..cells import rate_color
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE, advice
@@ -123,8 +123,8 @@ def _print_reasons(console: Console, run: LiveRun) -> None:
         f"{row.blame.value}: {row.reason}" if row.blame else row.reason for row in run.rows if not row.passed
     )
     for reason, number in reasons.most_common(_REASONS):
-        console.say(f"  {number} times: {console.safe(reason)}")
+        console.say(f"  {counted(number, 'time')}: {console.safe(reason)}")
     if way_out := advice(dict.fromkeys(one for result in run.results for one in result.remedies)):
         console.say(f"  {way_out}")
     if len(reasons) > _REASONS:
-        console.say(f"  and {len(reasons) - _REASONS} other reasons")
+        console.say(f"  and {counted(len(reasons) - _REASONS, 'other reason')}")
