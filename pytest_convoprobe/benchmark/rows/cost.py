@@ -12,8 +12,8 @@ from ...errors import ResultsError
 from ...files import shown_path, write_atomically
 from ...llm.ledger import Spending
 from ..format.folder import BenchmarkFolder
+from .journal import read_lines
 from .spending import Sum, as_numbers
-from .table_lines import read_lines
 
 CALIBRATE = "calibrate"
 """A section that is there once an evaluator was measured against people: its scores have this table."""

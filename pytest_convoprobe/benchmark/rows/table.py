@@ -1,138 +1,81 @@
-"""One stage's rows of one target: a file of lines that only grows, and a JSON array made of it for people.
+"""The rows of a step and a target: the journal, and the JSON array that is written from it for people.
 
-A line is one finished unit, whole and on the disk as soon as it is done, so that a killed run loses only
-what it was making. Its row stands last in it: what there is can be found without reading the rows. The
-array is written at the end of a stage. A stamp beside the lines tells which lines are in the array, and
-whether it is still as it was written; rows of an array that somebody else wrote, or edited, are taken over.
+The journal is the truth. The array is written from it at the end of a stage, and between runs people and
+other programs may edit it. A stamp beside the journal says which lines are in the array, and its size and
+time. An array that isn't as we wrote it is read when the table is opened, and what is new in it is added to
+the journal. So rows are merged in one place, and all else reads the journal.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ...errors import ResultsError
-from ...files import Lines, locked, shown_path, write_atomically
+from ...files import locked, shown_path, write_atomically
 from ...llm.ledger import Spending
 from .arrays import Broken, array_of, items
+from .journal import Head, Journal, unusable
 from .row_types import RowKind
-from .spending import Sum, as_numbers
-from .table_lines import NO_ROW, ROW, encoded, read_lines, unusable
+from .spending import as_numbers
 from .work import Place, Row, RowResult, Unit
-
-
-@dataclass(frozen=True)
-class Head:
-    """What is known of a row without reading it: its key, a digest of its content, and where its line is.
-
-    A row that was `adopted` comes from a file that we didn't write; without a key it counts as done
-    whatever it is made of, as long as the row of the stage before is that of the digest `of`, which it was
-    found with. None means that this isn't known.
-    """
-
-    key: str
-    digest: str
-    offset: int
-    length: int
-    adopted: bool = False
-    of: str | None = None
-
-    def fits(self, unit: Unit) -> bool:
-        """Whether this is the row that the unit asks for."""
-        if self.key or not self.adopted:
-            return self.key == unit.key
-        return unit.of is None or self.of in (None, unit.of)
-
 
 Before = Callable[[], Mapping[Place, Head]]
 
 
 class Table:
-    """The rows of a stage and a target. One process at a time may have it open.
+    """The rows of a step and a target; without `file` there is no array.
 
-    `open` raises `ResultsError` for an array that cannot be read: it is somebody's work, and isn't
-    overwritten. `row`, `put` and `export` raise it where the disk refuses.
-
-    `before` gives the heads of the stage before, where rows are to be told by them. With `scratch`, nothing
-    is written but in that folder.
+    Raises `ResultsError` for an array that cannot be read: it is somebody's work, and isn't overwritten.
+    `row`, `put` and `export` raise it where the disk refuses. `before` gives the heads of the step before,
+    where rows of others are valid only for the row that they were found with.
     """
 
     def __init__(
-        self,
-        json_file: Path | None,
-        lines_file: Path,
-        kind: RowKind,
-        target: str = "",
-        *,
-        before: Before | None = None,
-        scratch: Path | None = None,
+        self, file: Path | None, journal: Journal, kind: RowKind, before: Before | None = None
     ) -> None:
-        self.file = json_file
-        self._before = before
-        self._scratch = scratch
+        self._file = file
+        self._journal = journal
         self._kind = kind
-        self._target = target
-        self._path = lines_file
-        self._lines = Lines(lines_file)
-        self._stamp = lines_file.with_suffix(".stamp")
-        self._latest: dict[Place, Head] = {}
-        self._older: dict[tuple[Place, str], Head] = {}
-        self._failures: dict[Place, str] = {}
-        self._sum = Sum()
+        self._before = before
         self._exported: tuple[int, ...] = ()
-        self._paid_rows = 0
         self._seen: list[int] | None = None
-
-    @classmethod
-    def open(
-        cls, json_file: Path | None, lines_file: Path, kind: RowKind, target: str = "", **more: Any
-    ) -> Table:
-        """The table of these two files, which need not exist; without `json_file` there is no array."""
-        table = cls(json_file, lines_file, kind, target, **more)
-        table._load()
-        return table
+        if file is not None:
+            self._load(file)
 
     def heads(self) -> Mapping[Place, Head]:
-        """The rows that the array holds, in its order; where there is no array, all that there are."""
-        if self.file is None:
-            return self._latest
-        return dict(self._in_array())
+        """The rows that the array has, in its order; where there is no array, all that there are."""
+        return self._journal.latest if self._file is None else dict(self._in_array())
 
     def row(self, place: Place) -> Row:
         """The newest row of a place. Raises KeyError if there is none."""
-        row: Row = json.loads(self._row_text(self._latest[place]))
-        return row
+        return self._journal.row(self._journal.latest[place])
 
     def rows(self) -> Iterator[Row]:
         """The rows of `heads`, one at a time in memory."""
-        for text in self._row_texts(list(self.heads().values())):
-            yield json.loads(text)
+        return map(json.loads, self._journal.texts(list(self.heads().values())))
 
     def others(self) -> Iterator[Row]:
         """Those of them that somebody else wrote, or edited."""
-        for text in self._row_texts([head for _, head in self._in_array() if head.adopted]):
-            yield json.loads(text)
+        return map(json.loads, self._journal.texts([head for _, head in self._in_array() if head.adopted]))
 
     def done(self, unit: Unit) -> bool:
         """Whether the row that the unit asks for was ever made; it need not be the newest of its place."""
-        head = self._latest.get(unit.place)
-        return head is not None and (head.fits(unit) or (unit.place, unit.key) in self._older)
+        return self._journal.done(unit)
 
     def put(self, outcome: RowResult) -> None:
         """Write down what became of a unit."""
         unit = outcome.unit
         row = None if outcome.row is None else {**outcome.row, "key": unit.key}
-        spent = as_numbers(outcome.spending)
         of = {} if unit.of is None else {"of": unit.of}
-        self._append(unit.place, unit.key, row, {**of, "spent": spent, "failed": outcome.failure})
-        self._add(spent, row is not None)
+        more = {**of, "spent": as_numbers(outcome.spending), "failed": outcome.failure}
+        self._journal.add(unit.place, unit.key, row, more)
 
     def outdated(self) -> set[Place]:
-        """Of the rows in the array, those of a row of the stage before that is another one by now."""
+        """Of the rows in the array, those whose source is another row by now."""
         before = self._before() if self._before else {}
         return {
             place
@@ -144,47 +87,46 @@ class Table:
 
     def failures(self) -> list[tuple[Place, str]]:
         """The units that came to nothing at the last attempt, and why."""
-        return list(self._failures.items())
+        return list(self._journal.failures.items())
 
     def spending(self) -> dict[str, Spending]:
-        """By role, what all lines ever cost, those of failures too."""
-        return self._sum.by_role()
+        """By role, what all rows ever cost, failed ones too."""
+        return self._journal.spending
 
     @property
     def paid_rows(self) -> int:
         """How many rows `spending` has made."""
-        return self._paid_rows
+        return self._journal.paid_rows
 
     def export(self, units: Collection[Unit], spared: Callable[[Place], bool] = lambda _: False) -> bool:
         """Write the array if it would change: done units in this order, then rows of others for no unit.
 
         A row of ours that no unit asks for is one of other settings, or of something that is gone: it is left
-        out, unless its place is `spared`, since nobody asked for it to be made anew. Says whether the array
+        out, unless its place is `spared`, since nobody asked for it to be made again. Says whether the array
         was written; a table without one has nothing to write.
         """
-        if self.file is None:
+        if self._file is None:
             return False
-        if self._seen != (seen := _size_and_time(self.file)) and seen is not None:
-            self._adopt(self.file)  # edited while the run went on
+        if self._seen != (seen := _size_and_time(self._file)) and seen is not None:
+            self._adopt(self._file)  # edited while the run went on
         wanted = self._wanted(units, spared)
-        offsets = tuple(head.offset for head in wanted)
-        if self._holds(wanted) and (self.file.exists() or not wanted):
+        if self._holds(wanted) and (self._file.exists() or not wanted):
             return False
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            with locked(self.file.parent):
-                write_atomically(self.file, array_of(self._row_texts(wanted)))
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with locked(self._file.parent):
+                write_atomically(self._file, array_of(self._journal.texts(wanted)))
         except (OSError, TimeoutError) as error:
-            raise unusable(self.file, "written", error) from None
-        self._sign(offsets)
+            raise unusable(self._file, "written", error) from None
+        self._sign(self._file, tuple(head.offset for head in wanted))
         return True
 
     def close(self) -> None:
-        """Let go of the file of lines."""
-        self._lines.close()
+        """Let go of the journal's file."""
+        self._journal.close()
 
     def _wanted(self, units: Collection[Unit], spared: Callable[[Place], bool]) -> list[Head]:
-        done = {unit.place: self._current(unit) for unit in units if self.done(unit)}
+        done = {unit.place: self._journal.current(unit) for unit in units if self.done(unit)}
         others = {place: head for place, head in self._others(units, spared) if place not in done}
         for place in self.outdated() if others else ():
             others.pop(place, None)
@@ -208,98 +150,38 @@ class Table:
             return sorted(offsets) == sorted(self._exported)
         return offsets == list(self._exported)
 
-    def _current(self, unit: Unit) -> Head:
-        """The head of a unit that is done; a row made earlier becomes the newest of its place again."""
-        head = self._latest[unit.place]
-        if not head.fits(unit):
-            text = self._row_text(self._older[unit.place, unit.key])
-            self._append(unit.place, unit.key, json.loads(text), {} if unit.of is None else {"of": unit.of})
-        return self._latest[unit.place]
-
     def _in_array(self) -> Iterator[tuple[Place, Head]]:
-        by_offset = {head.offset: (place, head) for place, head in self._latest.items()}
+        by_offset = {head.offset: (place, head) for place, head in self._journal.latest.items()}
         return (by_offset[offset] for offset in self._exported if offset in by_offset)
 
-    def _append(self, place: Place, key: str, row: Row | None, more: Mapping[str, Any]) -> None:
-        head = {
-            "key": key,
-            "id": place.id,
-            "sample": place.sample,
-            "metric": place.metric_id,
-            "digest": "" if row is None else self._kind.digest(row),
-            **more,
-        }
-        line = json.dumps(head, separators=(",", ":")).encode("ascii")[:-1] + ROW
-        line += NO_ROW if row is None else encoded(row) + b"}\n"
-        try:
-            self._keep_apart()
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            offset, length = self._lines.append(line)
-        except OSError as error:
-            raise unusable(self._path, "written", error) from None
-        self._take(place, head, offset, length, row is not None)
+    # An array that others may have edited
 
-    def _take(self, place: Place, head: Mapping[str, Any], offset: int, length: int, made: bool) -> None:
-        """Take a line in: the newest one of a place counts."""
-        if not made:
-            self._failures[place] = head["failed"]
-            return
-        self._failures.pop(place, None)
-        old = self._latest.get(place)
-        if old is not None and old.key:
-            self._older[place, old.key] = old
-        adopted, of = bool(head.get("adopted")), head.get("of")
-        self._latest[place] = Head(head["key"], head["digest"], offset, length, adopted, of)
-
-    def _add(self, spent: Mapping[str, Any], made: bool) -> None:
-        self._sum.add(spent)
-        self._paid_rows += bool(spent) and made
-
-    def _load(self) -> None:
-        known: set[int] = set()
-        for line in read_lines(self._path):
-            head = line.head
-            known.add(line.offset)
-            place = Place(head["id"], head["sample"], head["metric"], self._target)
-            self._take(place, head, line.offset, line.length, line.made)
-            self._add(head.get("spent", {}), line.made)
-        if self.file is not None:
-            self._load_stamp(self.file, known)
-
-    def _load_stamp(self, file: Path, known: set[int]) -> None:
-        """What is in the array; one with rows whose lines are lost is taken over like anybody else's."""
+    def _load(self, file: Path) -> None:
+        """What is in the array; one with rows whose lines are lost is read like anybody else's."""
         seen = _size_and_time(file)
-        if seen is None:
-            self._forget_adopted(())
-        elif (exported := _stamped(self._stamp, seen)) is not None and known >= exported.keys():
-            self._seen, self._exported = seen, tuple(exported)
-            self._forget_adopted(self._exported)
-        else:
+        exported = () if seen is None else _stamped(self._journal.stamp, seen)
+        if exported is None or not self._journal.has(exported):
             self._adopt(file)
-
-    def _forget_adopted(self, kept: Sequence[int]) -> None:
-        """A row without a key is there for as long as its file holds it."""
-        offsets = frozenset(kept)
-        for place, head in list(self._latest.items()):
-            if head.adopted and not head.key and head.offset not in offsets:
-                del self._latest[place]
+        else:
+            self._seen, self._exported = seen, exported
+            self._journal.keep_only(frozenset(exported))
 
     def _adopt(self, file: Path) -> None:
-        """Take over the rows of an array that isn't as we wrote it, except those that are as we know them."""
+        """Add the rows of an array that isn't as we wrote it, except those that are as we know them."""
         found: dict[Place, int] = {}
         before = self._before() if self._before else None
         for number, row in enumerate(_items(file), 1):
             place = self._place(file, number, row, found)
             if not self._has(place, row):
                 more = {"adopted": True, **_found_with(place, before)}
-                self._append(place, str(row.get("key") or ""), row, more)
-            found[place] = self._latest[place].offset
-        self._forget_adopted(tuple(found.values()))
-        self._sign(tuple(found.values()))
+                self._journal.add(place, str(row.get("key") or ""), row, more)
+            found[place] = self._journal.latest[place].offset
+        self._journal.keep_only(frozenset(found.values()))
+        self._sign(file, tuple(found.values()))
 
     def _place(self, file: Path, number: int, row: Any, found: Mapping[Place, int]) -> Place:
         try:
-            places = self._kind.places(row, self._target)
+            places = self._kind.places(row, self._journal.target)
         except ResultsError as error:
             raise ResultsError(f"{shown_path(file)}: row {number}: {error}") from None
         if free := [place for place in places if place not in found]:
@@ -310,67 +192,31 @@ class Table:
         )
 
     def _has(self, place: Place, row: Row) -> bool:
-        head = self._latest.get(place)
+        head = self._journal.latest.get(place)
         try:
-            return head is not None and json.loads(self._row_text(head)) == row
+            return head is not None and self._journal.row(head) == row
         except ValueError:  # a line that the disk has spoilt
             return False
 
-    def _sign(self, offsets: tuple[int, ...]) -> None:
+    def _sign(self, file: Path, offsets: tuple[int, ...]) -> None:
         """Remember that the array is ours, and what is in it."""
-        assert self.file is not None  # noqa: S101 - asked for where there is one
-        self._seen = _size_and_time(self.file)
-        stamp = {"file": self._seen, "offsets": offsets}
-        try:
-            self._keep_apart()
-            self._stamp.parent.mkdir(parents=True, exist_ok=True)
-            with locked(self._stamp.parent):
-                write_atomically(self._stamp, json.dumps(stamp).encode("ascii"))
-        except (OSError, TimeoutError) as error:
-            raise unusable(self._stamp, "written", error) from None
-        self._exported = offsets
-
-    def _keep_apart(self) -> None:
-        """Go on in a copy of the lines, if nothing is to be written where they are."""
-        if self._scratch is None:
-            return
-        copy = self._scratch / self._path.parent.name / self._path.name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if self._path.exists():
-            shutil.copyfile(self._path, copy)
-        self._path, self._lines, self._scratch = copy, Lines(copy), None
-        self._stamp = copy.with_suffix(".stamp")
-
-    def _row_text(self, head: Head) -> bytes:
-        return next(self._row_texts([head]))
-
-    def _row_texts(self, heads: Sequence[Head]) -> Iterator[bytes]:
-        """The JSON of rows, as it stands in their lines."""
-        if not heads:
-            return
-        try:
-            with self._path.open("rb") as file:
-                for head in heads:
-                    file.seek(head.offset)
-                    line = file.read(head.length)
-                    yield line[line.find(ROW) + len(ROW) : -2]
-        except OSError as error:
-            raise unusable(self._path, "read", error) from None
+        self._seen, self._exported = _size_and_time(file), offsets
+        self._journal.write_stamp({"file": self._seen, "offsets": offsets})
 
 
 def _found_with(place: Place, before: Mapping[Place, Head] | None) -> dict[str, str]:
-    """Which row of the stage before was there with a row that is taken over; none is one, too."""
+    """Which row of the step before was there with a row of others; none is an answer, too."""
     if before is None:
         return {}
     source = before.get(replace(place, metric_id=""))
     return {"of": source.digest if source else ""}
 
 
-def _stamped(stamp: Path, seen: list[int]) -> dict[int, None] | None:
-    """Where the rows of the array are in the lines, in order; None if it isn't known to be as we wrote it."""
+def _stamped(stamp: Path, seen: list[int]) -> tuple[int, ...] | None:
+    """Where the rows of the array are in the journal, in order; None if it may not be as we wrote it."""
     try:
         found = json.loads(stamp.read_bytes())
-        return dict.fromkeys(found["offsets"]) if found["file"] == seen else None
+        return tuple(dict.fromkeys(found["offsets"])) if found["file"] == seen else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
 

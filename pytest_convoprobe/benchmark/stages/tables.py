@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..format.folder import BenchmarkFolder
-from ..rows.row_types import INTERNAL
+from ..rows.journal import Journal
+from ..rows.row_types import INTERNAL, RowKind
 from ..rows.table import Table
 from .registry import step
 
@@ -33,8 +34,7 @@ class Tables:
     def internal(self, name: str, target: str) -> Table:
         """The table of a study of ours: it is not a step, and has no file for people."""
         if (name, target) not in self._open:
-            lines = self._lines(name, target)
-            self._open[name, target] = Table.open(None, lines, INTERNAL, target, scratch=self._scratch)
+            self._open[name, target] = Table(None, self._journal(name, target, INTERNAL), INTERNAL)
         return self._open[name, target]
 
     def begun(self, name: str, target: str = "") -> bool:
@@ -50,14 +50,11 @@ class Tables:
         found = step(name)
         # Opened only where rows of others are taken over: they are valid for the source that is there.
         before = (lambda: self(found.source, target).heads()) if found.source else None
-        return Table.open(
-            found.file(self._folder, target),
-            self._lines(name, target),
-            found.kind,
-            target,
-            before=before,
-            scratch=self._scratch,
-        )
+        journal = self._journal(name, target, found.kind)
+        return Table(found.file(self._folder, target), journal, found.kind, before)
+
+    def _journal(self, name: str, target: str, kind: RowKind) -> Journal:
+        return Journal(self._lines(name, target), kind.digest, target, self._scratch)
 
     def _lines(self, name: str, target: str) -> Path:
         return self._folder.rows / name / f"{target or 'all'}.jsonl"
