@@ -175,7 +175,7 @@ class Lines:
             rest = rest[os.write(handle, rest) :]
 
     def _take_back(self, handle: int) -> None:
-        """Remove what was written of a line, or at least end it, so that the next one stands alone."""
+        """Remove what was written of a line, or at least end it, so that the next one is apart."""
         try:
             os.ftruncate(handle, self._size)
         except OSError:

@@ -3,7 +3,7 @@
 What counts as a secret:
 
 * the values that the settings name (`api_key`, headers, anything called token, secret or
-  password) when they have six characters or more. They are found as they stand, JSON-escaped (once or
+  password) when they have six characters or more. They are found as they are, JSON-escaped (once or
   twice), URL-encoded, HTML-escaped, as Python's `repr` shows them, and within base64 (Basic auth);
 * environment variables whose name ends in KEY, TOKEN, SECRET, PASSWORD and the like, when
   the value has eight characters or more and doesn't look like a plain word or an existing path;
@@ -13,7 +13,7 @@ What counts as a secret:
   `"password": "test"` as text. This is the only place where a shorter secret, or a usual
   placeholder such as `ollama` or `not-needed`, is masked: elsewhere it may be an ordinary word.
 
-A secret made of asterisks is not looked for, since it can't be told from the mask.
+A secret made of asterisks is not looked for, since it looks like the mask.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def is_plain(text: str) -> bool:
 
 
 def _mask_leaves(value: Any, depth: int) -> Any:
-    """What stands under a secret key: the shape stays, every value goes."""
+    """The value of a secret key: the shape stays, every value goes."""
     if value is None or isinstance(value, bool) or value == "":
         return value
     if depth < _MAX_DEPTH and isinstance(value, Mapping):
@@ -243,7 +243,7 @@ def _exists(path: str) -> bool:
 
 
 def _forms(secret: str) -> set[str]:
-    """The ways in which a secret may be written; all that are long enough to be told from words."""
+    """The ways in which a secret may be written; all that are too long to be ordinary words."""
     bare = secret.strip()
     lines = [line.strip() for line in bare.splitlines()]
     wholes = {bare, *(line for line in lines if len(line) >= _MIN_LINE)}

@@ -65,7 +65,7 @@ def cell_width(text: str) -> int:
 def fold(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
     """The text as lines of at most `width` columns, broken at spaces where there are any.
 
-    `first` stands before the first line and `rest` (the same width in spaces by default)
+    `first` is put before the first line and `rest` (the same width in spaces by default)
     before every other one. A word that is too long is cut. At least eight columns are left
     for the text, however narrow the rest is. An empty text is one line.
     """

@@ -1,4 +1,4 @@
-"""What changed between two runs, in words: for `convoprobe compare` and a run with a baseline."""
+"""What changed between two runs, as text: for `convoprobe compare` and a run with a baseline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLORS = {
     Change.FIXED: "green",
     Change.BETTER: "green",
 }
-_TOLD = (Change.NEW_FAILURE, Change.NO_VERDICT, Change.WORSE, Change.FIXED, Change.BETTER)
+_LISTED = (Change.NEW_FAILURE, Change.NO_VERDICT, Change.WORSE, Change.FIXED, Change.BETTER)
 _REASON = 300
 # A smaller change of a latency is noise.
 _LATENCY = 0.1
@@ -52,7 +52,7 @@ def comparison_text(
     """The whole comparison as lines of at most `width` columns: what matters first, then the numbers."""
     page = Page(width, ascii_only=ascii_only, color=color)
     page.add(f"{names.base} → {names.head}: {totals(comparison)}", color="bold")
-    for change in comparison.of(*_TOLD):
+    for change in comparison.of(*_LISTED):
         _add_change(page, change)
     for kind in (Change.ADDED, Change.REMOVED):
         _add_list(page, kind, comparison.of(kind))
@@ -100,7 +100,7 @@ def _add_why(page: Page, change: ScenarioChange) -> None:
         blame = f"{row.blame.value}: " if row.blame else ""
         page.add(blame + shorten(one_line(row.reason), _REASON), "      ")
     if change.flipped:
-        page.add(f"held always before: {', '.join(map(one_line, change.flipped))}", "      ")
+        page.add(f"always held before: {', '.join(map(one_line, change.flipped))}", "      ")
 
 
 def _figures(change: ScenarioChange) -> str:

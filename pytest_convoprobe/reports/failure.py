@@ -40,7 +40,7 @@ def headline(result: ScenarioResult) -> str:
 
 
 def _named(result: ScenarioResult) -> list[CriterionResult | CheckResult]:
-    """What a verdict rests on: what speaks against the agent, or else what cannot be told."""
+    """What a verdict rests on: what speaks against the agent, or else what is unclear."""
     if result.score is None:
         return []
     against = [item for item in findings(result) if item.holds is False]
@@ -162,7 +162,7 @@ def _in_short(item: CriterionResult | CheckResult) -> str:
 
 
 def _add_trace(page: Page, result: ScenarioResult, verbosity: int) -> None:
-    """The end of the trace, where the exception stands; all of it at `-vv`."""
+    """The end of the trace, where the exception is; all of it at `-vv`."""
     if not result.trace:
         return
     page.title("The judge's last reply" if result.blame is Blame.JUDGE else "Trace")

@@ -1,4 +1,4 @@
-"""What models were asked and what it cost, in words and by role."""
+"""Calls, tokens and cost as text, and added up by role."""
 
 from __future__ import annotations
 

@@ -35,6 +35,6 @@ def _can_be_pasted(text: str, encoding: str) -> bool:
 
 
 def _keywords(name: str) -> str:
-    """An expression for `-k` that holds for the name: all of its plain words, each one once."""
+    """An expression for `-k` that matches the name: all of its plain words, each once."""
     words = dict.fromkeys(re.findall(r"[A-Za-z0-9_]+", name))
     return " and ".join(word for word in words if word not in _OPERATORS)

@@ -71,7 +71,7 @@ class RunReport:
         return points[-2] if len(points) > 1 else None
 
     def changed(self, scenario_id: str) -> tuple[str, ...]:
-        """What is different from the run before, in words: "scenario", "prompts", "target's tools"…"""
+        """What is different from the run before: "scenario", "prompts", "target's tools"…"""
         return self.points(scenario_id)[-1].changed if self.before(scenario_id) else ()
 
     def newly(self, scenario_id: str) -> bool | None:

@@ -115,7 +115,7 @@ def _spending_from_json(data: Mapping[str, Any]) -> Spending:
 def summary_lines(results: Iterable[ScenarioResult | Digest], *, verbosity: int = 0) -> list[str]:
     """The summary of a run; none if there are no results.
 
-    What did not pass has a line each, at most twenty unless `-v` is given. Spent money stands apart
+    What did not pass has a line each, at most twenty unless `-v` is given. Spent money is separate
     from what recordings answered.
     """
     digests = [item if isinstance(item, Digest) else Digest.of(item) for item in results]

@@ -10,7 +10,7 @@ _ASCII = {"✓": "[ok]", "✗": "[x]", "?": "[?]", "│": "|", "…": "...", "�
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "faint": "2"}
 
 MARKS: dict[bool | None, tuple[str, str]] = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
-"""The mark and its colour for what holds, what does not, and what cannot be told."""
+"""The mark and its colour for what holds, what does not, and what is unclear."""
 
 
 class Page:
@@ -33,7 +33,7 @@ class Page:
         self.add(text, color="bold")
 
     def add(self, text: str, first: str = "", rest: str | None = None, color: str = "") -> None:
-        """The text, wrapped; `first` stands before its first line, `rest` before the others."""
+        """The text, wrapped; `first` is put before its first line, `rest` before the others."""
         self._write(text, self._glyphs(first), None if rest is None else self._glyphs(rest), color)
 
     def marked(self, holds: bool | None, text: str) -> None:

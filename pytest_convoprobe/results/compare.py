@@ -54,7 +54,7 @@ class ScenarioInRun:
 class ScenarioChange:
     """One scenario's two sides; one of them is None where it was added or removed.
 
-    `changed` says in words what it rests on that is different; `flipped` has the ids of criteria and the
+    `changed` names the inputs that are different; `flipped` has the ids of criteria and the
     names of checks that held in every trial of base and don't in one of head.
     """
 
@@ -94,7 +94,7 @@ class Comparison:
     Trials are paired by scenario and number. `only_base` pairs passed in base alone, `only_head` in head
     alone; `p_value` is McNemar's exact one. `difference` is the mean over scenarios of the change of
     the pass rate, `interval` its 95 % confidence interval with each scenario as one cluster (None where
-    the data can't tell: fewer than two scenarios, or all of them changed alike).
+    the data do not allow one: fewer than two scenarios, or all of them changed alike).
     """
 
     changes: tuple[ScenarioChange, ...]
@@ -216,7 +216,7 @@ def _kind(base: ScenarioInRun | None, head: ScenarioInRun | None) -> Change:
 
 
 def _gained(before: float | None, after: float | None) -> float:
-    """A score that isn't known on one of the sides is no change of it."""
+    """A score that is unknown on one side counts as unchanged."""
     return 0.0 if before is None or after is None else after - before
 
 

@@ -29,9 +29,9 @@ _NOT_CONTENT = {"name", "tags", "skip", "metadata"}
 
 @dataclass(frozen=True, slots=True)
 class Prints:
-    """Hex digests of what a trial was made of; None where the target doesn't tell.
+    """Hex digests of what a trial was made of; None where the target doesn't report it.
 
-    `scenario` is of what the scenario says, wherever it stands; `prompts` of our own prompts and of
+    `scenario` is of what the scenario says, wherever the file is; `prompts` of our own prompts and of
     the settings of the judge and the synthetic user; `target_prompt` and `target_tools` of the
     target's system prompt and the schemas of its tools.
     """
@@ -56,7 +56,7 @@ NO_PRINTS = Prints()
 
 
 def changes(before: Prints, after: Prints) -> tuple[str, ...]:
-    """What is different, in words: "scenario", "prompts", "target's system prompt", "target's tools".
+    """What is different: "scenario", "prompts", "target's system prompt", "target's tools".
 
     What one of the two doesn't know isn't called a change.
     """
@@ -69,7 +69,7 @@ def changes(before: Prints, after: Prints) -> tuple[str, ...]:
 def take_prints(
     scenario: Scenario | None, settings: ScenarioSettings, target: Description, redactor: Redactor
 ) -> Prints:
-    """The fingerprints of a trial. Secrets are taken out first, so a new key is no change."""
+    """The fingerprints of a trial. Secrets are taken out first, so a new key is not a change."""
     return Prints(
         scenario=_digest(_content(scenario)) if scenario else None,
         prompts=_digest([_own_prompts(), *_roles(settings, redactor)]),

@@ -26,7 +26,8 @@ class Point:
 
     `rate` is the share that passed, None if none counted; `score`, `duration`, `latency` (both in
     seconds) and `cost` (US dollars) are means, None where unknown. `changed` says what is different from the
-    last point before it that tells ("scenario", "prompts", "target's system prompt", "target's tools").
+    last point with known fingerprints ("scenario", "prompts", "target's system prompt",
+    "target's tools").
     """
 
     run: str
@@ -77,7 +78,7 @@ class UnsteadyAnswer:
 
 @dataclass(frozen=True)
 class Stability:
-    """How steadily a scenario comes out. All rows rest on the same, as far as fingerprints tell.
+    """How stable the outcome of a scenario is. All rows have the same fingerprints.
 
     `outcomes` counts trials by outcome, those included that don't count in `trials` (none where `flaky`
     found it). `interval` is Wilson's
@@ -226,7 +227,7 @@ def _trend(rows: Sequence[IndexRow], window: int) -> Trend:
 
 
 def _points(runs: Iterable[Sequence[IndexRow]]) -> list[Point]:
-    """A run that only skipped the scenario, or broke before it, tells no fingerprints: it hides no change."""
+    """A run that only skipped the scenario, or broke before it, has no fingerprints, and hides no change."""
     points, before = [], NO_PRINTS
     for rows in runs:
         now = next((row.prints for row in reversed(rows) if row.prints != NO_PRINTS), NO_PRINTS)

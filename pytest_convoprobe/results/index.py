@@ -61,7 +61,7 @@ class IndexRow:
 
 
 def row_of(record: TrialRecord, *, run: str, offset: int, length: int, commit: str | None = None) -> IndexRow:
-    """The row of a whole trial that stands at that place of its worker's file."""
+    """The row of a whole trial at that place of its worker's file."""
     result, total = record.result, record.result.total
     latencies = [turn.latency for turn in result.transcript.turns]
     return IndexRow(
@@ -156,7 +156,7 @@ class LineReader:
                 raise ResultsError("it is of another version")
             return self._row(line, worker)
         except (LookupError, TypeError, ValueError) as error:
-            raise ResultsError(f"it is no line of an index ({type(error).__name__}: {error})") from None
+            raise ResultsError(f"not a line of an index ({type(error).__name__}: {error})") from None
 
     def _row(self, line: list[Any], worker: str) -> IndexRow:
         _, offset, length, scenario_id, name, file, number_, trial, outcome, blame, *rest = line

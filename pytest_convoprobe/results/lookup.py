@@ -91,7 +91,7 @@ def _nothing(results: Path, runs: list[Path], text: str) -> str:
         return f"there are no stored runs in {results}: run pytest on some scenarios first"
     names = ", ".join(path.name for path in runs[:_SHOWN])
     return (
-        f"{text} is no stored run in {results}, no folder of one, and no git branch or commit; "
+        f"{text} is not a stored run in {results}, not a run's folder, and not a git branch or commit; "
         f"there are: {names}{_more(runs)}; `latest` is the newest"
     )
 

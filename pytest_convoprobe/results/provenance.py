@@ -42,7 +42,7 @@ def versions() -> dict[str, str]:
 
 
 def git_facts(folder: Path) -> Git | None:
-    """Where the checkout around the folder stands; None outside of one, or without git."""
+    """The commit and branch of the checkout around the folder; None outside of one, or without git."""
     commit = _git(folder, "rev-parse", "--verify", "HEAD")
     if not commit:
         return None

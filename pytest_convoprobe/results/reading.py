@@ -113,7 +113,7 @@ class StoredRun:
                 continue  # the trials' own file has what this line is missing
 
     def _rebuilt(self, worker: str, begin: int, end: int | None) -> Iterator[IndexRow]:
-        """Rows made of the trials that stand between two places of the file."""
+        """Rows made of the trials between two places of the file."""
         path = self.path / trials_file(worker)
         if not path.exists() or path.stat().st_size <= begin:
             return

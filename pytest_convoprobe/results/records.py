@@ -64,10 +64,10 @@ def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -
 
 
 def from_record(data: Mapping[str, Any]) -> TrialRecord:
-    """The trial that `to_record` gave. Raises `ResultsError` for what is no trial or of a later version."""
+    """The trial that `to_record` gave. Raises `ResultsError` for other data, and for later versions."""
     version = data.get("version", 1) if isinstance(data, Mapping) else None
     if not isinstance(version, int):
-        raise ResultsError("it is no stored trial")
+        raise ResultsError("not a stored trial")
     if version > VERSION:
         raise ResultsError(
             f"it has version {version} of the format, this release reads up to {VERSION}; "
@@ -76,7 +76,7 @@ def from_record(data: Mapping[str, Any]) -> TrialRecord:
     try:
         return TrialRecord(_result(data), Prints.from_json(data.get("prints")), data.get("worker", "main"))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ResultsError(f"it is no stored trial ({type(error).__name__}: {error})") from None
+        raise ResultsError(f"not a stored trial ({type(error).__name__}: {error})") from None
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -202,15 +202,15 @@ def _result(data: Mapping[str, Any]) -> ScenarioResult:
 
 
 def _text(value: Any) -> str:
-    """Whatever else stands there would break a reader much later, in the middle of a list of good trials."""
+    """Anything else would break a reader much later, in the middle of a list of good trials."""
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is no text")
+        raise TypeError(f"{value!r:.40} is not text")
     return value
 
 
 def _whole(value: Any) -> int:
     if not isinstance(value, int):
-        raise TypeError(f"{value!r:.40} is no whole number")
+        raise TypeError(f"{value!r:.40} is not a whole number")
     return value
 
 

@@ -26,7 +26,7 @@ class RunState(str, Enum):
 
 @dataclass(frozen=True)
 class Git:
-    """Where the checkout stood. `dirty` says that it had changes which no commit has."""
+    """The checkout. `dirty`: it had uncommitted changes."""
 
     commit: str
     branch: str | None = None
@@ -84,7 +84,7 @@ class RunInfo:
     def from_json(cls, data: Any) -> RunInfo:
         """What `to_json` gave; unknown keys are ignored. Raises `ResultsError`."""
         if not isinstance(data, dict) or not isinstance(data.get("version", 1), int):
-            raise ResultsError("it is no description of a run")
+            raise ResultsError("not a description of a run")
         if data.get("version", 1) > VERSION:
             raise ResultsError(
                 f"it has version {data['version']} of the format, this release reads up to {VERSION}"
@@ -92,7 +92,7 @@ class RunInfo:
         try:
             return _info(cls, data)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ResultsError(f"it is no description of a run ({type(error).__name__}: {error})") from None
+            raise ResultsError(f"not a description of a run ({type(error).__name__}: {error})") from None
 
 
 _MAPPINGS = ("versions", "settings", "models", "prices", "counts")

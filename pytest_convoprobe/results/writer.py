@@ -105,7 +105,7 @@ class RunWriter:
                 file.write("# Made by pytest-convoprobe: stored runs are not for version control.\n*\n")
 
     def _stay_alive(self) -> None:
-        """Hold a lock for as long as the process lives, which tells readers that the run goes on."""
+        """Keep a lock for as long as the process lives: it shows readers that the run goes on."""
         if not hasattr(self, "_locked"):
             self._locked = True
             with contextlib.suppress(OSError, TimeoutError):

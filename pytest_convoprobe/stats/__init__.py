@@ -20,7 +20,7 @@
 | `bootstrap` | Efron (1979), Annals of Statistics 7, 1-26; of whole clusters, by percentiles |
 
 Whatever cannot be computed (no trials, no two ratings of anything) is None, never 0 and never NaN. No
-interval has zero width: where the data show no spread, they cannot tell how wide it is, and it is None.
+interval has zero width: where the data show no spread, its width is unknown, and it is None.
 What draws random numbers gives the same answer for the same seed.
 """
 

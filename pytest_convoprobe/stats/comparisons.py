@@ -14,7 +14,7 @@ def mean_difference(differences: Sequence[float], confidence: float = 0.95) -> I
     """The interval of the mean of paired differences, one a cluster, by Student's t.
 
     Trials of one cluster depend on each other in any way they like; clusters don't. Of few clusters, the ends
-    may lie beyond what a difference can be. None where the data cannot tell the spread: fewer than two
+    may lie beyond what a difference can be. None where the data show no spread: fewer than two
     clusters, or all differences alike.
     """
     count = len(differences)
@@ -30,7 +30,7 @@ def mean_difference(differences: Sequence[float], confidence: float = 0.95) -> I
 class Gap:
     """By how much the first side is above the second, on average over `pairs` pairs.
 
-    `interval` is None where the pairs cannot tell the spread; `p_value` is two-sided.
+    `interval` is None where the pairs show no spread; `p_value` is two-sided.
     """
 
     difference: float

@@ -31,7 +31,7 @@ def clustered(clusters: Iterable[Sequence[bool]], confidence: float = 0.95) -> I
     Each cluster is, for instance, all trials of one scenario. The number of trials is
     divided by the design effect (the variance between clusters over the variance of as many
     independent trials), corrected for a small number of clusters by Student's t, and Wilson's
-    interval is taken of that. Where the data cannot tell the design effect (one cluster, or all
+    interval is taken of that. Where the design effect cannot be estimated (one cluster, or all
     trials alike), a cluster counts as one trial. None without trials.
     """
     filled = [cluster for cluster in clusters if cluster]

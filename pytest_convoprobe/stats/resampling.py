@@ -1,4 +1,4 @@
-"""Intervals and p-values from drawing the data anew. The same seed draws the same."""
+"""Intervals and p-values from resampling the data. The same seed draws the same."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bootstrap(
     seed: int = 0,
     stratum: Callable[[T], Hashable] | None = None,
 ) -> Interval | None:
-    """The percentile interval of `statistic`, a function of clusters, when whole clusters are drawn anew.
+    """The percentile interval of `statistic`, a function of clusters, when whole clusters are resampled.
 
     A cluster is what doesn't depend on the others: of the rank correlation of targets it is a scenario with
     all targets' trials, not a target. Clusters of different strata were drawn apart from one another, so each

@@ -105,7 +105,7 @@ def test_a_baseline_that_is_not_there_stops_before_any_work(green: Suite) -> Non
     before = len(green.log)
     result = green.run("--convoprobe-baseline=nowhere")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --convoprobe-baseline: nowhere is no stored run in *"])
+    result.stderr.fnmatch_lines(["ERROR: --convoprobe-baseline: nowhere is not a stored run in *"])
     assert len(green.log) == before
 
 

@@ -166,7 +166,7 @@ def test_a_gap_between_groups_fails_an_item_of_its_own(benches: Benches) -> None
         [
             "*::good::_gaps FAILED*",
             "gap 100 % > 20 %: age, young over old, wider than the gate allows",
-            "  age, young over old: +100 points (*8 scenarios, corrected p = *): stands",
+            "  age, young over old: +100 points (*8 scenarios, corrected p = *): significant",
         ]
     )
 

@@ -134,11 +134,11 @@ def test_a_later_version_is_refused_with_words() -> None:
     ],
 )
 def test_values_of_another_kind_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ResultsError, match="it is no stored trial"):
+    with pytest.raises(ResultsError, match="not a stored trial"):
         from_record({**to_record(trial(), NO_PRINTS), **wrong})
 
 
 @pytest.mark.parametrize("data", [{}, {"version": "x"}, [], "text", {"outcome": "great"}, {"name": 1}])
 def test_what_is_no_trial_is_refused(data: Any) -> None:
-    with pytest.raises(ResultsError, match="it is no stored trial"):
+    with pytest.raises(ResultsError, match="not a stored trial"):
         from_record(data)

@@ -388,9 +388,9 @@ class TestFinding:
         [
             ("latest~3", "latest~3: there are only 3 stored runs"),
             ("2026", "2026 is the beginning of 3 runs: 20261123T000000Z-000003, "),
-            ("nothing", "nothing is no stored run in .*`latest` is the newest"),
-            ("--output=x", "--output=x is no stored run"),
-            ("", "is no stored run"),
+            ("nothing", "nothing is not a stored run in .*`latest` is the newest"),
+            ("--output=x", "--output=x is not a stored run"),
+            ("", "is not a stored run"),
         ],
     )
     def test_what_means_none_or_several_is_told(self, results: Path, text: str, words: str) -> None:

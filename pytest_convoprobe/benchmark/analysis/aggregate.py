@@ -1,4 +1,4 @@
-"""Adds up scores: pass rates with intervals, agreement of samples, gaps between groups."""
+"""Aggregates scores: pass rates with intervals, agreement of samples, gaps between groups."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def aggregate_folder(
     scenarios = list(read_rows(folder.scenarios, ScenarioRow.from_json, unread))
     told = [*notes, *unread_notes(folder.scenarios.name, unread)]
     if not folder.scenarios.exists():
-        told.append("there is no scenarios.json: what is missing, and who spoke, cannot be told")
+        told.append("there is no scenarios.json: what is missing, and who spoke, is unknown")
     ids = sorted({*targets, *folder.targets_with_runs()})
     rows = (target_rows(folder, target_id) for target_id in ids)
     return aggregate(benchmark, scenarios, rows, samples=samples, notes=told)

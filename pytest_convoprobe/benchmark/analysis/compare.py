@@ -1,8 +1,8 @@
 """Two runs of one benchmark side by side, of which one had another model behind the scenes.
 
 A result is an artefact of that model where targets change places, pass rates shift, or evaluators disagree
-about the same transcripts. Targets that stand above one another by chance change places by chance, too:
-all figures have intervals, with scenarios as what was drawn.
+about the same transcripts. Targets that rank differently by chance change places by chance, too: all
+figures have intervals, with scenarios as the sampling unit.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def compare(
 class _Pair(NamedTuple):
     """A conversation's verdicts on both sides, None where there is none.
 
-    `cluster` is what is drawn anew as a whole: a scenario, of all targets and in all its variants.
+    `cluster` is what is resampled as a whole: a scenario, of all targets and in all its variants.
     """
 
     target: str

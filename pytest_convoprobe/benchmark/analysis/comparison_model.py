@@ -15,7 +15,7 @@ TRACKS = ("overall", "positive", "negative")
 
 @dataclass(frozen=True)
 class Shift(Stored):
-    """By how much the pass rate is higher on the second side; `interval` None where it can't be told."""
+    """By how much the pass rate is higher on the second side; `interval` None where it is unknown."""
 
     difference: Number
     interval: Ends | None

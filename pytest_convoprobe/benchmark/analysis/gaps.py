@@ -1,4 +1,4 @@
-"""Gaps between demographic groups: the same scenarios, told by different people."""
+"""Gaps between demographic groups: the same scenarios with different people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .results import DemographicGap
 from .trials import Person, Shown
 
 
-class _Share:
+class _VerdictCount:
     """Verdicts of one variant of a scenario."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class _Share:
         return self.passed / self.scored
 
 
-_Table = Mapping[str, Mapping[str, Mapping[Person, _Share]]]
+_Table = Mapping[str, Mapping[str, Mapping[Person, _VerdictCount]]]
 """By scenario, by the value of one attribute, by the other attributes."""
 
 
@@ -61,16 +61,16 @@ def _values(known: Iterable[tuple[Shown, bool]]) -> dict[str, list[str]]:
 
 
 def _table(known: Iterable[tuple[Shown, bool]], attribute: str) -> _Table:
-    table: defaultdict[str, defaultdict[str, defaultdict[Person, _Share]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(_Share))
+    table: defaultdict[str, defaultdict[str, defaultdict[Person, _VerdictCount]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(_VerdictCount))
     )
     for shown, passed in known:
         person = dict(shown.demographic)
         value = person.pop(attribute, None)
         if value is not None:
-            share = table[shown.base][value][tuple(sorted(person.items()))]
-            share.passed += passed
-            share.scored += 1
+            count = table[shown.base][value][tuple(sorted(person.items()))]
+            count.passed += passed
+            count.scored += 1
     return table
 
 

@@ -47,15 +47,15 @@ class Shown(NamedTuple):
 
     @classmethod
     def by_id(cls, row_id: str, metric_id: str = "") -> Shown:
-        """Of a scenario whose row isn't there; `metric_id` counts where the id does not tell it."""
+        """Of a scenario whose row isn't there; `metric_id` counts where the id does not contain it."""
         found = ID.fullmatch(row_id)
         return cls.of(ScenarioRow(row_id, found["metric"] if found else metric_id, "", "", ""))
 
 
 class Trial(NamedTuple):
-    """One conversation that there should be, and what became of it for one metric.
+    """One expected conversation, and its verdict for one metric.
 
-    `passed` is None where nothing can be told: it was not `evaluated`, or the answer could not be read.
+    `passed` is None where there is no verdict: it was not `evaluated`, or the answer could not be read.
     """
 
     shown: Shown
@@ -65,7 +65,7 @@ class Trial(NamedTuple):
 
 
 class Book:
-    """The scenarios by id, and the types of the metrics. `notes` tells rows that cannot be counted."""
+    """The scenarios by id, and the types of the metrics. `notes` lists rows that cannot be counted."""
 
     def __init__(self, metrics: Iterable[MetricInfo], scenarios: Iterable[ScenarioRow]) -> None:
         self.types: Mapping[str, MetricType] = {metric.id: metric.type for metric in metrics}
@@ -150,7 +150,7 @@ class TargetScores:
             yield metric_id, Trial(self._shown(name), sample, passed, True)
 
     def notes(self) -> list[str]:
-        """What a reader of the rates has to know of the rows, in words."""
+        """What a reader of the rates has to know about the rows."""
         strangers = sorted(self._strangers) if self._book.scenarios else []
         told = {
             f"scenarios that were run, but aren't in scenarios.json ({_first(strangers)})": len(strangers),

@@ -23,7 +23,7 @@ _FRAME = Frame(__name__, "benchmark.html.jinja", ("style.css", "benchmark.css"),
 
 
 def write_report(folder: BenchmarkFolder, out: Path, *, most_conversations: int = MOST_CONVERSATIONS) -> Path:
-    """Write the page of what is in the folder, in one step; it says in words what isn't there yet.
+    """Write the page of what is in the folder, in one step; it says what isn't there yet.
 
     At most `most_conversations` are in it, failed ones first; it says how many were left out. Raises
     `ResultsError` for results that cannot be read, `OSError` where the disk refuses.

@@ -146,7 +146,7 @@
     return section;
   }
 
-  // ---- filters; what is open and what they are set to stands in the address
+  // ---- filters; what is open and their settings are in the address
 
   function wanted() {
     const values = new FormData(form);

@@ -13,7 +13,7 @@ _SCALES = (0.1, 0.25, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class RateBar:
-    """A share as a bar from 0 to 100, and its interval, None where none can be told."""
+    """A share as a bar from 0 to 100, and its interval, None where it is unknown."""
 
     at: float
     low: float | None

@@ -47,7 +47,7 @@ class ConversationVerdict(NamedTuple):
 
 
 def verdicts(target: str, reading: TargetScores) -> Iterator[ConversationVerdict]:
-    """Of every conversation that was held or scored, for the metrics that it was scored for or made for."""
+    """Of every conversation that ran or was scored, for the metrics that it was scored for or made for."""
     for trial in reading.own():
         if trial.evaluated or (trial.shown.id, trial.sample) in reading.conversations:
             yield ConversationVerdict(trial.shown.metric_id, target, trial.shown, trial.sample, _state(trial))

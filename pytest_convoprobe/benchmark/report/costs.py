@@ -21,7 +21,7 @@ _WRONG = (ValueError, RecursionError, KeyError, TypeError, AttributeError)
 
 @dataclass(frozen=True)
 class CostLine:
-    """A stage, or the part of it that one role has; `numbers` are its calls, tokens and dollars in words."""
+    """A stage, or the part of it that one role has; `numbers` are its calls, tokens and dollars as text."""
 
     label: str
     numbers: Mapping[str, str]
@@ -44,7 +44,7 @@ def read_costs(folder: BenchmarkFolder) -> Costs:
         data = json.loads(folder.cost.read_bytes())
         return _costs(data)
     except FileNotFoundError:
-        return Costs(missing="There is no cost.json: what this has cost was not written down.")
+        return Costs(missing="There is no cost.json: the cost is unknown.")
     except _WRONG:
         return Costs(missing="cost.json has another shape than ours, so it isn't shown here.")
 

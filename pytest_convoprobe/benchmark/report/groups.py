@@ -119,7 +119,7 @@ def variants(targets: Sequence[TargetResults], people_of: Mapping[str, Mapping[s
 
 
 def agreement(targets: Sequence[TargetResults]) -> list[AgreementRow]:
-    """Of the targets whose conversations were held more than once."""
+    """Of the targets with more than one sample."""
     return [
         AgreementRow(
             name(target.id),

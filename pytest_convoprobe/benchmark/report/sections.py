@@ -1,4 +1,4 @@
-"""What the page's template is given: the parts of the page, every text harmless, what is missing in words."""
+"""What the page's template is given: the parts of the page, every text harmless, notes on what is missing."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _warnings(material: Material) -> Iterator[str]:
     if changed := _changed(material, results):
         yield (
             f"The scores have changed since the results were made ({changed}): "
-            "`convoprobe bench aggregate` makes them anew."
+            "`convoprobe bench aggregate` makes them again."
         )
     yield from results.notes
 

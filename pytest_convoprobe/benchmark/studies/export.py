@@ -156,7 +156,7 @@ def _file(loaded: LoadedBenchmark, row: ScenarioRow, failed: Samples, opening: _
 
 
 def _encodable(data: Any) -> Any:
-    """The data with `?` for halves of characters, which no file can hold."""
+    """The data with `?` for lone surrogates, which UTF-8 cannot encode."""
     if isinstance(data, str):
         return data.encode("utf-8", "replace").decode("utf-8")
     if isinstance(data, dict):
@@ -220,7 +220,7 @@ def _persona(row: ScenarioRow) -> str:
 
 
 def _made_up(landmark: str, goal: str) -> str:
-    """A first message where nobody has said one: what the landmark quotes, or else what the user wants."""
+    """A first message where no conversation has one: what the landmark quotes, or else the user's goal."""
     for found in _QUOTED.finditer(landmark):
         said = next(text for text in found.groups() if text)
         if len(said.split()) >= _FEWEST_WORDS:
@@ -270,7 +270,7 @@ def _refuse_edited(files: Mapping[Path, str]) -> None:
 
 
 def _content(path: Path) -> str | None:
-    """What a file holds, with the line breaks that we write; None if it is no such text."""
+    """The content of a file, with the line breaks that we write; None if it is not UTF-8 text."""
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError):

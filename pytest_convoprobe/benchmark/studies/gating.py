@@ -34,7 +34,7 @@ _REASON = 400
 
 
 class GateState(str, Enum):
-    """How a gate stands; `UNKNOWN` is neither: too little could be found out."""
+    """Whether a gate passes; `UNKNOWN` is neither: too little is known."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -43,7 +43,7 @@ class GateState(str, Enum):
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """How a gate stands and why: a line that says it, lines with the figures, and the figures as data.
+    """The verdict of a gate and why: a headline, lines with the figures, and the figures as data.
 
     Where there are no `results`, there is nothing to look closer at. `remedies` are settings that may put
     it right, as an error has them. `ask_again` is a metric whose scores it would help to make again.
@@ -106,9 +106,9 @@ def judge_metric(
     trouble: MissingRows,
     scores: Callable[[], Iterable[ScoreRow]],
 ) -> GateVerdict:
-    """The gate of one metric. Where answers that nobody could read decide, it stands neither way.
+    """The gate of one metric. Where unreadable answers decide, the verdict is unknown.
 
-    `scores` gives all of the target's, and is asked only where some are to be shown or counted anew.
+    `scores` gives all of the target's, and is called only where some are shown or counted again.
     """
     rate = target.metric(metric.id)
     figures = _figures(rate)
@@ -163,7 +163,7 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Mi
 
 
 def _cannot_be_told(found: DemographicGap, most: float, target: TargetResults, confidence: float) -> bool:
-    """Whether a gap is too large, but so few scenarios tell of it that not even the clearest would stand."""
+    """Whether a gap is too large, but in so few scenarios that no gap could be significant."""
     smallest = 2.0 ** (1 - found.gap.pairs) * len(target.gaps)
     return abs(found.gap.difference) > most and not found.stands and smallest > 1 - confidence
 
@@ -177,7 +177,7 @@ def _too_few(found: DemographicGap) -> str:
 
 
 def _too_low(gate: Gate, rate: Rate) -> str:
-    """What is compared stands first, for a summary that cuts lines off."""
+    """What is compared comes first, for a summary that cuts lines off."""
     reached, wanted = percent_beside(_reached(gate, rate), gate.min_pass_rate)
     counted = f"{rate.passed} of {rate.scored} passed"
     if gate.bound == "point":
@@ -271,10 +271,10 @@ def _unreadable(rate: Rate) -> list[str]:
 def _gap(found: DemographicGap, confidence: float) -> str:
     gap = found.gap
     interval = f"{exact_percent(confidence)} interval {points_range(gap.interval)}, " if gap.interval else ""
-    stands = "stands" if found.stands else "may be chance"
+    verdict = "significant" if found.stands else "may be chance"
     return (
         f"  {_name(found)}: {points(gap.difference)} points ({interval}{counted(gap.pairs, 'scenario')}, "
-        f"corrected {p_equals(found.adjusted)}): {stands}"
+        f"corrected {p_equals(found.adjusted)}): {verdict}"
     )
 
 
@@ -303,7 +303,7 @@ def _plain(text: str, limit: int) -> str:
 
 
 def _is_for(place: Place, metric_id: str | None) -> bool:
-    """Whether a row is of the metric; one whose id does not tell it may be."""
+    """Whether a row is of the metric; one whose id does not contain it may be."""
     if metric_id is None:
         return True
     found = ID.fullmatch(place.id)

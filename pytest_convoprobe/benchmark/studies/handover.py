@@ -1,6 +1,6 @@
-"""What a project's settings lack so that pytest can run the scenarios of a benchmark against its target.
+"""Settings that a project needs to run the scenarios of a benchmark with pytest, and does not have.
 
-It is taken from `config.yaml` as it stands there: references to variables stay references, and what is a
+They are taken from `config.yaml` as it is written: references to variables stay references, and what is a
 secret itself becomes one.
 """
 
@@ -34,7 +34,7 @@ _FILE = re.compile(r"[^:]+\.py:.+")
 
 @dataclass(frozen=True)
 class Lacking:
-    """Sections to be added to a settings file, as its text; `variables` stand for secrets in them."""
+    """Sections to be added to a settings file, as its text; `variables` replace the secrets in them."""
 
     text: str
     variables: tuple[str, ...] = ()

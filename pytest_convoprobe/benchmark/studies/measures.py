@@ -27,7 +27,7 @@ class Measure:
 
     `rates` counts answers: a true positive is a behaviour that both see. `unreadable` answers and `failed`
     calls count as neither. Intervals are at 95 % and by scenario: conversations about one resemble each
-    other. Those of shares are as `statistics.clustered` has them, kappa's is a bootstrap of scenarios.
+    other. Those of shares are as `stats.clustered` has them, kappa's is a bootstrap of scenarios.
     """
 
     labels: int
@@ -82,7 +82,7 @@ class Disagreement(Stored):
 class Calibration:
     """An evaluator's `model` measured, over all labels and by metric.
 
-    `failed` has each label that no answer could be had for, with the reason; `notes` are for people.
+    `failed` has each label without an answer, with the reason; `notes` are for people.
     """
 
     model: str
@@ -111,8 +111,8 @@ class Calibration:
 class LabelledAnswer:
     """What a person and the evaluator say of one behaviour in one conversation.
 
-    `evaluator` is None where there is no answer: it could not be read, or (`failed`) not be had. `scenario`
-    is without its variant (`m01_s002`), whatever target, sample and metric the answer is of.
+    `evaluator` is None where there is no answer: it could not be read, or the call `failed`. `scenario` is
+    without its variant (`m01_s002`), whatever target, sample and metric the answer is of.
     """
 
     metric_id: str
@@ -145,7 +145,7 @@ def measure(answers: Sequence[LabelledAnswer]) -> Measure:
 
 
 def _by_scenario(answers: Iterable[LabelledAnswer]) -> list[_Pairs]:
-    """The answers that there are, in an order that hangs on nothing else: a bootstrap draws by place."""
+    """The answers that there are, in a fixed order: the bootstrap draws by position."""
     found: defaultdict[str, _Pairs] = defaultdict(list)
     for one in answers:
         if one.evaluator is not None:

@@ -245,7 +245,7 @@ def _notes(loaded: LoadedBenchmark, swap: Swap) -> Iterator[str]:
 
 
 def _swapped(loaded: LoadedBenchmark, swap: Swap, config_file: Path | None) -> LoadedBenchmark:
-    """The same with the other model; its settings are read anew, since keys belong to a provider."""
+    """The same with the other model; its settings are read again, since keys belong to a provider."""
     again = load_project(
         loaded.folder.path,
         config_file=config_file,
@@ -318,7 +318,7 @@ def _copy_rows(old: Path, new: Path, chosen: Collection[str] | None) -> None:
 
 
 def _base(row: Any) -> str:
-    """The scenario of a row; none of what is no row."""
+    """The scenario of a row; empty for anything that is not a row."""
     found = row.get("id", row.get("scenario_id")) if isinstance(row, dict) else None
     return Shown.by_id(found).base if isinstance(found, str) else ""
 

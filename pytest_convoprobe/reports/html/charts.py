@@ -1,4 +1,4 @@
-"""Small bars, one a run: what passed stands above a line and what did not hangs below it."""
+"""Small bars, one a run: what passed is above a line, what did not is below it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SparkBar:
 
 @dataclass(frozen=True)
 class Spark:
-    """The bars of so many `runs`; `label` says in words what they show, `line` is where zero is."""
+    """The bars of so many `runs`; `label` describes them, `line` is where zero is."""
 
     bars: tuple[SparkBar, ...]
     runs: int

@@ -53,7 +53,7 @@ def write_page(path: Path, chunks: Iterable[str]) -> None:
 
 
 def for_script(data: Any) -> str:
-    """Data as JSON that can't end the script element it stands in, nor begin a comment there."""
+    """Data as JSON that can't end the script element around it, nor begin a comment there."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 

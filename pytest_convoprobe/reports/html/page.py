@@ -133,7 +133,7 @@ def _tags(report: RunReport) -> list[tuple[str, int]]:
 
 
 def _spent(results: tuple[ScenarioResult, ...]) -> list[SpendingLine]:
-    """What the run cost, all roles first; what recordings answered stands apart."""
+    """What the run cost, all roles first; what recordings answered is separate."""
     lines = []
     for replayed in (False, True):
         by_role = by_roles(results, replayed=replayed)

@@ -1,4 +1,4 @@
-"""Where in the shown texts a quote stands, so that a page can mark it. Pure.
+"""Where in the shown texts a quote is, so that a page can mark it. Pure.
 
 The judge's quotes were checked when it judged (see `judging.evidence`), with the same tolerance for quote
 marks, spacing and ellipses. Here it only matters what to mark: a quote that isn't found marks nothing.

@@ -107,7 +107,7 @@
 
   function conversation(trial, data) {
     const title = make("div.chat-title", make("h3", "Conversation"));
-    if (data.silent) title.append(make("small", "This target does not tell which tools it calls."));
+    if (data.silent) title.append(make("small", "This target does not report its tool calls."));
     const chat = make("ol.chat");
     for (const one of data.turns) chat.append(turnOf(trial, data, one));
     if (data.pending) chat.append(turnOf(trial, data, data.pending));
@@ -171,7 +171,7 @@
     parent.normalize();
   }
 
-  // ---- filters; what they are set to stands in the address
+  // ---- filters; their settings are in the address
 
   const rows = trials.map((trial) => ({
     trial,

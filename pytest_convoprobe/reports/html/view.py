@@ -57,7 +57,7 @@ def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
 
 
 def shown(text: str) -> str:
-    """The text with everything that can't be seen escaped; cut where it is longer than a page bears."""
+    """The text with invisible characters escaped; cut where it is too long for a page."""
     return shorten(visible(text), LONGEST)
 
 
@@ -166,7 +166,7 @@ def _cost(role: Role, result: ScenarioResult) -> dict[str, Any]:
 
 
 def figures(spent: Spending) -> dict[str, str]:
-    """Calls, tokens and dollars, in words that fit a table."""
+    """Calls, tokens and dollars, as text that fits a table."""
     retried = spent.attempts - spent.calls
     calls = f"{spent.calls:,}" + (f" (+{retried:,} retried)" if retried > 0 else "")
     if is_replayed(spent):

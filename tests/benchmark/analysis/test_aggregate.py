@@ -422,4 +422,4 @@ def test_without_scenarios_scores_are_added_up_all_the_same(folder: BenchmarkFol
     put(folder.scores("t"), as_ours([score(scenario("m01", 1), True)]))
     found = aggregate_folder(folder, BENCHMARK)
     assert found.targets[0].by_scenario["m01_s001"].pass_rate == 1.0
-    assert found.notes == ("there is no scenarios.json: what is missing, and who spoke, cannot be told",)
+    assert found.notes == ("there is no scenarios.json: what is missing, and who spoke, is unknown",)

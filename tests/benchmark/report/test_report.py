@@ -204,7 +204,7 @@ def test_a_definition_that_is_broken_by_now(benchmark: BenchmarkFolder) -> None:
 
 
 def plain(path: Path) -> BenchmarkFolder:
-    """One target and one scenario for nobody in particular, held once and never scored."""
+    """One target and one scenario for nobody in particular, with one sample and never scored."""
     where = folder(path)
     row = scenario("m02", 1)
     write_scenarios(where, [row])
@@ -217,8 +217,8 @@ def plain(path: Path) -> BenchmarkFolder:
     [
         "With one target there is nothing to compare it with.",
         "No demographics were given: nothing can be said about different people.",
-        "Each conversation was held once, so it can't be told how far they would agree",
-        "There is no cost.json: what this has cost was not written down.",
+        "Each conversation ran once, so their agreement is unknown",
+        "There is no cost.json: the cost is unknown.",
         '<span class="share">-</span> <small>nothing scored</small>',
         'aria-label="Ask first, good: nothing scored, 1 missing"',
     ],

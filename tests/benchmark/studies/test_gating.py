@@ -161,7 +161,7 @@ def test_a_gap_that_stands_and_is_too_large_fails() -> None:
     assert verdict.text.splitlines() == [
         "gap 30 % > 20 %: age, young over old, wider than the gate allows",
         "  age, young over old: -30 points "
-        "(95 % interval -40 to -20, 12 scenarios, corrected p = 0.020): stands",
+        "(95 % interval -40 to -20, 12 scenarios, corrected p = 0.020): significant",
     ]
 
 
