@@ -12,6 +12,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..transcript import Usage
+from ..yaml_source import Document, parse
+from ..yaml_source.explain import explain
 from .fingerprint import Fingerprint
 from .port import LLMReply, Role, ToolRequest
 
@@ -33,7 +35,7 @@ _MOST_BRACKETS = 400
 
 
 class FormatError(ValueError):
-    """A text that is no recording; the message says why."""
+    """A text that is not a recording; the message says why."""
 
 
 class LaterVersion(FormatError):
@@ -133,9 +135,16 @@ def loads(text: str | bytes) -> tuple[RecordedCall, ...]:
     try:
         return tuple(_loaded(call) for call in _File.model_validate(data).calls)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise FormatError(f"{place or 'the top'}: {first['msg']}") from None
+        raise FormatError(_first_problem(error, text, data)) from None
+
+
+def _first_problem(error: ValidationError, text: str | bytes, data: Any) -> str:
+    """The first mistake in the words that all files have, with its line where that is found."""
+    parsed = parse(text).documents  # JSON is YAML, whose reader knows the places
+    document = parsed[0] if len(parsed) == 1 else Document(data)
+    problem = explain(error, document, _File)[0]
+    line = f"line {problem.line}: " if problem.line else ""
+    return f"{line}{problem.path or 'the top'}: {problem.message}"
 
 
 def _models(calls: Iterable[RecordedCall]) -> dict[str, str]:

@@ -77,6 +77,8 @@ def _no_object(text: str) -> str:
 
 def describe(error: ValidationError) -> str:
     """One line: each wrong field with its path and what was expected there."""
+    # Not the words of `yaml_source.explain`: a model reads these in the request to repair its reply, and
+    # they are part of recordings, which would no longer fit.
     details = error.errors(include_url=False, include_context=False)
     lines = [
         f"{_path(detail['loc'])}: {detail['msg']}{_found(detail)}" for detail in details[:_MOST_PROBLEMS]

@@ -7,36 +7,69 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..yaml_source import Loc
-
-if TYPE_CHECKING:
-    from .models import Landmark, SimulatedTurns, ToolAssertion
 
 Complaints = Iterator[tuple[Loc, str]]
 UNTIL_DONE = "until_done"
 FACTS = ("times", "at_least", "at_most", "args", "before", "after")
 """The keys of a tool assertion that say something by themselves."""
 
+# The models use these rules, so the rules say only what they need of the models.
+
+
+class SimulatedStretch(Protocol):
+    """Turns of a script that the user words itself: a number of them, or `until_done`."""
+
+    @property
+    def simulate(self) -> int | str: ...
+
+
+class OnTurn(Protocol):
+    """What belongs to one turn."""
+
+    @property
+    def turn(self) -> int: ...
+
+
+class ToolFacts(Protocol):
+    """What is asserted of the calls of a tool; `args` is empty where nothing is said of them."""
+
+    @property
+    def times(self) -> int | None: ...
+
+    @property
+    def at_least(self) -> int | None: ...
+
+    @property
+    def at_most(self) -> int | None: ...
+
+    @property
+    def args(self) -> Mapping[str, Any]: ...
+
+    @property
+    def every(self) -> bool: ...
+
+
 BOOLEAN_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~"))
 
 
-def turns_of(item: str | SimulatedTurns) -> int:
+def turns_of(item: str | SimulatedStretch) -> int:
     """How many turns a script's item takes; `until_done` takes one at least."""
     if isinstance(item, str) or item.simulate == UNTIL_DONE:
         return 1
     return int(item.simulate)
 
 
-def script_length(script: Sequence[str | SimulatedTurns]) -> int:
+def script_length(script: Sequence[str | SimulatedStretch]) -> int:
     """The turns that a script needs, the initial query included."""
     return 1 + sum(turns_of(item) for item in script)
 
 
-def script_complaints(script: Sequence[str | SimulatedTurns], max_turns: int | None) -> Complaints:
+def script_complaints(script: Sequence[str | SimulatedStretch], max_turns: int | None) -> Complaints:
     """A script fits into `max_turns` (None: not known), and ends with `until_done` if it has one."""
     for index, item in enumerate(script[:-1]):
         if not isinstance(item, str) and item.simulate == UNTIL_DONE:
@@ -52,7 +85,7 @@ def script_complaints(script: Sequence[str | SimulatedTurns], max_turns: int | N
 
 
 def landmark_complaints(
-    landmarks: Sequence[Landmark], max_turns: int | None, script: Sequence[str | SimulatedTurns]
+    landmarks: Sequence[OnTurn], max_turns: int | None, script: Sequence[str | SimulatedStretch]
 ) -> Complaints:
     """One landmark a turn, and none on a turn that never comes or that the script fills with a message."""
     literal, last = _literal_turns(script), _last_turn(script)
@@ -73,20 +106,20 @@ def landmark_complaints(
         seen.add(turn)
 
 
-def _literal_turns(script: Sequence[str | SimulatedTurns]) -> set[int]:
+def _literal_turns(script: Sequence[str | SimulatedStretch]) -> set[int]:
     """The turns that a script fills with literal messages."""
     ends = accumulate((turns_of(item) for item in script), initial=1)
     return {before + 1 for before, item in zip(ends, script, strict=False) if isinstance(item, str)}
 
 
-def _last_turn(script: Sequence[str | SimulatedTurns]) -> int | None:
+def _last_turn(script: Sequence[str | SimulatedStretch]) -> int | None:
     """The turn that a script ends with, None if the user decides."""
     if not script or (not isinstance(script[-1], str) and script[-1].simulate == UNTIL_DONE):
         return None
     return script_length(script)
 
 
-def assertion_complaints(assertion: ToolAssertion) -> Complaints:
+def assertion_complaints(assertion: ToolFacts) -> Complaints:
     """At least one fact, and none that rules out another."""
     given = {name for name in FACTS if getattr(assertion, name) not in (None, {})}
     if not given:

@@ -38,7 +38,7 @@ _GATEWAYS = frozenset(
 )
 
 
-class ModelOverride(Protocol):
+class ModelChanges(Protocol):
     """What a scenario may change of a role's model; None leaves it as it is."""
 
     @property
@@ -51,17 +51,17 @@ class ModelOverride(Protocol):
     def extra_instructions(self) -> str | None: ...
 
 
-class ScenarioOverride(Protocol):
+class RoleChanges(Protocol):
     """A scenario's own `config`."""
 
     @property
-    def judge(self) -> ModelOverride | None: ...
+    def judge(self) -> ModelChanges | None: ...
 
     @property
-    def synthetic_user(self) -> ModelOverride | None: ...
+    def synthetic_user(self) -> ModelChanges | None: ...
 
 
-def scenario_settings(loaded: LoadedSettings, override: ScenarioOverride | None = None) -> ScenarioSettings:
+def scenario_settings(loaded: LoadedSettings, override: RoleChanges | None = None) -> ScenarioSettings:
     """What one scenario runs with. Hooks and the runner take it from here."""
     return ScenarioSettings(
         judge=_role_settings(loaded, "judge", override.judge if override else None),
@@ -87,7 +87,7 @@ def target_layer(loaded: LoadedSettings) -> Layer:
     return merge((*(layer.without("extra_instructions") for layer in llm), *target))
 
 
-def _role_settings(loaded: LoadedSettings, role: str, override: ModelOverride | None) -> ModelSettings:
+def _role_settings(loaded: LoadedSettings, role: str, override: ModelChanges | None) -> ModelSettings:
     merged: ModelSettings = getattr(loaded.settings, role)
     if override is None:
         return merged
@@ -96,7 +96,7 @@ def _role_settings(loaded: LoadedSettings, role: str, override: ModelOverride | 
     return to_model(ModelSettings, merge((*below, _override_layer(override), *above)))
 
 
-def _override_layer(override: ModelOverride) -> Layer:
+def _override_layer(override: ModelChanges) -> Layer:
     names = ("model", "temperature", "extra_instructions")
     values = {name: value for name in names if (value := getattr(override, name, None)) is not None}
     return Layer(values, dict.fromkeys(values, "scenario's config"))

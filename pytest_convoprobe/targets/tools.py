@@ -218,6 +218,7 @@ def _check_json(arguments: str) -> None:
 
 def _complaint(error: ValidationError, tool: Tool) -> str:
     """Each wrong argument with what is wrong, in the words that the model used."""
+    # Not the words of `yaml_source.explain`: the model of the target reads these, so recordings contain them.
     parts = [
         f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}"
         for item in error.errors(include_url=False, include_context=False, include_input=False)

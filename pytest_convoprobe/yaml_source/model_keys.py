@@ -18,7 +18,7 @@ _ANY_KEY = "*"
 def known_keys(model: type[BaseModel], loc: Loc) -> tuple[str, ...]:
     """The keys of the mapping at `loc`; empty where any key may stand."""
     found = _model_at(model, loc)
-    return tuple(found.model_fields) if found else ()
+    return tuple(field.alias or name for name, field in found.model_fields.items()) if found else ()
 
 
 def is_required(model: type[BaseModel], loc: Loc) -> bool:

@@ -269,7 +269,10 @@ class TestFormat:
     def test_an_unknown_key_is_an_error_that_names_its_place(self) -> None:
         data = json.loads(dumps([call()], recorded="2026-11-27"))
         data["calls"][0]["mood"] = "good"
-        with pytest.raises(FormatError, match=r"calls\.0\.mood: Extra inputs"):
+        with pytest.raises(
+            FormatError,
+            match=r"calls\[0\]\.mood: unknown key\. Valid here: trial, role, turn, ordinal, text, json,",
+        ):
             loads(json.dumps(data))
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from ...errors import Problem, SettingsError
 from ...files import shown_path
+from ...yaml_source.explain import describe, must_be
 
 _NAMES = {
     "conversation": ("conversation", "id", "scenario_id", "conversation_id"),
@@ -41,7 +42,7 @@ _MOST = 20
 
 @dataclass(frozen=True)
 class Label:
-    """One line of the file; `target` is empty where it doesn't say it."""
+    """One line of the file; `target` is empty where the line does not say it."""
 
     line: int
     id: str
@@ -61,11 +62,11 @@ def read_labels(path: Path) -> list[Label]:
     rows = _json_lines(text) if _is_json_lines(path, text) else _csv_rows(text)
     labels, problems = [], []
     for line, row in rows:
-        found = row if isinstance(row, str) else _label(line, row)
+        found = ("", row) if isinstance(row, str) else _label(line, row)
         if isinstance(found, Label):
             labels.append(found)
         else:
-            problems.append(Problem(found, file, line))
+            problems.append(Problem(found[1], file, line, path=found[0]))
     if not labels and not problems:
         problems = [Problem(f"there are no labels in it; {_columns()}", file)]
     refuse(problems)
@@ -99,9 +100,9 @@ def _json_lines(text: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
         try:
             row = json.loads(content)
         except (ValueError, RecursionError) as error:
-            yield line, f"the line is no JSON ({error}); {_columns()}"
+            yield line, f"the line is not JSON ({error}); {_columns()}"
             continue
-        yield line, row if isinstance(row, dict) else f"the line is no JSON object; {_columns()}"
+        yield line, row if isinstance(row, dict) else f"the line is not a JSON object; {_columns()}"
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
@@ -121,7 +122,7 @@ def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
                 yield reader.line_num, f"the header has no column {' and no '.join(lacking)}; {_columns()}"
                 return
     except csv.Error as error:
-        yield reader.line_num, f"the line is no csv ({error})"
+        yield reader.line_num, f"the line is not csv ({error})"
 
 
 def _named(header: list[str], row: list[str]) -> Mapping[str, Any] | str:
@@ -130,20 +131,20 @@ def _named(header: list[str], row: list[str]) -> Mapping[str, Any] | str:
     return dict(zip(header, row, strict=False))
 
 
-def _label(line: int, row: Mapping[str, Any]) -> Label | str:
-    """The label, or what is wrong with it."""
+def _label(line: int, row: Mapping[str, Any]) -> Label | tuple[str, str]:
+    """The label, or a column and what is wrong with its value."""
     values = {name: _value(row, name) for name in _NAMES}
     if lacking := [name for name in _NEEDED if not values[name]]:
-        return f"`{lacking[0]}` is missing; {_columns()}"
+        return lacking[0], f"this key is required, and it is missing; {_columns()}"
     present = _ANSWERS.get(values["present"].lower())
     if present is None:
-        return f"`present` should be {_EXPECTED}, but is {values['present']!r}"
+        return "present", must_be(_EXPECTED, values["present"])
     row_id, _, number = values["conversation"].partition("#")
     if number and values["sample"] and number != values["sample"]:
-        return f"the conversation is of sample {number}, but `sample` is {values['sample']}"
+        return "sample", f"must be {number}, as in the conversation, got {describe(values['sample'])}"
     sample = number or values["sample"] or "1"
     if not (sample.isascii() and sample.isdigit() and int(sample)):
-        return f"the sample should be a number from 1, but is {sample!r}"
+        return "sample", must_be("a whole number from 1", sample)
     return Label(line, row_id, int(sample), values["metric"], present, values["target"])
 
 

@@ -58,11 +58,11 @@ def test_every_line_that_cannot_be_used_is_told_with_what_was_expected(tmp_path:
     expected = "true or false (yes or no, 1 or 0 will do)"
     columns = f"expected are conversation, metric and present ({expected}), as csv with a header or as jsonl"
     assert problems(tmp_path, text) == [
-        f"2: `present` should be {expected}, but is 'maybe'",
-        f"3: `conversation` is missing; {columns}",
-        "4: the sample should be a number from 1, but is 'x'",
+        f'2: present: must be {expected}, got the text "maybe"',
+        f"3: conversation: this key is required, and it is missing; {columns}",
+        '4: sample: must be a whole number from 1, got the text "x"',
         "5: the line has 4 values, but the header has 3 columns",
-        f"6: `present` is missing; {columns}",
+        f"6: present: this key is required, and it is missing; {columns}",
     ]
 
 
@@ -73,13 +73,13 @@ def test_a_header_without_a_column_is_told_once(tmp_path: Path) -> None:
 
 def test_lines_that_are_no_json_objects_are_told(tmp_path: Path) -> None:
     first, second = problems(tmp_path, '{"conversation": \n["a"]\n', "labels.jsonl")
-    assert first.startswith("1: the line is no JSON (Expecting value")
-    assert second.startswith("2: the line is no JSON object; expected are")
+    assert first.startswith("1: the line is not JSON (Expecting value")
+    assert second.startswith("2: the line is not a JSON object; expected are")
 
 
 def test_two_samples_on_one_line_contradict_each_other(tmp_path: Path) -> None:
     text = "conversation,metric,present,sample\na#2,m01,true,3\n"
-    assert problems(tmp_path, text) == ["2: the conversation is of sample 2, but `sample` is 3"]
+    assert problems(tmp_path, text) == ['2: sample: must be 2, as in the conversation, got the text "3"']
 
 
 def test_of_very_many_problems_the_first_are_told(tmp_path: Path) -> None:
