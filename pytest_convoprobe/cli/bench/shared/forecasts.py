@@ -24,8 +24,8 @@ _COLUMNS = (
     Column("COST", right=True),
 )
 _BASES = {
-    "rows": "told from rows that were made before",
-    "sizes": "told from the usual size of such calls; once there are rows, they tell better",
+    "rows": "estimated from existing rows",
+    "sizes": "estimated from typical sizes of such calls; existing rows give a better estimate",
 }
 
 
