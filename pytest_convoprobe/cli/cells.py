@@ -20,11 +20,8 @@ def outcome_cell(outcome: str) -> Cell:
 
 
 def commit_text(info: RunInfo) -> str:
-    """`main 1a2b3c4d+`; the plus says that the checkout had changes of its own."""
-    if info.git is None:
-        return UNKNOWN
-    name = info.git.commit[:8] + ("+" if info.git.dirty else "")
-    return f"{info.git.branch} {name}" if info.git.branch else name
+    """The branch and the commit, or a dash."""
+    return info.git.label if info.git else UNKNOWN
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

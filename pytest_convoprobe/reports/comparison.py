@@ -33,11 +33,8 @@ class Names:
 
 
 def run_name(info: RunInfo) -> str:
-    """`20261101T120000Z-000001 (main 1a2b3c4d)`; a plus behind the commit says that it had changes."""
-    if info.git is None:
-        return info.id
-    commit = info.git.commit[:8] + ("+" if info.git.dirty else "")
-    return f"{info.id} ({info.git.branch} {commit})" if info.git.branch else f"{info.id} ({commit})"
+    """`20261101T120000Z-000001 (main 1a2b3c4d)`."""
+    return f"{info.id} ({info.git.label})" if info.git else info.id
 
 
 def comparison_text(

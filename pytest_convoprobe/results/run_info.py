@@ -32,6 +32,12 @@ class Git:
     branch: str | None = None
     dirty: bool = False
 
+    @property
+    def label(self) -> str:
+        """`main 1a2b3c4d+`; the plus marks uncommitted changes."""
+        commit = self.commit[:8] + ("+" if self.dirty else "")
+        return f"{self.branch} {commit}" if self.branch else commit
+
 
 @dataclass(frozen=True)
 class Ci:

@@ -144,8 +144,7 @@ def test_a_slash_goes_to_the_search(browser: Browser) -> None:
     assert browser.texts(NAMES) == ["Where is my parcel?"]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 800, 400])
+@pytest.mark.parametrize(("width", "dark"), [(1280, True), (800, False), (400, True)])
 def test_nothing_is_wider_than_the_screen(started: Browser, page: Path, width: int, dark: bool) -> None:
     started.size(width, dark=dark)
     started.open(page, "#open=1,2,4")
@@ -222,3 +221,10 @@ def test_prints_without_what_is_for_the_screen(started: Browser, page: Path) -> 
     assert started.texts("#filters") == []
     assert started.texts("#t1 .said.user .text") != []
     started.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+def test_numbers_are_those_of_python(browser: Browser) -> None:
+    for number in (0, 999, 1000, 1_234_567):
+        assert browser.run(f"return parts.number({number})") == f"{number:,}"
+    assert browser.run("return parts.someOf(1200, 3400)") == "1,200 of 3,400"
+    assert browser.run("return parts.someOf(1200, 1200)") == "1,200"

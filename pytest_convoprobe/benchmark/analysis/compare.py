@@ -66,7 +66,6 @@ def compare(
     pairs = list(_pairs(first, second) if paired else _unpaired(first, second))
     both = [pair for pair in pairs if not paired or pair.known]
     tracks = {name: _track(name, both, paired) for name in TRACKS}
-    flips = [pair.flip for pair in both if pair.known and pair.before is not pair.after]
     return ModelComparison(
         role=role,
         first=first.model,
@@ -75,9 +74,7 @@ def compare(
         cells=sum(pair.known for pair in both),
         left_out=sum(pair.only_one for pair in pairs) if paired else 0,
         tracks=tracks,
-        flips=tuple(
-            VerdictFlip(p.target, p.id, p.sample, p.metric_id, bool(p.before), bool(p.after)) for p in flips
-        ),
+        flips=tuple(pair.flip for pair in both if pair.known and pair.before is not pair.after),
         agreement=_agreement(both) if role == "evaluator" else None,
         agreement_by_metric=_agreements(both) if role == "evaluator" else {},
         notes=tuple(notes),

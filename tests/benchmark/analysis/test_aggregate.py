@@ -375,14 +375,14 @@ def test_rows_that_cannot_be_read_are_named_and_hide_no_others(folder: Benchmark
     )
 
 
-def test_a_hundred_thousand_rows_are_added_up(folder: BenchmarkFolder) -> None:
-    rows = [scenario(m, n, v, age=AGES[v % 2]) for m in ("m01", "m02") for n in range(1, 626) for v in (1, 2)]
+def test_twenty_thousand_rows_are_added_up(folder: BenchmarkFolder) -> None:
+    rows = [scenario(m, n, v, age=AGES[v % 2]) for m in ("m01", "m02") for n in range(1, 126) for v in (1, 2)]
     put(folder.scenarios, as_ours(rows))
     scores = as_ours(score(row, (n + s) % 3 > 0, s) for n, row in enumerate(rows) for s in range(1, 21))
     for target in ("one", "two"):
         put(folder.scores(target), scores)
     found = aggregate_folder(folder, BENCHMARK, samples=20)
-    assert [target.overall.scored for target in found.targets] == [50_000, 50_000]
+    assert [target.overall.scored for target in found.targets] == [10_000, 10_000]
     assert found.targets[0].overall.missing == 0
     assert found.notes == ()
 

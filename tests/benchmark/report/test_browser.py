@@ -334,8 +334,7 @@ def test_the_outline_of_a_field_is_not_covered(started: Browser, tmp_path: Path)
     assert gap >= 0
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 800, 400])
+@pytest.mark.parametrize(("width", "dark"), [(1280, True), (800, False), (400, True)])
 def test_nothing_is_wider_than_the_screen(started: Browser, page: Path, width: int, dark: bool) -> None:
     started.size(width, dark=dark)
     started.open(page, "#cell=m01/bad")
