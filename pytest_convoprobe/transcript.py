@@ -116,6 +116,6 @@ class Transcript:
     @property
     def usage(self) -> Usage | None:
         """The target's tokens, or None if it did not report them in every turn."""
-        told = [turn.reply.usage for turn in self.turns]
-        known = [usage for usage in told if usage is not None]
-        return sum(known, Usage()) if told and len(known) == len(told) else None
+        known = [turn.reply.usage for turn in self.turns if turn.reply.usage is not None]
+        # A sum over some of the turns would look like a small total.
+        return sum(known, Usage()) if known and len(known) == len(self.turns) else None

@@ -1,1 +1,1 @@
-"""From a finished conversation to a verdict: checks by code, criteria by a judge, evidence for both."""
+"""From a finished conversation to a verdict: checks in code, criteria by a judge, evidence for both."""

@@ -1,7 +1,6 @@
-"""Whether the arguments of a tool call are what a scenario asks for. Pure.
+"""Whether the arguments of a tool call are what a scenario requires. Pure functions.
 
-What `equals`, `contains` and `matches` mean is said where they are defined, in
-`scenario.assertions`.
+`scenario.assertions` defines what `equals`, `contains` and `matches` mean.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def wanted(conditions: Conditions) -> str:
 
 
 def unmet(conditions: Conditions, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is wrong with the arguments, one phrase a name: `city is "Bergen"`; empty if nothing is."""
+    """What is wrong with the arguments, a phrase for each name: `city is "Bergen"`. Empty if none is."""
     wrong = []
     for name, condition in conditions.items():
         value = _look_up(arguments, name)
@@ -40,6 +39,7 @@ def unmet(conditions: Conditions, arguments: Mapping[str, Any]) -> tuple[str, ..
 
 
 def _parts(condition: ArgumentCondition) -> Iterator[str]:
+    # `model_fields_set`, because `equals: null` is a condition too.
     given = condition.model_fields_set
     if "equals" in given:
         yield f"= {as_json(condition.equals)}"
@@ -71,6 +71,7 @@ def _contains(value: Any, part: Any) -> bool:
 
 def _same(wanted_value: Any, value: Any) -> bool:
     """Equal as JSON: `5` is `5.0`, but `true` is not `1`."""
+    # In Python, True == 1.
     if isinstance(wanted_value, bool) or isinstance(value, bool):
         return wanted_value is value
     if isinstance(wanted_value, Mapping) and isinstance(value, Mapping):
@@ -83,7 +84,7 @@ def _same(wanted_value: Any, value: Any) -> bool:
 
 
 def _look_up(arguments: Mapping[str, Any], name: str) -> Any:
-    """The argument of this name, or what the name reaches when it is read as a path with dots."""
+    """The argument of this name, or the value at the path, if the name is a path with dots."""
     if name in arguments:
         return arguments[name]
     value: Any = arguments

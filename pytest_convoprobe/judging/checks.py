@@ -1,4 +1,4 @@
-"""What code decides about a conversation: which tools were called and how, and the limits. Pure."""
+"""The checks of a conversation in code: which tools were called, how, and the limits. Pure functions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Calls = Sequence[tuple[int, ToolCall]]
 
 
 def run_checks(evaluation: Evaluation, transcript: Transcript) -> tuple[CheckResult, ...]:
-    """Every fact that the scenario asks for, whether it holds or not.
+    """The result of every check in the scenario, passed or not.
 
-    Raises `ScenarioError` when the target does not tell what is asked: its tool calls or its tokens.
+    Raises `ScenarioError` if the target does not report what a check needs: tool calls or tokens.
     """
     _require_known_tools(evaluation, transcript)
     _require_known_tokens(evaluation.efficiency, transcript)
@@ -35,7 +35,7 @@ def run_checks(evaluation: Evaluation, transcript: Transcript) -> tuple[CheckRes
 
 
 def _require_known_tools(evaluation: Evaluation, transcript: Transcript) -> None:
-    """A single turn whose calls are not told may hold the very call that is prohibited."""
+    """Every turn must report its calls: a turn that does not might contain the prohibited call."""
     silent = [turn.number for turn in transcript.turns if turn.reply.tool_calls is None]
     asked = list(_keys_about_tools(evaluation))
     if silent and asked:
@@ -118,7 +118,7 @@ def _number_of_calls(tool: str, assertion: ToolAssertion, made: Calls) -> CheckR
     most = assertion.times if assertion.times is not None else assertion.at_most
     too_many = most is not None and len(made) > most
     holds = not too_many and (least is None or len(made) >= least)
-    # One call too many shows where it was made; one too few shows nowhere.
+    # A call too many was made in a turn; a missing call has no turn.
     turn = _turn_of(made, most) if too_many and most is not None else None
     return CheckResult(f"{tool}: number of calls", holds, _bounds(assertion), _count(made), turn)
 
@@ -137,7 +137,7 @@ def _arguments(tool: str, assertion: ToolAssertion, made: Calls) -> CheckResult:
     if holds and good:
         turn = good[0]
     elif made and not holds:
-        # The wrong call that comes nearest says most about what went wrong.
+        # The wrong call with the fewest problems says most about what went wrong.
         nearest = min((len(problems), index) for index, problems in enumerate(wrong) if problems)[1]
         turn, call = made[nearest]
         shown = f"{_shown(call)}, where {' and '.join(wrong[nearest])}"
@@ -146,7 +146,7 @@ def _arguments(tool: str, assertion: ToolAssertion, made: Calls) -> CheckResult:
 
 
 def _before(tool: str, other: str, calls: Calls) -> CheckResult:
-    """Holds if the other is never called."""
+    """The check also passes if the other tool is never called."""
     this, that = _first(tool, calls), _first(other, calls)
     holds = that is None or (this is not None and this < that)
     expected = f"its first call before the first call of {other}"
@@ -154,7 +154,7 @@ def _before(tool: str, other: str, calls: Calls) -> CheckResult:
 
 
 def _after(tool: str, other: str, calls: Calls) -> CheckResult:
-    """Holds if this tool is never called."""
+    """The check also passes if this tool is never called."""
     this, that = _first(tool, calls), _first(other, calls)
     holds = this is None or (that is not None and that < this)
     expected = f"its first call after the first call of {other}"
@@ -162,7 +162,7 @@ def _after(tool: str, other: str, calls: Calls) -> CheckResult:
 
 
 def _order(tool: str, other: str, calls: Calls) -> tuple[str, int | None]:
-    """Where the two were first called, in words, and the turn of the earlier one."""
+    """Where the two tools were first called, in words, and the turn of the earlier call."""
     firsts = {name: _first(name, calls) for name in (tool, other)}
     made = sorted((at, name) for name, at in firsts.items() if at is not None)
     order = ", then ".join(f"{name} in turn {calls[at][0]}" for at, name in made)
@@ -182,7 +182,7 @@ def _limits(efficiency: Efficiency, transcript: Transcript) -> Iterator[CheckRes
 
 
 def _limit(name: str, most: int, found: int, turns: Sequence[int]) -> CheckResult:
-    """`turns` has the turn of each thing that is counted."""
+    """`turns` contains the turn of each counted thing."""
     crossed = turns[most] if found > most else None
     return CheckResult(name, found <= most, f"at most {most:,}", f"{found:,}", crossed)
 

@@ -1,4 +1,4 @@
-"""The questions that a scenario puts to the judge."""
+"""The questions of a scenario for the judge."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .types import Criterion, CriterionKind
 
 
 def criteria_of(evaluation: Evaluation) -> tuple[Criterion, ...]:
-    """Every criterion that only reading decides, under the ids `c1`…, `f1`… and `t1`….
+    """Every criterion that needs a judge, with the ids `c1`…, `f1`… and `t1`….
 
-    Assertions about tools that are mappings are left out: code decides them (`run_checks`).
+    Assertions about tools that are mappings are not included: code checks them (`run_checks`).
     """
     sentences = [
         (criterion.tool, assertion)

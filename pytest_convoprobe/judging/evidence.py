@@ -1,8 +1,8 @@
-"""Whether a quote stands where the judge says it does. Pure.
+"""Whether a quote is in the turn that the judge names. Pure functions.
 
-Models copy loosely: other quote marks and dashes, other spacing, an ellipsis in the middle.
-Such differences are forgiven; different words are not. A quote also has to say something: a
-lone "the" or "assistant:" stands in every conversation and proves nothing.
+Models do not copy exactly: they change quote marks, dashes and spaces, and put an ellipsis in the middle.
+Such differences are accepted; different words are not. A quote must also say something: a lone "the" or
+"assistant:" is in every conversation and proves nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..text import visible
 
 @dataclass(frozen=True)
 class Located:
-    """A quote that was found, in the turn where it really stands."""
+    """A quote that was found, with the turn that really contains it."""
 
     quote: str
     turn: int
@@ -26,7 +26,7 @@ class Located:
 
 @dataclass(frozen=True)
 class NotFound:
-    """Why a quote is no evidence, in words that the judge can act on."""
+    """Why a quote is not evidence, in words that the judge can act on."""
 
     why: str
 
@@ -38,7 +38,7 @@ class Sources:
     texts: Mapping[int, tuple[str, ...]]
 
     def locate(self, quote: str | None, turn: int | None) -> Located | NotFound:
-        """Find the quote in the turn named, or in the only other turn where it stands."""
+        """Find the quote in the named turn, or in another one if only one contains it."""
         quote = (quote or "").strip()
         if is_trivial(quote):
             return NotFound("the quote is empty or says nothing" if quote else "there is no quote")
@@ -52,7 +52,7 @@ class Sources:
 
     @cached_property
     def _normal(self) -> dict[int, set[str]]:
-        """The normalised texts: as they are, and as the judge saw them with control characters escaped."""
+        """The normalised texts: as they are, and as the judge sees them, with escaped control characters."""
         return {
             number: {_normal(text) for piece in pieces for text in {piece, visible(piece)}}
             for number, pieces in self.texts.items()
@@ -60,7 +60,7 @@ class Sources:
 
 
 def is_trivial(quote: str | None) -> bool:
-    """Whether the quote is missing, or is so little that it would prove nothing."""
+    """Whether the quote is missing, or too little to prove anything."""
     return not any(map(_tells, _parts(quote or "")))
 
 
@@ -73,7 +73,7 @@ def _why_not(quote: str, turn: int | None, found: list[int]) -> str:
 
 
 def _stands_in(variants: Iterable[tuple[str, ...]], texts: Iterable[str]) -> bool:
-    """Whether all parts of one reading of the quote stand in one of the texts, in order."""
+    """Whether one of the texts contains all parts of a variant of the quote, in order."""
     return any(_in_order(parts, text) for text in texts for parts in variants)
 
 
@@ -87,16 +87,16 @@ def _in_order(parts: tuple[str, ...], haystack: str) -> bool:
     return any(map(_tells, parts))
 
 
-# Characters of scripts that put no spaces between words: there a quote may begin anywhere.
+# Characters of scripts without spaces between words: there, a quote may begin anywhere.
 _SPACELESS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# An underscore is no part of a word here, as it is trimmed from the ends of a quote.
+# An underscore is not part of a word here, because it is trimmed from the ends of a quote.
 _WORD = rf"[^\W_{_SPACELESS}]"
 
 
 def _pattern(part: str) -> re.Pattern[str]:
-    """The part between the edges of words and numbers: neither "able" in "unable" nor "5" in "1.5"."""
+    """Matches the part only as whole words and numbers: not "able" in "unable", not "5" in "1.5"."""
     before = rf"(?<!{_WORD})" if re.match(_WORD, part[0]) else ""
     after = rf"(?!{_WORD})" if re.match(_WORD, part[-1]) else ""
     before += r"(?<!\d[.,])" if part[0].isdigit() else ""
@@ -114,7 +114,7 @@ def _parts(quote: str) -> list[str]:
 
 
 def _trimmed(text: str) -> str:
-    """Without the punctuation and spaces around it; signs such as € and ° belong to the text."""
+    """Remove punctuation and spaces around the text. Symbols such as € and ° are part of the text."""
     start, end = 0, len(text)
     while start < end and _is_punctuation(text[start]):
         start += 1
@@ -133,11 +133,12 @@ _DASHES = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 
 
 def _normal(text: str) -> str:
-    """One spelling for all: NFKC, no case, plain dashes, no quote marks or emphasis, single spaces."""
+    """One spelling for all: NFKC, lower case, plain dashes, single spaces, no quote marks or emphasis."""
     text = _DASHES.sub("-", _DROPPED.sub("", _COLOUR.sub("", text)))
     text = unicodedata.normalize("NFKC", text).casefold()
     if not text.isascii():
         text = "".join(character for character in text if unicodedata.category(character) != "Cf")
+    # A second time, because NFKC makes plain marks and dashes of some other characters.
     return " ".join(_DASHES.sub("-", _DROPPED.sub("", text)).split())
 
 
@@ -147,17 +148,17 @@ _LABEL = re.compile(
 
 
 def _without_labels(quote: str) -> str:
-    """The quote's lines without the marks that the view put before them."""
+    """The lines of the quote without the labels that the judge's view adds."""
     return "\n".join(_LABEL.sub("", line) for line in quote.split("\n"))
 
 
-# Single words that stand in any conversation. "Yes" and "no" are answers and not among them.
+# Single words that occur in every conversation. "Yes" and "no" are answers, so they are not among them.
 _EMPTY_WORDS = frozenset(
     "a an and are as at be but by for from i in is it of on or so that the then this to was we with you your "
     "user agent assistant system tool turn none null".split()
 )
 
-# What models write where they mean that there is no quote.
+# What models write if they have no quote.
 _NO_QUOTE = frozenset(("n/a", "not applicable", "no quote", "none given", "no evidence"))
 
 

@@ -1,4 +1,4 @@
-"""The judge: one call answers every criterion, and what it claims is looked up in the conversation."""
+"""The judge: one call answers every criterion, and its quotes are looked up in the conversation."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ async def judge(
 ) -> tuple[CriterionResult, ...]:
     """The answers to all criteria of the scenario, in their order.
 
-    Costs one call; one more where a claim has no evidence; and up to two more for each of
-    these whose reply has not the right shape. Raises `JudgeError` when the first never has,
-    and what `llm` raises.
+    It takes one call, and a second one if a claim has no evidence. Each takes up to two more if its reply has
+    the wrong shape. Raises `JudgeError` if the first reply never has the right shape, and what `llm` raises.
     """
     criteria = criteria_of(scenario.evaluation)
     request = LLMRequest(
@@ -62,7 +61,7 @@ def _question(
 
 @dataclass(frozen=True)
 class _Session:
-    """The calls of one judging, and the conversation that they are about."""
+    """The calls to judge one conversation, and what can be quoted from it."""
 
     llm: LLM
     request: LLMRequest
@@ -78,7 +77,7 @@ class _Session:
         return tuple(_settled(judged[criterion.id]) for criterion in criteria)
 
     async def _second_round(self, first: Answers, unproven: dict[str, _Unproven]) -> dict[str, _Judged]:
-        """Ask once more, only about what had no evidence. The other answers stand."""
+        """Ask once more, only about claims without evidence. The other answers are kept."""
         said = Message("assistant", json.dumps(first.model_dump(), ensure_ascii=False))
         again = Message("user", prompts.render("judge_evidence", unproven=tuple(unproven.values())))
         request = LLMRequest(
@@ -91,7 +90,7 @@ class _Session:
         try:
             return self._judged(criteria, await self._ask(request, criteria))
         except StructuredReplyError:
-            # What the first reply settled is worth keeping; the rest stays without evidence.
+            # Keep what the first reply settled; the rest stays without evidence.
             return {}
 
     async def _ask(self, request: LLMRequest, criteria: Sequence[Criterion]) -> Answers:
@@ -104,7 +103,7 @@ class _Session:
 
 @dataclass(frozen=True)
 class _Unproven:
-    """An answer whose evidence does not stand, and why."""
+    """An answer without valid evidence, and the reason."""
 
     criterion: Criterion
     answer: CriterionAnswer
@@ -115,7 +114,7 @@ _Judged = CriterionResult | _Unproven
 
 
 def _weigh(criterion: Criterion, answer: CriterionAnswer, sources: Sources) -> _Judged:
-    """The answer with its quote located, or why it cannot count."""
+    """The answer with its quote located, or the reason why it cannot count."""
     place = sources.locate(answer.quote, answer.turn)
     if isinstance(place, NotFound) and _owes_quote(answer):
         return _Unproven(criterion, answer, place.why)
@@ -123,11 +122,11 @@ def _weigh(criterion: Criterion, answer: CriterionAnswer, sources: Sources) -> _
 
 
 def _owes_quote(answer: CriterionAnswer) -> bool:
-    """Whether the answer falls with its quote.
+    """Whether the answer is invalid without a valid quote.
 
-    `met` and `triggered` say that something happened and have to show it, unless they rest on
-    something that never happens. `not_met` and `not_triggered` need not. But where a quote is given,
-    one that is made up discredits the answer: a claim of absence is no way around the evidence.
+    `met` and `triggered` say that something happened, so they must quote it, unless they are about something
+    that never happens. `not_met` and `not_triggered` need no quote. But an invented quote discredits any
+    answer: otherwise, claiming absence would be a way around the evidence.
     """
     if answer.verdict == "cannot_tell":
         return False
@@ -147,7 +146,7 @@ def _result(criterion: Criterion, answer: CriterionAnswer, place: Located | None
 
 
 def _settled(judged: _Judged) -> CriterionResult:
-    """A claim that is still without evidence after the second round cannot be told."""
+    """A claim that still has no evidence after the second round becomes `cannot_tell`."""
     if isinstance(judged, CriterionResult):
         return judged
     finding = (

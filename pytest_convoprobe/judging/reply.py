@@ -19,11 +19,11 @@ WORDS: dict[CriterionKind, dict[str, bool | None]] = {
     CriterionKind.TOOL: {"met": True, "not_met": False, "cannot_tell": None},
     CriterionKind.FAILURE: {"triggered": False, "not_triggered": True, "cannot_tell": None},
 }
-"""The judge's words for each kind of criterion, with what they say of the agent."""
+"""The judge's words for each kind of criterion, with what they mean for the agent."""
 
 
 def _as_word(value: object) -> object:
-    """`Not met` and `cannot-tell` are `not_met` and `cannot_tell`: models write them so."""
+    """Accept `Not met` and `cannot-tell` for `not_met` and `cannot_tell`: models write them that way."""
     return "_".join(value.strip().lower().replace("-", " ").split()) if isinstance(value, str) else value
 
 
@@ -51,14 +51,14 @@ class Answers(BaseModel):
 def answers_to(criteria: Sequence[Criterion]) -> type[Answers]:
     """A reply that is valid only if it answers each of these criteria once, in the words of its kind.
 
-    Its schema says the same as far as a schema can, for models that are held to one.
+    Its schema says the same, as far as a schema can, for models with structured output.
     """
     return _answers_to(tuple(replace(criterion, text="", tool=None) for criterion in criteria))
 
 
 @lru_cache(maxsize=64)
 def _answers_to(criteria: tuple[Criterion, ...]) -> type[Answers]:
-    """Kept for criteria that differ in their texts alone: making a model takes longer than a whole call."""
+    """Cached without the texts: making a pydantic model takes longer than the rest of our work for a call."""
     check: Callable[[tuple[CriterionAnswer, ...]], tuple[CriterionAnswer, ...]] = partial(_checked, criteria)
     schema = WithJsonSchema({"type": "array", "items": _item_schema(criteria)})
     answers = Annotated[tuple[CriterionAnswer, ...], AfterValidator(check), schema]
@@ -66,7 +66,7 @@ def _answers_to(criteria: tuple[Criterion, ...]) -> type[Answers]:
 
 
 def _item_schema(criteria: Sequence[Criterion]) -> dict[str, Any]:
-    """An answer, with the ids of a kind bound to the words of that kind."""
+    """The schema of an answer: ids of a kind only with the words of that kind."""
     ids: dict[tuple[str, ...], list[str]] = {}
     for criterion in criteria:
         ids.setdefault(tuple(WORDS[criterion.kind]), []).append(criterion.id)

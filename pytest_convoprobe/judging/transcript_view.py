@@ -1,8 +1,8 @@
-"""The conversation as the judge sees it: numbered turns whose text cannot pose as anything else.
+"""The conversation as the judge sees it: numbered turns whose text cannot be mistaken for anything else.
 
-Everything that the user, the target or a tool wrote stands on lines that begin with `| `; what
-does not is ours. Around it all is a fence with a number that depends on the whole
-conversation, so that a target cannot write it into its own reply, and a replay gives the same text.
+Everything that the user, the target or a tool wrote is on lines that begin with `| `; all other lines are
+ours. The conversation is between two fence lines with a number that depends on the whole conversation. So a
+target cannot write the fence into its own reply, and a replay produces the same text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..text import visible
 from ..transcript import Termination, ToolCall, Transcript, Turn
 
 RESULT_LIMIT = 20_000
-"""Characters of one tool result that the judge sees; a longer one is cut, and the cut is marked."""
+"""The most characters of a tool result that the judge sees. A longer result is cut, and the cut is marked."""
 
 _EMPTY = "(nothing)"
 _NO_REPLY = "(no reply came)"
@@ -39,7 +39,7 @@ ENDINGS = {
 
 @dataclass(frozen=True)
 class View:
-    """The fenced conversation; `open` and `close` are the lines of its fence, `last` is the last turn."""
+    """The fenced conversation. `open` and `close` are the fence lines, `last` the number of the last turn."""
 
     text: str
     open: str
@@ -48,7 +48,7 @@ class View:
 
 
 def view_of(transcript: Transcript, *, ending: bool = True) -> View:
-    """The whole conversation between two fence lines; `ending` says whether it tells why it ended."""
+    """The whole conversation between two fence lines. With `ending`, it says why the conversation ended."""
     body = "\n".join(_body(transcript, ending))
     nonce = _nonce(body)
     opening, closing = f"<<<conversation {nonce}>>>", f"<<<end of conversation {nonce}>>>"
@@ -56,7 +56,7 @@ def view_of(transcript: Transcript, *, ending: bool = True) -> View:
 
 
 def last_turn(transcript: Transcript) -> int:
-    """The number of the last turn, the one that got no reply included; 0 if there is none."""
+    """The number of the last turn, including one without a reply; 0 if there is none."""
     last = transcript.turns[-1].number if transcript.turns else 0
     return last + (transcript.pending is not None)
 
@@ -64,8 +64,8 @@ def last_turn(transcript: Transcript) -> int:
 def texts_by_turn(transcript: Transcript) -> dict[int, tuple[str, ...]]:
     """What can be quoted from each turn: the user's text, each tool call, the reply.
 
-    Our own words for an empty text and for the end (with the last turn) can be quoted too:
-    they are what a judge has to go by where nothing was said.
+    Our own words for an empty text and for the end (in the last turn) can be quoted too: if nothing was said,
+    they are the only evidence.
     """
     texts = {
         turn.number: (turn.user, *map(_call_text, turn.reply.tool_calls or ()), turn.reply.text)
@@ -91,7 +91,7 @@ def as_text(value: Any) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Any value as JSON; what JSON cannot say as its repr."""
+    """Any value as JSON, or its repr if JSON cannot express it."""
     try:
         return json.dumps(value, ensure_ascii=False, default=repr)
     except (TypeError, ValueError, RecursionError):
@@ -149,7 +149,7 @@ def _call_text(call: ToolCall) -> str:
 
 
 def _nonce(body: str) -> str:
-    """Sixteen hex digits that do not occur in the body; the same body has the same ones."""
+    """Sixteen hex digits that do not occur in the body. The same body always gives the same digits."""
     nonce = hashlib.sha256(body.encode("utf-8")).hexdigest()[:16]
     while nonce in body:
         nonce = hashlib.sha256(f"{nonce}\n{body}".encode()).hexdigest()[:16]

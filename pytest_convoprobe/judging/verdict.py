@@ -1,4 +1,4 @@
-"""The verdict over all that judging found. Pure: the same findings give the same verdict."""
+"""The verdict over all findings. Pure: the same findings give the same verdict."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .types import CheckResult, CriterionResult, Verdict
 def decide(criteria: Iterable[CriterionResult], checks: Iterable[CheckResult]) -> Verdict:
     """Passed if everything holds, failed if anything does not, undecided otherwise.
 
-    A failure criterion holds when it is *not* triggered. Something that speaks against the
-    agent fails it whatever else cannot be told. Where nothing was asked nothing was
-    verified: that is undecided with a score of 0, not a pass.
+    A failure criterion holds when it is *not* triggered. One finding against the agent fails it, even if
+    others could not be decided. Without any criterion or check, nothing was verified: the verdict is
+    undecided with a score of 0, not a pass.
     """
     holds = [*(result.holds for result in criteria), *(check.holds for check in checks)]
     score = sum(held is True for held in holds) / len(holds) if holds else 0.0

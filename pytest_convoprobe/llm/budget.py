@@ -1,4 +1,4 @@
-"""What a run may spend, and the check before every attempt that it has not."""
+"""The limits on what a run may spend, checked before every attempt."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ class Budget:
     """The limits of a run, in US dollars and in tokens (None: no limit), and what was spent.
 
     `workers` processes divide the limits evenly: each keeps to its own share. Or they report to each other
-    what they spend: `elsewhere` is what the others have spent of the same limits.
-    Calls that are out are not counted until they are answered, so the last calls of a run may
-    go over a limit, each by at most its own cost.
+    what they spend: `elsewhere` is what the other processes have spent of the same limits. A call counts when
+    its reply arrives, so the last calls of a run may exceed a limit, each by at most its own cost.
     """
 
     def __init__(
@@ -65,15 +64,15 @@ class Budget:
         )
 
     def add(self, reply: LLMReply) -> None:
-        """A reply came and has to be paid."""
+        """Add what a reply cost."""
         self._spent += Spent(reply.cost, reply.usage.total)
 
 
 class Budgeted:
     """Wraps an `LLM`: no call once the budget is used up.
 
-    With a limit on money, a model whose price is not known (`knows_price` says so, or a reply
-    without a cost) raises `SettingsError`: such a limit could not be kept.
+    With a limit on money, a model whose price is unknown (according to `knows_price`, or because a reply had
+    no cost) raises `SettingsError`, because the limit could not be enforced.
     """
 
     def __init__(self, inner: LLM, budget: Budget, knows_price: KnowsPrice | None = None) -> None:
@@ -87,6 +86,7 @@ class Budgeted:
         await self._require_price(request.model)
         reply = await self._inner.complete(request)
         self._budget.add(reply)
+        # The reply itself is good. Only the next call is refused, as it could not be counted.
         if reply.cost is None:
             self._unpriced = request.model.model
         return reply

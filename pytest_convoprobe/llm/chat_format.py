@@ -1,4 +1,4 @@
-"""Calls and replies in the form of the chat-completions protocol, which every adapter understands."""
+"""Calls and replies in the format of the chat-completions protocol, which every adapter understands."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..settings.models import ModelSettings
 from ..transcript import Usage
 from .port import LLMReply, LLMRequest, Message, ToolRequest, ToolSpec
 
-# Ollama cuts what exceeds a context that is small unless it is told a size; others know their own.
+# Ollama has a small default context and silently cuts what exceeds it; other providers use the model's own.
 _OLLAMA = ("ollama/", "ollama_chat/")
 
-# Parameters that a call can do without, and the words of a refusal that mean them.
+# Optional parameters, and the words that identify them in a refusal.
 _WORDS = {
     "temperature": ("temperature",),
     "response_format": ("response_format", "response format", "json_schema", "structured output"),
@@ -25,8 +25,8 @@ _WORDS = {
 def call_parameters(request: LLMRequest, *, schema: bool, refused: Collection[str] = ()) -> dict[str, Any]:
     """The call as keywords: what the settings set, then `extra_params`, which take precedence.
 
-    `schema` says whether to send `request.schema`; `refused` names parameters that this model is
-    known to refuse: they are left out, `max_tokens` goes by its newer name.
+    `schema` says whether to send `request.schema`. `refused` names the parameters that this model is known to
+    refuse. They are left out, but `max_tokens` is sent under its newer name, `max_completion_tokens`.
     """
     settings = request.model
     wanted = {
@@ -46,7 +46,7 @@ def call_parameters(request: LLMRequest, *, schema: bool, refused: Collection[st
 
 
 def refused_parameter(sent: Collection[str], message: str) -> str | None:
-    """Which of the sent parameters that a call can do without a provider's refusal is about."""
+    """The optional parameter, among those sent, that a provider's refusal names; None if it names none."""
     lowered = message.lower()
     for parameter, words in _WORDS.items():
         if parameter in sent and any(word in lowered for word in words):
@@ -55,7 +55,7 @@ def refused_parameter(sent: Collection[str], message: str) -> str | None:
 
 
 def chat_messages(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    """The messages as the protocol wants them."""
+    """The messages in the format of the protocol."""
     return [_message(message) for message in messages]
 
 
@@ -79,7 +79,7 @@ def _tool_call(asked: ToolRequest) -> dict[str, Any]:
 
 
 def _whole(text: str) -> str:
-    """Without halves of characters, which models cut off and files hold: no request can be sent with one."""
+    """The text without lone surrogates: cut replies and files contain them, and UTF-8 cannot encode them."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -99,8 +99,8 @@ def _response_format(request: LLMRequest) -> dict[str, Any] | None:
 def read_reply(response: Any, settings: ModelSettings, listed_cost: float | None) -> LLMReply:
     """The reply in a response object; `listed_cost` is what it costs by the adapter's price list.
 
-    What a model thought (`reasoning_content`) is left where it is: it is not what it said.
-    Raises `LLMUnavailable` for a response that holds no reply.
+    A model's reasoning (`reasoning_content`) is not part of the reply. Raises `LLMUnavailable` if the
+    response contains no reply.
     """
     if not getattr(response, "choices", None):
         message = f"{settings.model} sent a response without a reply in it (no choices)"
@@ -121,20 +121,22 @@ def _tool_request(call: Any) -> ToolRequest:
     return ToolRequest(call.id or "", call.function.name or "", call.function.arguments or "{}")
 
 
-def _top_tokens(told: Any) -> dict[str, float]:
-    """Of the first token; two that are written alike count as one, the likelier."""
-    tokens = getattr(told, "content", None) or ()
+def _top_tokens(logprobs: Any) -> dict[str, float]:
+    """Probabilities of the first token. Of two tokens with the same text, the more likely one counts."""
+    tokens = getattr(logprobs, "content", None) or ()
     top = getattr(tokens[0], "top_logprobs", None) if tokens else None
+    # Sorted upwards, so that the more likely of two equal texts replaces the other.
     by_chance = sorted(top or (), key=lambda token: float(token.logprob))
     return {token.token: float(token.logprob) for token in by_chance}
 
 
-def _usage(told: Any) -> Usage:
-    return Usage(getattr(told, "prompt_tokens", 0) or 0, getattr(told, "completion_tokens", 0) or 0)
+def _usage(usage: Any) -> Usage:
+    # Some servers report no usage, or leave one number out.
+    return Usage(getattr(usage, "prompt_tokens", 0) or 0, getattr(usage, "completion_tokens", 0) or 0)
 
 
 def own_prices(settings: ModelSettings) -> tuple[float, float] | None:
-    """The prices of a prompt and a completion token, if the settings give both."""
+    """The prices of a prompt token and a completion token, if the settings contain both."""
     prices = settings.input_cost_per_token, settings.output_cost_per_token
     return None if prices[0] is None or prices[1] is None else (prices[0], prices[1])
 

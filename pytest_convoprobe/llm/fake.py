@@ -1,4 +1,4 @@
-"""A language model that answers what it is told to: the fake beside the port, for tests."""
+"""A fake language model with prepared answers, for tests."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ AnswerFunction = Callable[[LLMRequest], Answer | Awaitable[Answer]]
 class FakeLLM:
     """Answers by a function (plain or async) or, in order, with what a list holds.
 
-    `requests` has every request in the order of arrival. A list that has run out is a
-    mistake of the test and raises AssertionError.
+    `requests` has every request in the order of arrival. A call after the end of the list is a mistake in
+    the test and raises AssertionError.
     """
 
     def __init__(self, answer: AnswerFunction | Iterable[Answer]) -> None:

@@ -1,4 +1,4 @@
-"""What makes two calls to a model the same call, part by part, so that a difference has a name."""
+"""What makes two calls to a model the same call, in parts, so that a difference has a name."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 from ..redaction import Redactor
 from .port import LLMRequest, Message
 
+# One changed message usually changes all that follow; the first few show where it began.
 _SHOWN = 3
 
-# Extra parameters that say where and how to call, not what is asked.
+# Extra parameters that say where and how to call. They do not change what the model is asked.
 _VOLATILE = frozenset(
     "api_base api_key api_version base_url extra_headers headers input_cost_per_token max_retries "
     "metadata num_retries organization output_cost_per_token request_timeout stream_timeout timeout".split()
@@ -24,10 +25,10 @@ _VOLATILE_PREFIXES = ("aws_", "azure_", "vertex_")
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """A request without what may differ from machine to machine.
+    """A request without the parts that may differ between machines.
 
-    `parameters` are in clear; `messages` are `role digest` each; `tools` and `schema` are digests,
-    empty where the request has none.
+    `parameters` are in plain text. Each of `messages` is `role digest`. `tools` and `schema` are digests,
+    empty if the request has none.
     """
 
     model: str
@@ -38,14 +39,14 @@ class Fingerprint:
 
     @cached_property
     def digest(self) -> str:
-        """Equal for two requests that are the same call."""
+        """Equal for two requests if they are the same call."""
         return _digest([self.model, self.parameters, self.messages, self.tools, self.schema])
 
 
 class Fingerprints:
-    """Takes fingerprints for one conversation, whose calls repeat most of their messages.
+    """Computes fingerprints for one conversation. Its calls repeat most messages, so digests are cached.
 
-    They are taken of the text without its secrets, as a replayed conversation never holds them.
+    Secrets are masked first, because a replayed conversation never contains them.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -95,7 +96,7 @@ def differences(now: Fingerprint, then: Fingerprint) -> tuple[str, ...]:
 
 
 def distance(now: Fingerprint, then: Fingerprint) -> int:
-    """How many parts differ, each message counted: for finding the recorded call that is nearest."""
+    """How many parts differ, counting each message. It finds the recorded call that is most similar."""
     (prompt, rest), (old_prompt, old_rest) = _parted(now.messages), _parted(then.messages)
     pairs = (now.model, then.model), (now.tools, then.tools), (now.schema, then.schema), (prompt, old_prompt)
     whole = sum(one != other for one, other in pairs)
@@ -104,14 +105,14 @@ def distance(now: Fingerprint, then: Fingerprint) -> int:
 
 
 def _changed(what: str, now: str, then: str) -> str:
-    """Of something that has a value worth showing; empty where it has none."""
+    """A change of a part whose value is shown; an empty value means that it is not set."""
     if not now:
         return f"{what} is not set now, recorded with {then}"
     return f"{what} is now {now}, recorded {f'with {then}' if then else 'without one'}"
 
 
 def _whole(what: str, now: str, then: str) -> list[str]:
-    """Of something that is known by its digest; empty where there is none."""
+    """A change of a part that is known by its digest; an empty digest means that there is none."""
     if now == then:
         return []
     if now and then:
@@ -125,7 +126,7 @@ def _whole(what: str, now: str, then: str) -> list[str]:
 
 
 def _parameter_differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[str]:
-    """Compared as they are written, where 1 is not 1.0."""
+    """Changed parameters. They are compared as JSON text, in which 1 and 1.0 differ."""
     old, new = ({name: _shown(value) for name, value in those.items()} for those in (then, now))
     return [
         _changed(name, new.get(name, ""), old.get(name, ""))
@@ -145,7 +146,7 @@ def _parted(messages: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 
 
 def _message_differences(now: tuple[str, ...], then: tuple[str, ...]) -> list[str]:
-    """Messages are compared with those of the same place, counted without the system prompt."""
+    """Changed messages. Each is compared with the one at its position, not counting the system prompt."""
     (prompt, rest), (old_prompt, old_rest) = _parted(now), _parted(then)
     found = _whole("system prompt", prompt, old_prompt)
     places = _changed_places(rest, old_rest)
@@ -176,7 +177,7 @@ def _role(message: str) -> str:
 
 
 def _with_positions(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The same messages, each generated id of a tool call replaced by its position."""
+    """The messages with generated ids of tool calls replaced by numbers, as every run has other ids."""
     if not any(message.tool_requests or message.tool_call_id for message in messages):
         return messages
     known: dict[str, str] = {}
@@ -195,9 +196,9 @@ def _with_positions(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def _bare(schema: Any, *, names: bool = False) -> Any:
-    """A JSON Schema without titles and line breaks, which differ between releases of its generator.
+    """A JSON Schema without titles and line breaks, which differ between releases of pydantic.
 
-    `names` says that the keys of this mapping are names of properties, not words of the schema.
+    `names`: the keys of this mapping are property names, not keywords of JSON Schema.
     """
     if isinstance(schema, Mapping):
         return {

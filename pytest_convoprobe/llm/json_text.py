@@ -12,17 +12,18 @@ _THINKING_END = re.compile(r"\A.*</think>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _OBJECT = re.compile(r'\{(?=\s*["}])')
 _OBJECT_AT_MARGIN = re.compile(r'^\{(?=\s*["}])', re.MULTILINE)
+# Keeps the search short in a text that is full of braces, such as source code.
 _MOST_OBJECTS = 50
 
-# Models put raw line breaks into strings; that is worth no second call.
+# Models put raw line breaks into strings. Accepting them saves a second call.
 _DECODER = json.JSONDecoder(strict=False)
 
 
 def json_objects(text: str) -> list[dict[str, Any]]:
     """Every JSON object that `text` may mean as its answer, the likeliest first.
 
-    That is the last one: what stands before it is prose, or an example quoted on the way.
-    Objects inside others do not count, so that a cut answer is not taken for one of its parts.
+    That is the last one: earlier ones are usually quotes or examples. Objects inside others do not count;
+    otherwise a part of a truncated answer could pass as the answer.
     """
     answer = without_thinking(text).strip()
     whole = _decode(answer)
@@ -35,7 +36,7 @@ def json_objects(text: str) -> list[dict[str, Any]]:
 def without_thinking(text: str) -> str:
     """`text` after the thinking that some models write before their answer, tags included."""
     rest = _THINKING.sub("", text)
-    # Some servers keep the opening tag to themselves.
+    # Some servers remove the opening tag and leave the closing one.
     return _THINKING_END.sub("", rest) if "<think>" not in rest else rest
 
 

@@ -1,4 +1,4 @@
-"""How many calls a provider gets at once: as many as it bears, found out while calling.
+"""How many simultaneous calls a provider gets: as many as it can take, measured during the run.
 
 The policy (`Window`) is pure; `Slots` puts it on an event loop; `Limited` wraps an `LLM`.
 """
@@ -16,12 +16,13 @@ from ..settings.models import ModelSettings
 from .port import LLM, LLMReply, LLMRequest
 from .retry import LONGEST_RETRY_AFTER
 
+# Enough to begin quickly, and few enough that the first 429s of a strict provider are few.
 START = 16
 _CUT = 0.8
 
 
 class Allowance(Protocol):
-    """How many calls there may be at once, and what it hears of them: a `Window`, or a part of one."""
+    """How many simultaneous calls are allowed, adjusted by their outcomes: a `Window`, or a share of one."""
 
     @property
     def size(self) -> int: ...
@@ -34,11 +35,11 @@ class Allowance(Protocol):
 
 
 class Window:
-    """The number of calls at once that the provider is trusted with, from 1 to `ceiling`.
+    """The number of simultaneous calls to a provider, from 1 to `ceiling`.
 
-    Each success adds one until the provider first says 429; from then on a whole window of
-    successes adds one. An episode of 429s cuts a fifth: calls that had been sent before the cut
-    say nothing new, so their 429s don't cut again. Other failures change nothing.
+    Until the first 429, each success adds one. After it, a whole window of successes adds one. A group of
+    429s cuts the window once, by a fifth: calls that were sent before the cut carry no new information, so
+    their 429s do not cut again. Other failures change nothing.
     """
 
     def __init__(self, ceiling: int, start: int = START) -> None:
@@ -53,7 +54,7 @@ class Window:
         return int(self._size)
 
     def send(self) -> int:
-        """A call goes out; the ticket stands for it in the outcomes below."""
+        """Count a call that is sent. The ticket identifies it in `rate_limited`."""
         self._sent += 1
         return self._sent
 
@@ -70,7 +71,7 @@ class Window:
 
 
 class Slots:
-    """The window of one provider on an event loop; waiting calls go first come, first served."""
+    """The window of one provider on an event loop; waiting calls are served in order of arrival."""
 
     def __init__(self, window: Allowance) -> None:
         self.window = window
@@ -81,17 +82,17 @@ class Slots:
 
     @property
     def active(self) -> int:
-        """Calls that are out."""
+        """Calls that were sent and have not ended."""
         return self._active
 
     @property
     def waiting(self) -> int:
-        """Calls that wait for a place."""
+        """Calls that wait for a slot."""
         return sum(not place.done() for place in self._waiting)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[int]:
-        """Waits for a place; the ticket goes into `Window.rate_limited`."""
+        """Wait for a slot. Pass the ticket to `Window.rate_limited`."""
         await self._acquire()
         try:
             yield self.window.send()
@@ -100,7 +101,7 @@ class Slots:
             self.admit()
 
     def pause(self, seconds: float) -> None:
-        """Nobody is admitted for so long; calls that are out go on."""
+        """Admit no call for this long. Calls that were already sent continue."""
         self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + seconds)
 
     async def _acquire(self) -> None:
@@ -110,14 +111,14 @@ class Slots:
         try:
             await place
         except asyncio.CancelledError:
-            # Admitted and cancelled at once: the place goes to the next one.
+            # Admitted and cancelled in the same step of the loop: the slot goes to the next call.
             if place.done() and not place.cancelled():
                 self._active -= 1
             self.admit()
             raise
 
     def admit(self) -> None:
-        """Lets in as many as the window has room for; to be called when it has grown by itself."""
+        """Admit as many calls as the window has room for. Call this when the window has grown by itself."""
         loop = asyncio.get_running_loop()
         if self._paused_until > loop.time():
             self._wake_after_pause(loop)
@@ -137,8 +138,8 @@ class Slots:
 class Limited:
     """Wraps an `LLM`: one window for each provider, shared by all models and roles that use it.
 
-    `ceiling` bounds each window; `slots_of` gives a provider's slots where the windows are not this process's
-    own. A 429 with a Retry-After holds back everybody who calls that provider.
+    `ceiling` limits each window. `slots_of` returns a provider's slots if processes share the windows. A 429
+    with a Retry-After pauses all calls to that provider.
     """
 
     def __init__(self, inner: LLM, *, ceiling: int, slots_of: Callable[[str], Slots] | None = None) -> None:
@@ -154,7 +155,7 @@ class Limited:
             except LLMUnavailable as error:
                 if error.status == 429:
                     slots.window.rate_limited(ticket)
-                    # Nobody waits longer than that: each call may find out for itself, and fail at once.
+                    # `Retrying` does not wait longer than that: without a pause, each call fails at once.
                     if error.retry_after is not None and error.retry_after <= LONGEST_RETRY_AFTER:
                         slots.pause(error.retry_after)
                 raise
@@ -165,7 +166,7 @@ class Limited:
         await self._inner.aclose()
 
     def slots(self, settings: ModelSettings) -> Slots:
-        """Those of the provider that such a call goes to."""
+        """The slots of the provider that receives a call with these settings."""
         provider = provider_of(settings)
         if provider not in self._slots:
             self._slots[provider] = self._slots_of(provider)
@@ -173,5 +174,5 @@ class Limited:
 
 
 def provider_of(settings: ModelSettings) -> str:
-    """Who is called: the address where it is set, else the first part of the model string."""
+    """The provider's name: the address if it is set, otherwise the first part of the model string."""
     return settings.api_base or (settings.model or "").partition("/")[0]

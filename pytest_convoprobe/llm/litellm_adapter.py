@@ -1,7 +1,7 @@
-"""The port on LiteLLM: the only module that imports it, and only once a call is made.
+"""The implementation of the port with LiteLLM: the only module that imports it, and only for the first call.
 
-LiteLLM takes seconds and some 200 MB to import and leaves things behind in the process (environment
-variables, log handlers, warning filters); all that is put back or kept silent here.
+The import takes seconds and some 200 MB, and changes the process (environment variables, log handlers,
+warning filters). This module undoes the changes or keeps them silent.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ from .masking import NoSecrets, TextRedactor
 from .port import LLMReply, LLMRequest
 from .provider_errors import failure_of, timeout_of
 
-# Providers that speak the protocol for any model: they are sent a schema, and text is what is
-# left for those that refuse it. For others LiteLLM's own list says who takes one.
+# Providers that accept any model: they get a schema, and plain text is the fallback if they refuse it.
+# For others, LiteLLM has a list of the models that accept a schema.
 _TAKES_ANY_SCHEMA = frozenset({"openai", "hosted_vllm", "lm_studio", "llamafile"})
 
+# Without these, the import reads the .env file of the project, and downloads a list of prices.
 _IMPORT_ENVIRONMENT = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-# How long the end of a run waits for calls that were given up, in seconds.
+# How long the end of a run waits for abandoned calls, in seconds.
 _LAST_WAIT = 5.0
 
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
@@ -55,8 +56,8 @@ _importing = threading.Lock()
 class LiteLLM:
     """Calls models through LiteLLM; a single attempt each, no longer than `ModelSettings.timeout`.
 
-    One event loop only, the first that calls. A parameter that a model refuses (`temperature`,
-    `response_format`) is left out from then on; such a repeated call counts as an attempt.
+    It belongs to the event loop of the first call. A parameter that a model refuses (`temperature`,
+    `response_format`) is left out from then on; the repeated call counts as an attempt.
     """
 
     def __init__(self, redactor: TextRedactor | None = None) -> None:
@@ -69,7 +70,7 @@ class LiteLLM:
         self._abandoned: set[asyncio.Task[Any]] = set()
 
     def preload(self) -> None:
-        """Starts the import in the background; a call waits for it. Doing so again does nothing."""
+        """Start the import in the background; a call waits for it. A second time, this does nothing."""
         if self._module is None:
             self._module = Future()
             threading.Thread(
@@ -77,9 +78,9 @@ class LiteLLM:
             ).start()
 
     async def loaded(self) -> None:
-        """Waits for an import that has begun, however it ends; returns at once if none has."""
+        """Wait until an import that was started has ended, with or without success."""
         while self._module is not None and not self._module.done():
-            await asyncio.sleep(0.05)  # a future in between would be left behind if this is cancelled
+            await asyncio.sleep(0.05)  # polled: if this is cancelled, no callback stays behind
 
     async def complete(self, request: LLMRequest) -> LLMReply:
         require_model(request.model, request.context.role)
@@ -93,12 +94,12 @@ class LiteLLM:
                 return replace(outcome, attempts=attempts)
             if outcome.refused is None:
                 outcome.error.attempts = attempts
-                # Outside of any handler, so that no exception of LiteLLM's hangs on to it.
+                # Raised outside of any handler, so that it has no exception of LiteLLM as its context.
                 raise outcome.error
             refused.add(outcome.refused)
 
     async def knows_price(self, settings: ModelSettings) -> bool:
-        """Whether calls of this model will have a cost."""
+        """Whether the cost of calls to this model will be known."""
         if own_prices(settings) is not None:
             return True
         model = settings.model or ""
@@ -107,12 +108,12 @@ class LiteLLM:
         return self._priced[model]
 
     async def price_of(self, settings: ModelSettings) -> tuple[float, float] | None:
-        """US dollars for a prompt token and for a completion token; None if that is not known."""
+        """US dollars for a prompt token and for a completion token, or None if unknown."""
         own = own_prices(settings)
         return own if own is not None else _listed_price(await self._litellm(), settings.model or "")
 
     async def aclose(self) -> None:
-        """Ends LiteLLM's background work and its connections; nothing if it was never used."""
+        """End LiteLLM's background work and close its connections. Does nothing if it was never used."""
         if self._loop is not None and self._module is not None and _loaded(self._module):
             if self._abandoned:
                 await asyncio.wait(self._abandoned, timeout=_LAST_WAIT)
@@ -131,7 +132,7 @@ class LiteLLM:
         try:
             if self._module.done():
                 return self._module.result()
-            # Shielded, because a cancelled call must not cancel what the other calls wait for.
+            # Shielded: a cancelled call must not cancel the import, for which other calls wait too.
             return await asyncio.shield(asyncio.wrap_future(self._module))
         except ImportError as error:
             reason = str(error)
@@ -140,8 +141,8 @@ class LiteLLM:
     async def _attempt(
         self, litellm: Any, request: LLMRequest, refused: frozenset[str]
     ) -> LLMReply | _Failed:
-        # Parameters hold the key in plain text. They live in this frame, and an error is returned and
-        # not raised from it, so that no traceback with locals shows them.
+        # The parameters contain the key in plain text. Errors are returned, not raised, so that no traceback
+        # with local variables shows this frame.
         settings = request.model
         parameters = call_parameters(request, schema=self._sends_schema(litellm, request), refused=refused)
         _arm_warning_filter()
@@ -156,12 +157,13 @@ class LiteLLM:
         except Exception as error:  # noqa: BLE001 - besides its own, LiteLLM lets out whatever its parsers raise
             failure = failure_of(error, settings, self._masked(str(error), settings))
             wrong = refused_parameter(parameters, failure.message) if failure.status in (400, 422) else None
+            # "schema" is a promise of the settings: then a refusal is an error and no reason to do without.
             if wrong == "response_format" and settings.structured_output == "schema":
                 wrong = None
             return _Failed(failure, wrong)
 
     async def _bounded(self, call: asyncio.Task[Any], seconds: float) -> Any:
-        """The result of the call; one that takes too long, or is cancelled, is given up."""
+        """The result of the call. It is abandoned if it takes too long or is cancelled."""
         try:
             done, _ = await asyncio.wait({call}, timeout=seconds)
             if not done:
@@ -176,7 +178,7 @@ class LiteLLM:
     def _forget(self, call: asyncio.Task[Any]) -> None:
         self._abandoned.discard(call)
         if not call.cancelled():
-            # Its outcome interests nobody, but an exception that is never looked at would be logged.
+            # Nobody needs the outcome, but asyncio logs an exception that is never retrieved.
             call.exception()
 
     def _masked(self, text: str, settings: ModelSettings) -> str:
@@ -203,7 +205,7 @@ class _Failed:
 
 
 def _fixed(request: LLMRequest) -> dict[str, Any]:
-    """What no setting changes. Retries are our own; a time limit of LiteLLM's stays behind ours."""
+    """Parameters that no setting changes. We retry ourselves, and our time limit ends before LiteLLM's."""
     settings = request.model
     headers = dict(plain_headers(settings))
     return {
@@ -229,7 +231,7 @@ def _takes_schema(litellm: Any, model: str) -> bool:
 
 
 def listed_price(model: str) -> tuple[float, float] | None:
-    """US dollars for a prompt and a completion token, as LiteLLM lists them; None where it isn't loaded."""
+    """US dollars for a prompt and a completion token, as LiteLLM lists them; None if it is not loaded."""
     return _listed_price(sys.modules.get("litellm"), model)
 
 
@@ -241,10 +243,10 @@ def _listed_price(litellm: Any, model: str) -> tuple[float, float] | None:
 
 
 def _give_up(call: asyncio.Task[Any]) -> None:
-    """Cancels the call, not before LiteLLM has prepared it.
+    """Cancel the call, but not before LiteLLM has prepared it.
 
-    It does that in a thread that makes a coroutine; cancelled meanwhile, it drops the coroutine, and
-    Python warns that nobody has awaited it.
+    LiteLLM prepares a call in a thread, which makes a coroutine. If the call is cancelled during that time,
+    it drops the coroutine, and Python warns that it was never awaited.
     """
     if call.done():
         return
@@ -255,7 +257,7 @@ def _give_up(call: asyncio.Task[Any]) -> None:
 
 
 def _in_preparation(call: asyncio.Task[Any]) -> bool:
-    """Whether the call waits in `acompletion` of LiteLLM's main module, which is where the thread is."""
+    """Whether the call waits for that thread: then it is in `acompletion` of LiteLLM's main module."""
     innermost: Any = None
     awaited: Any = call.get_coro()
     while inspect.iscoroutine(awaited):
@@ -277,12 +279,12 @@ def _load(future: Future[Any]) -> None:
 
 
 def _imported() -> Any:
-    """The module; where the host's own code uses it or has set its logging, that stays as it is."""
+    """Import the module. If the project itself uses it or has set its logging, nothing of that changes."""
     if "litellm" not in sys.modules and "LITELLM_LOG" not in os.environ:
         _silence_loggers()
     with _environment(_IMPORT_ENVIRONMENT), _no_collection(), _filters_kept():
         litellm: Any = _import_under_changing_filters()
-    # It prints advice on stdout at each error otherwise.
+    # Otherwise it prints advice to stdout at each error.
     litellm.suppress_debug_info = True
     return litellm
 
@@ -301,10 +303,11 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """An import makes nothing that could be collected; looking for it costs a quarter of the time.
+    """Switch garbage collection off during the import: it would find nothing, in a quarter of the time.
 
-    And what it made, a million objects, would be looked through three times more while it grows old: so
-    it is old at once. Where the host has frozen objects of its own nothing is done, as they would thaw.
+    Later collections would look through the million new objects three more times. `freeze` and `unfreeze`
+    move them to the oldest generation at once. If the project has frozen objects of its own, this is left
+    out, because `unfreeze` would release them too.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -325,10 +328,10 @@ _READ_ONLY = ("ignore", re.compile(r".*`ReadOnly` qualifier", re.IGNORECASE), Wa
 
 @contextlib.contextmanager
 def _filters_kept() -> Iterator[None]:
-    """Takes out the filters that the import puts in for the whole process, known by their texts.
+    """Remove the warning filters that the import adds for the whole process. Their texts identify them.
 
-    `warnings.catch_warnings` is no help: it would put back a list that the main thread may have
-    changed in the meantime.
+    `warnings.catch_warnings` cannot be used: it would restore an old list, although the main thread may have
+    changed the filters in the meantime.
     """
     _arm_warning_filter()
     before = list(warnings.filters)
@@ -340,17 +343,17 @@ def _filters_kept() -> Iterator[None]:
 
 
 class _ArmedImports:
-    """A finder that finds nothing: it looks after the filter as each module is imported."""
+    """A finder that finds nothing. It restores our filter before each module is imported."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         _arm_warning_filter()
 
 
 def _import_under_changing_filters() -> Any:
-    """The import takes seconds, and pytest changes the filters before and after each phase of a test.
+    """Import LiteLLM while pytest changes the warning filters, before and after each phase of a test.
 
-    Between such a change and the next module a warning may be an error. Half a package is of no
-    use to the next attempt, so that begins anew.
+    Between such a change and the next module, a warning may be an error, and the import fails. The next
+    attempt starts without the modules of the incomplete package.
     """
     finder = _ArmedImports()
     sys.meta_path.insert(0, finder)
@@ -366,10 +369,10 @@ def _import_under_changing_filters() -> Any:
 
 
 def _arm_warning_filter() -> None:
-    """LiteLLM imports the modules of a provider at its first call, and pydantic warns about them.
+    """Make sure that our filter comes first.
 
-    pytest takes filters away after each test, and puts others in front; so every call looks whether
-    this one still comes first.
+    LiteLLM imports a provider's modules during the first call, and pydantic warns about them. pytest removes
+    filters after each test and puts others in front, so this is checked at every call.
     """
     if warnings.filters[:1] != [_READ_ONLY]:
         warnings.filterwarnings("ignore", message=_READ_ONLY[1].pattern)
@@ -381,7 +384,7 @@ def _remove_filter(entry: Any) -> None:
 
 
 def _silence_loggers() -> None:
-    """Before the import: its loggers write to stderr, and at level DEBUG they write messages and headers."""
+    """Called before the import: its loggers write to stderr, at level DEBUG even messages and headers."""
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
@@ -395,5 +398,5 @@ async def _shut_down(litellm: Any) -> None:
     ).close_litellm_async_clients()
     litellm.in_memory_llm_clients_cache.flush_cache()
     _remove_filter(_READ_ONLY)
-    # Sockets close in callbacks of the loop; give them their turn before it stops.
+    # Sockets are closed in callbacks of the loop, which must run before it stops.
     await asyncio.sleep(0.05)

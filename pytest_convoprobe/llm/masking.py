@@ -1,4 +1,4 @@
-"""What this part needs of whoever knows the secrets: a way to mask a text before it becomes a message."""
+"""The interface through which `llm` masks secrets in a text before it becomes part of a message."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Protocol
 
 
 class TextRedactor(Protocol):
-    """Masks the secrets that a text holds."""
+    """Masks the secrets in a text."""
 
     def text(self, text: str, /) -> str: ...
 
 
 class NoSecrets:
-    """A redactor for where there is nothing to mask (fakes, tests)."""
+    """A redactor that masks nothing, for fakes and tests."""
 
     def text(self, text: str, /) -> str:
         return text

@@ -1,4 +1,4 @@
-"""The meter of one scenario: every call through it is written to a ledger."""
+"""Enters every call of one scenario in a ledger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .port import LLM, LLMReply, LLMRequest
 class Metered:
     """Wraps an `LLM`: records replies and failures in the ledger, by the role that called.
 
-    It does not close what it wraps: that belongs to the run, the meter to one scenario.
+    It does not close the wrapped `LLM`, which belongs to the run and is used by other scenarios too.
     """
 
     def __init__(self, inner: LLM, ledger: Ledger) -> None:
@@ -27,4 +27,4 @@ class Metered:
         return reply
 
     async def aclose(self) -> None:
-        """Nothing: see above."""
+        """Do nothing: the run closes the wrapped `LLM`."""

@@ -17,7 +17,7 @@ from ..transcript import Usage
 
 
 class Role(str, Enum):
-    """On whose behalf a call is made; costs and recordings are kept by role."""
+    """Who makes a call. Costs and recordings are grouped by role."""
 
     SYNTHETIC_USER = "synthetic_user"
     TARGET = "target"
@@ -28,7 +28,7 @@ class Role(str, Enum):
 
 @dataclass(frozen=True)
 class ToolRequest:
-    """A model asks for a tool; `arguments` is the JSON text as the model wrote it."""
+    """A tool call that a model asks for. `arguments` is the JSON text as the model wrote it."""
 
     id: str
     name: str
@@ -37,7 +37,7 @@ class ToolRequest:
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool that a model may ask for; `parameters` is a JSON Schema of type object."""
+    """A tool that a model may call. `parameters` is a JSON Schema of type object."""
 
     name: str
     description: str
@@ -56,10 +56,10 @@ class Message:
 
 @dataclass(frozen=True)
 class CallContext:
-    """Whose call this is: the recording's key and the words of an error message.
+    """Where a call belongs: part of its key in a recording, and of error messages.
 
-    `scenario` is the scenario's id within the run, `turn` the turn being prepared
-    (0 for the judge), `trial` counts from 1.
+    `scenario` is the scenario's id within the run. `turn` is the turn being prepared (0 for the judge).
+    `trial` counts from 1.
     """
 
     role: Role
@@ -72,7 +72,7 @@ class CallContext:
 class LLMRequest:
     """One call. `schema` is a JSON Schema that the reply's text should follow.
 
-    `top_tokens` is how many of the likeliest first tokens the reply should tell the chances of.
+    `top_tokens` is the number of most likely first tokens whose probabilities are requested.
     """
 
     model: ModelSettings
@@ -89,10 +89,10 @@ class LLMRequest:
 class LLMReply:
     """What came back.
 
-    `cost` is in US dollars, None when the model's price is not known; `finish_reason` is
-    `stop`, `length`, `tool_calls` or the provider's own word; `attempts` counts every
-    attempt made for this reply, the failed ones included. `top_tokens` has the natural logarithm of the
-    probability of what the text might have begun with, where the request asked for it and the provider tells.
+    `cost` is in US dollars, or None if the model's price is unknown. `finish_reason` is `stop`, `length`,
+    `tool_calls` or the provider's own word. `attempts` counts every attempt made for this reply, including
+    failed ones. `top_tokens` maps possible first tokens to the natural logarithm of their probability; it is
+    empty if they were not requested or the provider does not report them.
     """
 
     text: str
@@ -108,8 +108,8 @@ class LLMReply:
 class LLM(Protocol):
     """Answers calls.
 
-    Raises `LLMError`, `BudgetExceeded`, `ReplayMiss`, or `SettingsError` where the settings allow no
-    call (no model, a limit on money without a price), nothing else.
+    Raises only `LLMError`, `BudgetExceeded`, `ReplayMiss`, or `SettingsError` (no model is set, or there
+    is a limit on money and the price is unknown).
     """
 
     async def complete(self, request: LLMRequest) -> LLMReply: ...

@@ -1,7 +1,7 @@
-"""What a provider's failure means: worth another attempt, or a final no; with a message for people.
+"""Whether a provider's failure is temporary or final, and a message about it for people.
 
-Failures are told apart by their HTTP status, because the classes of LiteLLM's exceptions don't tell
-(a 500 may be a BadRequestError, a missing key an InternalServerError).
+The HTTP status decides, because the classes of LiteLLM's exceptions are not reliable: a 500 may be a
+BadRequestError, and a missing key an InternalServerError.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Any
 from ..errors import LLMError, LLMRejected, LLMTimeout, LLMUnavailable
 from ..settings.models import ModelSettings
 
+# 529 is "overloaded" at some providers. 408, 409 and 425 are temporary too, although they are 4xx.
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
+# Enough for a provider's sentence; some send whole pages of HTML.
 _LONGEST = 400
 _PREFIX = re.compile(r"\A(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\w*\s*(?::|-)\s*)+")
 _NO_KEY = re.compile(r"missing credentials|missing \S+ api key|api[_ ]key .{0,40}must be set", re.IGNORECASE)
@@ -52,7 +54,7 @@ def timeout_of(settings: ModelSettings, status: int | None = None) -> LLMTimeout
 
 
 def _final_no(error: Exception, settings: ModelSettings, status: int | None, details: str) -> str | None:
-    """The message of a failure that no further attempt mends, or None."""
+    """The message if the failure is final, or None if another attempt may help."""
     model = settings.model
     if type(error).__name__ == "ContextWindowExceededError" or (status == 400 and _FULL.search(details)):
         return f"the conversation is too long for {model}: {details}"
@@ -63,6 +65,7 @@ def _final_no(error: Exception, settings: ModelSettings, status: int | None, det
         )
     if status == 401:
         return f"{model} refuses the API key (status 401): {details}"
+    # Also a 429, but waiting does not help.
     if status == 429 and _NO_QUOTA.search(details):
         return f"the account for {model} has no quota left (status 429): {details}"
     if status is not None and 400 <= status < 500 and status not in RETRIED_STATUSES:
@@ -76,7 +79,7 @@ def _passing(settings: ModelSettings, status: int | None, details: str) -> str:
         return f"no connection to {settings.model} at {where}; is the server running? ({details})"
     if status == 429:
         return f"{settings.model} has too many requests (status 429): {details}"
-    # A client that cannot read a reply makes up a status; only what a server sends is worth telling.
+    # A client that cannot read a reply invents a status below 400; only a status from a server is shown.
     shown = f" (status {status})" if status is not None and status >= 400 else ""
     return f"{settings.model} is not available{shown}: {details}"
 
@@ -99,7 +102,7 @@ def _headers(error: Exception) -> Mapping[str, str]:
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """What the provider asks to wait, in seconds; `Retry-After` holds seconds or a date."""
+    """How long the provider asks to wait, in seconds. `Retry-After` contains seconds or a date."""
     value = headers.get("retry-after", "").strip()
     if not value:
         return None

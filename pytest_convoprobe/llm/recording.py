@@ -1,4 +1,4 @@
-"""A recording: the replies that models gave in one scenario, in a file beside the scenario's own."""
+"""A recording: the models' replies in one scenario, in a file beside the scenario's file."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from .port import Role
 from .recording_format import FormatError, LaterVersion, RecordedCall, dumps, loads
 
 _MAX_SLUG = 60
+# Names that Windows reserves for devices, with any ending.
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _UNPORTABLE = re.compile(r'[\x00-\x1f\ud800-\udfff<>:"|?*\\]|[ .]$')
+# Most file systems allow 255 bytes; this leaves room for endings and temporary names.
 _MAX_BYTES = 200
 
 
 class _Broken(RecordingUnusable):
-    """A file that is torn or was edited into something else."""
+    """A file that is incomplete or was edited so that it is no longer valid."""
 
 
 def recording_path(scenario_file: Path, scenario_id: str, folder: str) -> Path:
@@ -36,7 +38,7 @@ def recording_path(scenario_file: Path, scenario_id: str, folder: str) -> Path:
 
 
 def file_name(name: str) -> str:
-    """Any name as one that a file can have on every system, without its ending."""
+    """Turn any name into a file name that is valid on every system, without an ending."""
     return _slug(name) if "/" in name else _portable(name)
 
 
@@ -46,7 +48,7 @@ def _portable(name: str) -> str:
 
 
 def _slug(name: str) -> str:
-    """A file name that every system takes; told apart by a hash wherever the words alone might not."""
+    """A file name that is valid on every system, with a hash if the words alone might not be unique."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     words = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_MAX_SLUG].strip("-")
     if words == name and not _RESERVED.fullmatch(words):
@@ -56,7 +58,7 @@ def _slug(name: str) -> str:
 
 
 class Recording:
-    """The file of one scenario. It is read at first use, so that a run without replay never looks at it."""
+    """The file of one scenario. It is read at first use, so a run without replay never opens it."""
 
     def __init__(self, path: Path, *, today: Callable[[], date] = date.today) -> None:
         self.path = path
@@ -93,10 +95,10 @@ class Recording:
         self._added.append(call)
 
     def save(self, *, instead_of: int | None = None, keep: Sequence[RecordedCall] = ()) -> None:
-        """Write what was added to what the file holds by now.
+        """Write the added calls to the file, beside what it contains at that time.
 
-        With `instead_of`, a trial's number, its old calls are dropped except those in `keep`.
-        Other trials' calls stay, also those that another process has written meanwhile.
+        With `instead_of`, the number of a trial, that trial's old calls are dropped except those in `keep`.
+        Calls of other trials stay, including those that another process has written in the meantime.
         Raises `RecordingUnusable`.
         """
         try:
@@ -117,7 +119,7 @@ class Recording:
         return f"{shown_path(self.path)}: the recording cannot be "
 
     def _present(self, instead_of: int | None) -> tuple[RecordedCall, ...]:
-        """What the file holds now. A broken one is no loss where it is being recorded anew."""
+        """What the file contains now. A broken file may be replaced if its trial is recorded again."""
         try:
             return self._read()
         except _Broken:
@@ -149,5 +151,5 @@ def _unusable(cannot_be: str, error: FormatError) -> RecordingUnusable:
         return RecordingUnusable(f"{cannot_be}read: {error}. Update pytest-convoprobe.")
     return _Broken(
         f"{cannot_be}read: {error}. Restore the file from version control, or delete it: "
-        "a run that records makes it anew."
+        "a run that records creates it again."
     )

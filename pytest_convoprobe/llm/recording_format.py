@@ -1,4 +1,4 @@
-"""The text of a recording: JSON that a reviewer can read and a version control system can compare."""
+"""The text of a recording: JSON that people can review and version control can compare."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _LAYOUTS: dict[str, dict[str, Any]] = {
     "indented": {"indent": 2},
 }
 
-# Characters that an editor or a review page doesn't show, or obeys: C1 controls, zero-width and
-# direction marks, line separators, and halves of surrogate pairs (which UTF-8 can't hold).
+# Characters that an editor or a review page hides or acts on: C1 controls, zero-width and direction marks,
+# line separators, and lone surrogates (which UTF-8 cannot encode).
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
-# Beyond that, JSON may be nested deeper than can be written again; it is kept as text.
+# With more brackets, JSON may be nested too deeply to be written again. It is stored as text.
 _MOST_BRACKETS = 400
 
 
@@ -44,7 +44,7 @@ class LaterVersion(FormatError):
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A call and its reply. `ordinal` is its place among the calls of the role in the turn, from 1."""
+    """A call and its reply. `ordinal` counts the calls of the role in the turn, from 1."""
 
     trial: int
     role: Role
@@ -77,7 +77,7 @@ class _ToolRequest(_Part):
 
 
 class _Json(_Part):
-    """A reply that is JSON is kept as such, with the layout that gives back its exact text."""
+    """A reply that is JSON, with the layout that restores its exact text."""
 
     layout: Literal["spaced", "compact", "indented"]
     value: dict[str, Any] | list[Any]
@@ -183,7 +183,7 @@ def _call(call: RecordedCall) -> dict[str, Any]:
 
 
 def _text(text: str) -> dict[str, Any]:
-    """Whatever shows best in a comparison and still gives the exact text back."""
+    """The form that is easiest to compare and still restores the exact text."""
     parsed = _json(text)
     if parsed is not None:
         for layout, options in _LAYOUTS.items():
@@ -215,7 +215,7 @@ def _loaded(call: _Call) -> RecordedCall:
 
 
 def _reply(call: _Call) -> LLMReply:
-    """The reply as it is given back: nothing was attempted for it, and its ids are made up again."""
+    """The replayed reply. It took no attempt, and its tool calls get new ids."""
     return LLMReply(
         text=_exact_text(call),
         tool_requests=tuple(

@@ -1,4 +1,4 @@
-"""Answers calls from a recording, and records what it doesn't answer."""
+"""Answers calls from a recording, and records the calls that it cannot answer."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ Mode = Literal["off", "auto", "only", "record"]
 T = TypeVar("T")
 
 _UNUSABLE = (StructuredReplyError, SimulatorError, JudgeError, NoTokenChances)
-"""Replies with which nothing can be begun: asked again, a model may do better, a recording never."""
+"""Unusable replies. They are not recorded: a model may do better next time, a recording never will."""
 
 
 class Replaying:
     """The models of one trial of one scenario, by way of its recording.
 
-    `off` passes every call on; `auto` replays what is recorded and records the rest; `only`
-    raises `ReplayMiss` for what isn't recorded and never touches `inner`; `record` passes every
-    call on and records it anew. A replayed reply has `replayed` set and no attempts, as nothing
-    is spent for it now; its usage and cost are those of the recording.
+    `off` passes every call on. `auto` replays recorded calls and records the others. `only` raises
+    `ReplayMiss` for a call that is not recorded, and never uses `inner`. `record` passes every call on and
+    records it again. A replayed reply has `replayed` set and no attempts, because nothing is spent for it
+    now. Its usage and cost are those of the recording.
 
-    Only the end of the trial writes the recording: `around` it, or `finish` after it.
+    The recording is written only at the end of the trial: wrap it with `around`, or call `finish` after it.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Replaying:
         """The reply to one call, recorded or live."""
         if self._mode == "off":
             return await self._inner.complete(request)
-        # Counted before anything is awaited: which call gets which reply must not hang on timing.
+        # Counted before anything is awaited: which call gets which reply must not depend on timing.
         fingerprint, ordinal, repeat = self._place(request)
         context = request.context
         if self._mode != "record":
@@ -77,7 +77,7 @@ class Replaying:
         await self._inner.aclose()
 
     async def around(self, trial: Awaitable[T]) -> T:
-        """What the trial gives or raises; its calls are recorded unless that would only replay a failure."""
+        """Run the trial; record its calls unless replaying them could only repeat a failure."""
         kept, complete = True, False
         try:
             outcome = await trial
@@ -87,7 +87,7 @@ class Replaying:
             kept = False
             raise
         except ConvoprobeError as error:
-            # A crash of the agent is a finding; a recording of any other trouble would only replay it.
+            # A crash of the agent is a finding. A recording of any other failure would only repeat it.
             complete = error.blame is Blame.AGENT
             raise
         finally:
@@ -97,13 +97,13 @@ class Replaying:
     async def finish(self, *, complete: bool) -> None:
         """Write what was recorded. `complete` says that the trial came to its end.
 
-        After a complete trial the recording holds exactly its calls, so that it doesn't rot. One
-        that was broken off (cancelled, a provider away) adds to the recording under `auto`, and
-        leaves it as it was under `record`. Raises `RecordingUnusable`.
+        After a complete trial, the recording contains exactly its calls, so no outdated calls pile up. An
+        interrupted trial (cancelled, or a provider is down) adds to the recording under `auto`, and does not
+        change it under `record`. Raises `RecordingUnusable`.
         """
         if not self._added or (self._mode == "record" and not complete):
             return
-        # Writing waits for the disk and perhaps for another process; the loop must not.
+        # Writing waits for the disk, and for other processes that write. It must not block the loop.
         await asyncio.to_thread(self._save, complete)
 
     def _save(self, complete: bool) -> None:
@@ -122,6 +122,7 @@ class Replaying:
         return fingerprint, self._made[turn], self._equal[same]
 
     async def _live(self, request: LLMRequest, fingerprint: Fingerprint, ordinal: int) -> LLMReply:
+        # Before money is spent: the file may come from a later release, and must not be overwritten.
         if self._mode == "record" and not self._added:
             self._recording.check()
         reply = await self._inner.complete(request)
@@ -135,7 +136,7 @@ class Replaying:
         return reply
 
     def _harmless(self, reply: LLMReply) -> LLMReply:
-        """The reply without secrets, as it is written."""
+        """The reply without secrets, as it is stored."""
         asked = (replace(tool, arguments=self._redactor.text(tool.arguments)) for tool in reply.tool_requests)
         likely = {self._redactor.text(token): chance for token, chance in reply.top_tokens.items()}
         text = self._redactor.text(reply.text)
@@ -170,7 +171,7 @@ def _reasons(
 
 
 def _never(recording: Recording, context: CallContext) -> str:
-    """Why there is nothing at all for this role in this turn."""
+    """Why nothing is recorded for this role in this turn."""
     if not recording.calls:
         return "this scenario was never recorded"
     trial = [call for call in recording.calls if call.trial == context.trial]

@@ -1,4 +1,4 @@
-"""Another attempt after a passing fault, with full jitter, and as late as the provider asks."""
+"""Retries after temporary failures, with full jitter, and no earlier than the provider asks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import LLMError, LLMUnavailable
 from .port import LLM, LLMReply, LLMRequest
 
 LONGEST_RETRY_AFTER = 120.0
-"""A provider that asks for a longer wait than this (seconds) is not waited for."""
+"""If a provider asks for a longer wait than this (seconds), the call fails at once."""
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 20.0
@@ -22,14 +22,14 @@ _RATE_LIMIT_FACTOR = 4
 class Patience:
     """How many attempts a call may take.
 
-    A 429 says that the provider is well and busy, so it has a budget of its own, larger than
-    that of faults: a run on a narrow limit gets slower, not red. Both are 0 for `max_attempts` 1.
+    A 429 means that the provider works but is busy. So rate limits have a separate and larger allowance than
+    faults: with a low rate limit, a run gets slower but does not fail. Both are 0 for `max_attempts` 1.
     """
 
     max_attempts: int
 
     def allows(self, faults: int, rate_limits: int) -> bool:
-        """Whether one more attempt is due after so many failed ones."""
+        """Whether to try again after this many failed attempts."""
         retries = self.max_attempts - 1
         return faults <= retries and rate_limits <= retries * _RATE_LIMIT_FACTOR
 
@@ -37,7 +37,7 @@ class Patience:
 class Retrying:
     """Wraps an `LLM`: repeats attempts that fail with `LLMUnavailable`, up to `ModelSettings.max_attempts`.
 
-    Replies and errors tell the number of attempts. `rng` draws the waits; `sleep` is for tests.
+    Replies and errors contain the number of attempts. `rng` chooses the waits. Tests replace `sleep`.
     """
 
     def __init__(
@@ -72,18 +72,18 @@ class Retrying:
         await self._inner.aclose()
 
     def _wait(self, failure: LLMUnavailable, failed: int) -> float:
-        """Seconds until the next attempt: drawn from zero to a bound that doubles (full jitter)."""
+        """Seconds until the next attempt: random between zero and a bound that doubles (full jitter)."""
         jitter = self._rng.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (failed - 1)))
         if failure.retry_after is None:
             return jitter
         if failure.retry_after > LONGEST_RETRY_AFTER:
             raise _too_long(failure, failure.retry_after)
-        # Never earlier than asked, and not all at the same moment.
+        # Never earlier than requested; the jitter keeps calls from returning all at the same moment.
         return failure.retry_after + min(jitter, 1.0)
 
 
 def _counted(failure: LLMError) -> LLMError:
-    """The failure with the number of attempts in its words, if there were several."""
+    """The failure, with the number of attempts in its message if there were several."""
     if failure.attempts == 1:
         return failure
     failure.message = f"{failure.message} (after {failure.attempts} attempts)"

@@ -1,4 +1,4 @@
-"""JSON Schemas in the form that strict structured output asks for."""
+"""JSON Schemas in the form that strict structured output requires."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 _NOISE = frozenset({"title", "default", "discriminator", "examples"})
-# Each of these is refused by one provider or another; pydantic checks them when the reply is there.
+# Each of these is refused by some provider. pydantic checks them when the reply arrives.
 _BOUNDS = frozenset(
     "minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
     "minItems maxItems uniqueItems".split()
@@ -22,7 +22,7 @@ _MAPS_OF_SCHEMAS = frozenset({"properties", "$defs"})
 def strict_schema(reply_type: type[BaseModel]) -> Mapping[str, Any]:
     """The schema of `reply_type`: every property required, no others, no defaults, no bounds.
 
-    It is kept, because making one takes longer than all else that a call costs us: not to be changed.
+    Cached, because making it takes longer than the rest of our work for a call. Do not modify the result.
     """
     strict: Mapping[str, Any] = _strict(reply_type.model_json_schema())
     return strict
@@ -34,7 +34,7 @@ def _strict(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
-        # Strict mode takes a reference only where it stands alone.
+        # Strict mode allows no other keys beside a reference.
         return {"$ref": node["$ref"]}
     return _closed(
         {_strict_key(key): _strict_value(key, value) for key, value in node.items() if key not in _LEFT_OUT}

@@ -16,19 +16,19 @@ _CEILING_FACTOR = 2
 
 
 def most_calls(run: RunSettings) -> int:
-    """How many calls at once a run makes to one provider at most, however well that bears them."""
+    """The most simultaneous calls from a run to one provider, even if the provider could take more."""
     return max(START, run.concurrency * _CEILING_FACTOR)
 
 
 class LiveLLM:
     """Models over the network, for one run and one event loop: retry(limiter(budget(LiteLLM))).
 
-    Retrying is outermost: a call that waits for its next attempt holds no place in the limiter, and each
-    attempt queues anew, in order. The limiter comes next and sees every single attempt, so that it
-    learns from each 429. The budget is checked last, when an attempt really goes out and not when
-    it began to queue. The time limit of an attempt is the adapter's, so waiting doesn't count.
+    Retrying is outermost: a call that waits for its next attempt does not occupy a slot of the limiter, and
+    each attempt queues again, in order. The limiter comes next and sees every single attempt, so it learns
+    from each 429. The budget comes last: it is checked when an attempt is sent, not when it begins to queue.
+    The adapter limits the time of an attempt, so time in the queue does not count.
 
-    `slots_of` gives the limiter's slots by provider, where processes share their windows.
+    `slots_of` returns the limiter's slots for a provider, for processes that share their windows.
     """
 
     def __init__(
@@ -43,15 +43,15 @@ class LiveLLM:
         self._outermost = Retrying(Limited(budgeted, ceiling=most_calls(run), slots_of=slots_of))
 
     def preload(self) -> None:
-        """Starts the slow import in the background: for when a live call is certain to come."""
+        """Start the slow import in the background. Call this only if a live call is certain to follow."""
         self._adapter.preload()
 
     async def loaded(self) -> None:
-        """Waits for an import that has begun, however it ends; returns at once if none has."""
+        """Wait until an import that was started has ended, with or without success."""
         await self._adapter.loaded()
 
     async def price_of(self, settings: ModelSettings) -> tuple[float, float] | None:
-        """US dollars for a prompt token and for a completion token; None if that is not known."""
+        """US dollars for a prompt token and for a completion token, or None if unknown."""
         return await self._adapter.price_of(settings)
 
     async def complete(self, request: LLMRequest) -> LLMReply:
@@ -67,5 +67,5 @@ def build_llm(
     budget: Budget,
     slots_of: Callable[[str], Slots] | None = None,
 ) -> LiveLLM:
-    """The way to the models of a run; nothing is imported or opened before the first call."""
+    """Connect a run to its models. Nothing is imported or opened before the first call."""
     return LiveLLM(run, redactor, budget, slots_of)

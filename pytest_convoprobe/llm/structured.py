@@ -17,7 +17,9 @@ from .schema import strict_schema
 
 T = TypeVar("T", bound=BaseModel)
 
+# Room for a whole reply, also where a small limit cut the first one.
 _ROOMY = 4096
+# More problems than this help neither a model nor a reader.
 _MOST_PROBLEMS = 8
 
 
@@ -31,9 +33,9 @@ async def ask(
 ) -> T:
     """The model's reply to `request` as a `reply_type`.
 
-    A reply that is no such object is asked for again with the error, up to `repairs` times; one
-    that was cut by a limit on tokens is asked for again with more room. Raises
-    `StructuredReplyError` after the last, and whatever `llm` raises.
+    If the reply has another shape, the model is asked again and shown the error, up to `repairs` times. If a
+    token limit cut the reply, the model is asked again with a higher limit. Raises `StructuredReplyError`
+    after the last attempt, and whatever `llm` raises.
 
     `reply_type` should tolerate unknown keys (pydantic's default): a reply is not a file.
     """
@@ -65,7 +67,7 @@ def _read(reply: LLMReply, reply_type: type[T]) -> _Outcome[T]:
             return _Outcome(reply_type.model_validate(candidate))
         except ValidationError as error:
             problem = problem or describe(error)
-    # Only now: a limit that is hit by blanks behind a whole object does no harm.
+    # Checked last: the limit does no harm if it only cut blanks after a complete object.
     if reply.finish_reason == "length":
         return _Outcome(problem="it was cut off by the limit on tokens", truncated=True)
     return _Outcome(problem=problem or _no_object(reply.text))
@@ -76,7 +78,7 @@ def _no_object(text: str) -> str:
 
 
 def describe(error: ValidationError) -> str:
-    """One line: each wrong field with its path and what was expected there."""
+    """One line: each wrong field with its path and what was expected."""
     # Not the words of `yaml_source.explain`: a model reads these in the request to repair its reply, and
     # they are part of recordings, which would no longer fit.
     details = error.errors(include_url=False, include_context=False)
@@ -104,7 +106,7 @@ def _next_request(
     first: LLMRequest, current: LLMRequest, reply: LLMReply, outcome: _Outcome[T]
 ) -> LLMRequest:
     if outcome.truncated:
-        # What was cut is no use to the model; the same question with more room is.
+        # Showing the cut reply would not help the model; the same question with a higher limit does.
         return replace(current, max_tokens=_more_room(current, reply))
     repair = prompts.render(
         "repair_reply", problem=outcome.problem, schema=json.dumps(first.schema, indent=2)
