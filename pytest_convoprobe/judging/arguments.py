@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..scenario.models import ArgumentCondition
 from ..text import shorten
+from .patterns import is_found
 from .transcript_view import as_json
 
 _MISSING = object()
@@ -33,7 +33,7 @@ def unmet(conditions: Conditions, arguments: Mapping[str, Any]) -> tuple[str, ..
         value = _look_up(arguments, name)
         if value is _MISSING:
             wrong.append(f"{name} is missing")
-        elif not _holds(condition, value):
+        elif not _holds(condition, value, name):
             wrong.append(f"{name} is {shorten(as_json(value), _VALUE)}")
     return tuple(wrong)
 
@@ -49,7 +49,7 @@ def _parts(condition: ArgumentCondition) -> Iterator[str]:
         yield f"matches /{condition.matches}/"
 
 
-def _holds(condition: ArgumentCondition, value: Any) -> bool:
+def _holds(condition: ArgumentCondition, value: Any, name: str) -> bool:
     given = condition.model_fields_set
     if "equals" in given and not _same(condition.equals, value):
         return False
@@ -58,7 +58,7 @@ def _holds(condition: ArgumentCondition, value: Any) -> bool:
     if condition.matches is None:
         return True
     text = value if isinstance(value, str) else as_json(value)
-    return re.search(condition.matches, text) is not None
+    return is_found(condition.matches, text, f"the argument {name}")
 
 
 def _contains(value: Any, part: Any) -> bool:
