@@ -14,14 +14,16 @@ import pytest
 
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.llm.fake import FakeLLM
-from pytest_convoprobe.llm.port import LLMReply, LLMRequest
+from pytest_convoprobe.llm.port import LLMReply, LLMRequest, ToolRequest
 from pytest_convoprobe.loop_thread import LoopThread
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.runs.trial import Job, Runner
 from pytest_convoprobe.scenario.loading import parse_scenarios
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.settings.merge import scenario_settings
+from pytest_convoprobe.settings.models import ModelTarget
 from pytest_convoprobe.targets.factory import as_target
+from pytest_convoprobe.targets.model import ModelAgent
 from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.transcript import Reply, Termination
 
@@ -32,6 +34,7 @@ from ..support.hanging_agents import (
     HangsInExit,
     endless_words,
     hangs_in_factory,
+    swallow_cancellation,
 )
 
 SCENARIO = """\
@@ -60,10 +63,11 @@ def talk(
     messages: Sequence[str],
     limits: dict[str, Any] = LIMITS,
     checks: Any = None,
+    model: Any = _judge,
 ) -> list[ScenarioResult]:
     """Talk with the agent, once for each message and all at once."""
     settings = load_settings(tmp_path, overrides={"llm.model": "openai/fake", **limits}, environ={})
-    runner, target = Runner(settings, llm=FakeLLM(_judge)), as_target(agent)
+    runner, target = Runner(settings, llm=FakeLLM(model)), as_target(agent)
 
     def job(message: str) -> Job:
         (loaded,) = parse_scenarios(SCENARIO.format(message=message), str(tmp_path / "talk.yaml"))
@@ -146,6 +150,35 @@ def test_a_factory_that_never_ends_is_an_error(tmp_path: Path) -> None:
     (result,) = talk(tmp_path, hangs_in_factory, ["hello"])
     assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
     assert "in hangs_in_factory" in result.reason
+
+
+async def swallowing_tool(text: str) -> str:
+    """Look it up."""
+    await swallow_cancellation()
+    return text
+
+
+async def sleeping_tool(text: str) -> str:
+    """Look it up."""
+    time.sleep(60)
+    return text
+
+
+def waiting_tool(text: str) -> str:
+    """Look it up."""
+    threading.Event().wait()
+    return text
+
+
+@pytest.mark.parametrize("tool", [swallowing_tool, sleeping_tool, waiting_tool])
+def test_a_tool_of_a_model_that_never_ends_is_an_error(tmp_path: Path, tool: Callable[..., Any]) -> None:
+    def asks(request: LLMRequest) -> LLMReply:
+        return LLMReply("", (ToolRequest("1", tool.__name__, '{"text": "x"}'),))
+
+    agent = ModelAgent(ModelTarget(model="openai/agent"), tools=[tool])
+    (result,) = talk(tmp_path, agent, ["hello"], model=asks)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert "test_deadline.py:" in result.reason or "hanging_agents.py:" in result.reason
 
 
 class BlockingTarget:

@@ -1,0 +1,38 @@
+"""Agents that never come back, on the command line: the command ends, and shows where the agent was."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support import hanging_project
+
+ROOT = Path(__file__).parents[2]
+
+
+def _convoprobe(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest_convoprobe.cli", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )
+
+
+def test_a_command_with_an_agent_that_never_comes_back_ends(tmp_path: Path) -> None:
+    hanging_project.write(tmp_path, fine=["starts"], hanging=["sleeps"])
+    hangs = _convoprobe(tmp_path, "stability", "scenarios/sleeps.yaml", "--trials", "2", "--replay", "only")
+    assert hangs.returncode == 3
+    assert "hanging_agents.py:" in hangs.stdout
+    assert "2 times: infrastructure" in hangs.stdout
+    leaves = _convoprobe(tmp_path, "stability", "scenarios/starts.yaml", "--trials", "1", "--replay", "only")
+    assert leaves.returncode == 0
+    assert "the thread endless of an agent never ended" in leaves.stderr
+    again = _convoprobe(tmp_path, "rerun", "latest", "starts", "--from-turn", "1")
+    assert again.returncode in (0, 3)
+    assert "echo starts" in again.stdout
