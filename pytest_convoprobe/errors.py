@@ -52,14 +52,14 @@ this drawing with the classes.
 
 Each error carries the `Blame` that a result built from it gets, and `remedies`: the settings that may put
 it right. The text of an error names settings (`run.max_cost`), which are the same everywhere. Only a command
-line knows which of its options sets one: see `options_for`. Messages are for people and hold no secrets:
-whoever raises one has masked it first.
+line knows which of its options sets one: see `remedies.options_for`. Messages are for people and hold no
+secrets: whoever raises one has masked it first.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -380,23 +380,3 @@ class ScenarioError(ConvoprobeError):
     """A scenario checks something that this target doesn't report, such as tokens."""
 
     blame = Blame.SCENARIO
-
-
-def options_for(remedies: Iterable[str], options: Mapping[str, Sequence[str]]) -> str:
-    """What a door adds below a text that names settings: `for this run: --cost`.
-
-    `options` are the door's own, by the setting that each overrides. Empty if the door has none that helps.
-    """
-    found = [_with_value(option, remedy) for remedy in remedies for option in options.get(_key(remedy), ())]
-    *others, last = dict.fromkeys(found) or ("",)
-    shown = f"{', '.join(others)} or {last}" if others else last
-    return f"for this run: {shown}" if shown else ""
-
-
-def _key(remedy: str) -> str:
-    return remedy.partition("=")[0]
-
-
-def _with_value(option: str, remedy: str) -> str:
-    _, equals, value = remedy.partition("=")
-    return f"{option}{equals}{value}"

@@ -18,9 +18,10 @@ from pytest_convoprobe import errors
 from pytest_convoprobe.cli.app import main
 from pytest_convoprobe.cli.exits import advice as cli_advice
 from pytest_convoprobe.cli.lazy import LazyGroup
-from pytest_convoprobe.errors import ConvoprobeError, Problem, SettingsError, options_for
+from pytest_convoprobe.errors import ConvoprobeError, Problem, SettingsError
 from pytest_convoprobe.plugin.error_text import advice as plugin_advice
 from pytest_convoprobe.plugin.error_text import error_text
+from pytest_convoprobe.remedies import options_for
 
 PACKAGE = Path(pytest_convoprobe.__file__).parent
 _DRAWN = re.compile(r"    (?P<branch>(?:[│ ]   )*(?:[├└]── )?)(?P<name>[A-Z]\w+)")

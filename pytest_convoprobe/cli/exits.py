@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import click
 
-from ..errors import ConvoprobeError, ResultsError, ScenarioFileError, SettingsError, options_for
+from ..errors import ConvoprobeError, ResultsError, ScenarioFileError, SettingsError
+from ..remedies import options_for
 
 OK = 0
 """What was asked is done, and nothing is wrong."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..errors import ConvoprobeError, options_for
+from ..errors import ConvoprobeError
+from ..remedies import options_for
 from .options import OPTIONS
 
 

@@ -20,7 +20,7 @@ DEFAULT_PATTERNS = (
     "**/*.scenario.yaml",
     "**/*.scenario.yml",
 )
-"""`**` stands for any number of folders; a pattern without a `/` matches names in every folder.
+"""`**` matches any number of folders; a pattern without a `/` matches names in every folder.
 
 The case of the ending makes no difference: `refund.YAML` must not go unnoticed.
 """

@@ -38,7 +38,7 @@ Temperature = Annotated[float, Field(strict=True, ge=0, le=2, allow_inf_nan=Fals
 
 
 def check_skip(value: Any) -> Any:
-    """`skip` as it may stand: a boolean or a reason."""
+    """A valid `skip`: a boolean or a reason."""
     problem = skip_complaint(value)
     if problem:
         raise refusal(f"{problem}{'' if isinstance(value, str) else f', got {describe(value)}'}")
@@ -62,7 +62,7 @@ def check_pattern(value: str) -> str:
 
 
 def as_condition(value: Any) -> Any:
-    """A plain value stands for `equals`; a mapping is always a condition."""
+    """A plain value is short for `equals`; a mapping is always a condition."""
     return value if isinstance(value, (dict, BaseModel)) else {"equals": value}
 
 

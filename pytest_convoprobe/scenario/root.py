@@ -34,7 +34,7 @@ def _has(name: str) -> Callable[[Path], bool]:
 
 
 def mentions(file: Path, text: str) -> bool:
-    """Whether a text stands in a file; no if it can't be read."""
+    """Whether a file contains a text; False if it can't be read."""
     try:
         return text in file.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import Problem
+from ..redaction import Redactor
 from ..yaml_source import Document, Loc
-from .secret_places import SCHEME, is_secret
+from .secret_places import SCHEME, is_secret, secrets_in
 
 _REFERENCE = re.compile(
     r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))"
@@ -31,6 +32,20 @@ class Expansion:
 
 
 _LEFT_OUT = object()
+
+
+def fill_in(
+    document: Document, command_line: Document, environ: Mapping[str, str]
+) -> tuple[Expansion, tuple[str, ...]]:
+    """Fill in the variables of a file. Also gives all secrets, of the command line's values too.
+
+    They are known from here on, so messages of both documents leave them out.
+    """
+    expansion = expand(document, environ)
+    given = secrets_in(document.value) + secrets_in(command_line.value)
+    secrets = tuple(dict.fromkeys(expansion.secrets + given))
+    document.mask = command_line.mask = Redactor(secrets, environ={}).text
+    return expansion, secrets
 
 
 def expand(document: Document, environ: Mapping[str, str]) -> Expansion:
@@ -100,5 +115,5 @@ class _Walker:
 
 
 def describe_missing(document: Document, path: Loc, message: str) -> str:
-    """The same words in one line, with the place, for a problem that is told later."""
+    """The same words in one line, with the place, for a problem that is reported later."""
     return str(replace(document.problem(path, message), source_line=""))

@@ -111,7 +111,7 @@ _TOML_KEY = re.compile(r"""\s*([A-Za-z0-9_."' -]+?)\s*=""")
 
 
 def _toml_lines(text: str, table: tuple[str, ...]) -> dict[Loc, int]:
-    """The lines of tables and keys below `table`, as far as a look at each line can tell."""
+    """The lines of tables and keys below `table`, as far as single lines show them."""
     lines: dict[Loc, int] = {}
     for path, number in _toml_keys(text):
         if path[: len(table)] == table:

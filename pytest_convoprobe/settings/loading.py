@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..errors import Problem, SettingsError
-from ..redaction import Redactor
 from ..yaml_source import Loc
 from .aliases import (
     MODEL_ALIASES,
@@ -21,12 +20,11 @@ from .aliases import (
 )
 from .checking import check, check_target, unknown_section
 from .discovery import Source, find_source
-from .environment import Expansion, describe_missing, expand
+from .environment import Expansion, describe_missing, fill_in
 from .file_formats import COMMAND_LINE, empty, from_command_line, in_order
 from .loaded import Layer, LoadedSettings
 from .merge import CONNECTION, layer_of, merge, target_layer, to_model
 from .models import ModelSettings, ModelTarget, ResultsSettings, RunSettings, Settings
-from .secret_places import secrets_in
 
 __all__ = ["LoadedSettings", "load_settings"]
 
@@ -66,7 +64,8 @@ class _SettingsReader:
         self._expansion = Expansion()
 
     def load(self) -> LoadedSettings:
-        secrets = self._expand()
+        self._expansion, secrets = fill_in(self._document, self._command_line, self._environ)
+        self._problems += self._expansion.problems
         notices = list(self._source.notices) if self._source else []
         if self._source and self._source.old:
             notices += translate_old(self._document)
@@ -81,15 +80,6 @@ class _SettingsReader:
         if isinstance(target, ModelTarget):
             layers["target"] = (self._layer("target", target, deferred),)
         return self._assemble(plain, layers, target, secrets, notices)
-
-    def _expand(self) -> tuple[str, ...]:
-        """Fill in the variables; the secrets are known from here on, so messages can leave them out."""
-        self._expansion = expand(self._document, self._environ)
-        self._problems += self._expansion.problems
-        given = secrets_in(self._document.value) + secrets_in(self._command_line.value)
-        secrets = tuple(dict.fromkeys(self._expansion.secrets + given))
-        self._document.mask = self._command_line.mask = Redactor(secrets, environ={}).text
-        return secrets
 
     def _model_target(self) -> tuple[str, ...]:
         target = self._document.value.get("target")

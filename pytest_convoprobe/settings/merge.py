@@ -176,13 +176,13 @@ def _whole_name(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
         return join_provider(provider, model)
     if model:
         inherited = old.get("provider")
-        return model if _stands_alone(model, inherited) else join_provider(inherited, model)
+        return model if _names_its_provider(model, inherited) else join_provider(inherited, model)
     if provider and old.get("model"):
         return join_provider(provider, _bare(old["model"], old.get("provider")))
     return old.get("model")
 
 
-def _stands_alone(model: str, inherited: str | None) -> bool:
+def _names_its_provider(model: str, inherited: str | None) -> bool:
     return inherited not in _GATEWAYS and "/" in model and _provider(model) in _PROVIDERS
 
 
@@ -192,7 +192,7 @@ def _bare(model: str, provider: str | None) -> str:
 
 
 def _provider(model: str) -> str | None:
-    """The part before the slash; None when the name alone doesn't tell."""
+    """The part before the slash; None if there is none."""
     return model.split("/", 1)[0] if "/" in model else None
 
 

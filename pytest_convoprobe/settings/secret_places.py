@@ -13,7 +13,7 @@ from ..redaction import is_plain, is_secret_name
 from ..yaml_source import Loc
 
 _HEADERS = frozenset(("extra_headers", "headers"))
-# They say what a request is and hold no secret; their values stand in many an ordinary text.
+# They describe a request and contain no secret; their values occur in many ordinary texts.
 _PUBLIC_HEADERS = frozenset(
     "accept accept-charset accept-encoding accept-language cache-control connection content-encoding "
     "content-language content-type date host origin pragma prefer referer te user-agent".split()

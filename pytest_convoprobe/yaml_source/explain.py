@@ -19,7 +19,7 @@ from .model_keys import is_required, known_keys, limits, owners
 from .parsing import MAX_PROBLEMS
 
 UNION_TAG = "|"
-"""Names of union members begin with it, so that they can be told from keys in an error's path."""
+"""Names of union members begin with it, to distinguish them from keys in an error's path."""
 
 _PLACED = "placed"
 _MISSING = "this key is required, and it is missing"
@@ -115,7 +115,7 @@ def _short(text: str) -> str:
 
 
 def _meant(detail: ErrorDetails, model: type[BaseModel]) -> list[Loc]:
-    """The key that a misspelt key most likely stands for."""
+    """The key that a misspelt key most likely means."""
     if detail["type"] != "extra_forbidden":
         return []
     loc = key_path(detail["loc"])

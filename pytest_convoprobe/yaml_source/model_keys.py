@@ -16,7 +16,7 @@ _ANY_KEY = "*"
 
 
 def known_keys(model: type[BaseModel], loc: Loc) -> tuple[str, ...]:
-    """The keys of the mapping at `loc`; empty where any key may stand."""
+    """The keys of the mapping at `loc`; empty where any key is allowed."""
     found = _model_at(model, loc)
     return tuple(field.alias or name for name, field in found.model_fields.items()) if found else ()
 
@@ -29,7 +29,7 @@ def is_required(model: type[BaseModel], loc: Loc) -> bool:
 
 
 def owners(model: type[BaseModel], key: str) -> tuple[str, ...]:
-    """Where a key belongs that stands in the wrong place: ``("in `evaluation`",)``."""
+    """Where a key that is in the wrong place belongs: ``("in `evaluation`",)``."""
     plain = plain_name(key)
     return tuple(
         f"in `{dotted(pattern).replace('.[]', '[]')}`" if pattern else "at the top"

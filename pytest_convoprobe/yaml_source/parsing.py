@@ -84,7 +84,7 @@ def _roots(text: Text, problems: list[Problem]) -> list[tuple[Node, int]]:
     """The documents' root nodes, each with the number of lines before its part of the text.
 
     A parser can't go on after an error of syntax, so the parts of a broken file are then read
-    one by one: the problems of the others are told as well.
+    one by one: the problems of the others are reported as well.
     """
     try:
         return [(root, 0) for root in _compose(text.content)]

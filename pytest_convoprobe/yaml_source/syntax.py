@@ -15,7 +15,7 @@ _QUOTE_IT = "put the text in quotes"
 
 
 def syntax_problem(error: yaml.YAMLError | RecursionError, text: Text, line_offset: int) -> Problem:
-    """The problem of one parser error; `line_offset` lines stand before what was parsed."""
+    """The problem of one parser error; `line_offset` lines of the file are before what was parsed."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         return text.problem(f"invalid YAML: {reason}", line_offset + 1, 1)
@@ -50,7 +50,7 @@ def _message(error: yaml.MarkedYAMLError, source: str, column: int, text: Text) 
 
 _KNOWN = (
     ("incompatible YAML", "the version of a `%YAML` line has to be 1.1 or 1.2; best leave the line out"),
-    ("<document start>", "this can't follow what stands above it; a document is one mapping of `key: value`"),
+    ("<document start>", "this can't follow what is above it; a document is one mapping of `key: value`"),
     ("tab character", "a tab; YAML is indented with spaces only"),
     ("nesting depth", "nested too deeply"),
     (

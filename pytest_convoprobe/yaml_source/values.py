@@ -61,7 +61,7 @@ class Values:
 
     def _collection(self, node: Node, loc: Loc) -> Any:
         if id(node) in self._open:
-            raise ExpansionError(node, loc, "an alias inside of what it stands for: this has no end")
+            raise ExpansionError(node, loc, "an alias inside of what it refers to: this has no end")
         if len(self._open) >= MAX_DEPTH:
             raise ExpansionError(node, loc, f"nested more than {MAX_DEPTH} levels deep")
         before = self._weight
@@ -102,7 +102,7 @@ class Values:
     def _add(
         self, built: dict[str, Any], lines: dict[str, int], key: ScalarNode, value: Any, loc: Loc
     ) -> None:
-        """The first of two equal keys stays: the problem is told at the second."""
+        """The first of two equal keys stays: the problem is reported at the second."""
         if key.value not in built:
             built[key.value] = value
             lines[key.value] = key.start_mark.line

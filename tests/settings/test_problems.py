@@ -90,7 +90,7 @@ def test_all_problems_are_told_at_once_in_their_order(refuse) -> None:
         ("llm:\n\tmodel: a", "invalid YAML: a tab; YAML is indented with spaces"),
         ("llm: *nowhere", "the alias `*nowhere` isn't defined above it"),
         ("llm: !!python/name:os.system", "the tag `!!python/name:os.system` isn't supported here"),
-        ("a: &a [*a]", "an alias inside of what it stands for"),
+        ("a: &a [*a]", "an alias inside of what it refers to"),
         ("llm: {}\n---\nrun: {}", "settings are one YAML document; this begins another one"),
     ],
 )

@@ -14,15 +14,13 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from ...errors import Problem, SettingsError
-from ...redaction import Redactor
 from ...settings.aliases import MODEL_ALIASES, known_fields, rename_in, set_aside
 from ...settings.checking import OTHER_NAMES, check, check_target, unknown_section
-from ...settings.environment import describe_missing, expand
+from ...settings.environment import describe_missing, fill_in
 from ...settings.file_formats import from_command_line, in_order
 from ...settings.loaded import Layer, LoadedSettings
 from ...settings.merge import CONNECTION, layer_of, merge, to_model
 from ...settings.models import HttpTarget, ModelSettings, ModelTarget, PythonTarget, RunSettings
-from ...settings.secret_places import secrets_in
 from ...suggest import suggest
 from ...yaml_source import Document, Loc
 from ...yaml_source.explain import must_be
@@ -123,12 +121,8 @@ class _ConfigReader:
     # Variables
 
     def _expand(self) -> tuple[str, ...]:
-        """Fill in the variables; the secrets are known from here on, so messages can leave them out."""
-        expansion = expand(self._document, self._environ)
+        expansion, secrets = fill_in(self._document, self._above, self._environ)
         self._problems += expansion.problems
-        given = secrets_in(self._document.value) + secrets_in(self._above.value)
-        secrets = tuple(dict.fromkeys(expansion.secrets + given))
-        self._document.mask = Redactor(secrets, environ={}).text
         for path, message in expansion.missing.items():
             self._missing(path, message)
         return secrets
@@ -147,7 +141,7 @@ class _ConfigReader:
     # Other spellings
 
     def _lift(self) -> None:
-        """What may stand under `generation` as well is moved to the top."""
+        """What may be under `generation` as well is moved to the top."""
         below = self._document.value.get("generation")
         below = below if isinstance(below, dict) else {}
         for name in [name for name in _OF_THE_TOP if name in below]:

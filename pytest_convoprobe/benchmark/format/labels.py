@@ -7,7 +7,7 @@
     m01_s001_v01#2,m01,no
 
 A conversation is a scenario's id, with `#2` behind it for its second sample; a `target` column says whose
-conversation it is, where several have one of that id, and a `sample` column may stand instead of `#2`.
+conversation it is, where several have one of that id, and a `sample` column may be used instead of `#2`.
 """
 
 from __future__ import annotations

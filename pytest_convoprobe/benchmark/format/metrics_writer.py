@@ -204,7 +204,7 @@ class _Writer:
         return any(not line.strip() for line in LINE_BREAK.split(between)[1:-1])
 
     def _within(self, node: Node, written: str) -> Edit:
-        """Behind the last part of what stands in brackets."""
+        """Behind the last part of what is in brackets."""
         if node.items:
             at = node.items[-1].tail
             return at, at, f", {written}"

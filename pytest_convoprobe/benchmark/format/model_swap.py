@@ -1,4 +1,4 @@
-"""The model that a validation puts in the place of another, and the file in its folder that tells of it."""
+"""The model that a validation puts in the place of another, and the file in its folder that says so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SwappedRole = Literal["generator", "user-model", "evaluator"]
 """Whose model a validation replaces."""
 
 FILE = "validation.json"
-"""The comparison, in the second folder. Whoever sees it knows that the folder is no benchmark of its own."""
+"""The comparison, in the second folder. A folder with this file is not a benchmark of its own."""
 
 _SECTIONS: dict[SwappedRole, str] = {
     "generator": "generator_model",
@@ -36,7 +36,7 @@ class Swap:
 def swap_of(folder: Path) -> Swap | None:
     """The swap that a folder was made for: its `config.yaml` is a copy, and still has the other model.
 
-    None for a benchmark of its own, and where the file tells nothing of the kind.
+    None for a benchmark of its own, and where the file does not say so.
     """
     try:
         found = json.loads((folder / FILE).read_bytes())

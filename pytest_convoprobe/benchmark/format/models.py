@@ -23,7 +23,7 @@ MOST_TURNS = 100
 
 
 class _Part(BaseModel):
-    """A mapping of a file. Keys that are not ours were told by whoever read the file."""
+    """A mapping of a file. The reader of the file has reported keys that are not ours."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=())
 
@@ -70,8 +70,8 @@ class Gate(_Part):
     Each metric's pass rate, or with `bound: lower` the lower end of its interval, must reach `min_pass_rate`.
     Of Wilson's interval and the one clustered by scenario, that is the lower of both ends.
     No gap between two groups of one demographic may be larger than `max_group_gap` (None: not looked at); a
-    gap counts only if it stands with `confidence`, corrected for the number of comparisons. Where there are
-    too few scenarios for any gap to stand, a larger one leaves the gate open.
+    gap counts only if it is significant with `confidence`, corrected for the number of comparisons. Where
+    there are too few scenarios for any gap to be significant, a larger one leaves the gate open.
     """
 
     min_pass_rate: Annotated[Number, Field(ge=0, le=1)] = 1.0

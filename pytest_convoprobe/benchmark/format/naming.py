@@ -16,7 +16,7 @@ _FIT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?")
 _RULE = "letters, digits, `.`, `-` and `_`, at most 100, the first a letter or a digit and the last no dot"
 _LONGEST = 80
 ALL = "all"
-"""What stands in the place of a target for all of them, or where there is none: no target's own id."""
+"""Used in place of a target for all targets, or where there is none: no target may have this id."""
 
 
 def unfit(name: str, what: str, instead: str) -> str | None:
@@ -29,8 +29,8 @@ def unfit(name: str, what: str, instead: str) -> str | None:
 def name_targets(targets: Iterable[tuple[Any, str]], document: Document) -> tuple[str, ...]:
     """The ids of targets, each of which comes with the id that it was given, if any, and with what it is.
 
-    Ids are told apart without case, as folders are on some systems. Raises `SettingsError` for given
-    ids that won't do; one that wasn't given is made unique by a number.
+    Ids that differ in case only count as the same: their folders would be, on some systems. Raises
+    `SettingsError` for given ids that won't do; one that wasn't given is made unique by a number.
     """
     targets = tuple(targets)
     problems: list[Problem] = []
@@ -52,7 +52,7 @@ def _complaint(given: Any, taken: dict[str, int]) -> str | None:
     if not isinstance(given, str):
         return f"{must_be('text', given)}; put it in quotes"
     if given.lower() == ALL:
-        return f"the id `{given}` stands for all targets together, in cost.json; `{given}-targets` would do"
+        return f"the id `{given}` means all targets together, in cost.json; `{given}-targets` would do"
     if given.lower() in taken:
         return f"the id `{given}` is that of targets[{taken[given.lower()]}], too; each needs its own"
     return unfit(given, "a target's id", _short(given))

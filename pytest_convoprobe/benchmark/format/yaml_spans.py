@@ -20,7 +20,7 @@ _READER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Node:
     """A value, or an alias of one, from its first character to behind its last.
 
-    `items` are a list's items, or a mapping's keys and values in turn. `flow`: it stands in brackets.
+    `items` are a list's items, or a mapping's keys and values in turn. `flow`: it is written in brackets.
     """
 
     start: int
@@ -36,7 +36,7 @@ class Node:
         return self.items[-1].tail if self.items and not self.flow else self.end
 
     def child(self, key: str) -> Node | None:
-        """The value of a key that stands in the mapping itself."""
+        """The value of a key of the mapping itself, merged ones left out."""
         pairs = zip(self.items[::2], self.items[1::2], strict=True) if self.is_mapping else ()
         return next((value for name, value in pairs if name.text == key), None)
 

@@ -226,7 +226,7 @@ def test_no_target_is_called_as_all_of_them_are(config: Config) -> None:
         ("targets: [{id: 'a b/c', model: x}]", "a target's id is part of file names: letters"),
         ("targets: [{id: 'a b/c', model: x}]", "; `a-b-c` would do"),
         ("targets: [{id: _gaps, model: x}]", "; `gaps` would do"),
-        ("targets: [{id: All, model: x}]", "the id `All` stands for all targets together, in cost.json"),
+        ("targets: [{id: All, model: x}]", "the id `All` means all targets together, in cost.json"),
         ("targets: [{id: 5, model: x}]", "targets[0].id: must be text, got the number 5; put it in quotes"),
         ("targets: [{modle: x}]", "targets[0].modle: unknown key; did you mean `model`?"),
         (
