@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from ..errors import Blame
 from ..formatting import counted, dollars, seconds
@@ -13,7 +16,6 @@ from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult
 from ..text import harmless, one_line, shorten
-from ..transcript import Usage
 from .failure import headline
 from .money import ROLE_NAMES, by_roles
 
@@ -58,32 +60,14 @@ class Digest:
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts, lists, text and numbers."""
-        return {
-            "name": _encodable(self.name),
-            "outcome": self.outcome.value,
-            "blame": self.blame.value if self.blame else None,
-            "duration": self.duration,
-            "spending": {role.value: _spending_to_json(spent) for role, spent in self.spending.items()},
-            "headline": self.headline,
-            "file": _encodable(self.file),
-            "line": self.line,
-            "trial": self.trial,
-        }
+        safe = replace(self, name=_encodable(self.name), file=_encodable(self.file))
+        data: dict[str, Any] = _adapter().dump_python(safe, mode="json")
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Digest:
         """The digest that `to_json` gave."""
-        return cls(
-            name=data["name"],
-            outcome=Outcome(data["outcome"]),
-            blame=Blame(data["blame"]) if data["blame"] else None,
-            duration=data["duration"],
-            spending={Role(role): _spending_from_json(spent) for role, spent in data["spending"].items()},
-            headline=data["headline"],
-            file=data["file"],
-            line=data["line"],
-            trial=data["trial"],
-        )
+        return _adapter().validate_python(data)
 
     @property
     def label(self) -> str:
@@ -97,19 +81,9 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _spending_to_json(spent: Spending) -> dict[str, Any]:
-    return {
-        "calls": spent.calls,
-        "attempts": spent.attempts,
-        "replayed": spent.replayed,
-        "tokens": [spent.usage.prompt_tokens, spent.usage.completion_tokens],
-        "cost": spent.cost,
-    }
-
-
-def _spending_from_json(data: Mapping[str, Any]) -> Spending:
-    usage = Usage(*data["tokens"])
-    return Spending(data["calls"], data["attempts"], data["replayed"], usage, data["cost"])
+@cache
+def _adapter() -> TypeAdapter[Digest]:
+    return TypeAdapter(Digest)
 
 
 def summary_lines(results: Iterable[ScenarioResult | Digest], *, verbosity: int = 0) -> list[str]:
