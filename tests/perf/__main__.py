@@ -1,7 +1,8 @@
 """Measure the bars of the project and print each figure beside its bar.
 
-`python -m tests.perf [throughput] [cpu] [collection] [idle] [history] [page] [bench] [cluster]` measures all
-of them, or the ones named. It exits with 1 when a bar is missed. Quote medians: machines are noisy.
+`python -m tests.perf [throughput] [cpu] [collection] [idle] [light] [history] [page] [bench] [cluster]`
+measures all of them, or the ones named. It exits with 1 when a bar is missed. Quote medians: machines are
+noisy.
 """
 
 from __future__ import annotations
@@ -146,6 +147,33 @@ def idle(folder: Path) -> list[Figure]:
     return [Figure(f"200 plain tests, {what}: the plug-in adds", (with_it / without - 1) * 100, 3, "%")]
 
 
+def light(folder: Path) -> list[Figure]:
+    """A suite without scenarios, but with other YAML files: what the plug-in adds."""
+    project = projects.with_other_yaml(folder / "light")
+    with_it, without = (
+        _weight(pytest_command("-q", "."), project),
+        _weight(pytest_command("-q", ".", plugin=False), project),
+    )
+    modules, memory = (mine - other for mine, other in zip(with_it, without, strict=True))
+    return [
+        Figure("a suite with other YAML files: modules that the plug-in adds", modules, 10, ""),
+        Figure("a suite with other YAML files: memory that the plug-in adds", memory, 1, "MB"),
+    ]
+
+
+def _weight(command: list[str], project: Path) -> tuple[float, float]:
+    """The number of modules and the peak memory in MB, the middle of several runs.
+
+    The process says itself how much it had: the system counts what its parent had before it began, too.
+    """
+    found = []
+    for _ in range(9):
+        run(command, cwd=project)
+        found.append([float(word) for word in (project / "weight.txt").read_text().split()])
+    modules, kilobytes = (statistics.median(one) for one in zip(*found, strict=True))
+    return modules, kilobytes / 1024
+
+
 def history(folder: Path) -> list[Figure]:
     """Answers out of 100,000 stored trials: by the functions alone, and by whole commands."""
     store = folder / "store"
@@ -256,6 +284,7 @@ BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
     "cpu": cpu,
     "collection": collection,
     "idle": idle,
+    "light": light,
     "history": history,
     "page": page,
     "bench": bench,

@@ -74,3 +74,21 @@ def plain_tests(folder: Path, count: int) -> Path:
         (folder / f"test_m{module}.py").write_text(tests + "\n")
     (folder / "pytest.ini").write_text("[pytest]\n")
     return folder
+
+
+def with_other_yaml(folder: Path) -> Path:
+    """The same with YAML files that are not scenarios; each run leaves its weight in a file."""
+    plain_tests(folder, 10)
+    for name in (".pre-commit-config.yaml", "mkdocs.yml", "docker/compose.yaml"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("a: 1\n")
+    (folder / "conftest.py").write_text(WEIGH)
+    return folder
+
+
+WEIGH = """\
+import pathlib, re, sys
+def pytest_unconfigure():
+    kilobytes = re.search("VmHWM:\\\\s+([0-9]+)", pathlib.Path("/proc/self/status").read_text())[1]
+    pathlib.Path("weight.txt").write_text(f"{len(sys.modules)} {kilobytes}")
+"""
