@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..formatting import counted, dollars, p_equals, points, points_range, seconds
+from ..formatting import counted, dollars, number, p_equals, points, points_range, seconds
 from ..results.compare import Change, Comparison, FailOn, ScenarioChange, ScenarioInRun
 from ..results.store import RunInfo
 from ..stats import Interval
@@ -107,7 +107,7 @@ def _figures(change: ScenarioChange) -> str:
         return ""
     parts = [f"passed {_passed(base)} → {_passed(head)}"]
     if _differ(base.score, head.score):
-        parts.append(f"score {base.score:.2f} → {head.score:.2f}")
+        parts.append(f"score {number(base.score)} → {number(head.score)}")
     if _differ(base.cost, head.cost):
         parts.append(f"{dollars(base.cost)} → {dollars(head.cost)} a trial")
     if _differ(base.latency, head.latency, _LATENCY):

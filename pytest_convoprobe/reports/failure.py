@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import Blame
 from ..files import shown_path
-from ..formatting import counted
+from ..formatting import counted, number
 from ..judging.transcript_view import ENDINGS
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
 from ..llm.port import Role
@@ -106,7 +106,7 @@ def ending(result: ScenarioResult) -> str:
 def _score(result: ScenarioResult) -> str:
     items = findings(result)
     held = sum(item.holds is True for item in items)
-    return f"{result.score:.2f} ({held} of {len(items)} hold)"
+    return f"{number(result.score)} ({held} of {len(items)} hold)"
 
 
 def _add_criteria(page: Page, result: ScenarioResult, verbosity: int) -> None:
