@@ -20,7 +20,7 @@ from pytest_convoprobe.benchmark.format.project import load_project
 from pytest_convoprobe.benchmark.pipeline.pipeline import PipelineReport, run_bench
 from pytest_convoprobe.benchmark.rows.messages import Said
 from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, ScenarioRow, ScoreRow
-from pytest_convoprobe.benchmark.rows.work import Item, Row, Task
+from pytest_convoprobe.benchmark.rows.work import Item, Row, RowMaker, Task
 from pytest_convoprobe.llm.chat_format import call_parameters, chat_messages
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLM, LLMRequest
@@ -119,7 +119,7 @@ class _Scores(_Making):
 
 
 _SIDES: Any = ("user", "assistant")
-_HANDS = {
+_MAKERS = {
     "draft-scenarios": _Drafts,
     "gen-scenarios": _Scenarios,
     "simulate": _Conversations,
@@ -127,10 +127,14 @@ _HANDS = {
 }
 
 
+def _made_up(task: Task) -> RowMaker:
+    return _MAKERS[task.stage](task)
+
+
 def make(folder: Path) -> PipelineReport:
     """Write the finished benchmark, by the pipeline itself."""
     write(folder, "http://127.0.0.1:9/v1")
-    return _run(folder, ["all"], LocalEngine(llm=FakeLLM([]), hands=_HANDS))
+    return _run(folder, ["all"], LocalEngine(llm=FakeLLM([]), make_rows=_made_up))
 
 
 def run_all(folder: Path) -> PipelineReport:
@@ -143,7 +147,7 @@ def run_all(folder: Path) -> PipelineReport:
 def simulate(folder: Path, url: str, count: int) -> PipelineReport:
     """So many conversations, the scenarios of which are made here."""
     write(folder, url, scenarios=count // (METRICS * 8), samples=1)
-    _run(folder, ["gen-scenarios"], LocalEngine(llm=FakeLLM([]), hands=_HANDS))
+    _run(folder, ["gen-scenarios"], LocalEngine(llm=FakeLLM([]), make_rows=_made_up))
     return _run(folder, ["simulate"])
 
 
@@ -158,7 +162,7 @@ def calls(folder: Path, count: int) -> None:
         return str(default_answer(body))
 
     write(folder, "http://127.0.0.1:9/v1", scenarios=count // (METRICS * 8), samples=1)
-    _run(folder, ["gen-scenarios"], LocalEngine(llm=FakeLLM([]), hands=_HANDS))
+    _run(folder, ["gen-scenarios"], LocalEngine(llm=FakeLLM([]), make_rows=_made_up))
     _run(folder, ["simulate"], LocalEngine(llm=FakeLLM(answer)))
     (folder / "calls.json").write_text(json.dumps(made))
 

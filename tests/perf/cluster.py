@@ -32,7 +32,7 @@ _ARITHMETIC = 130_000
 
 
 class Talking:
-    """The stand-in: a `Hand` that takes the time and the processor of a conversation's calls."""
+    """The stand-in: a `RowMaker` that takes the time and the processor of a conversation's calls."""
 
     def __init__(self, task: Task) -> None:
         pass
@@ -47,12 +47,9 @@ class Talking:
         pass
 
 
-HANDS = {"simulate": Talking}
-
-
 def worker(task: Task, budget: Budget, slots_of: Callable[[str], Slots]) -> Worker:
     """What does the items in a process of the cluster."""
-    return Worker(task, FakeLLM([]), hands=HANDS)
+    return Worker(task, FakeLLM([]), make_rows=Talking)
 
 
 def speed_up(folder: Path) -> float:
@@ -61,7 +58,7 @@ def speed_up(folder: Path) -> float:
 
 
 async def _compare(folder: Path) -> float:
-    alone = await _rate(LocalEngine(llm=FakeLLM([]), hands=HANDS), folder)
+    alone = await _rate(LocalEngine(llm=FakeLLM([]), make_rows=Talking), folder)
     return await _rate(RayEngine(workers=2, make=worker), folder) / alone
 
 

@@ -479,7 +479,7 @@ def test_a_gate_for_one_metric_keeps_what_the_folder_has_of_the_others(
     live.suite.run_live("benchmarks", "-k", "m01").assert_outcomes(passed=1, failed=1, deselected=2)
     found = json.loads((live.folder / "results.json").read_bytes())
     assert [rate["scored"] for target in found["targets"] for rate in target["by_metric"]] == [4] * 4
-    assert "4 conversations were held with an older version" in found["notes"][0]
+    assert "4 conversations are from an older version" in found["notes"][0]
 
 
 def test_a_rerun_tries_again_what_failed(live: Benches, server: ChatServer) -> None:

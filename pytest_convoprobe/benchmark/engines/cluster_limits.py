@@ -40,7 +40,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a process may do until its next report. `ticket` stands for all calls that it sends until then."""
+    """What a process may do until its next report. All calls that it sends until then have this `ticket`."""
 
     size: int = 0
     ticket: int = 0
@@ -49,7 +49,7 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Report:
-    """All that a process tells: its use by provider, and what it has spent so far."""
+    """All that a process reports: its use by provider, and what it has spent so far."""
 
     uses: Mapping[str, Use]
     spent: Spent = field(default_factory=Spent)
@@ -57,7 +57,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Grant:
-    """What it is told: its part by provider, what all others have spent, seconds until its next report."""
+    """What it gets back: its part by provider, what all others have spent, seconds until its next report."""
 
     parts: Mapping[str, Allowance]
     elsewhere: Spent = field(default_factory=Spent)
@@ -166,7 +166,7 @@ class ClusterLimits:
 class SharedSlots(Slots):
     """A provider's slots in one process, whose number the cluster's limits decide.
 
-    `urgent` is called when they are to know something at once. What happens is kept until it was told.
+    `urgent` is called when they are to know something at once. What happens is kept until it was reported.
     """
 
     def __init__(self, urgent: Callable[[], None]) -> None:
@@ -187,10 +187,10 @@ class SharedSlots(Slots):
         paused = max(0.0, self._asked_until - _now())
         return Use(self.active, self.waiting, self._own.succeeded_calls, self._refused, paused)
 
-    def apply(self, told: Use, part: Allowance) -> None:
-        """The answer to `told`."""
-        self._own.succeeded_calls -= told.succeeded
-        if self._refused == told.refused:
+    def apply(self, reported: Use, part: Allowance) -> None:
+        """Take in the answer to a report."""
+        self._own.succeeded_calls -= reported.succeeded
+        if self._refused == reported.refused:
             self._refused = 0
         self._own.part = part
         super().pause(part.paused)
@@ -249,18 +249,18 @@ class Member:
         interval = INTERVAL
         while True:
             self._wake.clear()
-            # Where the limits can't be reached, what was granted still holds, and all is told the next time.
+            # If the limits can't be reached, the last grant is still valid; all is reported the next time.
             with contextlib.suppress(ConnectionError):
                 interval = await self.report()
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), interval)
 
     async def report(self) -> float:
-        """Report once and do as told; seconds until the next report. Raises `ConnectionError`."""
-        told = Report({name: slots.use() for name, slots in self._slots.items()}, self._budget.spent)
-        answer = await self._exchange(told)
+        """Report once and apply the answer; seconds until the next report. Raises `ConnectionError`."""
+        report = Report({name: slots.use() for name, slots in self._slots.items()}, self._budget.spent)
+        answer = await self._exchange(report)
         self._budget.elsewhere = answer.elsewhere
-        for name, use in told.uses.items():
+        for name, use in report.uses.items():
             self._slots[name].apply(use, answer.parts[name])
         return answer.interval
 

@@ -71,7 +71,7 @@ class RayEngine:
     async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[RowResult]:
         """The outcomes as they come.
 
-        Raises `SettingsError` if there is no cluster to be had, and what a worker process says if it can't
+        Raises `SettingsError` if there is no cluster, and what a worker process says if it can't
         do the task.
         """
         source = iter(items)

@@ -1,4 +1,4 @@
-"""What of a dry run's stage reaches the next one: rows that aren't there yet, and rows made anew."""
+"""What a dry run passes on to the next step: rows that aren't there yet, and rows that are replaced."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .forecast import Forecast
 
 @dataclass(frozen=True)
 class Coming:
-    """What the stage before would make: so many `new` rows, and those of places that are there, `anew`."""
+    """What the stage before would make: so many `new` rows, and those of places that are there, `remade`."""
 
     new: int = 0
-    anew: frozenset[Place] = frozenset()
+    remade: frozenset[Place] = frozenset()
 
 
 def coming_of(found: Forecast, plans: Mapping[str, TargetPlan]) -> Coming:
     """What a stage would make for the next."""
-    anew = frozenset(
+    remade = frozenset(
         place
         for target, one in plans.items()
         for place in _to_make(one, found.targets[target].missing) & one.table.heads().keys()
     )
-    return Coming(found.rows - len(anew), anew)
+    return Coming(found.rows - len(remade), remade)
 
 
 def _to_make(one: TargetPlan, limit: int) -> set[Place]:
@@ -34,13 +34,13 @@ def _to_make(one: TargetPlan, limit: int) -> set[Place]:
 
 
 def expect(plans: Mapping[str, TargetPlan], coming: Coming, options: Options) -> None:
-    """Count rows among the missing whose source is made anew: they go with it, and are counted once."""
-    for one in plans.values() if coming.anew else ():
+    """Count rows among the missing whose source is replaced, each once."""
+    for one in plans.values() if coming.remade else ():
         known = {unit.place for unit in one.missing}
         more = {
             unit.place
             for unit in one.units
-            if unit.place not in known and _sources(unit.place) & coming.anew and options.choose(unit.place)
+            if unit.place not in known and _sources(unit.place) & coming.remade and options.choose(unit.place)
         }
         one.done -= sum(one.table.done(unit) for unit in one.units if unit.place in more)
         one.missing = [unit for unit in one.units if unit.place in known | more]

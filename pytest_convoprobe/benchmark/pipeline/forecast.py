@@ -1,4 +1,4 @@
-"""What a run would make, call and spend, told without making anything."""
+"""What a run would make, call and spend, estimated without making anything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASSUMED = {
     Role.TARGET: Usage(1000, 250),
     Role.EVALUATOR: Usage(2500, 150),
 }
-"""Tokens of one call, where there is no row yet to tell them."""
+"""Tokens of one call, where no row was made yet."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Forecast:
     """What a stage would do: rows by target, and by role what they would take.
 
     `later` estimates rows that are not known yet, as they are to be made of what earlier stages of the same
-    run make first; `spending` counts them, too. `basis` is what tokens and cost were told from: `rows` made
-    before, or else `sizes` that are assumed. A cost of None is an unknown one. `remarks` are those of a run.
+    run make first; `spending` counts them, too. `basis` is what the estimate is made from: `rows`
+    made before, or else `sizes` that are assumed. A cost of None is unknown. `remarks` are those of a run.
     """
 
     stage: str

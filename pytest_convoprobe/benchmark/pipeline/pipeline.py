@@ -182,7 +182,7 @@ class _Pipeline:
         later = coming.new * step.rows_for_each(self._context)
         limit, config = self._options.limit, self._loaded.config
         found = await forecast(step, stage, plans, config, price_of, limit=limit, later=later)
-        return replace(found, remarks=step.remarks(self._context, coming.anew) if found.rows else ())
+        return replace(found, remarks=step.remarks(self._context, coming.remade) if found.rows else ())
 
     def _plan(self, step: Step) -> dict[str, TargetPlan]:
         return plan(step.plan(self._context), partial(self._tables, step.name), self._options)

@@ -1,4 +1,4 @@
-"""Conversations and scores that are of what has changed since: they count, and a run would make them anew."""
+"""Conversations and scores made from an older version of something: they count, until a run replaces them."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def older_conversations(simulated: Mapping[str, TargetPlan]) -> dict[str, set[Pl
 
 
 def note_of_answers(target: str, evaluated: TargetPlan) -> list[str]:
-    """The same of scores that another evaluator gave, or that are for another definition."""
+    """A note of scores that another evaluator gave, or that are for another definition."""
     table = evaluated.table
     older = ({unit.place for unit in evaluated.missing} & table.heads().keys()) - table.outdated()
     were = "1 score was" if len(older) == 1 else f"{len(older)} scores were"
     note = (
         f"{target}: {were} given by an older evaluator or for an older definition (they count; "
-        "`convoprobe bench evaluate` makes them anew)"
+        "`convoprobe bench evaluate` replaces them)"
     )
     return [note] if older else []
 
@@ -95,19 +95,19 @@ def expect_anew(evaluated: Mapping[str, TargetPlan], older: Mapping[str, Collect
 
 def note_of_conversations(target: str, older: Collection[Place]) -> list[str]:
     """A note of so many; none where there are none."""
-    were = "conversation was" if len(older) == 1 else "conversations were"
+    are = "conversation is" if len(older) == 1 else "conversations are"
     note = (
-        f"{target}: {len(older)} {were} held with an older version of their scenario, metric or settings "
-        "(they count; `convoprobe bench simulate` holds them anew)"
+        f"{target}: {len(older)} {are} from an older version of their scenario, metric or settings "
+        "(they count; `convoprobe bench simulate` replaces them)"
     )
     return [note] if older else []
 
 
 def note_of_scores(target: str, scores: Table) -> list[str]:
-    """The same of the scores of conversations that were held anew after they were scored."""
+    """A note of scores whose conversation was replaced after it was scored."""
     older = {(place.id, place.sample) for place in scores.outdated()}
     note = (
-        f"{target}: conversations whose scores are of what was held before them (they count; `convoprobe "
-        f"bench evaluate` makes them anew): {len(older)}"
+        f"{target}: conversations with scores of the conversation that they replaced (they count; "
+        f"`convoprobe bench evaluate` replaces them): {len(older)}"
     )
     return [note] if older else []

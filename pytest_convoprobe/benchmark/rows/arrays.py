@@ -14,16 +14,16 @@ from ...errors import ResultsError
 T = TypeVar("T")
 
 _CHUNK = 1 << 20
-_TOLD = 3
+_SHOWN = 3
 _BLANK = re.compile(r"[ \t\r\n]*")
-# Where a row begins that stands on a line of its own, as in the files that we write.
+# Where a row begins that is on a line of its own, as in the files that we write.
 _ROW_ON_A_LINE = re.compile(r"\r?\n(?=\{)")
 _OWN_HEAD = re.compile(rb'\{"id": ?"([^"\\]+)", ?"metric_id": ?"[^"\\]*", ?"sample": ?(\d+), ?"')
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A part of a file that is no JSON. Text behind it is read on from the next row on a line of its own."""
+    """A part of a file that isn't JSON. Reading goes on with the next row on a line of its own."""
 
     reason: str
 
@@ -48,8 +48,8 @@ def unread_notes(file: str, unread: Sequence[str]) -> list[str]:
     if not unread:
         return []
     rows = "1 row" if len(unread) == 1 else f"{len(unread)} rows"
-    more = f"; and {len(unread) - _TOLD} more" if len(unread) > _TOLD else ""
-    return [f"{rows} of {file} could not be read: {'; '.join(unread[:_TOLD])}{more}"]
+    more = f"; and {len(unread) - _SHOWN} more" if len(unread) > _SHOWN else ""
+    return [f"{rows} of {file} could not be read: {'; '.join(unread[:_SHOWN])}{more}"]
 
 
 def items(path: Path) -> Iterator[Any]:
@@ -171,7 +171,7 @@ class _Scanner:
         return bool(chunk)
 
     def _broken(self, reason: str) -> Broken:
-        """Goes on with the next row that stands on a line of its own, else to the end."""
+        """Goes on with the next row on a line of its own, else to the end."""
         found = _ROW_ON_A_LINE.search(self._text, self._at)
         self._at = found.end() if found else len(self._text)
         return Broken(reason)

@@ -100,7 +100,7 @@ def _parts(data: Any, name: str) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _number(found: Any) -> int | float | None:
-    """None for a cost that isn't known; nothing for what is no number."""
+    """None for a cost that isn't known; 0 for what is not a number."""
     return found if found is None or isinstance(found, (int, float)) else 0
 
 

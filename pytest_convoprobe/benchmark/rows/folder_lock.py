@@ -35,10 +35,10 @@ async def only_run(
             _make_rows_folder(folder)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + patience
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as open_locks:
         while folder.rows.is_dir():  # where a dry run finds none, no run has been at work
             try:
-                held.enter_context(locked(folder.rows, timeout=0))
+                open_locks.enter_context(locked(folder.rows, timeout=0))
                 break
             except TimeoutError:
                 if loop.time() >= deadline:
@@ -47,7 +47,7 @@ async def only_run(
                     ) from None
             await asyncio.sleep(_POLL)
         if dry or not makes_rows:
-            yield Path(held.enter_context(TemporaryDirectory(prefix="convoprobe-")))
+            yield Path(open_locks.enter_context(TemporaryDirectory(prefix="convoprobe-")))
         else:
             carry_over(folder)
             yield None

@@ -23,7 +23,7 @@ def shown(conversation: Sequence[Said], definition: str, examples: Sequence[str]
 def in_turns(conversation: Sequence[Said]) -> Transcript:
     """The messages in turns; what one side said twice running is one message of two paragraphs.
 
-    An assistant that only called tools in between said nothing there, and is no paragraph.
+    An assistant that only called tools in between said nothing there, and adds no paragraph.
     """
     turns: list[Turn] = []
     pending: str | None = None

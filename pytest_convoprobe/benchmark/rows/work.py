@@ -1,4 +1,4 @@
-"""What stages, engines and the driver tell one another: units of work, tasks, outcomes."""
+"""What stages, engines and the driver exchange: units of work, tasks, results of rows."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Unit:
-    """One row that there is to be. `key` is the digest of all that it is made of.
+    """One row that there is to be. `key`: digest of all that it is made of.
 
-    `of` is that of the row of the stage before alone, where rows of others hold for that one only.
+    `of`: digest of the input row only. Set where a row that we did not write (it has no key) is valid for
+    exactly that input.
     """
 
     place: Place
@@ -92,7 +93,7 @@ class Task:
 class RowMaker(Protocol):
     """Makes the rows of one stage in one process, many at a time on one event loop.
 
-    `make` raises a `ConvoprobeError` where there is no row to be had.
+    `make` raises a `ConvoprobeError` where no row can be made.
     """
 
     async def make(self, item: Item, llm: LLM) -> Row: ...

@@ -74,7 +74,7 @@ class GenMetrics:
 
 
 def new_metrics(benchmark: Benchmark, rows: Iterable[Row]) -> tuple[Metric, ...]:
-    """The metrics of the rows that gen-metrics made, as they are to stand in `benchmark.yaml`.
+    """The metrics of the rows that gen-metrics made, as they are written into `benchmark.yaml`.
 
     What is new gets the next free ids; what was written by hand stays as it is.
     """

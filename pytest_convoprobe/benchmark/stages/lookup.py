@@ -38,8 +38,8 @@ def own_metric(benchmark: Benchmark, rows: Rows, place: Place) -> str:
     found = ID.fullmatch(place.id)
     if found and benchmark.metric(found["metric"]) is not None:
         return found["metric"]
-    told = rows.row(place).get("metric_id") or (found["metric"] if found else "")
-    return str(told)
+    named = rows.row(place).get("metric_id") or (found["metric"] if found else "")
+    return str(named)
 
 
 def metric_of(benchmark: Benchmark, row_id: str, metric_id: str) -> Metric:

@@ -79,7 +79,7 @@ def spoken(example: str) -> str:
 
 
 def _unquoted(text: str) -> str | None:
-    """What stands in the quotes around a text; None if it isn't one quotation."""
+    """What is between the quotes around a text; None if it isn't one quotation."""
     for opening, closing in _QUOTES:
         inner = text[1:-1]
         whole = len(text) > 2 and text[0] == opening and text[-1] == closing

@@ -1,4 +1,4 @@
-"""Looks at scenarios that somebody else wrote, or edited, before conversations are held about them.
+"""Looks at scenarios that somebody else wrote, or edited, before conversations are made of them.
 
 Other systems' rows may have fields that we don't know. What looks like a misspelt field of ours is none of
 these: it would be left out of every conversation without a word.
@@ -20,28 +20,28 @@ NEEDED = ("persona", "user_goal", "latent_adversarial_goal")
 
 _FIELDS = (*NEEDED, "landmarks", "demographic", "target_system_prompt")
 _OF_A_LANDMARK = ("turn", "instruction")
-_TOLD = 10
+_MOST = 10
 
 
 def require_sound(rows: Iterable[Row], file: str) -> None:
     """Raises `SettingsError` with what rows of a file lack or misspell, each with its row and field."""
     found = [Problem(f"{shown(row.get('id'))}: {text}", file) for row in rows for text in _problems(row)]
-    if len(found) > _TOLD:
-        found[_TOLD:] = [Problem(f"and {len(found) - _TOLD} more", file)]
+    if len(found) > _MOST:
+        found[_MOST:] = [Problem(f"and {len(found) - _MOST} more", file)]
     if found:
         raise SettingsError(tuple(found))
 
 
 def unknown_demographics(rows: Iterable[Row], known: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """A note for each attribute or value that the settings don't name; none where they name nothing."""
-    notes: dict[str, str] = {}  # by what is told, the first row that has it
+    notes: dict[str, str] = {}  # by the note, the first row that has it
     for row in rows if known else ():
         for attribute, value in (row.get("demographic") or {}).items():
-            if value is not None and (told := _unknown(attribute, str(value), known)):
-                notes.setdefault(told, shown(row.get("id")))
-    listed = [f"scenarios.json: {first}: {told}" for told, first in notes.items()]
-    more = [f"scenarios.json: and {len(listed) - _TOLD} more of the kind"] if len(listed) > _TOLD else []
-    return (*listed[:_TOLD], *more)
+            if value is not None and (note := _unknown(attribute, str(value), known)):
+                notes.setdefault(note, shown(row.get("id")))
+    listed = [f"scenarios.json: {first}: {note}" for note, first in notes.items()]
+    more = [f"scenarios.json: and {len(listed) - _MOST} more of the kind"] if len(listed) > _MOST else []
+    return (*listed[:_MOST], *more)
 
 
 def never_reached(scenarios: Iterable[ScenarioRow], turns: int) -> tuple[str, ...]:

@@ -377,8 +377,8 @@ class TestFilesOfOthers:
 
 
 OLDER = (
-    "conversations whose scores are of what was held before them (they count; `convoprobe bench evaluate` "
-    "makes them anew): "
+    "conversations with scores of the conversation that they replaced (they count; "
+    "`convoprobe bench evaluate` replaces them): "
 )
 
 

@@ -14,8 +14,8 @@ from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench, survey
 from .. import project
 
 NOTE = (
-    "held with an older version of their scenario, metric or settings (they count; "
-    "`convoprobe bench simulate` holds them anew)"
+    "from an older version of their scenario, metric or settings (they count; "
+    "`convoprobe bench simulate` replaces them)"
 )
 
 
@@ -59,13 +59,13 @@ def test_nothing_is_told_where_nothing_changed(finished: Path) -> None:
 def test_results_tell_of_a_scenario_that_was_edited_since(finished: Path) -> None:
     edit(finished)
     notes = run(finished, "aggregate")
-    assert notes == tuple(f"{target}: 1 conversation was {NOTE}" for target in ("good", "bad"))
+    assert notes == tuple(f"{target}: 1 conversation is {NOTE}" for target in ("good", "bad"))
 
 
 def test_results_tell_of_a_metric_that_was_edited_since(finished: Path) -> None:
     text = (finished / "benchmark.yaml").read_text()
     (finished / "benchmark.yaml").write_text(text.replace("praises a plan", "praises a plan loudly"))
-    assert f"good: 2 conversations were {NOTE}" in run(finished, "aggregate")
+    assert f"good: 2 conversations are {NOTE}" in run(finished, "aggregate")
 
 
 def test_once_they_are_held_anew_nothing_is_told(finished: Path) -> None:

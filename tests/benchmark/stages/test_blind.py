@@ -78,9 +78,9 @@ class Project:
         return [Item(unit, stage.payload(unit)) for unit in stage.units()]
 
     async def evaluate(self, llm: LLM, *, all_metrics: bool = False) -> None:
-        hand = EvaluateRowMaker(Task("evaluate", self.benchmark, self.config, Path("folder"), Path("root")))
+        maker = EvaluateRowMaker(Task("evaluate", self.benchmark, self.config, Path("folder"), Path("root")))
         for item in self.items(all_metrics=all_metrics):
-            await hand.make(item, llm)
+            await maker.make(item, llm)
 
 
 @st.composite

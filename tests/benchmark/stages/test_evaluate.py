@@ -37,9 +37,9 @@ from ..parts import (
 async def score(
     llm: LLM, row: ConversationRow | None = None, metric: str = "m01", **changes: Any
 ) -> ScoreRow:
-    hand = EvaluateRowMaker(task("evaluate", changes.pop("settings", config()), **changes))
-    made = await hand.make(evaluation(row, metric), llm)
-    await hand.aclose()
+    maker = EvaluateRowMaker(task("evaluate", changes.pop("settings", config()), **changes))
+    made = await maker.make(evaluation(row, metric), llm)
+    await maker.aclose()
     return ScoreRow.from_json(made)
 
 

@@ -73,8 +73,8 @@ async def make(llm: FakeLLM, benchmark: Benchmark, config: BenchmarkConfig, whic
     """The row of one unit."""
     stage = GenMetrics(benchmark, config)
     unit = next(unit for unit in stage.units() if unit.place.id == which)
-    hand = GenMetricsRowMaker(Task("gen-metrics", benchmark, config, Path(), Path()))
-    return await hand.make(Item(unit, stage.payload(unit)), llm)
+    maker = GenMetricsRowMaker(Task("gen-metrics", benchmark, config, Path(), Path()))
+    return await maker.make(Item(unit, stage.payload(unit)), llm)
 
 
 def reply(*metrics: dict[str, Any]) -> str:

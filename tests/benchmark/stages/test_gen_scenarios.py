@@ -105,10 +105,10 @@ class Project:
         return failed
 
     async def _make(
-        self, stage: Stage, hand: Callable[[Task], RowMaker], table: Table, llm: LLM, anew: bool
+        self, stage: Stage, make_rows: Callable[[Task], RowMaker], table: Table, llm: LLM, anew: bool
     ) -> dict[str, str]:
         failed = {}
-        maker = hand(Task(stage.name, self.benchmark, self.config, self.path, self.path))
+        maker = make_rows(Task(stage.name, self.benchmark, self.config, self.path, self.path))
         for unit in stage.units():
             if table.done(unit) and not anew:
                 continue

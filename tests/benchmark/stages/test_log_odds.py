@@ -46,8 +46,8 @@ def evaluator(talk: float, examples: float, greeting: float) -> FakeLLM:
 
 
 async def score(llm: FakeLLM, **changes: Any) -> ScoreRow:
-    hand = EvaluateRowMaker(task("evaluate", by_odds(), **changes))
-    return ScoreRow.from_json(await hand.make(evaluation(), llm))
+    maker = EvaluateRowMaker(task("evaluate", by_odds(), **changes))
+    return ScoreRow.from_json(await maker.make(evaluation(), llm))
 
 
 @pytest.mark.parametrize(
@@ -163,8 +163,8 @@ async def test_over_the_network() -> None:
     llm = LiteLLM()
     with ChatServer(answer) as server:
         model = ModelSettings(model="openai/judge", api_base=server.base_url, api_key="key")
-        hand = EvaluateRowMaker(task("evaluate", by_odds(evaluator_model=model)))
-        row = await hand.make(evaluation(), llm)
+        maker = EvaluateRowMaker(task("evaluate", by_odds(evaluator_model=model)))
+        row = await maker.make(evaluation(), llm)
     await llm.aclose()
     assert row["present"] is True
     assert [request.body["top_logprobs"] for request in server.requests] == [20] * 4

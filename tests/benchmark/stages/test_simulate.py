@@ -67,11 +67,11 @@ async def talk(
     sample: int = 1,
     **changes: Any,
 ) -> ConversationRow:
-    hand = SimulateRowMaker(task("simulate", settings or config(), **changes))
+    maker = SimulateRowMaker(task("simulate", settings or config(), **changes))
     try:
-        return ConversationRow.from_json(await hand.make(simulation(scenario, sample), llm))
+        return ConversationRow.from_json(await maker.make(simulation(scenario, sample), llm))
     finally:
-        await hand.aclose()
+        await maker.aclose()
 
 
 async def user_prompts(
@@ -272,10 +272,10 @@ async def test_a_scenario_may_have_a_system_prompt_of_its_own() -> None:
 
 
 async def test_scenarios_with_other_prompts_do_not_share_a_target() -> None:
-    hand = SimulateRowMaker(task("simulate", config()))
+    maker = SimulateRowMaker(task("simulate", config()))
     llm = FakeLLM(answers())
     for own in ("One.", "Two.", "One."):
-        await hand.make(simulation(replace(SCENARIO, target_system_prompt=own)), llm)
+        await maker.make(simulation(replace(SCENARIO, target_system_prompt=own)), llm)
     prompts = [request.messages[0].content for request in roles(llm.requests, Role.TARGET)]
     assert prompts == ["One.", "One.", "Two.", "Two.", "One.", "One."]
 
@@ -395,10 +395,10 @@ async def test_a_metric_without_a_definition_is_told() -> None:
 
 async def test_targets_are_closed_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT)
-    hand = SimulateRowMaker(task("simulate", config(PythonTarget(object="agent.py:Agent")), root=tmp_path))
-    await hand.make(simulation(), FakeLLM(answers()))
-    await hand.make(simulation(sample=2), FakeLLM(answers()))
-    await hand.aclose()
+    maker = SimulateRowMaker(task("simulate", config(PythonTarget(object="agent.py:Agent")), root=tmp_path))
+    await maker.make(simulation(), FakeLLM(answers()))
+    await maker.make(simulation(sample=2), FakeLLM(answers()))
+    await maker.aclose()
     assert (tmp_path / "log").read_text() == "made started started closed "
 
 

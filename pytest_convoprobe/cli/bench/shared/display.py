@@ -68,7 +68,7 @@ class Bars:
             self._write("\n")
 
     def tick(self) -> None:
-        """Draw all anew, in one write, so that nothing flickers."""
+        """Draw everything again, in one write, so that nothing flickers."""
         console, bars = Console.of(self.stream), self.watch.bars
         settled = self._newly_settled(bars)
         live = self._live(console, [bar for bar in bars if not bar.over])
@@ -114,7 +114,7 @@ def _busiest(bars: Sequence[Bar], most: int) -> list[Bar]:
 
 
 @dataclass
-class _Told:
+class _Said:
     """What of a bar was said last: how many rows were done then, and when."""
 
     done: int
@@ -132,7 +132,7 @@ class PlainLines:
 
     watch: ProgressModel
     stream: TextIO
-    _told: dict[int, _Told] = field(default_factory=dict)
+    _said: dict[int, _Said] = field(default_factory=dict)
 
     def __enter__(self) -> PlainLines:
         return self
@@ -149,20 +149,20 @@ class PlainLines:
         """Say what is new."""
         now = self.watch.clock()
         for number, bar in enumerate(self.watch.bars):
-            if number not in self._told:
+            if number not in self._said:
                 self._say(bar, beginning(bar))
-                self._told[number] = _Told(0, now, over=not bar.missing)
-            told = self._told[number]
-            if bar.over and not told.over:
+                self._said[number] = _Said(0, now, over=not bar.missing)
+            said = self._said[number]
+            if bar.over and not said.over:
                 self._say(bar, result(bar, now))
-                told.over = True
-            elif not told.over and self._is_time(bar, told, now):
+                said.over = True
+            elif not said.over and self._is_time(bar, said, now):
                 self._say(bar, so_far(bar, now))
-                told.done, told.at = bar.done, now
+                said.done, said.at = bar.done, now
 
     @staticmethod
-    def _is_time(bar: Bar, told: _Told, now: float) -> bool:
-        passed, more = now - told.at, bar.done - told.done
+    def _is_time(bar: Bar, said: _Said, now: float) -> bool:
+        passed, more = now - said.at, bar.done - said.done
         return (passed >= _SECONDS_BETWEEN and more >= bar.missing * _STEP) or passed >= _MOST_SECONDS_BETWEEN
 
     def _say(self, bar: Bar, words: str) -> None:

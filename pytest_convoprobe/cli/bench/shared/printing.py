@@ -36,7 +36,7 @@ def print_report(
 ) -> None:
     """All of it, for people; without `results` only what could not be made.
 
-    That stands at the end, but where there is not one result it stands first: it is why.
+    What could not be made comes last. Without a single result it comes first: it is the reason.
     """
     from ....benchmark.analysis.unscored import next_step
 
