@@ -77,7 +77,7 @@ class Gates:
         self._config = config
         self._loaded = loaded
         self._ran: dict[str, Ran] = {}
-        self._told: dict[str, str] = {}
+        self._explained: dict[str, str] = {}
         self.gate = loaded.benchmark.gate or Gate()
 
     @property
@@ -101,7 +101,7 @@ class Gates:
 
     def _without_results(self, item: Question, reason: str) -> GateVerdict:
         """The whole reason once, at the first item that it holds for; the others point there."""
-        first = self._told.setdefault(reason, item.nodeid)
+        first = self._explained.setdefault(reason, item.nodeid)
         if first != item.nodeid:
             reason = f"{shorten(reason.splitlines()[0].partition(': `')[0], _BRIEF)} (see {first})"
         return GateVerdict(GateState.UNKNOWN, reason, results=False)

@@ -54,7 +54,7 @@ def benchmark_file(path: Path, parent: pytest.Collector, *, asked: bool) -> Benc
 def _is_meant(path: Path, root: Path) -> bool:
     """Whether a whole folder of tests is to run it: not if a name begins with `_`, as with scenarios.
 
-    What `bench validate` has made of another benchmark is compared with that, and is no test of its own.
+    What `bench validate` has made of another benchmark is compared with that, and is not a test of its own.
     """
     parts = path.relative_to(root).parts if root in path.parents else (path.parent.name,)
     left_out = any(part.startswith(("_", ".")) for part in parts)
@@ -176,7 +176,7 @@ class GateItem(pytest.Item):
         return item
 
     def setup(self) -> None:
-        """Here, so that what cannot be told is an error, and only a verdict is a failure."""
+        """Here, so that a gate that cannot be decided is an error, and only a verdict is a failure."""
         if self.config.getoption("setuponly", False):
             return
         self.verdict = self.gates.verdict(self)

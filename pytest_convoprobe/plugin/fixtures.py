@@ -27,7 +27,7 @@ def convoprobe_target(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 @pytest.fixture
 def _convoprobe_result(request: pytest.FixtureRequest, convoprobe_target: Any) -> ScenarioResult | None:
-    """The finished conversation of a scenario with its verdict. Trouble that is no verdict is raised here."""
+    """The finished conversation of a scenario with its verdict; what goes wrong before that is raised."""
     from .items import result_of
 
     return result_of(request.node, convoprobe_target)

@@ -124,7 +124,7 @@ class Convoprobe:
         loaded = coerce.loaded(scenario, self._path)
         if not loaded.file.startswith("<"):
             return loaded
-        # A scenario without a file of its own stands where the test stands.
+        # A scenario without a file of its own is located at the test.
         path, line, _ = self._item.reportinfo()
         return replace(loaded, file=str(path), line=(line or 0) + 1)
 

@@ -1,7 +1,7 @@
 """Which scenarios may start to talk before it is their turn.
 
 A conversation that runs ahead must meet the same world as one that runs in its turn. So only
-those do that are certain to run, talk with the same session-scoped target, and stand on no fixture of
+those do that are certain to run, talk with the same session-scoped target, and depend on no fixture of
 the project that isn't set up yet or would be set up for them alone.
 """
 
@@ -81,7 +81,7 @@ def _is_certain(item: pytest.Item) -> bool:
 
 
 def _own_fixtures(item: pytest.Item) -> dict[int, str]:
-    """The project's own fixtures that an item stands on: identity to scope."""
+    """The project's own fixtures that an item depends on: identity to scope."""
     return {
         id(definition): definition.scope
         for definition in fixture_definitions(item).values()
@@ -90,7 +90,7 @@ def _own_fixtures(item: pytest.Item) -> dict[int, str]:
 
 
 def _belongs_to_project(definition: Any, root: Path) -> bool:
-    """Whether a fixture stands in the project's own files rather than in an installed plug-in."""
+    """Whether a fixture is defined in the project's own files rather than in an installed plug-in."""
     if _module(definition).startswith("pytest_convoprobe."):
         return False
     code = getattr(inspect.unwrap(definition.func), "__code__", None)

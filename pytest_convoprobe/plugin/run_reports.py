@@ -57,7 +57,7 @@ class RunReports:
             yield from [said] if said else []
 
     def _guarded(self, done: str, write: Callable[[RunReport], None]) -> str:
-        """A report is worth less than a verdict: what keeps it from being written is told, not raised."""
+        """A report is worth less than a verdict: what keeps it from being written is reported, not raised."""
         try:
             if self._report is None:
                 return "no report was written: nothing of this run is stored"

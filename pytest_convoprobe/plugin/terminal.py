@@ -17,7 +17,7 @@ _NARROWEST = 24
 class PytestTerminal:
     """Where the line of progress is drawn while pytest waits.
 
-    The text stands behind what pytest has written on the current line. The cursor is put back
+    The text is shown behind what pytest has written on the current line. The cursor is put back
     each time and the text cleared at the end, so that pytest's own output looks as if nothing had been there.
     """
 

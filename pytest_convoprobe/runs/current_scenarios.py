@@ -21,7 +21,7 @@ class Scenarios:
         self._load = lru_cache(maxsize=None)(load_scenarios)
 
     def of(self, row: IndexRow) -> LoadedScenario:
-        """The scenario as it stands in its file now.
+        """The scenario as its file has it now.
 
         Raises `ResultsError` if it is gone, isn't finished, or was written within a test;
         `ScenarioFileError` if its file is broken.

@@ -158,7 +158,7 @@ class _Named:
     name: str
 
     async def start(self, context: ConversationContext) -> TargetConversation:
-        raise AssertionError("a conversation that was held already is not held again")
+        raise AssertionError("a conversation that is over is not repeated")
 
     async def aclose(self) -> None:
         """Nothing is open."""

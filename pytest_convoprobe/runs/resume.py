@@ -2,7 +2,7 @@
 
 A target's inner state was not stored, and most targets can't be given a history. So the user messages
 before that turn are sent again, in order and word for word, in a new conversation. The target answers
-them anew: its replies, and what its tools do, may differ from those that were stored, and whatever the
+them again: its replies, and what its tools do, may differ from those that were stored. Whatever the
 agent does in the world it does once more. From the turn on the user is live, and goes on from the new
 replies.
 """
