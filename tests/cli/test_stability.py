@@ -90,6 +90,17 @@ def test_a_reason_that_occurs_once(folder: Path, convoprobe: Convoprobe) -> None
     assert "1 time: infrastructure: openai/fake refuses the API key" in result.output
 
 
+def test_a_missing_recording_advises_the_option_of_this_command(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    project(folder, chat_server.base_url)
+    result = convoprobe("stability", "scenarios/talk.yaml", "--trials", "1", "--replay", "only")
+    assert result.exit_code == 3
+    assert "run the same with `run.replay: record`." in result.output
+    assert "for this run: --replay=record\n" in result.output
+    assert "--convoprobe" not in result.output
+
+
 def test_json(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
     project(folder, chat_server.base_url)
     found = json.loads(convoprobe("stability", "scenarios/talk.yaml", "--trials", "2", "--json").stdout)
