@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..errors import NoTarget
 from ..files import relative_name
+from ..project_code.pulse import pulse
 from ..result import Outcome, ScenarioResult
 from ..results.index import IndexRow, row_of
 from ..results.records import TrialRecord
@@ -78,6 +79,7 @@ class LiveRun:
 
         Raises `SettingsError` before anything is called.
         """
+        pulse.enable(sys.__stderr__.fileno() if sys.__stderr__ else 2)
         with Session.of(self._loaded, self._project.root) as session:
             try:
                 session.check_target_model()

@@ -43,7 +43,9 @@ class ScenarioHooks:
     def pytest_unconfigure(self, config: pytest.Config) -> None:
         if SESSION in config.stash and self._status is not None:
             from ..project_code.last_threads import leave_behind
+            from ..project_code.pulse import pulse
 
+            pulse.disable()
             leave_behind(self._status)
 
     @pytest.hookimpl(tryfirst=True)

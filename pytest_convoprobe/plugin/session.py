@@ -28,7 +28,19 @@ def session_of(config: pytest.Config) -> Session:
             lambda: load_settings(config), config.rootpath, workers(config)
         )
         start(config)
+        _end_when_stuck(config)
     return config.stash[SESSION]
+
+
+def _end_when_stuck(config: pytest.Config) -> None:
+    """Have the process end if an agent keeps the interpreter for ever, unless pytest's own timer runs."""
+    # While pytest captures, descriptor 2 is a file; its faulthandler plug-in has kept the real one.
+    key = getattr(config.pluginmanager.get_plugin("faulthandler"), "fault_handler_stderr_fd_key", None)
+    output = config.stash.get(key, None) if key is not None else None
+    if output is not None and not float(config.getini("faulthandler_timeout") or 0):
+        from ..project_code.pulse import pulse
+
+        pulse.enable(output)
 
 
 def load_settings(config: pytest.Config, extra: Mapping[str, Any] | None = None) -> LoadedSettings:

@@ -17,6 +17,7 @@ from ..errors import LoopLost
 from ..threads import Call, CallThread, Interrupted, start_call
 from .clock import current_clock
 from .last_threads import watched
+from .pulse import pulse
 from .standing import BLOCKS_THREAD, Standing, frames_of_thread, of_frames
 
 T = TypeVar("T")
@@ -120,7 +121,7 @@ async def outcome(call: Running[T]) -> T:
     clock = current_clock()
     clock.calls[call] = None
     try:
-        with watched():
+        with watched(), pulse.around(clock):
             await asyncio.wait((call.future,))
     except asyncio.CancelledError:
         with clock.stop():

@@ -11,6 +11,8 @@ from typing import Protocol
 
 from .standing import Standing
 
+_DAY = 86_400.0
+
 
 class InFlight(Protocol):
     """A call of the project's code that somebody waits for."""
@@ -34,8 +36,14 @@ class Clock:
         self._stops = 0
         self._stopped_at = 0.0
         self.calls: dict[InFlight, None] = {}
+        self.limits: list[float] = []
+        """When its time limits are over, by this clock."""
         self.over = False
         """Whether nobody waits for the conversation any more."""
+
+    def left(self) -> float:
+        """Seconds until the first of its time limits is over; a day if nothing limits it."""
+        return min(self.limits, default=self.now() + _DAY) - self.now()
 
     @property
     def stopped(self) -> bool:

@@ -41,6 +41,8 @@ class Deadline:
         self._outermost = self._clock is not outer
         self._token = CURRENT.set(self._clock)
         self._due = self._now() + self._seconds
+        if not self._real_time:
+            self._clock.limits.append(self._due)
         self._arm(self._seconds)
 
     async def __aexit__(
@@ -51,6 +53,8 @@ class Deadline:
     ) -> None:
         self._timer.cancel()
         CURRENT.reset(self._token)
+        if not self._real_time:
+            self._clock.limits.remove(self._due)
         self._clock.over = self._clock.over or self._outermost
         if not self._expired:
             return

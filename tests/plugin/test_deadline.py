@@ -9,6 +9,19 @@ from tests.support import hanging_project
 from .suite import Suite
 
 
+def test_an_agent_that_keeps_the_interpreter_ends_the_process(suite: Suite) -> None:
+    (suite.path / "conftest.py").unlink()
+    hanging_project.write(suite.path, fine=["fine"], hanging=["matches"])
+    result = suite.run_process("-p", "no:randomly", "--convoprobe-concurrency=1")
+    assert result.ret == 1
+    result.stderr.fnmatch_lines_random(
+        [
+            "*File *hanging_agents.py* in send",
+            "*kept_the_interpreter_past_its_time_limit_the_process_ends_here",
+        ]
+    )
+
+
 @pytest.fixture
 def project(suite: Suite) -> Suite:
     (suite.path / "conftest.py").unlink()

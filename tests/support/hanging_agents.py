@@ -22,6 +22,8 @@ class HangingAgent:
         if "spins" in message:
             while True:
                 pass
+        if "matches" in message:
+            SLOW_PATTERN.match("a" * 60 + "!")
         if "delays" in message:
             time.sleep(0.6)
         await asyncio.sleep(0.05)
