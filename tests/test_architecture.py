@@ -8,9 +8,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import grimp
 import pytest
-
-grimp = pytest.importorskip("grimp")
 
 PACKAGE = "pytest_convoprobe"
 
