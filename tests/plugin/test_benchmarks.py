@@ -199,7 +199,7 @@ def test_unreadable_answers_make_no_gate_green(benches: Benches) -> None:
         [
             "1 of the evaluator's 4 answers could not be read, and the gate depends on them: *",
             "scores.json says why; *or ask this one again (by log_odds *",
-            "ask again:   convoprobe bench evaluate benchmarks/good --only m02 --force",
+            "ask again:   convoprobe bench evaluate benchmarks/advice --only m02 --force",
         ]
     )
 
@@ -244,8 +244,8 @@ def test_a_summary_cut_at_80_columns_has_what_decided(
     lines = [line for line in benches.run().outlines if line.startswith("FAILED")]
     assert all(len(line) <= 80 for line in lines)
     assert [line.partition(" - ")[2].removesuffix("...") for line in lines[:2]] == [
-        "100 %, low 34 % < 50 %",
-        "100 %, low 34 % < 50 %",
+        "100 %, low 34 % < 50 %: ",
+        "100 %, low 34 % < 50 %: ",
     ]
 
 
