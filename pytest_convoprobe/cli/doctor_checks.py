@@ -26,7 +26,7 @@ from ..llm.structured import ask
 from ..redaction import Redactor
 from ..settings.loading import LoadedSettings
 from ..settings.merge import target_settings
-from ..settings.models import ModelSettings, ModelTarget
+from ..settings.models import ModelSettings
 from ..settings.requirements import require_model
 from ..targets.factory import build_target
 from ..targets.port import ConversationContext, Target
@@ -127,8 +127,8 @@ class Checkup:
             settings = target_settings(loaded)
             if settings is None:
                 return [self._no_target()]
-            if isinstance(settings, ModelTarget):
-                require_model(settings, "target")
+            if (model := settings.as_model) is not None:
+                require_model(model, "target")
                 settings = settings.model_copy(update={"max_attempts": _ATTEMPTS})
             target = build_target(settings, rootdir=self._project.root)
             if not self._live:

@@ -14,7 +14,7 @@ from ..llm.litellm_adapter import listed_price
 from ..llm.port import Role
 from ..redaction import MASK, is_secret_name
 from ..settings.merge import target_settings
-from ..settings.models import HttpTarget, ModelSettings, PythonTarget
+from ..settings.models import ModelSettings
 from ..settings.show import masked
 from .provenance import ci_facts, git_facts, versions
 from .run_info import RunInfo
@@ -47,9 +47,9 @@ def with_listed_prices(info: RunInfo, loaded: LoadedSettings) -> RunInfo:
     """
     listed = {
         role.value: dict(zip(_PRICES, price, strict=True))
-        for role, section in _sections(loaded).items()
-        if isinstance(section, ModelSettings) and own_prices(section) is None
-        if (price := listed_price(section.model or "")) is not None
+        for role, model in _model_settings(loaded).items()
+        if own_prices(model) is None
+        if (price := listed_price(model.model or "")) is not None
     }
     return replace(info, prices={**info.prices, **listed})
 
@@ -72,34 +72,26 @@ def _without_secrets(command: Sequence[str]) -> Iterator[str]:
         before = word
 
 
-def _sections(loaded: LoadedSettings) -> dict[Role, ModelSettings | PythonTarget | HttpTarget | None]:
-    settings = loaded.settings
-    return {
-        Role.SYNTHETIC_USER: settings.synthetic_user,
-        Role.JUDGE: settings.judge,
-        Role.TARGET: target_settings(loaded),
-    }
+def _model_settings(loaded: LoadedSettings) -> dict[Role, ModelSettings]:
+    """The settings of each role that a language model has."""
+    settings, target = loaded.settings, target_settings(loaded)
+    roles = {Role.SYNTHETIC_USER: settings.synthetic_user, Role.JUDGE: settings.judge}
+    model = target.as_model if target is not None else None
+    return roles if model is None else {**roles, Role.TARGET: model}
 
 
 def _models(loaded: LoadedSettings) -> dict[str, str]:
-    found = {}
-    for role, section in _sections(loaded).items():
-        name = section.model if isinstance(section, ModelSettings) else _target_name(section)
-        if name:
-            found[role.value] = name
-    return found
-
-
-def _target_name(section: PythonTarget | HttpTarget | None) -> str | None:
-    if isinstance(section, HttpTarget):
-        return section.url
-    return section.object if section else None
+    """What each role is called: the name of its model, or what else the target is."""
+    target = target_settings(loaded)
+    names = {role.value: model.model for role, model in _model_settings(loaded).items()}
+    names[Role.TARGET.value] = target.label if target is not None else None
+    return {role: name for role, name in names.items() if name}
 
 
 def _prices(loaded: LoadedSettings) -> dict[str, dict[str, float]]:
     """US dollars per token, as far as the settings say them."""
     found = {
-        role.value: {name: price for name in _PRICES if (price := getattr(section, name, None)) is not None}
-        for role, section in _sections(loaded).items()
+        role.value: {name: price for name in _PRICES if (price := getattr(model, name)) is not None}
+        for role, model in _model_settings(loaded).items()
     }
     return {role: prices for role, prices in found.items() if prices}

@@ -22,7 +22,7 @@ from ..result import ScenarioResult
 from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings
 from ..settings.merge import scenario_settings, target_settings
-from ..settings.models import ModelTarget, ScenarioSettings
+from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
 from ..targets.factory import as_target, build_target
 from ..targets.port import Target
@@ -122,8 +122,9 @@ class Session:
     def check_target_model(self) -> None:
         """Raise `SettingsError` if the target of the settings is a model and none is named."""
         settings = target_settings(self.settings)
-        if isinstance(settings, ModelTarget):
-            require_model(settings, "target")
+        model = settings.as_model if settings is not None else None
+        if model is not None:
+            require_model(model, "target")
 
     def as_target(self, value: object) -> Target:
         """A target made of whatever somebody gives. Raises `TargetStartError`."""

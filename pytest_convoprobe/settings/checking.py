@@ -12,11 +12,9 @@ from ..suggest import did_you_mean, suggest
 from ..yaml_source import Document, Loc
 from ..yaml_source.explain import describe, explain, must_be_mapping, unknown_key
 from .aliases import MODEL_ALIASES, known_fields
-from .models import HttpTarget, ModelTarget, PythonTarget
+from .models import TARGET_TYPES, TargetSection, guess_type
 
 S = TypeVar("S", bound=BaseModel)
-
-TARGETS: dict[str, type[BaseModel]] = {"model": ModelTarget, "python": PythonTarget, "http": HttpTarget}
 
 OTHER_NAMES = {
     **MODEL_ALIASES,
@@ -37,9 +35,6 @@ OTHER_NAMES = {
     "prompt": "system_prompt",
 }
 """What other systems call our settings."""
-
-# A key by which a target is recognised that doesn't say its type.
-_SIGNS = {"object": "python", "url": "http", "system_prompt": "model", "model": "model"}
 
 
 def check(
@@ -73,12 +68,15 @@ def check(
 
 def check_target(
     values: Any, path: Loc, document: Document, lacking: Collection[str] = ()
-) -> tuple[BaseModel | None, list[Problem]]:
+) -> tuple[TargetSection | None, list[Problem]]:
     """The target of the type that it names."""
-    kind = values.get("type") if isinstance(values, Mapping) else None
-    if isinstance(values, Mapping) and not (isinstance(kind, str) and kind in TARGETS):
-        return None, [_unknown_type(kind, values, path, document)]
-    return check(TARGETS.get(str(kind), ModelTarget), values, path, document, lacking)
+    if not isinstance(values, Mapping):
+        return check(TargetSection, values, path, document, lacking)
+    name = values.get("type")
+    kind = TARGET_TYPES.get(name) if isinstance(name, str) else None
+    if kind is None:
+        return None, [_unknown_type(name, values, path, document)]
+    return check(kind, values, path, document, lacking)
 
 
 def unknown_section(
@@ -93,11 +91,11 @@ def _unknown_key(key: Any, known: tuple[str, ...]) -> str:
 
 
 def _unknown_type(kind: Any, values: Mapping[str, Any], path: Loc, document: Document) -> Problem:
-    known = "`model`, `python`, `http`"
+    known = ", ".join(f"`{name}`" for name in TARGET_TYPES)
     if kind is not None:
-        near = did_you_mean(str(kind), TARGETS)
+        near = did_you_mean(str(kind), TARGET_TYPES)
         return document.problem((*path, "type"), f"must be one of {known}, got {describe(kind)}{near}")
-    guess = next((kind for sign, kind in _SIGNS.items() if sign in values), None)
+    guess = guess_type(values)
     hint = f"; for this one write `type: {guess}`" if guess else ""
     message = f"this key is required, and it is missing; give it one of {known}{hint}"
     return document.problem((*path, "type"), message, at_key=True)
@@ -105,5 +103,6 @@ def _unknown_type(kind: Any, values: Mapping[str, Any], path: Loc, document: Doc
 
 def _shorthand(path: Loc) -> str:
     if path == ("target",):
-        return "; write `target: {type: python, object: package.module:agent}`, or type model or http"
+        others = " or ".join(name for name in TARGET_TYPES if name != "python")
+        return f"; write `target: {{type: python, object: package.module:agent}}`, or type {others}"
     return f"; write `{path[-1]}: {{model: openai/gpt-4o-mini}}`" if path[-1:] != ("run",) else ""

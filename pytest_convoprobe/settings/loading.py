@@ -24,7 +24,7 @@ from .environment import Expansion, describe_missing, fill_in
 from .file_formats import COMMAND_LINE, empty, from_command_line, in_order
 from .loaded import Layer, LoadedSettings
 from .merge import CONNECTION, layer_of, merge, target_layer, to_model
-from .models import ModelSettings, ModelTarget, ResultsSettings, RunSettings, Settings
+from .models import TARGET_TYPES, ModelSettings, ResultsSettings, RunSettings, Settings, TargetSection
 
 __all__ = ["LoadedSettings", "load_settings"]
 
@@ -77,13 +77,14 @@ class _SettingsReader:
         target = self._target()
         if self._problems:
             raise SettingsError(in_order(self._problems))
-        if isinstance(target, ModelTarget):
+        if target is not None and target.is_model():
             layers["target"] = (self._layer("target", target, deferred),)
         return self._assemble(plain, layers, target, secrets, notices)
 
     def _model_target(self) -> tuple[str, ...]:
         target = self._document.value.get("target")
-        return ("target",) if isinstance(target, dict) and target.get("type") == "model" else ()
+        kind = TARGET_TYPES.get(str(target.get("type"))) if isinstance(target, dict) else None
+        return ("target",) if kind is not None and kind.is_model() else ()
 
     def _refuse_unknown_sections(self) -> None:
         known = known_fields(Settings)
@@ -145,7 +146,7 @@ class _SettingsReader:
     def _command_layer(section: BaseModel | None) -> Layer:
         return layer_of(section, COMMAND_LINE)
 
-    def _target(self) -> BaseModel | None:
+    def _target(self) -> TargetSection | None:
         given = self._document.value.get("target")
         on_top = self._command_line.value.get("target", {})
         if given is None and not on_top:
@@ -173,7 +174,7 @@ class _SettingsReader:
         self,
         plain: dict[str, tuple[BaseModel | None, BaseModel | None]],
         layers: dict[str, tuple[Layer, ...]],
-        target: BaseModel | None,
+        target: TargetSection | None,
         secrets: tuple[str, ...],
         notices: list[str],
     ) -> LoadedSettings:
@@ -196,7 +197,7 @@ class _SettingsReader:
 
     def _origins(self, loaded: LoadedSettings, merged: dict[str, Layer]) -> dict[str, str]:
         target = loaded.settings.target
-        if isinstance(target, ModelTarget):
+        if target is not None and target.is_model():
             merged = {**merged, "target": target_layer(loaded)}
         elif target is not None:
             layer = layer_of(target)

@@ -14,11 +14,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from pydantic import BaseModel
+
 from .aliases import join_provider
 from .loaded import Layer, LoadedSettings
-from .models import ModelSettings, ModelTarget, ScenarioSettings, TargetSettings
+from .models import ModelSettings, ScenarioSettings, TargetSettings
 
-M = TypeVar("M", bound=ModelSettings)
+M = TypeVar("M", bound=BaseModel)
 
 CONNECTION = ("api_base", "api_key", "extra_headers")
 OF_ONE_MODEL = ("context_size", "input_cost_per_token", "output_cost_per_token")
@@ -75,13 +77,13 @@ def scenario_settings(loaded: LoadedSettings, override: RoleChanges | None = Non
 def target_settings(loaded: LoadedSettings) -> TargetSettings | None:
     """The target, a model's unset fields filled in from `llm`; None when no target is set."""
     target = loaded.settings.target
-    if not isinstance(target, ModelTarget):
+    if target is None or not target.is_model():
         return target
-    return to_model(ModelTarget, target_layer(loaded))
+    return to_model(type(target), target_layer(loaded))
 
 
 def target_layer(loaded: LoadedSettings) -> Layer:
-    """The merged values of a target of type `model`, with their origins."""
+    """The merged values of a target that is a model, with their origins."""
     target = loaded.layers.get("target") or (layer_of(loaded.settings.target),)
     llm = loaded.layers.get("llm") or (layer_of(loaded.settings.llm),)
     return merge((*(layer.without("extra_instructions") for layer in llm), *target))

@@ -6,48 +6,11 @@ docs/reference/settings.md shows the descriptions of the fields.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, SerializeAsAny
 
-
-def _no_bool(value: Any) -> Any:
-    """A bare `yes` or `on` in YAML is a bool, and a bool passes for a number in Python."""
-    if isinstance(value, bool):
-        raise ValueError("must be a number")
-    return value
-
-
-def _web_address(value: Any) -> Any:
-    if isinstance(value, str) and not value.startswith(("http://", "https://")):
-        raise ValueError("must be an address that begins with http:// or https://")
-    return value
-
-
-_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
-_EFFORT_WORDS = {
-    **dict.fromkeys(("false", "off", "no", "disable", "disabled"), "none"),
-    **dict.fromkeys(("true", "on", "yes", "auto", "enable", "enabled", "default"), "medium"),
-    **dict.fromkeys(("max", "maximum"), "xhigh"),
-}
-
-
-def _effort(value: Any) -> Any:
-    """`true`, `off`, `High`… in LiteLLM's words for `reasoning_effort`."""
-    if not isinstance(value, (bool, str)):
-        return value
-    word = str(value).strip().lower()
-    return _EFFORT_WORDS.get(word, word)
-
-
-Number = Annotated[float, BeforeValidator(_no_bool), Field(allow_inf_nan=False)]
-Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=1)]
-Limit = Annotated[int, BeforeValidator(_no_bool), Field(ge=0)]
-Seconds = Annotated[Number, Field(gt=0)]
-Money = Annotated[Number, Field(ge=0)]
-Text = Annotated[str, Field(min_length=1)]
-WebAddress = Annotated[Text, BeforeValidator(_web_address)]
-Effort = Annotated[Literal["none", "minimal", "low", "medium", "high", "xhigh"], BeforeValidator(_effort)]
+from .field_types import Count, Effort, Limit, Money, Number, Seconds, Text, WebAddress
 
 
 class _Section(BaseModel):
@@ -61,6 +24,11 @@ class ModelSettings(_Section):
     price list. `unresolved` isn't a setting: it maps a field to the variables that were missing when the
     settings were read for a replay. Only a live call needs them.
     """
+
+    answer_fields: ClassVar[tuple[str, ...]] = (
+        "model", "temperature", "max_tokens", "extra_params", "extra_instructions", "reasoning",
+    )  # fmt: skip
+    """The fields that answers depend on: with the others changed, a benchmark's row is still the same row."""
 
     model: Text | None = Field(
         None, description="A LiteLLM model string: `openai/gpt-4o-mini`, `anthropic/…`, `ollama/…`."
@@ -106,12 +74,64 @@ class ModelSettings(_Section):
     unresolved: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
 
 
-class ModelTarget(ModelSettings):
+class TargetSection(_Section):
+    """The settings of a target, and what the rest of the package asks of them whatever their type is.
+
+    A type is a subclass, an entry of `TARGET_TYPES`, and a builder in `targets/factory.py`. The settings of a
+    target that is a language model are a `ModelSettings` too. What they don't set comes from `llm`.
+    """
+
+    name_field: ClassVar[str]
+    """The field with the target's name in results. It tells the type of a target that gives none."""
+    signs: ClassVar[tuple[str, ...]] = ()
+    """Other fields that tell the type."""
+    answer_fields: ClassVar[tuple[str, ...]]
+    """The fields that answers depend on. They are part of the keys of a benchmark's rows."""
+    code_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields with references to Python code, `path/file.py:object`."""
+
+    type: str
+
+    @classmethod
+    def type_name(cls) -> str:
+        """What settings give as its `type`."""
+        name: str = cls.model_fields["type"].default
+        return name
+
+    @classmethod
+    def is_model(cls) -> bool:
+        """Whether a target of this type is a language model."""
+        return issubclass(cls, ModelSettings)
+
+    @property
+    def label(self) -> str | None:
+        """What the target is called in results; None for a model that isn't named."""
+        label: str | None = getattr(self, self.name_field)
+        return label
+
+    @property
+    def as_model(self) -> ModelSettings | None:
+        """The same settings as those of a language model; None if the target is something else."""
+        return self if isinstance(self, ModelSettings) else None
+
+    def with_system_prompt(self, prompt: str) -> TargetSection | None:
+        """The same with another system prompt; None for a type that takes none."""
+        if "system_prompt" not in type(self).model_fields:
+            return None
+        return self.model_copy(update={"system_prompt": prompt})
+
+
+class ModelTarget(TargetSection, ModelSettings):
     """A language model with a system prompt and Python functions as tools.
 
     Fields that it doesn't set come from `llm`. The exception is `extra_instructions`: these are for the
     judge and the synthetic user, and must not change the agent under test.
     """
+
+    name_field = "model"
+    signs = ("system_prompt",)
+    answer_fields = (*ModelSettings.answer_fields, "system_prompt", "tools", "max_tool_rounds")
+    code_fields = ("tools",)
 
     type: Literal["model"] = Field("model", description="`model`.")
     system_prompt: str | None = Field(None, description="The system prompt of the agent.")
@@ -121,15 +141,22 @@ class ModelTarget(ModelSettings):
     max_tool_rounds: Count = Field(10, description="Maximum number of rounds of tool calls for one reply.")
 
 
-class PythonTarget(_Section):
+class PythonTarget(TargetSection):
     """An object in Python: a function, an async function, a class, or a factory of one."""
+
+    name_field = "object"
+    answer_fields = ("object",)
+    code_fields = ("object",)
 
     type: Literal["python"] = Field("python", description="`python`.")
     object: Text = Field(description="`package.module:object` or `path/file.py:object`.")
 
 
-class HttpTarget(_Section):
+class HttpTarget(TargetSection):
     """An HTTP service. `url`, `headers` and `body` are templates; `text` and the like are JMESPath."""
+
+    name_field = "url"
+    answer_fields = ("url", "method", "body", "text", "tool_calls")
 
     type: Literal["http"] = Field("http", description="`http`.")
     url: Text = Field(description="Address for each message; a template.")
@@ -146,7 +173,35 @@ class HttpTarget(_Section):
     timeout: Seconds = Field(60.0, description="Limit of one request, in seconds.")
 
 
-TargetSettings = Annotated[ModelTarget | PythonTarget | HttpTarget, Field(discriminator="type")]
+TARGET_TYPES: dict[str, type[TargetSection]] = {
+    kind.type_name(): kind for kind in (ModelTarget, PythonTarget, HttpTarget)
+}
+"""Every type of target, by the name that settings give it."""
+
+DEFAULT_TARGET = ModelTarget
+"""The type of a benchmark's target that gives none."""
+
+
+def guess_type(values: Mapping[Any, Any]) -> str | None:
+    """The type that the keys of a target belong to; None if no key tells."""
+    # The default comes last: other types may have a field `model` too.
+    kinds = sorted(TARGET_TYPES.values(), key=lambda kind: kind is DEFAULT_TARGET)
+    return next((kind.type_name() for kind in kinds if values.keys() & {kind.name_field, *kind.signs}), None)
+
+
+def _of_its_type(value: object) -> object:
+    """A mapping as the section of its type. Anything else is left to pydantic."""
+    if not isinstance(value, Mapping):
+        return value
+    kind = TARGET_TYPES.get(str(value.get("type")))
+    if kind is None:
+        raise ValueError(f"the type must be one of {', '.join(TARGET_TYPES)}")
+    return kind.model_validate(value)
+
+
+# Not a union with a discriminator: pydantic would fix its members when this file is imported, beside
+# `TARGET_TYPES`. Serialized by the type that a value has, as the members of a union are.
+TargetSettings = Annotated[SerializeAsAny[TargetSection], BeforeValidator(_of_its_type)]
 
 
 class RunSettings(_Section):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from ..errors import SettingsError, TargetStartError
-from ..settings.models import HttpTarget, ModelTarget, PythonTarget, TargetSettings
+from ..settings.models import HttpTarget, ModelTarget, PythonTarget, TargetSection
 from .call_style import answering
 from .loading import parse_reference
 from .model import ModelAgent
@@ -15,17 +16,13 @@ from .port import Target
 from .python import PythonAgent, as_port, is_target
 
 
-def build_target(settings: TargetSettings, *, rootdir: Path) -> Target:
+def build_target(settings: TargetSection, *, rootdir: Path) -> Target:
     """The target that the settings describe; relative files start from `rootdir`.
 
     Nothing of the user's is imported and nothing is connected to yet. Raises `SettingsError` for what
     can be seen without that: a reference, a template or a JMESPath that makes no sense.
     """
-    if isinstance(settings, ModelTarget):
-        return ModelAgent(settings, rootdir=rootdir)
-    if isinstance(settings, PythonTarget):
-        return _python_agent(settings.object, rootdir)
-    return _http_agent(settings)
+    return BUILDERS[settings.type](settings, rootdir)
 
 
 def as_target(value: object, *, rootdir: Path | None = None) -> Target:
@@ -35,7 +32,7 @@ def as_target(value: object, *, rootdir: Path | None = None) -> Target:
     `TargetStartError` for what can't be one.
     """
     root = rootdir or Path.cwd()
-    if isinstance(value, (ModelTarget, PythonTarget, HttpTarget)):
+    if isinstance(value, TargetSection):
         return build_target(value, rootdir=root)
     if isinstance(value, str):
         return PythonAgent(parse_reference(value), rootdir=root, name=value)
@@ -55,18 +52,31 @@ def as_target(value: object, *, rootdir: Path | None = None) -> Target:
 _WANTED = "return a function, a class, an object with a method for messages, or `module:object` as text"
 
 
-def _python_agent(reference: str, rootdir: Path) -> Target:
+def _model_agent(settings: ModelTarget, rootdir: Path) -> Target:
+    return ModelAgent(settings, rootdir=rootdir)
+
+
+def _python_agent(settings: PythonTarget, rootdir: Path) -> Target:
+    reference = settings.object
     try:
         return PythonAgent(parse_reference(reference), rootdir=rootdir, name=reference)
     except TargetStartError as error:
         raise SettingsError.of(str(error), path="target.object") from None
 
 
-def _http_agent(settings: HttpTarget) -> Target:
+def _http_agent(settings: HttpTarget, _: Path) -> Target:
     # Here, because httpx takes a tenth of a second that other targets needn't wait for.
     from .http import HttpAgent
 
     return HttpAgent(settings)
+
+
+BUILDERS: dict[str, Callable[..., Target]] = {
+    "model": _model_agent,
+    "python": _python_agent,
+    "http": _http_agent,
+}
+"""What builds a target of each type, from its settings and the folder that relative files start from."""
 
 
 def _named(value: object) -> str:

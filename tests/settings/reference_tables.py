@@ -15,20 +15,17 @@ from pydantic.fields import FieldInfo
 
 from pytest_convoprobe.settings.aliases import known_fields
 from pytest_convoprobe.settings.models import (
-    HttpTarget,
+    TARGET_TYPES,
     ModelSettings,
-    ModelTarget,
-    PythonTarget,
     ResultsSettings,
     RunSettings,
+    TargetSection,
 )
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 SECTIONS: dict[str, type[BaseModel]] = {
     "model": ModelSettings,
-    "target-model": ModelTarget,
-    "target-python": PythonTarget,
-    "target-http": HttpTarget,
+    **{f"target-{name}": kind for name, kind in TARGET_TYPES.items()},
     "run": RunSettings,
     "results": ResultsSettings,
 }
@@ -44,9 +41,13 @@ _NAMES = {
 
 def table(model: type[BaseModel]) -> str:
     """A row a field; a model target's rows are those that other models don't have."""
-    inherited = known_fields(ModelSettings) if model is ModelTarget else ()
+    inherited = known_fields(ModelSettings) if _is_model_target(model) else ()
     rows = [_row(name, model.model_fields[name]) for name in known_fields(model) if name not in inherited]
     return "\n".join(["| Key | Type | Default | Meaning |", "|---|---|---|---|", *rows])
+
+
+def _is_model_target(model: type[BaseModel]) -> bool:
+    return issubclass(model, TargetSection) and model.is_model()
 
 
 def with_tables(page: str) -> str:

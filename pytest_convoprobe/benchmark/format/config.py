@@ -20,7 +20,14 @@ from ...settings.environment import describe_missing, fill_in
 from ...settings.file_formats import from_command_line, in_order
 from ...settings.loaded import Layer, LoadedSettings
 from ...settings.merge import CONNECTION, layer_of, merge, to_model
-from ...settings.models import HttpTarget, ModelSettings, ModelTarget, PythonTarget, RunSettings
+from ...settings.models import (
+    DEFAULT_TARGET,
+    TARGET_TYPES,
+    ModelSettings,
+    RunSettings,
+    TargetSection,
+    guess_type,
+)
 from ...suggest import suggest
 from ...yaml_source import Document, Loc
 from ...yaml_source.explain import must_be
@@ -44,7 +51,6 @@ _OTHER_NAMES = {
     "user": "user_model",
     "models": "targets",
 }
-_TARGET_FIELDS: dict[str, type[BaseModel]] = {"python": PythonTarget, "http": HttpTarget}
 
 
 class _Switches(BaseModel):
@@ -180,10 +186,12 @@ class _ConfigReader:
     def _clean_target(self, path: Loc, values: Any) -> None:
         if not isinstance(values, dict):
             return
-        kind = _TARGET_FIELDS.get(str(values.get("type")), ModelTarget)
+        kind = TARGET_TYPES.get(str(values.get("type")), DEFAULT_TARGET)
         known = ("id", *known_fields(kind))
-        if kind is ModelTarget and not values.keys() & {"object", "url"}:
-            values.setdefault("type", "model")
+        default = DEFAULT_TARGET.type_name()
+        # Keys of another type: its author forgot the `type`, so `check_target` asks for it.
+        if kind.is_model() and guess_type(values) in (None, default, kind.type_name()):
+            values.setdefault("type", default)
             self._clean_section(path, values, known)
         elif values.get("type"):
             self._set_aside(path, values, known)
@@ -229,8 +237,8 @@ class _ConfigReader:
 
     # Targets
 
-    def _targets(self, common: Layer) -> list[tuple[Any, str | None, BaseModel]]:
-        """Each with the id and the model that it was given, before ids are made."""
+    def _targets(self, common: Layer) -> list[tuple[Any, str | None, TargetSection]]:
+        """Each with the id and the name that it was given, before ids are made."""
         given = self._document.value.get("targets")
         if given is None:
             target = self._project.settings.target
@@ -241,9 +249,9 @@ class _ConfigReader:
             return []
         return [found for index, item in enumerate(given) if (found := self._target(index, item, common))]
 
-    def _target(self, index: int, item: Any, common: Layer) -> tuple[Any, str | None, BaseModel] | None:
+    def _target(self, index: int, item: Any, common: Layer) -> tuple[Any, str | None, TargetSection] | None:
         path: Loc = ("targets", index)
-        values = {"type": "model", "model": item} if isinstance(item, str) else item
+        values = _of_a_name(item) if isinstance(item, str) else item
         if not isinstance(values, dict):
             expected = must_be("a model's name or a mapping", item)
             message = f"{expected}; write `- model: openai/gpt-4o`"
@@ -254,25 +262,23 @@ class _ConfigReader:
         self._problems += problems
         if section is None:
             return None
-        model = section.model if isinstance(section, ModelTarget) else None
-        return values.get("id"), model, self._with_levels(section, common, self._layer(path, section))
+        return values.get("id"), section.label, self._with_levels(section, common, self._layer(path, section))
 
-    def _with_levels(self, section: BaseModel, common: Layer, own: Layer) -> BaseModel:
+    def _with_levels(self, section: TargetSection, common: Layer, own: Layer) -> TargetSection:
         """A model with what it leaves unset; instructions for our own roles are not for what is tested."""
-        if not isinstance(section, ModelTarget):
+        if not section.is_model():
             return section
         below, above = self._project_levels("llm")
         target = self._project.settings.target
-        agent = (
-            self._project.layers.get("target", (layer_of(target),)) if isinstance(target, ModelTarget) else ()
-        )
+        same_type = type(target) is type(section)
+        agent = self._project.layers.get("target", (layer_of(target),)) if same_type else ()
         in_project = (*_for_others(below), *_for_others(above), *agent)
         in_file = _for_others((common, self._override("llm", ModelSettings)))
-        return to_model(ModelTarget, merge((*in_project, *in_file, own)))
+        return to_model(type(section), merge((*in_project, *in_file, own)))
 
-    def _named(self, targets: list[tuple[Any, str | None, BaseModel]]) -> tuple[TargetEntry, ...]:
+    def _named(self, targets: list[tuple[Any, str | None, TargetSection]]) -> tuple[TargetEntry, ...]:
         ids = name_targets(
-            [(own, model or _name_of(section)) for own, model, section in targets], self._document
+            [(own, name or section.label or "target") for own, name, section in targets], self._document
         )
         return tuple(
             TargetEntry(id=name, settings=section) for name, (_, _, section) in zip(ids, targets, strict=True)
@@ -322,7 +328,6 @@ def _for_others(levels: Iterable[Layer]) -> tuple[Layer, ...]:
     return tuple(level.without("extra_instructions") for level in levels)
 
 
-def _name_of(section: BaseModel) -> str:
-    if isinstance(section, ModelTarget):
-        return section.model or "target"
-    return str(getattr(section, "object", None) or getattr(section, "url", "target"))
+def _of_a_name(name: str) -> dict[str, str]:
+    """The target that a list has as a text: a model."""
+    return {"type": DEFAULT_TARGET.type_name(), DEFAULT_TARGET.name_field: name}

@@ -9,15 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...settings.models import (
-    Count,
-    HttpTarget,
-    ModelSettings,
-    ModelTarget,
-    Number,
-    PythonTarget,
-    RunSettings,
-)
+from ...settings.field_types import Count, Number
+from ...settings.models import ModelSettings, RunSettings, TargetSettings
 
 MOST_TURNS = 100
 
@@ -113,12 +106,13 @@ class TargetEntry(_Part):
     """One of the systems under test; `id` names its folder below `runs/`."""
 
     id: str
-    settings: Annotated[ModelTarget | PythonTarget | HttpTarget, Field(discriminator="type")]
+    settings: TargetSettings
 
     @property
     def model(self) -> str | None:
         """The model's name, None for a target that isn't one."""
-        return self.settings.model if isinstance(self.settings, ModelTarget) else None
+        model = self.settings.as_model
+        return model.model if model is not None else None
 
 
 class BenchmarkConfig(_Part):

@@ -14,7 +14,7 @@ from ...scenario.root import find_root
 from ...settings.file_formats import empty, parse_yaml
 from ...settings.loaded import LoadedSettings
 from ...settings.loading import load_settings
-from ...settings.models import ModelSettings, ModelTarget
+from ...settings.models import ModelSettings
 from ...suggest import did_you_mean
 from ...yaml_source import Document
 from .config import ReadConfig, read_config
@@ -133,8 +133,8 @@ def _missing(config: BenchmarkConfig, need: str) -> list[Problem]:
     return [
         problem
         for entry in config.targets
-        if live and isinstance(entry.settings, ModelTarget)
-        for problem in _cannot_call(entry.settings, f"target {entry.id}", "targets:\n      - model: ")
+        if live and (model := entry.settings.as_model) is not None
+        for problem in _cannot_call(model, f"target {entry.id}", "targets:\n      - model: ")
     ]
 
 

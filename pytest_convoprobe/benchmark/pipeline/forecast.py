@@ -9,7 +9,7 @@ from itertools import islice
 
 from ...llm.ledger import Spending
 from ...llm.port import Role
-from ...settings.models import ModelSettings, ModelTarget
+from ...settings.models import ModelSettings
 from ...transcript import Usage
 from ..format.models import BenchmarkConfig
 from ..rows.spending import Sum, as_numbers
@@ -156,8 +156,7 @@ async def _assumed(
 
 def _model(target: str, role: Role, config: BenchmarkConfig) -> ModelSettings | None:
     if role is Role.TARGET:
-        settings = config.target(target).settings
-        return settings if isinstance(settings, ModelTarget) else None
+        return config.target(target).settings.as_model
     return {
         Role.GENERATOR: config.generator_model,
         Role.SYNTHETIC_USER: config.user_model,

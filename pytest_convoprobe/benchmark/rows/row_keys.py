@@ -10,12 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ...settings.models import HttpTarget, ModelSettings, ModelTarget, PythonTarget
+from ...settings.models import ModelSettings, TargetSection
 from ..format.models import TargetEntry
-
-_OF_A_MODEL = ("model", "temperature", "max_tokens", "extra_params", "extra_instructions", "reasoning")
-_OF_AN_AGENT = (*_OF_A_MODEL, "system_prompt", "tools", "max_tool_rounds")
-_OF_A_SERVICE = ("url", "method", "body", "text", "tool_calls")
 
 
 def digest(*parts: Any) -> str:
@@ -32,19 +28,15 @@ def prompt_digest(*names: str) -> str:
 
 def model_print(settings: ModelSettings) -> dict[str, Any]:
     """The parts of a model's settings that its answers depend on."""
-    return _parts(settings, _OF_A_MODEL)
+    return _parts(settings)
 
 
 def target_print(entry: TargetEntry) -> dict[str, Any]:
     """The same of a target, with its id: two entries of one model are two targets."""
-    settings = entry.settings
-    if isinstance(settings, ModelTarget):
-        return {"id": entry.id, **_parts(settings, _OF_AN_AGENT)}
-    if isinstance(settings, PythonTarget):
-        return {"id": entry.id, "object": settings.object}
-    assert isinstance(settings, HttpTarget)  # noqa: S101 - there are three kinds
-    return {"id": entry.id, **_parts(settings, _OF_A_SERVICE)}
+    return {"id": entry.id, **_parts(entry.settings)}
 
 
-def _parts(settings: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: value for name in names if (value := getattr(settings, name)) not in (None, (), {})}
+def _parts(settings: ModelSettings | TargetSection) -> dict[str, Any]:
+    # What is empty is left out, so a new field without a value changes no key.
+    values = {name: getattr(settings, name) for name in settings.answer_fields}
+    return {name: value for name, value in values.items() if value not in (None, (), {})}

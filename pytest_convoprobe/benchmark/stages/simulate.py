@@ -21,7 +21,6 @@ from ...project_code.calls import in_own_thread, stoppable, undisturbed
 from ...project_code.deadline import Deadline
 from ...redaction import Redactor
 from ...results.records import plain
-from ...settings.models import ModelTarget
 from ...targets.factory import build_target
 from ...targets.hosted import hosted
 from ...targets.port import ConversationContext, Target
@@ -83,7 +82,7 @@ class Simulate:
     def calls(self, unit: Unit) -> Mapping[str, int]:
         turns = self._config.generation.turns
         calls = {Role.SYNTHETIC_USER.value: turns}
-        if isinstance(self._config.target(unit.place.target).settings, ModelTarget):
+        if self._config.target(unit.place.target).settings.is_model():
             calls[Role.TARGET.value] = turns
         return calls
 
@@ -184,14 +183,15 @@ class SimulateRowMaker:
 
 def _build(entry: TargetEntry, scenario: ScenarioRow, root: Path) -> Target:
     """The target, with the system prompt of the scenario if that has one of its own."""
-    settings = entry.settings
-    if scenario.target_system_prompt is not None:
-        if not isinstance(settings, ModelTarget):
-            raise ScenarioError(
-                f"{scenario.id} has a target_system_prompt, which a target of the type {settings.type} can't "
-                f"be given: take it out of the row, or leave the target {entry.id} out of the run"
-            )
-        settings = settings.model_copy(update={"system_prompt": scenario.target_system_prompt})
+    if scenario.target_system_prompt is None:
+        return build_target(entry.settings, rootdir=root)
+    settings = entry.settings.with_system_prompt(scenario.target_system_prompt)
+    if settings is None:
+        kind = entry.settings.type
+        raise ScenarioError(
+            f"{scenario.id} has a target_system_prompt, which a target of the type {kind} can't "
+            f"be given: take it out of the row, or leave the target {entry.id} out of the run"
+        )
     return build_target(settings, rootdir=root)
 
 

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from ...redaction import is_worth_masking
 from ...settings.aliases import MODEL_ALIASES, known_fields
 from ...settings.file_formats import parse_yaml
 from ...settings.loaded import LoadedSettings
-from ...settings.models import HttpTarget, ModelSettings, ModelTarget, PythonTarget
+from ...settings.models import ModelSettings
 from ...settings.secret_places import secrets_in
 from ...targets.coerce_reply import clean_text
 from ...yaml_source import Loc
@@ -48,10 +50,13 @@ def lacking(
     `loaded` has all targets of `config_file`. `root` is where relative files of the project's target start.
     """
     ids = [entry.id for entry in loaded.config.targets]
-    found = _sections(_raw(config_file), loaded, ids.index(target_id), project)
+    number = ids.index(target_id)
+    found = _sections(_raw(config_file), loaded, number, project)
+    code_fields = loaded.config.targets[number].settings.code_fields
     hiding = _Hiding(frozenset(filter(is_worth_masking, loaded.secrets)))
     sections = {
-        name: hiding.value(_moved(values, loaded.root, root), (name,)) for name, values in found.items()
+        name: hiding.value(_moved(values, code_fields, loaded.root, root), (name,))
+        for name, values in found.items()
     }
     if not sections:
         return None
@@ -88,21 +93,20 @@ def _sections(
 def _target(given: Any, entry: TargetEntry, common: Mapping[str, Any]) -> dict[str, Any]:
     kind = type(entry.settings)
     own = {"model": given} if isinstance(given, str) else given
-    if kind is not ModelTarget:
-        return {"type": entry.settings.type, **_known(own, kind)}
     for_others = {name: value for name, value in common.items() if name != "extra_instructions"}
-    return {"type": "model", **for_others, **_known(own, ModelTarget)}
+    inherited = for_others if kind.is_model() else {}
+    return {"type": entry.settings.type, **inherited, **_known(own, kind)}
 
 
-def _known(values: Any, kind: type[ModelSettings] | type[PythonTarget] | type[HttpTarget]) -> dict[str, Any]:
+def _known(values: Any, kind: type[BaseModel]) -> dict[str, Any]:
     """The fields that are ours, under our names."""
     named = {MODEL_ALIASES.get(name, name): value for name, value in (values or {}).items()}
     return {name: value for name, value in named.items() if name in known_fields(kind)}
 
 
-def _moved(values: Mapping[str, Any], old: Path, new: Path) -> dict[str, Any]:
+def _moved(values: Mapping[str, Any], code_fields: tuple[str, ...], old: Path, new: Path) -> dict[str, Any]:
     """The same with Python files as they are seen from another root."""
-    files = {name: values[name] for name in ("object", "tools") if old != new and name in values}
+    files = {name: values[name] for name in code_fields if old != new and name in values}
     moved = {
         name: _seen_from(new, old, given)
         if isinstance(given, str)
