@@ -20,7 +20,8 @@
     ├── TimeLimitExceeded          something took too long
     │   ├── TurnTimeout            one side of a conversation took too long over a turn
     │   ├── ScenarioTimeout        a whole scenario, judging included, took too long
-    │   └── CloseTimeout           the target took too long to be closed
+    │   ├── CloseTimeout           the target took too long to be closed
+    │   └── HookTimeout            a hook of the project took too long
     ├── LoopLost                   another conversation blocked the event loop of this one for good
     ├── ScenarioError              a scenario asks for what this target does not report
     ├── SimulatorError             the synthetic user left its role
@@ -285,8 +286,9 @@ class TimeLimitExceeded(ConvoprobeError):
     def located(self, place: str, trace: str, advice: str) -> None:
         """Say where code of the project was when the time was up, and what to do about it."""
         self.trace = trace
-        told = f"{self.args[0]}. When the time was up, the project's code was at {place}"
-        self.args = (f"{told}; {advice}" if advice else told,)
+        # The place comes first: the line of a short summary is cut off at its end.
+        shown = f"{place} did not return in time: {self.args[0]}"
+        self.args = (f"{shown}; {advice}" if advice else shown,)
 
 
 class TurnTimeout(TimeLimitExceeded):
@@ -326,6 +328,19 @@ class CloseTimeout(TimeLimitExceeded):
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         super().__init__(f"closing took longer than {seconds:g} s")
+
+
+class HookTimeout(TimeLimitExceeded):
+    """A hook of the project took longer than `seconds`, the time limit of its scenario."""
+
+    remedies = ("run.scenario_timeout",)
+
+    def __init__(self, hook: str, seconds: float) -> None:
+        self.hook = hook
+        self.seconds = seconds
+        super().__init__(
+            f"the hook {hook} took longer than {seconds:g} s, the limit of a scenario (run.scenario_timeout)"
+        )
 
 
 class LoopLost(ConvoprobeError):

@@ -148,3 +148,9 @@ def interrupt_thread(thread: int) -> None:
     # CPython only: elsewhere the thread goes on, and nobody waits for it.
     if hasattr(ctypes, "pythonapi"):
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
+
+
+def forget_interrupt(thread: int) -> None:
+    """Take back an interruption that has not been raised yet."""
+    if hasattr(ctypes, "pythonapi"):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)

@@ -14,7 +14,15 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from .. import prompts
-from ..errors import ConvoprobeError, LLMError, NoTarget, SettingsError, StructuredReplyError, TargetError
+from ..errors import (
+    ConvoprobeError,
+    LLMError,
+    NoTarget,
+    SettingsError,
+    StructuredReplyError,
+    TargetError,
+    TimeLimitExceeded,
+)
 from ..files import shown_path
 from ..formatting import dollars, seconds
 from ..llm.budget import Budget
@@ -23,6 +31,9 @@ from ..llm.metered import Metered
 from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ..llm.stack import build_llm
 from ..llm.structured import ask
+from ..project_code.agent_loops import AgentLoops, Home
+from ..project_code.calls import in_own_thread, stoppable
+from ..project_code.deadline import Deadline
 from ..redaction import Redactor
 from ..settings.loading import LoadedSettings
 from ..settings.merge import target_settings
@@ -55,6 +66,13 @@ class Finding:
     works: bool | None
     found: str
     advice: str = ""
+
+
+class _NoReply(TimeLimitExceeded):
+    """The target gave no reply to the one message of `doctor`."""
+
+    def __init__(self, target: str, seconds: float) -> None:
+        super().__init__(f"{target} gave no reply within {seconds:g} s (run.turn_timeout)")
 
 
 class _Answer(BaseModel):
@@ -141,7 +159,7 @@ class Checkup:
         """What an error says, masked; those of the settings hold no secrets, but names of keys."""
         if isinstance(error, SettingsError):
             return Finding(what, False, str(error))
-        trace = error.trace if isinstance(error, TargetError) else ""
+        trace = error.trace if isinstance(error, (TargetError, TimeLimitExceeded)) else ""
         return Finding(what, False, self._redactor.text(f"{error}\n{trace}".rstrip()), _advice(error))
 
     def _no_target(self) -> Finding:
@@ -153,14 +171,14 @@ class Checkup:
         return Finding("target", False, "the settings name none. Name it in convoprobe.yaml:", advice)
 
     async def _spoken(self, target: Target, llm: LLM, loaded: LoadedSettings) -> str:
-        begun = time.perf_counter()
+        begun, agents = time.perf_counter(), AgentLoops()
         limit = loaded.settings.run.turn_timeout
         try:
-            reply = await asyncio.wait_for(_reply(target, llm, self._message), limit)
-        except asyncio.TimeoutError:
-            raise TargetError(f"{target.name} gave no reply within {limit:g} s (run.turn_timeout)") from None
+            async with Deadline(limit, _NoReply(target.name, limit)):
+                reply = await stoppable(_reply(target, llm, self._message, agents))
         finally:
             await target.aclose()
+            await in_own_thread(agents.close)
         return f"{target.name} {_reply_in_words(reply)} ({seconds(time.perf_counter() - begun)})"
 
     def _results(self, loaded: LoadedSettings) -> Finding:
@@ -202,8 +220,8 @@ async def _called(llm: LLM, settings: ModelSettings, role: Role) -> str:
     return f"{spent.usage.total:,} tokens, {dollars(spent.cost)}"
 
 
-async def _reply(target: Target, llm: LLM, message: str) -> Reply:
-    conversation = await target.start(ConversationContext(uuid4().hex, llm, "doctor"))
+async def _reply(target: Target, llm: LLM, message: str, home: Home) -> Reply:
+    conversation = await target.start(ConversationContext(uuid4().hex, llm, "doctor", home=home))
     try:
         return await conversation.send(message)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from ..loop_thread import LoopThread
 
 T = TypeVar("T")
-
-_SLICE = 0.2
 
 
 def run_async(coro: Coroutine[Any, Any, T], words: str) -> T:
@@ -35,8 +34,16 @@ def loop_thread() -> Iterator[LoopThread]:
     """The event loop of a command, closed at its end."""
     from ..loop_thread import LoopThread
 
+    end_when_stuck()
     loop = LoopThread()
     try:
         yield loop
     finally:
         loop.close()
+
+
+def end_when_stuck() -> None:
+    """Have the process end, with all stacks on stderr, if an agent keeps the interpreter for ever."""
+    from ..project_code.pulse import pulse
+
+    pulse.enable(sys.__stderr__.fileno() if sys.__stderr__ else 2)

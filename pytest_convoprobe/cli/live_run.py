@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ..errors import NoTarget
 from ..files import relative_name
-from ..project_code.pulse import pulse
 from ..result import Outcome, ScenarioResult
 from ..results.index import IndexRow, row_of
 from ..results.records import TrialRecord
@@ -21,6 +20,7 @@ from ..runs.trial import Job, require_models
 from ..scenario import coerce
 from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings
+from .event_loop import end_when_stuck
 from .exits import UsageProblem
 from .progress import progress_line
 from .project import Project
@@ -79,7 +79,7 @@ class LiveRun:
 
         Raises `SettingsError` before anything is called.
         """
-        pulse.enable(sys.__stderr__.fileno() if sys.__stderr__ else 2)
+        end_when_stuck()
         with Session.of(self._loaded, self._project.root) as session:
             try:
                 session.check_target_model()

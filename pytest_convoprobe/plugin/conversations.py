@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..runs.pool import Handle
     from ..runs.trial import Job
     from ..scenario.models import Scenario
+    from ..settings.models import ScenarioSettings
     from ..targets.port import Target
     from ..transcript import Transcript
 
@@ -33,7 +34,7 @@ def look_ahead(config: pytest.Config) -> LookAhead:
 
 
 def submit(order: Order, target: Target) -> Handle[ScenarioResult]:
-    """Queue a conversation. Raises what the settings and the project's own hook raise."""
+    """Queue a conversation. Raises what the settings raise."""
     config = order.item.config
     job, recorder = _job(order, target), recorder_of(config)
     recorder.begin()
@@ -57,15 +58,25 @@ def _job(order: Order, target: Target) -> Job:
     session = session_of(item.config)
     loaded = load_settings(item.config, order.settings) if order.settings else session.settings
     settings = backend_of(item.config).scenario_settings(loaded, scenario)
-    changed = item.ihook.pytest_convoprobe_settings(item=item, scenario=scenario, settings=settings)
+    hook = item.ihook.pytest_convoprobe_settings
     return session.job(
         order.loaded,
         order.scenario_id,
         target,
-        changed or settings,
+        settings,
         trial=order.trial,
         extra_checks=partial(_extra_checks, item),
+        # Without an implementation there is nothing to start a thread for.
+        adjust=partial(_adjusted, item, scenario) if hook.get_hookimpls() else None,
     )
+
+
+def _adjusted(item: pytest.Item, scenario: Scenario, settings: ScenarioSettings) -> ScenarioSettings | None:
+    """What the project's own hook makes of the settings."""
+    changed: ScenarioSettings | None = item.ihook.pytest_convoprobe_settings(
+        item=item, scenario=scenario, settings=settings
+    )
+    return changed
 
 
 def _extra_checks(item: pytest.Item, scenario: Scenario, transcript: Transcript) -> list[Any]:

@@ -26,6 +26,7 @@ def pytest_convoprobe_settings(
 
     Settings are frozen: return `settings.model_copy(update={...})`. The first implementation that
     returns something decides. `item` is the scenario, or the test that uses the `convoprobe` fixture.
+    Called in a thread of its own within `run.scenario_timeout`, so it cannot use fixtures.
     """
 
 
@@ -42,4 +43,7 @@ def pytest_convoprobe_checks(
 
 @pytest.hookspec
 def pytest_convoprobe_result(item: pytest.Item, result: ScenarioResult) -> None:
-    """Observe each finished trial, whatever its outcome, before pytest reports it."""
+    """Observe each finished trial, whatever its outcome, before pytest reports it.
+
+    Called in pytest's own thread, and interrupted after `run.scenario_timeout`.
+    """

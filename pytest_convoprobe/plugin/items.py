@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..errors import ConvoprobeError
+from ..errors import ConvoprobeError, HookTimeout
 from ..result import Outcome, figures
 from . import marks
 from .conversations import look_ahead, submit, wait
@@ -118,7 +118,13 @@ def keep(item: pytest.Item, result: ScenarioResult) -> None:
     """Note a result at its item, for reports and for whoever looks at the item."""
     item.stash.setdefault(RESULTS, []).append(result)
     item.user_properties.extend(properties(result))
-    item.ihook.pytest_convoprobe_result(item=item, result=result)
+    hook = item.ihook.pytest_convoprobe_result
+    if hook.get_hookimpls():
+        from ..project_code.on_this_thread import in_time
+
+        limit = session_of(item.config).settings.settings.run.scenario_timeout
+        error = HookTimeout("pytest_convoprobe_result", limit)
+        in_time(lambda: hook(item=item, result=result), limit, error)
 
 
 def properties(result: ScenarioResult) -> list[tuple[str, Any]]:

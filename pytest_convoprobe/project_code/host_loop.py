@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
@@ -21,6 +22,20 @@ _LATE = 0.1  # seconds without an answer after which the loop counts as blocked
 _GRACE = 2.0
 INTERRUPT_SIGNAL: int | None = getattr(signal, "SIGURG", None)
 """Nobody minds this one: its default is to be ignored."""
+
+
+_used_loops: list[weakref.ref[asyncio.AbstractEventLoop]] = []
+"""The first loops that code of the project has run on; two are enough to know that there were several."""
+
+
+def used_several_loops() -> bool:
+    """Whether code of the project has run on more than one event loop in this process."""
+    return len(_used_loops) > 1
+
+
+def _note(loop: asyncio.AbstractEventLoop) -> None:
+    if len(_used_loops) < 2 and all(used() is not loop for used in _used_loops):
+        _used_loops.append(weakref.ref(loop))
 
 
 class Waiting(Protocol):
@@ -40,6 +55,7 @@ class HostLoop:
     def __init__(
         self, loop: asyncio.AbstractEventLoop, ident: int | None, thread: LoopThread | None = None
     ) -> None:
+        _note(loop)
         self.loop = loop
         self.lost = False
         self._ident = ident

@@ -15,18 +15,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..errors import TimeLimitExceeded
 from ..files import relative_name
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult
 from ..results.describe_run import describe_run, with_listed_prices
-from ..results.fingerprints import Prints, take_prints
+from ..results.fingerprints import NO_PRINTS, Prints, take_prints
 from ..results.provenance import new_run_id
 from ..results.reading import open_run
 from ..results.records import TrialRecord, from_record
 from ..results.run_info import RunInfo, RunState
 from ..results.writer import MAIN, RunWriter
 from ..settings.loading import LoadedSettings
-from ..targets.port import description_of
+from ..targets.about import ask_description
+from ..targets.port import Description, Target
 from .trial import Job
 
 
@@ -64,6 +66,8 @@ class RunRecorder:
         self._info: RunInfo | None = None
         self._written: RunInfo | None = None
         self._problems: dict[str, None] = {}
+        self._prints: dict[tuple[str, int], Prints] = {}
+        self._describe_targets = True
 
     @property
     def folder(self) -> Path | None:
@@ -97,7 +101,11 @@ class RunRecorder:
         """Run a job and store its result at once: whoever asked for it may look much later, or never."""
         result = await run(job)
         if self.wanted:
-            self._guarded(lambda: self._add(result, self.prints(job)))
+            description = Description()
+            try:
+                description = await self._description(job.target)
+            finally:  # also when the run is cancelled meanwhile
+                self._guarded(lambda: self._store(job, result, description))
         return result
 
     def unrun(self, record: str) -> None:
@@ -124,8 +132,22 @@ class RunRecorder:
             self._writer.close()
 
     def prints(self, job: Job) -> Prints:
-        """The fingerprints of what a trial is made of."""
-        return take_prints(job.loaded.scenario, job.settings, description_of(job.target), self._redactor)
+        """The fingerprints of what a trial is made of, as they were stored with it."""
+        return self._prints.get((job.scenario_id, job.trial), NO_PRINTS)
+
+    async def _description(self, target: Target) -> Description:
+        """What the target tells of itself. After one that took too long, none is asked any more."""
+        try:
+            return await ask_description(target) if self._describe_targets else Description()
+        except Exception as error:  # noqa: BLE001 - the project's code, whatever it raises
+            self._describe_targets = not isinstance(error, TimeLimitExceeded)
+            self._problems[f"the target's description is not stored: {type(error).__name__}: {error}"] = None
+            return Description()
+
+    def _store(self, job: Job, result: ScenarioResult, description: Description) -> None:
+        prints = take_prints(job.loaded.scenario, job.settings, description, self._redactor)
+        self._prints[job.scenario_id, job.trial] = prints
+        self._add(result, prints)
 
     @cached_property
     def _writer(self) -> RunWriter:

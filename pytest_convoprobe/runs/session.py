@@ -26,6 +26,7 @@ from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
 from ..targets.factory import as_target, build_target
 from ..targets.port import Target
+from .adjusting import adjusted
 from .pool import Handle, Pool
 from .progress import run_words
 from .recorder import RunRecorder
@@ -180,7 +181,7 @@ class Session:
         run = self.runner.run if recorder is None else partial(recorder.run, self.runner.run)
         self._submitted += 1
         # Every run is a new one, a rerun of the same scenario too: hence the number in the key.
-        return self.pool.submit((job.scenario_id, job.trial, self._submitted), partial(run, job))
+        return self.pool.submit((job.scenario_id, job.trial, self._submitted), partial(adjusted, run, job))
 
     def wait(self, handle: Handle[ScenarioResult], tick: Callable[[], object] = bool) -> ScenarioResult:
         """Wait for a conversation; it goes to the front of the queue. `tick` is called now and then."""

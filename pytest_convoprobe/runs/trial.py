@@ -47,10 +47,12 @@ from ..settings.loading import LoadedSettings
 from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
 from ..settings.secret_places import secrets_of
+from ..targets.about import ask_name
 from ..targets.hosted import hosted
 from ..targets.port import ConversationContext, Target
 from ..transcript import Termination, Transcript, Turn
 
+AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
 ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
 
 
@@ -60,7 +62,8 @@ class Job:
 
     `scenario_id` is unique within the run; `extra_checks` adds checks of a project's own. `earlier` are
     turns whose user messages are said again before the user goes on. `held` is a conversation that is
-    over already: it is only judged, and the target is only named.
+    over already: it is only judged, and the target is only named. `adjust` is the project's hook for the
+    settings, which `runs.adjusting` calls; a `problem` that it had is the job's result.
     """
 
     loaded: LoadedScenario
@@ -71,6 +74,8 @@ class Job:
     extra_checks: ExtraChecks | None = None
     earlier: tuple[Turn, ...] = ()
     held: Transcript | None = None
+    adjust: AdjustSettings | None = None
+    problem: ConvoprobeError | None = None
 
     @property
     def scenario(self) -> Scenario:
@@ -143,6 +148,7 @@ class _Trial:
         self._checks: tuple[CheckResult, ...] = ()
         self._criteria: tuple[CriterionResult, ...] = ()
         self._termination: Termination | None = None
+        self._target_name = type(job.target).__qualname__  # until the target has said it itself
         self._started = time.time()
         self._clock = time.perf_counter()
 
@@ -168,6 +174,9 @@ class _Trial:
 
     async def _recorded(self) -> Verdict:
         """Talk and judge with a recording around it."""
+        if self._job.problem is not None:
+            raise self._job.problem
+        self._target_name = await ask_name(self._job.target)
         if self._job.settings.run.calls_live and isinstance(self._live, LiveLLM):
             require_models(self._job.settings, self._job.scenario, only_judge=self._job.held is not None)
         recording = Recording.open(self._recording_path)
@@ -297,7 +306,7 @@ class _Trial:
             trial=self._job.trial,
             started=self._started,
             duration=time.perf_counter() - self._clock,
-            target=self._job.target.name,
+            target=self._target_name,
             models=self._models(),
             tags=loaded.tags,
         )

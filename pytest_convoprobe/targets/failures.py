@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 import ssl
 import urllib.error
 from collections.abc import Iterator
 
 from ..errors import ConvoprobeError, TargetCrashed, TargetError, TargetStartError, TargetUnavailable
+from ..project_code.host_loop import used_several_loops
 from ..project_code.tracebacks import describe, short_trace
 
 # By name, so that nothing needs to be installed or imported to tell them.
@@ -35,6 +37,15 @@ _UNAVAILABLE = frozenset(
 _TYPES = (ConnectionError, TimeoutError, asyncio.TimeoutError, ssl.SSLError, TargetUnavailable)
 _ERRNOS = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.ETIMEDOUT})
 
+_OTHER_LOOP = re.compile(
+    r"Event loop is closed|(attached|bound) to a different (event )?loop|belongs to a different (event )?loop"
+)
+_ANOTHER_LOOP = (
+    "the agent used an object of another event loop, such as a client that it keeps in its module ({error}): "
+    "each asynchronous test may have its own loop, and a loop that an agent has blocked is replaced. Make "
+    "the client inside the agent, the test or the fixture, or use one event loop for the whole session"
+)
+
 # A bug met while another error was handled is a bug, whatever that error was.
 _BUGS = (
     ArithmeticError,
@@ -56,9 +67,22 @@ def failure(error: BaseException) -> TargetError:
     for kind in (TargetUnavailable, TargetStartError, TargetCrashed):
         if isinstance(error, kind):
             return kind(str(error), trace=error.trace or trace)
+    if (other_loop := of_another_loop(error)) is not None:
+        return other_loop
     if isinstance(error, Exception) and is_unavailable(error):
         return TargetUnavailable(f"what the target stands on was away: {describe(error)}", trace=trace)
     return TargetCrashed(f"the target raised {describe(error)}", trace=trace)
+
+
+def of_another_loop(error: BaseException) -> TargetUnavailable | None:
+    """What it means that a client belongs to an event loop that has ended, or isn't the one in use.
+
+    As long as all code of the project has run on one loop, that is a mistake of the agent's: None. With
+    several loops (each asynchronous test has one, and a blocked one is replaced) the agent isn't to blame.
+    """
+    if not used_several_loops() or not any(_OTHER_LOOP.search(str(link)) for link in _chain(error)):
+        return None
+    return TargetUnavailable(_ANOTHER_LOOP.format(error=describe(error)), trace=short_trace(error))
 
 
 def start_failure(doing: str, error: BaseException) -> TargetStartError:

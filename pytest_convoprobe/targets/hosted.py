@@ -16,7 +16,7 @@ from ..project_code.clock import current_clock
 from ..project_code.deadline import Deadline
 from ..project_code.tracebacks import describe
 from ..transcript import Reply
-from .failures import failure
+from .failures import failure, of_another_loop
 from .port import ConversationContext, Target, TargetConversation
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class Hosted:
         """Close it where its conversations were; nothing is open if there were none."""
         if self._home is not None:
             task = self._home.open()
-            await closing(task.run(lambda: self._target.aclose()), self.name)
+            await closing(task.run(lambda: self._target.aclose()), f"`{type(self._target).__qualname__}`")
             task.stop()
 
 
@@ -98,6 +98,8 @@ class _Conversation:
         try:
             return await self._task.run(make)
         except Raised as raised:
+            if (other_loop := of_another_loop(raised.error)) is not None:
+                raise other_loop from None
             if isinstance(raised.error, Exception) and not isinstance(raised.error, asyncio.CancelledError):
                 raise raised.error from None  # a target says by its error who is to blame
             raise failure(raised.error) from None

@@ -36,6 +36,7 @@ _PER_CONVERSATION = "give a class, or a function without parameters that makes o
 Step = tuple[Callable[[], Any], bool]
 """Something to call, and whether that has to be done on the loop."""
 
+_ABSENT = object()
 _METHODS = ", ".join(f"`{name}`" for name in METHODS)
 
 
@@ -78,7 +79,13 @@ class PythonAgent:
 
 def is_target(value: object) -> bool:
     """Whether it has what the port `Target` asks for."""
-    return not isinstance(value, type) and hasattr(value, "name") and _has_methods_of_target(value)
+    # The name comes last: it may be a property of some other object, whose code is better not run here.
+    return not isinstance(value, type) and _has_methods_of_target(value) and _has_name(value)
+
+
+def _has_name(value: object) -> bool:
+    static = inspect.getattr_static(value, "name", _ABSENT)
+    return hasattr(value, "name") if static is _ABSENT else True
 
 
 def _has_methods_of_target(value: object) -> bool:

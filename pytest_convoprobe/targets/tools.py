@@ -26,6 +26,7 @@ from ..transcript import ToolCall
 from .call_style import is_async
 from .coerce_reply import as_arguments, clean_text, plain
 from .docstrings import Documented, read_docstring
+from .failures import of_another_loop
 
 _MAX_NAME = 64
 _PLAIN_TYPES = (bool, int, float, str)
@@ -232,6 +233,8 @@ async def _result(call: Callable[[], Any], on_loop: bool, home: Home) -> Any:
     except Raised as raised:
         if isinstance(raised.error, TargetUnavailable):
             raise raised.error from None
+        if (other_loop := of_another_loop(raised.error)) is not None:
+            raise other_loop from None
         # Whatever it is: a tool that calls sys.exit() must not end pytest.
         raise _ToolError(describe(raised.error)) from None
     return clean_text(value) if isinstance(value, str) else plain(value)

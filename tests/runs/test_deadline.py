@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,14 +19,17 @@ from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, ToolRequest
 from pytest_convoprobe.loop_thread import LoopThread
 from pytest_convoprobe.result import Outcome, ScenarioResult
+from pytest_convoprobe.results.reading import open_run
+from pytest_convoprobe.runs.recorder import RunRecorder
 from pytest_convoprobe.runs.trial import Job, Runner
+from pytest_convoprobe.runs.unrun import unrun_scenario
 from pytest_convoprobe.scenario.loading import parse_scenarios
-from pytest_convoprobe.settings.loading import load_settings
+from pytest_convoprobe.settings.loading import LoadedSettings, load_settings
 from pytest_convoprobe.settings.merge import scenario_settings
 from pytest_convoprobe.settings.models import ModelTarget
 from pytest_convoprobe.targets.factory import as_target
 from pytest_convoprobe.targets.model import ModelAgent
-from pytest_convoprobe.targets.port import ConversationContext
+from pytest_convoprobe.targets.port import ConversationContext, Description, Target
 from pytest_convoprobe.transcript import Reply, Termination
 
 from ..support.hanging_agents import (
@@ -70,10 +75,7 @@ def talk(
     runner, target = Runner(settings, llm=FakeLLM(model)), as_target(agent)
 
     def job(message: str) -> Job:
-        (loaded,) = parse_scenarios(SCENARIO.format(message=message), str(tmp_path / "talk.yaml"))
-        assert loaded.scenario is not None
-        merged = scenario_settings(settings, loaded.scenario.config)
-        return Job(loaded, f"talk.yaml::{message}", target, merged, extra_checks=checks)
+        return _job(settings, tmp_path, message, target, extra_checks=checks)
 
     async def all_at_once() -> list[ScenarioResult]:
         try:
@@ -87,6 +89,13 @@ def talk(
         return loop.run(asyncio.wait_for(all_at_once(), 30))
     finally:
         assert loop.close()
+
+
+def _job(settings: LoadedSettings, folder: Path, message: str, target: Target, **more: Any) -> Job:
+    (loaded,) = parse_scenarios(SCENARIO.format(message=message), str(folder / "talk.yaml"))
+    assert loaded.scenario is not None
+    merged = scenario_settings(settings, loaded.scenario.config)
+    return Job(loaded, f"talk.yaml::{message}", target, merged, **more)
 
 
 def outcomes(results: Sequence[ScenarioResult]) -> dict[str, Outcome]:
@@ -110,8 +119,9 @@ def test_a_turn_that_never_ends_is_an_error_that_says_where_the_agent_is(
     hanging, *fine = talk(tmp_path, agent, [message, *others])
     assert (hanging.outcome, hanging.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
     assert hanging.transcript.termination is Termination.TIMEOUT
-    assert "hanging_agents.py:" in hanging.reason
-    assert place in hanging.reason
+    assert re.match(
+        rf"tests/support/hanging_agents\.py:\d+: {place} did not return in time: ", hanging.reason
+    )
     assert advice in hanging.reason
     assert "run.turn_timeout" in hanging.reason
     assert place in hanging.trace
@@ -209,6 +219,71 @@ def test_a_target_of_the_projects_own_is_bounded_too(tmp_path: Path) -> None:
     assert outcomes(results) == {"sleeps": Outcome.ERROR, "fine": Outcome.PASSED}
 
 
+class SlowToDescribe(BlockingTarget):
+    """Its name and its description are code that blocks."""
+
+    def __init__(self, *, name: float = 0, describe: float = 0) -> None:
+        super().__init__()
+        self._seconds = {"name": name, "describe": describe}
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        time.sleep(self._seconds["name"])
+        return "slow"
+
+    def describe(self) -> Description:
+        time.sleep(self._seconds["describe"])
+        return Description()
+
+
+def test_a_target_whose_name_never_comes_is_an_error(tmp_path: Path) -> None:
+    (result,) = talk(tmp_path, SlowToDescribe(name=60), ["hello"])
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert "in name did not return in time" in result.reason
+    assert result.target == "SlowToDescribe"
+
+
+async def test_a_target_that_never_describes_itself_is_asked_once_and_its_trials_are_stored(
+    tmp_path: Path,
+) -> None:
+    settings = load_settings(tmp_path, environ={})
+    recorder = RunRecorder(tmp_path, lambda: settings, command=["pytest"])
+    recorder.begin()
+    target = SlowToDescribe(describe=60)
+
+    async def run(job: Job) -> ScenarioResult:
+        return unrun_scenario(job.loaded, job.scenario_id, "stand-in", skipped=False, trial=job.trial)
+
+    for trial in (1, 2):
+        job = _job(settings, tmp_path, "hello", as_target(target), trial=trial)
+        await asyncio.wait_for(recorder.run(run, job), 10)
+    assert recorder.folder is not None
+    assert len(list(open_run(recorder.folder).rows())) == 2
+    (problem,) = recorder.problems
+    assert "in describe did not return in time" in problem
+
+
+EVENT: list[asyncio.Event] = []
+
+
+class KeepsAnEventInItsModule(HangingAgent):
+    async def send(self, message: str) -> str:
+        if not EVENT:
+            EVENT.append(asyncio.Event())
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(EVENT[0].wait(), 0.01)
+        return await super().send(message)
+
+
+def test_a_client_that_belongs_to_a_lost_loop_is_not_the_agents_fault(tmp_path: Path) -> None:
+    EVENT.clear()
+    lost, fine = talk(tmp_path, KeepsAnEventInItsModule, ["sleeps", "one"])
+    assert "hanging_agents.py:" in lost.reason
+    assert (fine.outcome, fine.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert "an object of another event loop" in fine.reason
+    assert "one event loop for the whole session" in fine.reason
+
+
 def _hangs(*_: object) -> list[Any]:
     threading.Event().wait()
     return []
@@ -229,11 +304,8 @@ def test_a_projects_own_check_that_never_ends_is_an_error(tmp_path: Path, checks
 
 def test_a_cancelled_run_waits_for_no_agent(tmp_path: Path) -> None:
     settings = load_settings(tmp_path, overrides={"llm.model": "openai/fake"}, environ={})
-    (loaded,) = parse_scenarios(SCENARIO.format(message="swallows"), str(tmp_path / "talk.yaml"))
-    assert loaded.scenario is not None
     runner = Runner(settings, llm=FakeLLM(_judge))
-    merged = scenario_settings(settings, loaded.scenario.config)
-    job = Job(loaded, "talk.yaml::swallows", as_target(HangingAgent), merged)
+    job = _job(settings, tmp_path, "swallows", as_target(HangingAgent))
 
     async def cancelled() -> None:
         try:

@@ -12,6 +12,7 @@ import click
 from ...formatting import dollars
 from ..cells import COLORS
 from ..console import Console, write_json
+from ..event_loop import end_when_stuck
 from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
 from ..keyword_expression import selects
 from ..progress import progress_line
@@ -69,6 +70,7 @@ def _judged(project: Project, stored: StoredRun, judge_model: str | None, chosen
 
     settings = project.settings({"judge.model": judge_model})
     require_model(settings.settings.judge, "judge")
+    end_when_stuck()
     with Session.of(settings, project.root) as session, progress_line() as progress:
         return rejudge(
             stored,

@@ -8,6 +8,7 @@ import click
 
 from ...errors import NoTarget
 from ..console import Console, write_json
+from ..event_loop import end_when_stuck
 from ..exits import FINDINGS, OK, TROUBLE
 from ..progress import progress_line
 from ..project import Project, json_option, project_options
@@ -64,6 +65,7 @@ def command(
     project = Project.here(config_file, results_dir)
     stored = project.open(run)
     row = pick_trial(one_scenario(final(stored.rows()), scenario), trial)
+    end_when_stuck()
     with Session.of(project.settings(), project.root) as session, progress_line(lambda: "talking …") as line:
         try:
             result = rerun(stored, row, session, from_turn=from_turn, tick=line.tick)
