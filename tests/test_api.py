@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe import Outcome, run_scenario
-from pytest_convoprobe.errors import ScenarioFileError, SettingsError
+from pytest_convoprobe.errors import Blame, ScenarioFileError, SettingsError
 from pytest_convoprobe.scenario.models import Scenario
 from pytest_convoprobe.targets.fake import FakeTarget
 
 from .support.chat_server import ChatServer
+from .support.hanging_agents import HangingInEveryWay
 
 SCENARIO: dict[str, Any] = {
     "name": "A talk",
@@ -89,3 +90,12 @@ def test_a_target_of_the_callers_is_left_open(tmp_path: Path, chat_server: ChatS
     for _ in range(2):
         run_scenario(SCENARIO, target=target, settings=settings(chat_server), rootdir=tmp_path)
     assert not target.closed
+
+
+@pytest.mark.parametrize("how", ["swallows", "sleeps", "waits"])
+def test_an_agent_that_never_comes_back_is_an_error(how: str) -> None:
+    talk = {**SCENARIO, "synthetic_user": {"persona": "Somebody", "initial_query": how, "max_turns": 1}}
+    limits = {"run.turn_timeout": 1, "run.scenario_timeout": 2, "run.replay": "only"}
+    result = run_scenario(talk, target=HangingInEveryWay, settings=limits)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert result.reason.startswith("tests/support/hanging_agents.py:")

@@ -98,7 +98,7 @@ def result_of(item: ScenarioItem, value: object) -> ScenarioResult | None:
     try:
         result = item.talk(value)
     except ConvoprobeError as error:
-        pytest.fail(error_text(error), pytrace=False)
+        raise pytest.fail.Exception(error_text(error), pytrace=False) from None
     if result.outcome is Outcome.SKIPPED:
         pytest.skip(result.reason)
     if result.outcome is Outcome.ERROR:

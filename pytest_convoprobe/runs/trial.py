@@ -174,9 +174,9 @@ class _Trial:
 
     async def _recorded(self) -> Verdict:
         """Talk and judge with a recording around it."""
+        self._target_name = await ask_name(self._job.target)
         if self._job.problem is not None:
             raise self._job.problem
-        self._target_name = await ask_name(self._job.target)
         if self._job.settings.run.calls_live and isinstance(self._live, LiveLLM):
             require_models(self._job.settings, self._job.scenario, only_judge=self._job.held is not None)
         recording = Recording.open(self._recording_path)

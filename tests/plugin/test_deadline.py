@@ -74,3 +74,44 @@ def test_the_fixture_gives_the_result_of_a_run_whose_agent_never_came_back(proje
         """,
     )
     project.run_process("test_it.py", plugins=["asyncio"]).assert_outcomes(passed=6)
+
+
+def test_a_client_of_another_tests_loop_is_not_the_agents_fault(project: Suite) -> None:
+    project.write(
+        "test_loops.py",
+        """
+        import asyncio
+        import contextlib
+
+        import pytest
+
+        EVENTS = []
+
+        async def agent(message):
+            if not EVENTS:
+                EVENTS.append(asyncio.Event())
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(EVENTS[0].wait(), 0.01)
+            return "echo " + message
+
+        async def closes_its_own_loop(message):
+            raise RuntimeError("Event loop is closed")
+
+        async def run(convoprobe, agent):
+            return await convoprobe.run_async("scenarios/fine.yaml", target=agent)
+
+        @pytest.mark.asyncio
+        async def test_first(convoprobe):
+            result = await run(convoprobe, closes_its_own_loop)
+            assert (result.outcome.value, result.blame.value) == ("failed", "agent")
+            assert (await run(convoprobe, agent)).transcript.turns[0].reply.text == "echo fine"
+
+        @pytest.mark.asyncio
+        async def test_second(convoprobe):
+            result = await run(convoprobe, agent)
+            assert (result.outcome.value, result.blame.value) == ("error", "infrastructure")
+            assert "an object of another event loop" in result.reason
+            assert "the test or the fixture" in result.reason
+        """,
+    )
+    project.run_process("-p", "no:randomly", "test_loops.py", plugins=["asyncio"]).assert_outcomes(passed=2)
