@@ -89,7 +89,7 @@ class TaskHere(Generic[T]):
     """A coroutine of ours in a task on this loop, for what a library below it may refuse to end."""
 
     def __init__(self, coro: Coroutine[Any, Any, T]) -> None:
-        self.future: asyncio.Future[T] = asyncio.ensure_future(coro)
+        self.future: asyncio.Future[T] = asyncio.ensure_future(_with_exits_kept(coro))
         self.grace = _GRACE_OF_OURS
         self.abandoned = False
         self._stopped = False
@@ -108,6 +108,14 @@ class TaskHere(Generic[T]):
     def abandon(self) -> None:
         self.abandoned = True
         self.future.add_done_callback(_look_at)
+
+
+async def _with_exits_kept(coro: Coroutine[Any, Any, T]) -> T:
+    """A task that raises one of these would end the event loop, with all that runs on it."""
+    try:
+        return await coro
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise Raised(error) from None
 
 
 def _look_at(task: asyncio.Future[Any]) -> None:
@@ -132,7 +140,7 @@ async def outcome(call: Running[T]) -> T:
     error = call.future.exception()
     if isinstance(error, Interrupted):  # meant for code that had ended by then
         raise LoopLost
-    if isinstance(error, LoopLost):
+    if isinstance(error, (LoopLost, Raised)):
         raise error
     if error is not None:
         raise Raised(error)

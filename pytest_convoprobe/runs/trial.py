@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from uuid import uuid4
 
 from ..conversation.earlier_turns import Repeating
 from ..conversation.loop import Conversation, Limits
@@ -31,14 +30,10 @@ from ..judging.types import CheckResult, CriterionResult, Verdict
 from ..judging.verdict import decide
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
-from ..llm.metered import Metered
 from ..llm.port import LLM, Role
-from ..llm.recording import Recording, recording_path
-from ..llm.replay import Replaying
-from ..llm.stack import LiveLLM, build_llm
-from ..project_code.agent_loops import AgentLoops, Home
-from ..project_code.calls import Raised, in_own_thread, stoppable, undisturbed
-from ..project_code.deadline import Deadline
+from ..llm.recording import recording_path
+from ..llm.stack import build_llm
+from ..project_code.calls import Raised, in_own_thread, undisturbed
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult
 from ..scenario.loading import LoadedScenario
@@ -48,9 +43,10 @@ from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
 from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
-from ..targets.hosted import hosted
-from ..targets.port import ConversationContext, Target
+from ..targets.port import Target
 from ..transcript import Termination, Transcript, Turn
+from .conversation_host import ConversationHost, within_scenario_timeout
+from .recorded_models import RecordedModels
 
 AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
 ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
@@ -96,8 +92,9 @@ class Runner:
         self._certain_to_call = run.calls_live and settings.settings.judge.model is not None
         self._redactor = Redactor(settings.secrets)
         self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
-        self._live = build_llm(run, self._redactor, self.budget) if llm is None else llm
-        self._agents = AgentLoops()
+        live = build_llm(run, self._redactor, self.budget) if llm is None else llm
+        self._models = RecordedModels(live, self._redactor)
+        self._host = ConversationHost()
 
     @property
     def spent(self) -> tuple[float | None, int]:
@@ -106,43 +103,39 @@ class Runner:
 
     def preload(self) -> None:
         """Start the slow import of the models' library in the background, if live calls are certain."""
-        if self._certain_to_call and isinstance(self._live, LiveLLM):
-            self._live.preload()
+        if self._certain_to_call:
+            self._models.preload()
 
     async def run(self, job: Job) -> ScenarioResult:
         """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""
         # A hook or a test may have given this one a key that the settings do not hold.
         self._redactor.learn(secrets_of(job.settings))
-        # The import of the models' library is nobody's turn: it is waited for before one begins.
-        await self._loaded()
+        await self._models.loaded()
         ledger = Ledger()
         # A trial whose event loop another agent has blocked for good is begun again, from its start.
         result = await undisturbed(
-            lambda: _Trial(job, self._live, self._redactor, self._agents, ledger).run()
+            lambda: _Trial(job, self._models, self._redactor, self._host, ledger).run()
         )
         # With the result the host goes on and changes warning filters: no good time for an import.
-        await self._loaded()
+        await self._models.loaded()
         return result
-
-    async def _loaded(self) -> None:
-        """Wait for an import that has begun."""
-        if isinstance(self._live, LiveLLM):
-            await self._live.loaded()
 
     async def aclose(self) -> None:
         """Let go of the models, and of the agents' event loops."""
-        await self._live.aclose()
-        await in_own_thread(self._agents.close)
+        await self._models.aclose()
+        await self._host.aclose()
 
 
 class _Trial:
     """What is known about a trial while it runs, so that nothing is lost when it breaks off."""
 
-    def __init__(self, job: Job, live: LLM, redactor: Redactor, home: Home, ledger: Ledger) -> None:
+    def __init__(
+        self, job: Job, models: RecordedModels, redactor: Redactor, host: ConversationHost, ledger: Ledger
+    ) -> None:
         self._job = job
-        self._live = live
+        self._models = models
         self._redactor = redactor
-        self._home = home
+        self._host = host
         self._ledger = ledger
         self._conversation: Conversation | None = None
         self._checks: tuple[CheckResult, ...] = ()
@@ -156,8 +149,7 @@ class _Trial:
         """The result; every error of ours is turned into one."""
         limit = self._job.settings.run.scenario_timeout
         try:
-            async with Deadline(limit, ScenarioTimeout(limit)):
-                verdict = await stoppable(self._recorded())
+            verdict = await within_scenario_timeout(limit, self._recorded)
         except ScenarioTimeout as error:
             # The conversation only knows that it was cancelled; here it is known why.
             self._termination = Termination.TIMEOUT
@@ -177,11 +169,10 @@ class _Trial:
         self._target_name = await ask_name(self._job.target)
         if self._job.problem is not None:
             raise self._job.problem
-        if self._job.settings.run.calls_live and isinstance(self._live, LiveLLM):
+        if self._job.settings.run.calls_live and self._models.live:
             require_models(self._job.settings, self._job.scenario, only_judge=self._job.held is not None)
-        recording = Recording.open(self._recording_path)
-        replaying = Replaying(self._live, recording, self._job.settings.run.replay, self._redactor)
-        return await replaying.around(self._verdict(Metered(replaying, self._ledger)))
+        mode = self._job.settings.run.replay
+        return await self._models.around(self._recording_path, mode, self._ledger, self._verdict)
 
     @property
     def _recording_path(self) -> Path:
@@ -217,13 +208,10 @@ class _Trial:
         )
 
     async def _converse(self, llm: LLM) -> None:
-        context = ConversationContext(uuid4().hex, llm, self._job.scenario_id, self._job.trial, self._home)
-        target = await hosted(self._job.target).start(context)
-        try:
-            self._conversation = Conversation(self._user(llm), target, self._limits)
+        job, user = self._job, self._user(llm)
+        opened = self._host.conversation(job.target, user, self._limits, llm, job.scenario_id, job.trial)
+        async with opened as self._conversation:
             await self._conversation.run()
-        finally:
-            await target.aclose()
 
     def _user(self, llm: LLM) -> UserSimulator:
         user = self._job.scenario.synthetic_user
@@ -307,11 +295,11 @@ class _Trial:
             started=self._started,
             duration=time.perf_counter() - self._clock,
             target=self._target_name,
-            models=self._models(),
+            models=self._named_models(),
             tags=loaded.tags,
         )
 
-    def _models(self) -> dict[Role, str]:
+    def _named_models(self) -> dict[Role, str]:
         settings = self._job.settings
         named = {Role.SYNTHETIC_USER: settings.synthetic_user.model, Role.JUDGE: settings.judge.model}
         return {role: model for role, model in named.items() if model}

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from ...llm.budget import Budget
 from ...llm.port import LLM
 from ...llm.stack import LiveLLM
-from ...runs.pool import CancelledFromWithin
 from ...settings.models import RunSettings
 from ..rows.work import Engine, Item, RowResult, Task
 from ..stages.registry import row_maker
-from .worker import MakesRows, Worker, models_of
+from .worker import ItemsAtOnce, MakesRows, Worker, models_of
 
 
 class LocalEngine:
@@ -34,21 +32,12 @@ class LocalEngine:
 
     async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[RowResult]:
         """The outcomes as they come. Leaving early, or a cancellation, ends what is being made."""
-        worker = Worker(task, self._models(task), make_rows=self._make_rows)
-        source, running = iter(items), dict[asyncio.Task[RowResult], Item]()
+        at_once = ItemsAtOnce(Worker(task, self._models(task), make_rows=self._make_rows))
         try:
-            while True:
-                _fill(worker, source, running, task.config.run.concurrency)
-                if not running:
-                    return
-                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for one in done:
-                    yield outcome_of(one, running.pop(one))
+            async for outcome in at_once.outcomes(items, task.config.run.concurrency):
+                yield outcome
         finally:
-            for one in running:
-                one.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
-            await worker.aclose()
+            await at_once.aclose()
 
     async def aclose(self) -> None:
         """Let go of the models."""
@@ -76,18 +65,3 @@ async def engine_or_local(
         yield local
     finally:
         await local.aclose()
-
-
-def _fill(
-    worker: Worker, source: Iterator[Item], running: dict[asyncio.Task[RowResult], Item], limit: int
-) -> None:
-    """Begin the next items while there is room."""
-    while len(running) < limit and (item := next(source, None)) is not None:
-        running[asyncio.ensure_future(worker.do(item))] = item
-
-
-def outcome_of(done: asyncio.Task[RowResult], item: Item) -> RowResult:
-    """What the task came to. Nobody outside has cancelled it: a target that cancels itself fails alone."""
-    if done.cancelled():
-        return RowResult(item.unit, None, str(CancelledFromWithin()))
-    return done.result()

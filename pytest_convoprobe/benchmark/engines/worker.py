@@ -1,21 +1,22 @@
-"""One process's half of an engine: its models, the row maker of the step, and what becomes of an item."""
+"""One process's half of an engine: the row maker of the step, and what becomes of its items."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from ...errors import BudgetExceeded, ConvoprobeError, LLMRejected, SettingsError, TargetStartError
 from ...llm.budget import Budget
 from ...llm.ledger import Ledger, Spending
-from ...llm.metered import Metered
 from ...llm.port import LLM
-from ...llm.recording import Recording, file_name
-from ...llm.replay import Replaying
+from ...llm.recording import file_name
 from ...llm.stack import LiveLLM, build_llm
 from ...redaction import Redactor
+from ...runs.pool import CancelledFromWithin
+from ...runs.recorded_models import RecordedModels
 from ..rows.work import Item, Place, Row, RowMaker, RowResult, Task
 from ..stages.registry import row_maker
 
@@ -28,14 +29,13 @@ _FINAL = (LLMRejected, SettingsError, TargetStartError)
 class Worker:
     """Does the items of one task in this process, any number at once on one event loop.
 
-    `llm` replaces the live models and stays open; `make_rows` replaces the step's own.
+    `llm` is the way to the models and stays open; `make_rows` replaces the step's own.
     """
 
-    def __init__(self, task: Task, llm: LLM | None = None, *, make_rows: MakesRows = row_maker) -> None:
+    def __init__(self, task: Task, llm: LLM, *, make_rows: MakesRows = row_maker) -> None:
         self._task = task
         self._redactor = Redactor(task.secrets)
-        self._own = models_of(task) if llm is None else None
-        self._llm: LLM = self._own if llm is None else llm  # type: ignore[assignment]
+        self._models = RecordedModels(llm, self._redactor)
         self._row_maker = make_rows(task)
 
     async def do(self, item: Item) -> RowResult:
@@ -55,24 +55,19 @@ class Worker:
         return RowResult(item.unit, self._redactor.data(row), spending=_spent(ledger))
 
     async def aclose(self) -> None:
-        """Let go of the targets, and of the models if they are this worker's own."""
+        """Let go of the targets."""
         await self._row_maker.aclose()
-        if self._own is not None:
-            await self._own.aclose()
 
     async def _recorded(self, item: Item, ledger: Ledger) -> Row:
         """Make the row with a recording around it."""
-        await self._loaded()
-        recording = Recording.open(self._recording_path(item.unit.place))
-        replaying = Replaying(self._llm, recording, self._task.config.run.replay, self._redactor)
-        return await replaying.around(self._row_maker.make(item, Metered(replaying, ledger)))
-
-    async def _loaded(self) -> None:
-        """The import of the models' library is nobody's turn: it is waited for before one begins."""
-        if isinstance(self._llm, LiveLLM):
-            if self._task.config.run.calls_live:
-                self._llm.preload()
-            await self._llm.loaded()
+        run = self._task.config.run
+        if run.calls_live:
+            self._models.preload()
+        await self._models.loaded()
+        recording = self._recording_path(item.unit.place)
+        return await self._models.around(
+            recording, run.replay, ledger, lambda llm: self._row_maker.make(item, llm)
+        )
 
     def _recording_path(self, place: Place) -> Path:
         """One file for all samples of a row."""
@@ -86,6 +81,57 @@ class Worker:
     ) -> RowResult:
         masked = self._redactor.text(reason)
         return RowResult(item.unit, None, masked, _spent(ledger), over_budget, rejected)
+
+
+class DoesItems(Protocol):
+    """Does items, many at a time on one event loop: a `Worker`."""
+
+    async def do(self, item: Item) -> RowResult: ...
+
+    async def aclose(self) -> None: ...
+
+
+class ItemsAtOnce:
+    """The items that a worker does at this moment."""
+
+    def __init__(self, worker: DoesItems) -> None:
+        self._worker = worker
+        self._running: set[asyncio.Task[RowResult]] = set()
+
+    async def outcomes(self, items: Iterable[Item], most: int) -> AsyncIterator[RowResult]:
+        """Do items, `most` at once; their outcomes in the order in which they finish.
+
+        Whoever leaves early calls `aclose`.
+        """
+        source, running = iter(items), dict[asyncio.Task[RowResult], Item]()
+        while True:
+            self._begin(source, running, most)
+            if not running:
+                return
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            self._running.difference_update(done)
+            for one in done:
+                yield _outcome(one, running.pop(one))
+
+    def _begin(self, source: Iterator[Item], running: dict[asyncio.Task[RowResult], Item], most: int) -> None:
+        while len(running) < most and (item := next(source, None)) is not None:
+            task = asyncio.ensure_future(self._worker.do(item))
+            running[task] = item
+            self._running.add(task)
+
+    async def aclose(self) -> None:
+        """Break off what still runs, and close the worker."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        await self._worker.aclose()
+
+
+def _outcome(done: asyncio.Task[RowResult], item: Item) -> RowResult:
+    """What the task came to. Nobody outside has cancelled it: a target that cancels itself fails alone."""
+    if done.cancelled():
+        return RowResult(item.unit, None, str(CancelledFromWithin()))
+    return done.result()
 
 
 def models_of(task: Task, budget: Budget | None = None) -> LiveLLM:

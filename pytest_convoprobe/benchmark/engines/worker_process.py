@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Protocol
 
 from ...errors import ConvoprobeError
 from ...llm.budget import Budget
@@ -16,21 +15,12 @@ from ...llm.stack import build_llm
 from ...redaction import Redactor
 from ..rows.work import Item, RowResult, Task
 from .cluster_limits import Exchange, Member
-from .local import outcome_of
-from .worker import Worker
+from .worker import DoesItems, ItemsAtOnce, Worker
 
 PACKAGE = "pytest-convoprobe"
 
 
-class Doing(Protocol):
-    """Does items, many at a time on one event loop: `engines.worker.Worker`."""
-
-    async def do(self, item: Item) -> RowResult: ...
-
-    async def aclose(self) -> None: ...
-
-
-Make = Callable[[Task, Budget, Callable[[str], Slots]], Doing]
+Make = Callable[[Task, Budget, Callable[[str], Slots]], DoesItems]
 """Makes the worker of a process, with the budget and the slots that it shares with the cluster."""
 
 
@@ -67,7 +57,6 @@ class WorkerProcess:
         self._task = task
         self._exchange = exchange
         self._make = make
-        self._running: set[asyncio.Task[RowResult]] = set()
 
     async def ready(self) -> Started:
         """Starts, on the loop that all goes on."""
@@ -77,7 +66,7 @@ class WorkerProcess:
         with contextlib.suppress(ConnectionError):
             await member.report()
         try:
-            self._worker = self._make(self._task, budget, member.slots_of)
+            self._at_once = ItemsAtOnce(self._make(self._task, budget, member.slots_of))
         except ConvoprobeError as error:
             return Started(version(PACKAGE), error)
         self._reporting = asyncio.ensure_future(member.run())
@@ -85,18 +74,12 @@ class WorkerProcess:
 
     async def do(self, items: Sequence[Item]) -> AsyncIterator[RowResult]:
         """All at once, in the order in which they finish."""
-        running = {asyncio.ensure_future(self._worker.do(item)): item for item in items}
-        self._running.update(running)
-        while running:
-            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            self._running.difference_update(done)
-            for one in done:
-                yield outcome_of(one, running.pop(one))
+        # Ray streams what a method yields only if that is a generator itself.
+        async for outcome in self._at_once.outcomes(items, len(items)):
+            yield outcome
 
     async def aclose(self) -> None:
         """Breaks off what still runs and lets go of targets and models."""
         self._reporting.cancel()
-        for future in self._running:
-            future.cancel()
-        await asyncio.gather(*self._running, self._reporting, return_exceptions=True)
-        await self._worker.aclose()
+        await asyncio.gather(self._reporting, return_exceptions=True)
+        await self._at_once.aclose()

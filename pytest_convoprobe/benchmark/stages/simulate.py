@@ -7,23 +7,20 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-from ...conversation.loop import Conversation, Limits
+from ...conversation.loop import Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
-from ...errors import ScenarioError, ScenarioTimeout
+from ...errors import ScenarioError
 from ...files import shown_path
 from ...judging.transcript_view import RESULT_LIMIT, as_text
 from ...llm.port import LLM, Role
-from ...project_code.agent_loops import AgentLoops
-from ...project_code.calls import in_own_thread, stoppable, undisturbed
-from ...project_code.deadline import Deadline
+from ...project_code.calls import undisturbed
 from ...redaction import Redactor
 from ...results.records import plain
+from ...runs.conversation_host import ConversationHost, within_scenario_timeout
 from ...targets.factory import build_target
-from ...targets.hosted import hosted
-from ...targets.port import ConversationContext, Target
+from ...targets.port import Target
 from ...transcript import ToolCall, Transcript
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric, TargetEntry
@@ -114,7 +111,7 @@ class SimulateRowMaker:
         self._config = task.config
         self._targets: dict[tuple[str, str | None], Target] = {}
         self._redactor = Redactor(task.secrets)
-        self._agents = AgentLoops()
+        self._host = ConversationHost()
 
     async def make(self, item: Item, llm: LLM) -> Row:
         """The conversation as a `ConversationRow`. Raises what broke it off."""
@@ -124,7 +121,10 @@ class SimulateRowMaker:
         target = self._target(self._config.target(place.target), scenario)
         # A conversation whose event loop another agent has blocked for good is begun again.
         transcript = await undisturbed(
-            lambda: self._talk_in_time(self._user(scenario, metric, place, llm), target, place, llm)
+            lambda: within_scenario_timeout(
+                self._config.run.scenario_timeout,
+                lambda: self._talk(self._user(scenario, metric, place, llm), target, place, llm),
+            )
         )
         row = ConversationRow(
             id=scenario.id,
@@ -141,24 +141,13 @@ class SimulateRowMaker:
         """Close the targets, and the event loop of those in Python."""
         while self._targets:
             await self._targets.popitem()[1].aclose()
-        await in_own_thread(self._agents.close)
-
-    async def _talk_in_time(self, user: UserSimulator, target: Target, place: Place, llm: LLM) -> Transcript:
-        limit = self._config.run.scenario_timeout
-        async with Deadline(limit, ScenarioTimeout(limit)):
-            return await stoppable(self._talk(user, target, place, llm))
-        raise AssertionError("a deadline swallows nothing")
+        await self._host.aclose()
 
     async def _talk(self, user: UserSimulator, target: Target, place: Place, llm: LLM) -> Transcript:
-        # The id is one that tells nothing: some targets are given it.
-        context = ConversationContext(uuid4().hex, llm, place.id, place.sample, self._agents)
-        talking = await hosted(target).start(context)
-        try:
-            limits = Limits(self._config.generation.turns, self._config.run.turn_timeout)
-            conversation = Conversation(user, talking, limits)
+        limits = Limits(self._config.generation.turns, self._config.run.turn_timeout)
+        opened = self._host.conversation(target, user, limits, llm, place.id, place.sample)
+        async with opened as conversation:
             await conversation.run()
-        finally:
-            await talking.aclose()
         return conversation.transcript
 
     def _user(self, scenario: ScenarioRow, metric: Metric, place: Place, llm: LLM) -> UserSimulator:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_convoprobe.benchmark.engines.worker import MakesRows, Worker
+from pytest_convoprobe.benchmark.engines.worker import MakesRows, Worker, models_of
 from pytest_convoprobe.benchmark.rows.work import Item, RowResult, Task
 from pytest_convoprobe.errors import (
     BudgetExceeded,
@@ -33,7 +33,7 @@ def item(number: int = 1) -> Item:
     return Item(unit(number), {"say": "Hi"})
 
 
-async def done(task: Task, llm: LLM | None, item: Item, make_rows: MakesRows = EchoRowMaker) -> RowResult:
+async def done(task: Task, llm: LLM, item: Item, make_rows: MakesRows = EchoRowMaker) -> RowResult:
     worker = Worker(task, llm, make_rows=make_rows)
     try:
         return await worker.do(item)
@@ -112,9 +112,11 @@ class TestModels:
 
     async def test_live_models_are_called_and_the_budget_is_the_tasks(self, tmp_path: Path) -> None:
         with ChatServer(["Good day"]) as server:
-            worker = Worker(task(tmp_path, url=server.base_url, max_tokens=1), make_rows=EchoRowMaker)
+            live = task(tmp_path, url=server.base_url, max_tokens=1)
+            models = models_of(live)
+            worker = Worker(live, models, make_rows=EchoRowMaker)
             first, second = await worker.do(item(1)), await worker.do(item(2))
-            await worker.aclose()
+            await models.aclose()
         assert first.row is not None
         assert first.row["conversation"][1]["content"] == "Good day"
         assert second.over_budget

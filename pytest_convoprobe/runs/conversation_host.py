@@ -1,0 +1,51 @@
+"""Where the conversations of one process with its targets happen: opened, limited in time, closed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from ..conversation.loop import Conversation, Limits
+from ..conversation.port import UserSimulator
+from ..errors import ScenarioTimeout
+from ..llm.port import LLM
+from ..project_code.agent_loops import AgentLoops
+from ..project_code.calls import in_own_thread, stoppable
+from ..project_code.deadline import Deadline
+from ..targets.hosted import hosted
+from ..targets.port import ConversationContext, Target
+
+T = TypeVar("T")
+
+
+class ConversationHost:
+    """Opens the conversations of a process; their agents share the event loops that it has for them."""
+
+    def __init__(self) -> None:
+        self._agents = AgentLoops()
+
+    @asynccontextmanager
+    async def conversation(
+        self, target: Target, user: UserSimulator, limits: Limits, llm: LLM, scenario: str, trial: int
+    ) -> AsyncIterator[Conversation]:
+        """A conversation between the two, ready to run; its end at the target is closed after the block."""
+        # The id is one that tells nothing: some targets are given it.
+        context = ConversationContext(uuid4().hex, llm, scenario, trial, self._agents)
+        talking = await hosted(target).start(context)
+        try:
+            yield Conversation(user, talking, limits)
+        finally:
+            await talking.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of the agents' event loops."""
+        await in_own_thread(self._agents.close)
+
+
+async def within_scenario_timeout(limit: float, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """What the work returns. Raises `ScenarioTimeout` if that takes longer than `limit` seconds."""
+    async with Deadline(limit, ScenarioTimeout(limit)):
+        return await stoppable(work())
+    raise AssertionError("a deadline swallows nothing")

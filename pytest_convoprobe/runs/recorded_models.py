@@ -1,0 +1,51 @@
+"""The models of one process, for pieces of work that are recorded one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ..llm.ledger import Ledger
+from ..llm.metered import Metered
+from ..llm.port import LLM
+from ..llm.recording import Recording
+from ..llm.replay import Mode, Replaying
+from ..llm.stack import LiveLLM
+from ..redaction import Redactor
+
+T = TypeVar("T")
+
+
+class RecordedModels:
+    """The way of a trial, or of a benchmark's row, to its models: metered, and by way of its recording."""
+
+    def __init__(self, llm: LLM, redactor: Redactor) -> None:
+        self._llm = llm
+        self._redactor = redactor
+
+    @property
+    def live(self) -> bool:
+        """Whether these are models over the network, and no replacement of them."""
+        return isinstance(self._llm, LiveLLM)
+
+    def preload(self) -> None:
+        """Start the slow import of the models' library in the background."""
+        if isinstance(self._llm, LiveLLM):
+            self._llm.preload()
+
+    async def loaded(self) -> None:
+        """Wait for an import that has begun. It must not count as the time of anybody's turn."""
+        if isinstance(self._llm, LiveLLM):
+            await self._llm.loaded()
+
+    async def around(
+        self, recording: Path, mode: Mode, ledger: Ledger, work: Callable[[LLM], Awaitable[T]]
+    ) -> T:
+        """Do a piece of work with the models, with a recording around it; the ledger learns what it costs."""
+        replaying = Replaying(self._llm, Recording.open(recording), mode, self._redactor)
+        return await replaying.around(work(Metered(replaying, ledger)))
+
+    async def aclose(self) -> None:
+        """Close the models."""
+        await self._llm.aclose()
