@@ -88,11 +88,6 @@ def start_call(function: Callable[[], T]) -> Call[T]:
     return call
 
 
-def in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
-    """Run the function in a daemon thread of its own."""
-    return start_call(function).future
-
-
 class CallThread:
     """One daemon thread that runs calls one after another, from the first call until `stop`.
 

@@ -6,23 +6,23 @@ import threading
 
 import pytest
 
-from pytest_convoprobe.threads import CallThread, in_thread
+from pytest_convoprobe.threads import CallThread, start_call
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="unset")
 
 
 async def test_gives_the_result_of_a_function_run_elsewhere() -> None:
-    assert await in_thread(threading.get_ident) != threading.get_ident()
+    assert await start_call(threading.get_ident).future != threading.get_ident()
 
 
 async def test_an_exception_reaches_the_caller() -> None:
     with pytest.raises(ZeroDivisionError):
-        await in_thread(lambda: 1 / 0)
+        await start_call(lambda: 1 / 0).future
 
 
 async def test_stop_iteration_becomes_a_runtime_error() -> None:
     with pytest.raises(RuntimeError, match="StopIteration"):
-        await in_thread(lambda: next(iter(())))
+        await start_call(lambda: next(iter(()))).future
 
 
 @pytest.mark.parametrize("kind", [GeneratorExit, asyncio.CancelledError])
@@ -31,16 +31,16 @@ async def test_what_would_end_the_callers_task_becomes_a_runtime_error(kind: typ
         raise kind
 
     with pytest.raises(RuntimeError, match=kind.__name__):
-        await in_thread(function)
+        await start_call(function).future
 
 
 async def test_context_variables_are_those_of_the_caller() -> None:
     VARIABLE.set("set here")
-    assert await in_thread(VARIABLE.get) == "set here"
+    assert await start_call(VARIABLE.get).future == "set here"
 
 
 async def test_threads_are_daemons() -> None:
-    assert (await in_thread(threading.current_thread)).daemon
+    assert (await start_call(threading.current_thread).future).daemon
 
 
 async def test_a_worker_runs_all_its_calls_in_one_thread() -> None:
@@ -90,7 +90,7 @@ def test_a_call_that_ends_after_its_loop_was_closed_harms_nobody() -> None:
         ended.set()
 
     async def abandon() -> threading.Thread:
-        in_thread(call)
+        start_call(call)
         await asyncio.sleep(0)
         return next(thread for thread in threading.enumerate() if thread.name == "convoprobe-target")
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support import hanging_project
 
 ROOT = Path(__file__).parents[2]
@@ -36,3 +38,26 @@ def test_a_command_with_an_agent_that_never_comes_back_ends(tmp_path: Path) -> N
     again = _convoprobe(tmp_path, "rerun", "latest", "starts", "--from-turn", "1")
     assert again.returncode in (0, 3)
     assert "echo starts" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("agent", "message", "advice"),
+    [
+        ("HangingAgent", "sleeps", "it blocked its event loop"),
+        ("HangingAgent", "swallows", "it was cancelled and went on all the same"),
+        ("HangingInThread", "waits", "it was waited for in a thread that did not return"),
+    ],
+)
+def test_the_doctor_says_where_an_agent_that_never_comes_back_was(
+    tmp_path: Path, agent: str, message: str, advice: str
+) -> None:
+    target = f"{{type: python, object: 'tests.support.hanging_agents:{agent}'}}"
+    (tmp_path / "convoprobe.yaml").write_text(f"target: {target}\nrun: {{turn_timeout: 1}}\n")
+    checkup = _convoprobe(tmp_path, "doctor", "--message", message)
+    assert checkup.returncode == 1
+    found = checkup.stdout.partition("✗ target: ")[2]
+    assert "did not return in time: " in found
+    assert f"hanging_agents:{agent} gave no reply within 1 s (run.turn_timeout); " in found
+    assert "hanging_agents.py:" in found
+    assert advice in found
+    assert "results: runs are stored in" in found  # the rest is looked at all the same

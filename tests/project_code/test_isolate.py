@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from pytest_convoprobe.errors import TargetCrashed
+from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import ToolRequest
 from pytest_convoprobe.project_code.isolate import contained
 from pytest_convoprobe.targets.port import ConversationContext
@@ -25,10 +26,9 @@ async def _streams_and_leaves(message: str) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("agent", [_leaves, _streams_and_leaves])
-async def test_an_agent_that_raises_generator_exit_has_crashed(
-    agent: object, context: Callable[..., ConversationContext]
-) -> None:
-    conversation = await PythonAgent(agent, rootdir=Path(), name="agent").start(context())
+async def test_an_agent_that_raises_generator_exit_has_crashed(agent: object) -> None:
+    context = ConversationContext("c1", FakeLLM([]))
+    conversation = await PythonAgent(agent, rootdir=Path(), name="agent").start(context)
     with pytest.raises(TargetCrashed, match="the function raised GeneratorExit"):
         await conversation.send("hello")
     await conversation.aclose()
