@@ -32,12 +32,14 @@ def live(suite: Suite, server: ChatServer) -> Suite:
 
 
 def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: ChatServer) -> None:
+    """A model that is in LiteLLM's list of prices is the judge; one that is not is the user."""
+    live.write("convoprobe.yaml", (live.path / "convoprobe.yaml").read_text() + JUDGE)
     first = live.run_process("--convoprobe-replay=record", "-v", "-W", "error")
     first.assert_outcomes(passed=2)
     assert (live.path / "scenarios/_recordings").is_dir()
     calls = len(server.requests)
     assert calls >= 4
-    live.write("convoprobe.yaml", "llm:\n  model: openai/fake\n")
+    live.write("convoprobe.yaml", "llm:\n  model: openai/fake\n" + JUDGE)
     live.conftest("""
         def pytest_sessionfinish(session):
             import sys
@@ -47,34 +49,18 @@ def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: Ch
     second = live.run_process("--convoprobe-replay=only", "-s")
     second.assert_outcomes(passed=2)
     second.stdout.fnmatch_lines(["*litellm loaded: False"])
-    assert len(server.requests) == calls
-
-
-def test_prices_that_litellm_knows_are_stored_unless_it_is_not_loaded(live: Suite) -> None:
-    """A model that is listed judges, one that isn't plays the user; then all is replayed."""
-    live.write("convoprobe.yaml", (live.path / "convoprobe.yaml").read_text() + JUDGE)
-    live.run_live("--convoprobe-replay=record").assert_outcomes(passed=2)
-    live.run_process("--convoprobe-replay=only").assert_outcomes(passed=2)
     replayed, recorded = (ref.open().info for ref in list_runs(live.path / ".convoprobe"))
     assert recorded.prices.keys() == {"judge"}
     assert recorded.prices["judge"].keys() == {"input_cost_per_token", "output_cost_per_token"}
     assert 0 < recorded.prices["judge"]["input_cost_per_token"] < 1e-3
-    assert replayed.prices == {}
+    assert replayed.prices == {}, "the prices were looked up although LiteLLM was not loaded"
+    _from_another_folder_and_rootdir(live).assert_outcomes(passed=2)
+    assert len(server.requests) == calls
 
 
-def test_replays_from_another_folder_and_rootdir(live: Suite, server: ChatServer) -> None:
-    live.run_live("--convoprobe-replay=record").assert_outcomes(passed=2)
-    replayed = live.run_live(
-        "--convoprobe-replay=only",
-        "--rootdir=scenarios",
-        "scenarios",
-        "-c",
-        "/dev/null",
-        "--convoprobe-config=convoprobe.yaml",
-        "-p",
-        "conftest",
-    )
-    replayed.assert_outcomes(passed=2)
+def _from_another_folder_and_rootdir(live: Suite) -> pytest.RunResult:
+    words = ("--rootdir=scenarios", "scenarios", "-c", "/dev/null", "--convoprobe-config=convoprobe.yaml")
+    return live.run_live("--convoprobe-replay=only", *words, "-p", "conftest")
 
 
 def test_no_model_is_one_usage_error_before_any_work(suite: Suite) -> None:
@@ -126,29 +112,24 @@ def test_a_provider_that_is_down_is_an_error_not_a_failure(suite: Suite) -> None
     result.stdout.fnmatch_lines(["ERROR scenarios/one.yaml::one - infrastructure: *"])
 
 
-def test_a_key_that_only_one_call_has_does_not_reach_result_or_recording(live: Suite) -> None:
+def test_the_fixture_runs_for_real_and_keeps_the_key_of_one_call_to_itself(live: Suite) -> None:
     live.write(
         "test_it.py",
         f"""
         KEY = "one-call-" + "secret-4711"
-        def test_it(convoprobe):
+
+        def test_for_real(convoprobe):
+            result = convoprobe.run({dict(name="mapped", **REST)!r})
+            assert result.passed
+            assert result.transcript.turns[0].reply.text == "echo Hello"
+
+        def test_key(convoprobe):
             given = {{"judge.api_key": KEY, "run.replay": "record"}}
             result = convoprobe.run({dict(name="mapped", **REST)!r}, target=lambda m: KEY, settings=given)
             assert result.transcript.turns[0].reply.text == "****"
         """,
     )
-    live.run_live("test_it.py").assert_outcomes(passed=1)
-    assert not [path for path in live.path.rglob("*.json*") if "one-call-secret-4711" in path.read_text()]
-
-
-def test_the_fixture_runs_for_real(live: Suite) -> None:
-    live.write(
-        "test_it.py",
-        f"""
-        def test_it(convoprobe):
-            result = convoprobe.run({dict(name="mapped", **REST)!r})
-            assert result.passed
-            assert result.transcript.turns[0].reply.text == "echo Hello"
-        """,
-    )
-    live.run_live("test_it.py").assert_outcomes(passed=1)
+    live.run_live("test_it.py").assert_outcomes(passed=2)
+    written = [path.read_text() for path in live.path.rglob("*.json*")]
+    assert written
+    assert not [text for text in written if "one-call-secret-4711" in text]
