@@ -8,7 +8,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ evaluation:
   correctness_criteria: [The agent answers]
 """
 
-LIMITS = {"run.turn_timeout": 1, "run.scenario_timeout": 2}
+LIMITS = {"run.turn_timeout": 0.5, "run.scenario_timeout": 1.5}
 
 
 def _judge(request: LLMRequest) -> LLMReply:
@@ -63,25 +63,35 @@ def _judge(request: LLMRequest) -> LLMReply:
 
 
 def talk(
-    tmp_path: Path,
-    agent: object,
-    messages: Sequence[str],
-    limits: dict[str, Any] = LIMITS,
-    checks: Any = None,
-    model: Any = _judge,
+    tmp_path: Path, agent: object, messages: Sequence[str], limits: dict[str, Any] = LIMITS
 ) -> list[ScenarioResult]:
     """Talk with the agent, once for each message and all at once."""
-    settings = load_settings(tmp_path, overrides={"llm.model": "openai/fake", **limits}, environ={})
-    runner, target = Runner(settings, llm=FakeLLM(model)), as_target(agent)
+    target = as_target(agent)
+    return talk_with(tmp_path, [(target, message) for message in messages], limits)
 
-    def job(message: str) -> Job:
-        return _job(settings, tmp_path, message, target, extra_checks=checks)
+
+def talk_with(
+    tmp_path: Path,
+    pairs: Sequence[tuple[Target, str]],
+    limits: dict[str, Any] = LIMITS,
+    checks: Sequence[Any] = (),
+    model: Any = _judge,
+) -> list[ScenarioResult]:
+    """Talk with each target, all at once; `checks` are those of the first conversations."""
+    settings = load_settings(tmp_path, overrides={"llm.model": "openai/fake", **limits}, environ={})
+    runner = Runner(settings, llm=FakeLLM(model))
+
+    def job(number: int, target: Target, message: str) -> Job:
+        check = checks[number] if number < len(checks) else None
+        return _job(settings, tmp_path, message, target, extra_checks=check)
 
     async def all_at_once() -> list[ScenarioResult]:
+        jobs = [job(number, *pair) for number, pair in enumerate(pairs)]
         try:
-            return list(await asyncio.gather(*(runner.run(job(message)) for message in messages)))
+            return list(await asyncio.gather(*map(runner.run, jobs)))
         finally:
-            await target.aclose()
+            for target in {id(target): target for target, _ in pairs}.values():
+                await target.aclose()
             await runner.aclose()
 
     loop = LoopThread()
@@ -102,33 +112,35 @@ def outcomes(results: Sequence[ScenarioResult]) -> dict[str, Outcome]:
     return {result.name: result.outcome for result in results}
 
 
-@pytest.mark.parametrize(
-    ("agent", "message", "place", "advice"),
-    [
-        (HangingAgent, "swallows", "in swallow_cancellation", "let `asyncio.CancelledError` through"),
-        (HangingAgent, "sleeps", "in send", "asyncio.to_thread"),
-        (HangingAgent, "spins", "in send", "asyncio.to_thread"),
-        (HangingInThread, "waits", "in send", "a time limit of its own"),
-        (endless_words, "streams", "in endless_words", "a time limit of its own"),
-    ],
-)
-def test_a_turn_that_never_ends_is_an_error_that_says_where_the_agent_is(
-    tmp_path: Path, agent: object, message: str, place: str, advice: str
-) -> None:
-    others = [] if agent is endless_words else ["one", "two"]
-    hanging, *fine = talk(tmp_path, agent, [message, *others])
-    assert (hanging.outcome, hanging.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
-    assert hanging.transcript.termination is Termination.TIMEOUT
-    assert re.match(
-        rf"tests/support/hanging_agents\.py:\d+: {place} did not return in time: ", hanging.reason
-    )
-    assert advice in hanging.reason
-    assert "run.turn_timeout" in hanging.reason
-    assert place in hanging.trace
-    assert "pytest_convoprobe/" not in hanging.trace
-    assert [(result.outcome, len(result.transcript.turns)) for result in fine] == [(Outcome.PASSED, 2)] * len(
-        others
-    )
+HANGING = [
+    (HangingAgent, "swallows", "in swallow_cancellation", "let `asyncio.CancelledError` through"),
+    (HangingAgent, "sleeps", "in send", "asyncio.to_thread"),
+    (HangingAgent, "spins", "in send", "asyncio.to_thread"),
+    (HangingInThread, "waits", "in send", "a time limit of its own"),
+    (endless_words, "streams", "in endless_words", "a time limit of its own"),
+]
+
+
+def test_a_turn_that_never_ends_is_an_error_that_says_where_the_agent_is(tmp_path: Path) -> None:
+    """All hang at once, and beside each another conversation with the same agent goes well."""
+    agents: tuple[object, ...] = (HangingAgent, HangingInThread, endless_words)
+    targets = {agent: as_target(agent) for agent in agents}
+    pairs = [(targets[agent], message) for agent, message, *_ in HANGING]
+    fine = [
+        (targets[agent], message) for agent in (HangingAgent, HangingInThread) for message in ("one", "two")
+    ]
+    results = talk_with(tmp_path, [*pairs, *fine])
+    for (_, message, place, advice), hanging in zip(HANGING, results[: len(HANGING)], strict=True):
+        assert (hanging.outcome, hanging.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE), message
+        assert hanging.transcript.termination is Termination.TIMEOUT, message
+        where = rf"tests/support/hanging_agents\.py:\d+: {place} did not return in time: "
+        assert re.match(where, hanging.reason), message
+        assert advice in hanging.reason, message
+        assert "run.turn_timeout" in hanging.reason, message
+        assert place in hanging.trace, message
+        assert "pytest_convoprobe/" not in hanging.trace, message
+    others = [(result.outcome, len(result.transcript.turns)) for result in results[len(HANGING) :]]
+    assert others == [(Outcome.PASSED, 2)] * 4
 
 
 def test_several_agents_that_block_cost_two_time_limits_at_most(tmp_path: Path) -> None:
@@ -143,23 +155,18 @@ def test_several_agents_that_block_cost_two_time_limits_at_most(tmp_path: Path) 
 
 
 def test_agents_that_block_for_less_than_their_limit_only_delay_each_other(tmp_path: Path) -> None:
-    results = talk(tmp_path, HangingAgent, [f"delays {number}" for number in range(5)])
+    limits = {"run.turn_timeout": 1, "run.scenario_timeout": 2}  # each blocks for 0.6 s in a turn
+    results = talk(tmp_path, HangingAgent, [f"delays {number}" for number in range(3)], limits)
     assert set(outcomes(results).values()) == {Outcome.PASSED}
 
 
-@pytest.mark.parametrize("agent", [HangsInClose, HangsInExit])
 def test_an_agent_that_never_closes_has_its_verdict_all_the_same(
-    tmp_path: Path, agent: object, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (result,) = talk(tmp_path, agent, ["hello"])
-    assert result.outcome is Outcome.PASSED
-    assert "could not be closed" in caplog.text
-
-
-def test_a_factory_that_never_ends_is_an_error(tmp_path: Path) -> None:
-    (result,) = talk(tmp_path, hangs_in_factory, ["hello"])
-    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
-    assert "in hangs_in_factory" in result.reason
+    agents = (HangsInClose, HangsInExit)
+    results = talk_with(tmp_path, [(as_target(agent), "hello") for agent in agents])
+    assert [result.outcome for result in results] == [Outcome.PASSED] * 2
+    assert caplog.text.count("could not be closed") == 2
 
 
 async def swallowing_tool(text: str) -> str:
@@ -180,15 +187,17 @@ def waiting_tool(text: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("tool", [swallowing_tool, sleeping_tool, waiting_tool])
-def test_a_tool_of_a_model_that_never_ends_is_an_error(tmp_path: Path, tool: Callable[..., Any]) -> None:
+def test_a_tool_of_a_model_that_never_ends_is_an_error(tmp_path: Path) -> None:
     def asks(request: LLMRequest) -> LLMReply:
-        return LLMReply("", (ToolRequest("1", tool.__name__, '{"text": "x"}'),))
+        (tool,) = request.tools
+        return LLMReply("", (ToolRequest("1", tool.name, '{"text": "x"}'),))
 
-    agent = ModelAgent(ModelTarget(model="openai/agent"), tools=[tool])
-    (result,) = talk(tmp_path, agent, ["hello"], model=asks)
-    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
-    assert "test_deadline.py:" in result.reason or "hanging_agents.py:" in result.reason
+    tools = (swallowing_tool, sleeping_tool, waiting_tool)
+    agents = [ModelAgent(ModelTarget(model="openai/agent"), tools=[tool]) for tool in tools]
+    results = talk_with(tmp_path, [(as_target(agent), "hello") for agent in agents], model=asks)
+    for tool, result in zip(tools, results, strict=True):
+        assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE), tool
+        assert "test_deadline.py:" in result.reason or "hanging_agents.py:" in result.reason, tool
 
 
 class BlockingTarget:
@@ -214,11 +223,6 @@ class BlockingTarget:
         self.threads.add(threading.get_ident())
 
 
-def test_a_target_of_the_projects_own_is_bounded_too(tmp_path: Path) -> None:
-    results = talk(tmp_path, BlockingTarget(), ["sleeps", "fine"])
-    assert outcomes(results) == {"sleeps": Outcome.ERROR, "fine": Outcome.PASSED}
-
-
 class SlowToDescribe(BlockingTarget):
     """Its name and its description are code that blocks."""
 
@@ -234,13 +238,6 @@ class SlowToDescribe(BlockingTarget):
     def describe(self) -> Description:
         time.sleep(self._seconds["describe"])
         return Description()
-
-
-def test_a_target_whose_name_never_comes_is_an_error(tmp_path: Path) -> None:
-    (result,) = talk(tmp_path, SlowToDescribe(name=60), ["hello"])
-    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
-    assert "in name did not return in time" in result.reason
-    assert result.target == "SlowToDescribe"
 
 
 async def test_a_target_that_never_describes_itself_is_asked_once_and_its_trials_are_stored(
@@ -295,11 +292,24 @@ def _hangs_while_listed(*_: object) -> Any:
         yield from ()
 
 
-@pytest.mark.parametrize("checks", [_hangs, _hangs_while_listed])
-def test_a_projects_own_check_that_never_ends_is_an_error(tmp_path: Path, checks: Callable[..., Any]) -> None:
-    (result,) = talk(tmp_path, HangingAgent, ["hello"], checks=checks)
-    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
-    assert f"in {checks.__name__}" in result.reason
+def test_checks_a_factory_and_a_target_of_the_projects_own_have_a_limit_too(tmp_path: Path) -> None:
+    checks = (_hangs, _hangs_while_listed)
+    own, agent = BlockingTarget(), as_target(HangingAgent)
+    pairs = [
+        (agent, "one"),
+        (agent, "two"),
+        (as_target(hangs_in_factory), "three"),
+        (own, "sleeps"),
+        (as_target(SlowToDescribe(name=60)), "four"),
+        (own, "fine"),
+    ]
+    *hanging, fine = talk_with(tmp_path, pairs, checks=checks)
+    places = ("in _hangs", "in _hangs_while_listed", "in hangs_in_factory", "in send", "in name")
+    for place, result in zip(places, hanging, strict=True):
+        assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE), place
+        assert f"{place} did not return in time" in result.reason
+    assert hanging[-1].target == "SlowToDescribe"
+    assert fine.outcome is Outcome.PASSED
 
 
 def test_a_cancelled_run_waits_for_no_agent(tmp_path: Path) -> None:
