@@ -6,6 +6,7 @@ import json
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -298,9 +299,10 @@ def test_notices_are_shown(benches: Benches) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["name: x\nmodel: y\n", "- 1\n", "", "synthetic_user: {persona: x}\n"])
-def test_a_file_of_another_program_is_left_alone(benches: Benches, text: str) -> None:
-    benches.suite.write("conf/benchmark.yaml", text)
+def test_files_of_other_programs_are_left_alone(benches: Benches) -> None:
+    texts = ("name: x\nmodel: y\n", "- 1\n", "", "synthetic_user: {persona: x}\n")
+    for number, text in enumerate(texts):
+        benches.suite.write(f"conf/{number}/benchmark.yaml", text)
     assert benches.suite.run("conf").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
@@ -403,29 +405,38 @@ def live(benches: Benches, server: ChatServer) -> Benches:
     return benches
 
 
-def _results(folder: Path) -> bytes:
-    return (folder / "results.json").read_bytes()
+def _results(folder: Path) -> Any:
+    return json.loads((folder / "results.json").read_bytes())
 
 
 EVERY_CALL = 2 * 8 * (2 + 2 + 1)
 """Targets, scenarios, and what each takes: two messages of the user and of the target, a score."""
 
 
-def test_conversations_are_held_once_and_their_rows_kept(live: Benches, server: ChatServer) -> None:
+def test_rows_are_made_once_and_again_only_where_the_settings_ask_for_it(
+    live: Benches, server: ChatServer
+) -> None:
     live.suite.run_live("benchmarks").assert_outcomes(passed=2, failed=2)
     assert len(server.requests) == EVERY_CALL
+    _assert_all_is_there(live.folder)
     live.suite.run_live("benchmarks").assert_outcomes(passed=2, failed=2)
-    assert len(server.requests) == EVERY_CALL
+    assert len(server.requests) == EVERY_CALL, "the second run made rows that were there"
+    config = live.folder / "config.yaml"
+    config.write_text(config.read_text().replace("turns: 2", "turns: 3"))
+    # The gate of one metric keeps what the folder has of the others.
+    live.suite.run_live("benchmarks", "-k", "m01").assert_outcomes(passed=1, failed=1, deselected=2)
+    found = _results(live.folder)
+    assert [rate["scored"] for target in found["targets"] for rate in target["by_metric"]] == [4] * 4
+    assert "4 conversations are from an older version" in found["notes"][0]
 
 
-def test_only_the_rows_of_what_is_selected_are_made(live: Benches, server: ChatServer) -> None:
-    live.suite.run_live("benchmarks", "-k", "good and m01").assert_outcomes(passed=1, deselected=3)
+def test_only_the_rows_of_what_is_selected_are_made_as_many_at_once_as_the_option_says(
+    live: Benches, server: ChatServer
+) -> None:
+    result = live.suite.run_live("benchmarks", "-k", "good and m01", "--convoprobe-concurrency=1")
+    result.assert_outcomes(passed=1, deselected=3)
     assert len(server.requests) == EVERY_CALL // 4
     assert not (live.folder / "runs/bad/scores.json").exists()
-
-
-def test_conversations_are_held_at_once_as_the_option_says(live: Benches, server: ChatServer) -> None:
-    live.suite.run_live("benchmarks", "--convoprobe-concurrency=1")
     assert server.peak == 1
 
 
@@ -446,16 +457,16 @@ def test_workers_of_xdist_wait_for_one_another_and_make_each_row_once(
     result = live.suite.run_process("benchmarks", "-n2", plugins=["xdist.plugin"])
     result.assert_outcomes(passed=2, failed=2)
     assert len(server.requests) == EVERY_CALL
-    together = _results(live.folder)
+    _assert_all_is_there(live.folder)
+    together = (live.folder / "results.json").read_bytes()
     live.suite.run_live("benchmarks").assert_outcomes(passed=2, failed=2)
-    assert len(server.requests) == EVERY_CALL
-    assert _results(live.folder) == together
+    assert len(server.requests) == EVERY_CALL, "one process made rows that two workers had made"
+    assert (live.folder / "results.json").read_bytes() == together
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "two workers"])
-def test_results_are_the_same_however_many_workers_make_them(live: Benches, workers: tuple[str, ...]) -> None:
-    live.suite.run_process("benchmarks", *workers, plugins=["xdist.plugin"] if workers else [])
-    found = json.loads((live.folder / "results.json").read_bytes())
+def _assert_all_is_there(folder: Path) -> None:
+    """However many processes made the rows, the results are these."""
+    found = _results(folder)
     rates = {
         (target["id"], rate["id"]): (rate["passed"], rate["scored"], rate["missing"])
         for target in found["targets"]
@@ -468,18 +479,6 @@ def test_results_are_the_same_however_many_workers_make_them(live: Benches, work
         ("bad", "m02"): (0, 4, 0),
     }
     assert found["notes"] == []
-
-
-def test_a_gate_for_one_metric_keeps_what_the_folder_has_of_the_others(
-    live: Benches, server: ChatServer
-) -> None:
-    live.suite.run_live("benchmarks")
-    config = live.folder / "config.yaml"
-    config.write_text(config.read_text().replace("turns: 2", "turns: 3"))
-    live.suite.run_live("benchmarks", "-k", "m01").assert_outcomes(passed=1, failed=1, deselected=2)
-    found = json.loads((live.folder / "results.json").read_bytes())
-    assert [rate["scored"] for target in found["targets"] for rate in target["by_metric"]] == [4] * 4
-    assert "4 conversations are from an older version" in found["notes"][0]
 
 
 def test_a_rerun_tries_again_what_failed(live: Benches, server: ChatServer) -> None:
