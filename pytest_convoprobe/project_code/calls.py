@@ -178,9 +178,18 @@ async def in_thread_of(thread: CallThread, function: Callable[[], T]) -> T:
 async def stoppable(coro: Coroutine[Any, Any, T]) -> T:
     """What the coroutine of ours gives or raises. Cancelling never waits for long, whatever it calls."""
     try:
-        return await outcome(TaskHere(coro))
+        return await outcome(TaskHere(_without_leaving(coro)))
     except Raised as raised:
-        raise raised.error from None
+        error = raised.error
+        raise (error.error if isinstance(error, Raised) else error) from None
+
+
+async def _without_leaving(coro: Coroutine[Any, Any, T]) -> T:
+    """As the coroutine, but these two are wrapped: a task that raises them ends its whole event loop."""
+    try:
+        return await coro
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise Raised(error) from None
 
 
 async def undisturbed(attempt: Callable[[], Awaitable[T]]) -> T:
