@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,13 @@ from pytest_convoprobe.benchmark.engines.ray import RayEngine
 from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench
 from pytest_convoprobe.benchmark.rows.work import Engine, Item, RowResult, Task
 from pytest_convoprobe.errors import Problem, SettingsError
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.models import ModelSettings, PythonTarget, RunSettings
+from tests.conversation.doubles import says
 from tests.support.chat_server import ChatServer
 
 from .. import project
 from ..cluster_doubles import Spending, Stand, items, refusing, task
-from ..parts import config, conversation, evaluation, found
+from ..parts import config, conversation, evaluation, found, simulation
 from ..parts import task as stage_task
 
 pytestmark = pytest.mark.cluster
@@ -331,3 +333,20 @@ def test_nothing_survives_ctrl_c(tmp_path: Path) -> None:
 @pytest.fixture
 def has_ray() -> None:
     pytest.importorskip("ray")
+
+
+async def test_a_target_that_never_comes_back_fails_alone(
+    engine_of_models: RayEngine, tmp_path: Path
+) -> None:
+    target = PythonTarget(object="tests.support.hanging_agents:HangingInEveryWay")
+    run = RunSettings(turn_timeout=1, scenario_timeout=2, replay="off")
+    # A conversation that loses its event loop to the other one begins again, and asks its user again.
+    does = chain(["sleeps"], repeat("fine"))
+    with ChatServer(lambda _: says(next(does))) as server:
+        user = ModelSettings(model="openai/user", api_base=server.base_url, api_key=SECRET)
+        settings = config(target, turns=1, run=run, user_model=user)
+        talks = [simulation(sample=sample) for sample in (1, 2)]
+        found = await outcomes(engine_of_models, stage_task("simulate", settings, root=REPOSITORY), talks)
+    (failure,) = [str(outcome.failure) for outcome in found if outcome.failure]
+    assert "in send did not return in time" in failure
+    assert len(found) == 2
