@@ -39,7 +39,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Allowance:
+class WindowPart:
     """What a process may do until its next report. All calls that it sends until then have this `ticket`."""
 
     size: int = 0
@@ -59,7 +59,7 @@ class Report:
 class Grant:
     """What it gets back: its part by provider, what all others have spent, seconds until its next report."""
 
-    parts: Mapping[str, Allowance]
+    parts: Mapping[str, WindowPart]
     elsewhere: Spent = field(default_factory=Spent)
     interval: float = INTERVAL
 
@@ -96,7 +96,7 @@ class _Provider:
     wanted: dict[str, int] = field(default_factory=dict)
     paused_until: float = 0.0
 
-    def report(self, member: str, use: Use, now: float) -> Allowance:
+    def report(self, member: str, use: Use, now: float) -> WindowPart:
         for _ in range(use.succeeded):
             self.window.succeeded()
         if use.refused:
@@ -106,7 +106,7 @@ class _Provider:
         size = min(self._fair(member, now), self._free_beside(member))
         # What is out can't be called back: others get these places when they have come free.
         self.held[member] = max(size, use.active)
-        return Allowance(size, self.window.send(), max(0.0, self.paused_until - now))
+        return WindowPart(size, self.window.send(), max(0.0, self.paused_until - now))
 
     def forget(self, member: str) -> None:
         self.held.pop(member, None)
@@ -141,7 +141,7 @@ class ClusterLimits:
         """What a member may do from now on."""
         self._spent[member] = report.spent
         if member in self._gone:
-            return Grant({name: Allowance() for name in report.uses})
+            return Grant({name: WindowPart() for name in report.uses})
         now = self._clock()
         parts = {name: self._provider(name).report(member, use, now) for name, use in report.uses.items()}
         others = sum((spent for name, spent in self._spent.items() if name != member), Spent())
@@ -187,7 +187,7 @@ class SharedSlots(Slots):
         paused = max(0.0, self._asked_until - _now())
         return Use(self.active, self.waiting, self._own.succeeded_calls, self._refused, paused)
 
-    def apply(self, reported: Use, part: Allowance) -> None:
+    def apply(self, reported: Use, part: WindowPart) -> None:
         """Take in the answer to a report."""
         self._own.succeeded_calls -= reported.succeeded
         if self._refused == reported.refused:
@@ -204,10 +204,10 @@ class SharedSlots(Slots):
 
 
 class _OwnPart:
-    """The `Allowance` of `SharedSlots`."""
+    """The `WindowPart` of `SharedSlots`."""
 
     def __init__(self, refuse: Callable[[int], None]) -> None:
-        self.part = Allowance()
+        self.part = WindowPart()
         self.succeeded_calls = 0
         self.rate_limited = refuse
 

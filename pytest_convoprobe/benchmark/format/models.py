@@ -15,7 +15,7 @@ from ...settings.models import ModelSettings, RunSettings, TargetSettings
 MOST_TURNS = 100
 
 
-class _Part(BaseModel):
+class _FilePart(BaseModel):
     """A mapping of a file. The reader of the file has reported keys that are not ours."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=())
@@ -32,7 +32,7 @@ class MetricType(str, Enum):
         return present is (self is MetricType.POSITIVE)
 
 
-class Metric(_Part):
+class Metric(_FilePart):
     """One observable behaviour.
 
     `definition` describes the behaviour itself, for a negative metric the bad one; `examples` are things
@@ -51,13 +51,13 @@ class Metric(_Part):
         return bool(self.name.strip() and self.definition.strip() and self.examples)
 
 
-class ScenarioContext(_Part):
+class ScenarioContext(_FilePart):
     """What all scenarios have in common: who the users are and where they talk with the assistant."""
 
     user_context: str = ""
 
 
-class Gate(_Part):
+class Gate(_FilePart):
     """When the benchmark passes as a test.
 
     Each metric's pass rate, or with `bound: lower` the lower end of its interval, must reach `min_pass_rate`.
@@ -73,7 +73,7 @@ class Gate(_Part):
     bound: Literal["point", "lower"] = "point"
 
 
-class Benchmark(_Part):
+class Benchmark(_FilePart):
     """The whole of `benchmark.yaml`."""
 
     name: str
@@ -87,7 +87,7 @@ class Benchmark(_Part):
         return next((metric for metric in self.metrics if metric.id == metric_id), None)
 
 
-class Generation(_Part):
+class Generation(_FilePart):
     """How much is made: metrics, scenarios of each, turns of a conversation, conversations of a scenario."""
 
     num_metrics: Count = 6
@@ -96,13 +96,13 @@ class Generation(_Part):
     num_samples: Count = 1
 
 
-class EvaluationMethod(_Part):
+class EvaluationMethod(_FilePart):
     """How a verdict comes about: by what the evaluator answers, or by how likely it is to say yes."""
 
     method: Literal["answer", "log_odds"] = "answer"
 
 
-class TargetEntry(_Part):
+class TargetEntry(_FilePart):
     """One of the systems under test; `id` names its folder below `runs/`."""
 
     id: str
@@ -115,7 +115,7 @@ class TargetEntry(_Part):
         return model.model if model is not None else None
 
 
-class BenchmarkConfig(_Part):
+class BenchmarkConfig(_FilePart):
     """The whole of `config.yaml`, merged with what the project's settings have for all models.
 
     `demographics` are the values of each attribute; every combination is a variant of each scenario.

@@ -149,7 +149,7 @@ async def run_stage(
     started = time.perf_counter()
     plans = plan(stage, table_of, options)
     progress.started(stage.name, {target: one.counts for target, one in plans.items()})
-    work = _Work(stage, plans, options.limit, progress)
+    work = _StageWork(stage, plans, options.limit, progress)
     if any(one.missing for one in plans.values()) and options.limit != 0:
         await _make(engine, task, work)
     for one in plans.values():
@@ -161,7 +161,7 @@ async def run_stage(
     return report
 
 
-async def _make(engine: Engine, task: Task, work: _Work) -> None:
+async def _make(engine: Engine, task: Task, work: _StageWork) -> None:
     outcomes = engine.run(task, work.items())
     try:
         async for outcome in outcomes:
@@ -173,7 +173,7 @@ async def _make(engine: Engine, task: Task, work: _Work) -> None:
 
 
 @dataclass
-class _Tally:
+class _StageTally:
     """What has become of a target's units so far."""
 
     made: int = 0
@@ -183,7 +183,7 @@ class _Tally:
     given_up: str = ""
 
 
-class _Work:
+class _StageWork:
     """Hands out the units of a stage, the targets taking turns, and takes their outcomes in."""
 
     def __init__(
@@ -193,7 +193,7 @@ class _Work:
         self._plans = plans
         self._limit = limit
         self._progress = progress
-        self._tallies = {target: _Tally() for target in plans}
+        self._tallies = {target: _StageTally() for target in plans}
         self._spent = Sum()
         self._budget = ""
         self._remedies: dict[str, None] = {}
@@ -244,7 +244,7 @@ class _Work:
         return TargetReport(one.done, tally.made, failed, tally.unreadable, left, tally.given_up)
 
 
-def _count(tally: _Tally, outcome: RowResult) -> None:
+def _count(tally: _StageTally, outcome: RowResult) -> None:
     if outcome.row is not None:
         tally.made += 1
         tally.unreadable += outcome.row.get("present", True) is None

@@ -31,7 +31,7 @@ def scenario_id(metric_id: str, scenario: int, variant: int) -> str:
 
 
 @dataclass(frozen=True)
-class Landmark:
+class LandmarkTurn:
     """What the user is to do in a turn; turns count from 1."""
 
     turn: Number
@@ -61,7 +61,7 @@ class ScenarioRow:
     persona: Text = ""
     user_goal: Text = ""
     latent_adversarial_goal: Text = ""
-    landmarks: tuple[Annotated[Landmark, BeforeValidator(_in_first_turn)], ...] = ()
+    landmarks: tuple[Annotated[LandmarkTurn, BeforeValidator(_in_first_turn)], ...] = ()
     demographic: Annotated[Mapping[str, str], BeforeValidator(_known_texts)] = field(default_factory=dict)
     target_system_prompt: Annotated[Text | None, BeforeValidator(lambda text: text or None)] = None
     draft: Text = ""

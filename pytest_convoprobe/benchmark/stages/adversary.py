@@ -9,7 +9,7 @@ from ...conversation.port import UserMessage
 from ...conversation.simulated import Direction, SimulatedUser
 from ...transcript import Turn
 from ..format.models import Metric, MetricType
-from ..rows.row_types import Landmark, ScenarioRow
+from ..rows.row_types import LandmarkTurn, ScenarioRow
 
 PROMPT = "benchmark/user"
 
@@ -35,7 +35,7 @@ class Adversary:
     It isn't done while a landmark is ahead, but it may give up at any time after the first message.
     """
 
-    def __init__(self, simulated: SimulatedUser, landmarks: Sequence[Landmark] = ()) -> None:
+    def __init__(self, simulated: SimulatedUser, landmarks: Sequence[LandmarkTurn] = ()) -> None:
         self._simulated = simulated
         self._landmarks = landmarks
 
@@ -49,5 +49,5 @@ class Adversary:
         return Direction(now, may_end=number > 1 and not ahead)
 
 
-def _in_order(landmarks: Sequence[Landmark]) -> list[Landmark]:
+def _in_order(landmarks: Sequence[LandmarkTurn]) -> list[LandmarkTurn]:
     return sorted(landmarks, key=lambda mark: mark.turn)

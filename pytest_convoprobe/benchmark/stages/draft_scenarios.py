@@ -16,7 +16,7 @@ from ..format.project import LoadedBenchmark, require_complete
 from ..rows.row_keys import digest
 from ..rows.work import Item, Place, Row, Task, Unit
 from .asking import Asker, Sifted, as_data, chunks, collect, shortfalls
-from .drafts import Draft, Drafts, Rows
+from .drafts import Draft, Drafts, TableInProgress
 from .scenario_rules import ScenarioReply, ScenariosReply, scenario_problems
 from .step import Step, StepContext
 
@@ -35,14 +35,14 @@ class DraftScenarios:
         self,
         benchmark: Benchmark,
         config: BenchmarkConfig,
-        drafts: Rows,
-        scenarios: Rows,
+        drafts: TableInProgress,
+        scenarios: TableInProgress,
         *,
         anew: bool = False,
     ) -> None:
         self._drafts = Drafts(benchmark, config, drafts, scenarios)
         self._anew = anew
-        self._work: dict[str, _Work] | None = None
+        self._work: dict[str, _MetricWork] | None = None
 
     def units(self) -> Iterable[Unit]:
         return [Unit(Place(metric_id), work.key) for metric_id, work in self._by_metric().items()]
@@ -56,23 +56,23 @@ class DraftScenarios:
         missing = self._by_metric()[unit.place.id].missing
         return {Role.GENERATOR.value: chunks(len(missing), PER_CALL)}
 
-    def _by_metric(self) -> Mapping[str, _Work]:
+    def _by_metric(self) -> Mapping[str, _MetricWork]:
         """What there is to do, as it was when first asked: the run itself changes what is there."""
         if self._work is None:
             metrics = (m for m in self._drafts.metrics if self._anew or self._drafts.needed(m))
             self._work = {metric.id: self._work_on(metric) for metric in metrics}
         return self._work
 
-    def _work_on(self, metric: Metric) -> _Work:
+    def _work_on(self, metric: Metric) -> _MetricWork:
         there = {} if self._anew else self._drafts.found(metric)
         missing = [number for number in self._drafts.numbers if number not in there]
         stored, recipe = self._drafts.stored(metric), self._drafts.recipe(metric)
         key = str(stored["key"]) if stored and not missing else digest(recipe, missing, there)
-        return _Work(recipe, there, missing, key)
+        return _MetricWork(recipe, there, missing, key)
 
 
 @dataclass(frozen=True)
-class _Work:
+class _MetricWork:
     """What one metric needs: the scenarios that stay, by number, and the numbers of those to be made."""
 
     recipe: str

@@ -24,7 +24,7 @@ Draft = Mapping[str, Any]
 """A base scenario as JSON: persona, user_goal, latent_adversarial_goal and landmarks; and its `digest`."""
 
 
-class Rows(Protocol):
+class TableInProgress(Protocol):
     """A table, as these stages need it."""
 
     def done(self, unit: Unit) -> bool: ...
@@ -35,7 +35,13 @@ class Rows(Protocol):
 class Drafts:
     """The scenarios of a benchmark by metric and number, as far as there are any."""
 
-    def __init__(self, benchmark: Benchmark, config: BenchmarkConfig, drafts: Rows, scenarios: Rows) -> None:
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        config: BenchmarkConfig,
+        drafts: TableInProgress,
+        scenarios: TableInProgress,
+    ) -> None:
         self.metrics = tuple(metric for metric in benchmark.metrics if metric.complete)
         self.numbers = range(1, config.generation.scenarios_per_metric + 1)
         self._benchmark = benchmark

@@ -25,7 +25,7 @@ from ..rows.transcript_of import shown
 from ..rows.work import Item, Place, Row, Stage, Task, Unit
 from . import log_odds
 from .cross_scores import OnlyMadeCrossScores
-from .lookup import Rows, metric_of, nothing_yet, own_metric
+from .lookup import EarlierTable, metric_of, nothing_yet, own_metric
 from .step import Step, StepContext
 
 PROMPTS = ("benchmark/evaluator_system", "benchmark/evaluator")
@@ -68,7 +68,7 @@ class Evaluate:
         self,
         benchmark: Benchmark,
         config: BenchmarkConfig,
-        conversations: Callable[[str], Rows],
+        conversations: Callable[[str], EarlierTable],
         *,
         all_metrics: bool = False,
     ) -> None:
@@ -76,7 +76,7 @@ class Evaluate:
         self._config = config
         self._conversations = conversations
         self._all_metrics = all_metrics
-        self._tables: dict[str, Rows] = {}
+        self._tables: dict[str, EarlierTable] = {}
 
     def units(self) -> Iterable[Unit]:
         questions, on_tools = self._questions(), prompt_digest(ON_TOOLS)
@@ -117,7 +117,7 @@ class Evaluate:
     def _own_metric(self, place: Place) -> str:
         return own_metric(self._benchmark, self._table(place.target), place)
 
-    def _table(self, target_id: str) -> Rows:
+    def _table(self, target_id: str) -> EarlierTable:
         if target_id not in self._tables:
             self._tables[target_id] = self._conversations(target_id)
         return self._tables[target_id]

@@ -12,10 +12,10 @@ from ...llm.port import LLM, Role
 from ...redaction import Redactor
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric
-from ..rows.row_types import ID, SCENARIOS, Landmark, ScenarioRow
+from ..rows.row_types import ID, SCENARIOS, LandmarkTurn, ScenarioRow
 from ..rows.work import Item, Row, Task, Unit
 from .asking import Asker, Sifted, as_data
-from .drafts import Draft, Drafts, Rows
+from .drafts import Draft, Drafts, TableInProgress
 from .scenario_rules import VariantReply, as_landmarks, variant_problems
 from .step import Step, StepContext
 
@@ -30,7 +30,13 @@ class GenScenarios:
 
     name = "gen-scenarios"
 
-    def __init__(self, benchmark: Benchmark, config: BenchmarkConfig, drafts: Rows, scenarios: Rows) -> None:
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        config: BenchmarkConfig,
+        drafts: TableInProgress,
+        scenarios: TableInProgress,
+    ) -> None:
         self._drafts = Drafts(benchmark, config, drafts, scenarios)
         self._benchmark = benchmark
         self._config = config
@@ -113,8 +119,8 @@ class GenScenariosRowMaker:
         return Asker(llm, self._model, item.unit.place, system, self._redactor)
 
 
-def _landmarks(draft: Draft) -> tuple[Landmark, ...]:
-    return tuple(Landmark(mark["turn"], mark["instruction"]) for mark in draft["landmarks"])
+def _landmarks(draft: Draft) -> tuple[LandmarkTurn, ...]:
+    return tuple(LandmarkTurn(mark["turn"], mark["instruction"]) for mark in draft["landmarks"])
 
 
 def _again(sifted: Sifted[VariantReply]) -> str:

@@ -18,22 +18,22 @@ def nothing_yet(what: str, stage: str, folder: BenchmarkFolder) -> ResultsError:
     return ResultsError(f"{what}: `convoprobe bench {stage} {shown_path(folder.path)}` makes them")
 
 
-class Head(Protocol):
+class HasDigest(Protocol):
     """What is known of a row without reading it: the digest of its content."""
 
     @property
     def digest(self) -> str: ...
 
 
-class Rows(Protocol):
+class EarlierTable(Protocol):
     """A table as the next stage needs it."""
 
-    def heads(self) -> Mapping[Place, Head]: ...
+    def heads(self) -> Mapping[Place, HasDigest]: ...
 
     def row(self, place: Place, /) -> Row: ...
 
 
-def own_metric(benchmark: Benchmark, rows: Rows, place: Place) -> str:
+def own_metric(benchmark: Benchmark, rows: EarlierTable, place: Place) -> str:
     """The id of the metric that a scenario was made for: as its id tells, otherwise as its row does."""
     found = ID.fullmatch(place.id)
     if found and benchmark.metric(found["metric"]) is not None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from ..rows.row_types import Landmark
+from ..rows.row_types import LandmarkTurn
 from .distinct import overlap, same_words, shingles, words
 from .neutral import giveaways
 
@@ -145,9 +145,9 @@ def variant_problems(variant: VariantReply, draft: Mapping[str, Any]) -> Iterato
     yield from _instruction_problems(variant.landmarks)
 
 
-def as_landmarks(replies: Iterable[LandmarkReply]) -> tuple[Landmark, ...]:
+def as_landmarks(replies: Iterable[LandmarkReply]) -> tuple[LandmarkTurn, ...]:
     """The landmarks of a row."""
-    return tuple(Landmark(reply.turn, reply.instruction) for reply in replies)
+    return tuple(LandmarkTurn(reply.turn, reply.instruction) for reply in replies)
 
 
 def _persona_problems(persona: str) -> Iterator[str]:

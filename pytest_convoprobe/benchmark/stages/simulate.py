@@ -29,7 +29,7 @@ from ..rows.row_keys import digest, model_print, prompt_digest, target_print
 from ..rows.row_types import CONVERSATIONS, ConversationRow, ScenarioRow
 from ..rows.work import Item, Place, Row, Task, Unit
 from .adversary import PROMPT, PROMPTS, Adversary, adversary_values
-from .lookup import Rows, metric_of, nothing_yet, own_metric
+from .lookup import EarlierTable, metric_of, nothing_yet, own_metric
 from .own_scenarios import never_reached, require_sound
 from .perfunctory import Perfunctory
 from .step import Step, StepContext
@@ -47,8 +47,8 @@ class Simulate:
         self,
         benchmark: Benchmark,
         config: BenchmarkConfig,
-        scenarios: Rows,
-        conversations: Callable[[str], Rows] | None = None,
+        scenarios: EarlierTable,
+        conversations: Callable[[str], EarlierTable] | None = None,
     ) -> None:
         self._benchmark = benchmark
         self._config = config

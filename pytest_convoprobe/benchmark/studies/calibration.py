@@ -25,7 +25,7 @@ from ..rows.table import Table
 from ..rows.work import Engine, Place, Row, Stage, Task, Unit
 from ..stages import registry
 from ..stages.evaluate import Evaluate
-from ..stages.lookup import Head, own_metric
+from ..stages.lookup import HasDigest, own_metric
 from ..stages.options import Options
 from ..stages.tables import Tables
 from .measures import Calibration, Disagreement, LabelledAnswer, by_metric, measure
@@ -94,7 +94,7 @@ class _Some:
         self._table = table
         self._wanted = wanted
 
-    def heads(self) -> Mapping[Place, Head]:
+    def heads(self) -> Mapping[Place, HasDigest]:
         return {place: head for place, head in self._table.heads().items() if place in self._wanted}
 
     def row(self, place: Place) -> Row:

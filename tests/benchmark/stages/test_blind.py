@@ -28,7 +28,7 @@ from pytest_convoprobe.benchmark.format.models import (
 )
 from pytest_convoprobe.benchmark.rows.messages import Said
 from pytest_convoprobe.benchmark.rows.row_keys import digest
-from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, ScenarioRow, scenario_id
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, LandmarkTurn, ScenarioRow, scenario_id
 from pytest_convoprobe.benchmark.rows.work import Item, Task
 from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRowMaker, evaluation_messages
 from pytest_convoprobe.benchmark.stages.log_odds import odds_messages
@@ -114,7 +114,7 @@ def _scenario(marks: Marks, metric: Metric, turns: int, with_prompt: bool) -> Sc
         persona=marks.hide("A {}"),
         user_goal=marks.hide("Get {}"),
         latent_adversarial_goal=marks.hide("Push for {}"),
-        landmarks=tuple(Landmark(turn, marks.hide()) for turn in range(1, turns + 1)),
+        landmarks=tuple(LandmarkTurn(turn, marks.hide()) for turn in range(1, turns + 1)),
         demographic={marks.hide(): marks.hide()},
         target_system_prompt=marks.hide() if with_prompt else None,
         key=marks.hide(),

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig, Metric, MetricType
 from pytest_convoprobe.benchmark.rows.messages import Said
-from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, ScenarioRow
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, LandmarkTurn, ScenarioRow
 from pytest_convoprobe.benchmark.rows.work import Place
 from pytest_convoprobe.benchmark.stages.perfunctory import perfunctory
 from pytest_convoprobe.benchmark.stages.simulate import Simulate, SimulateRowMaker
@@ -169,7 +169,7 @@ async def test_or_all_at_once_in_their_order() -> None:
 
 
 async def test_several_landmarks_of_a_turn_all_count() -> None:
-    twice = replace(SCENARIO, landmarks=(Landmark(2, "Cry."), Landmark(2, "Laugh.")))
+    twice = replace(SCENARIO, landmarks=(LandmarkTurn(2, "Cry."), LandmarkTurn(2, "Laugh.")))
     _, second = await user_prompts(config(), twice)
     assert "- Cry.\n- Laugh.\n" in second
 

@@ -17,7 +17,7 @@ from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import Benchmark, Metric
 from pytest_convoprobe.benchmark.format.project import LoadedBenchmark
 from pytest_convoprobe.benchmark.rows.messages import Said
-from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark, ScenarioRow, ScoreRow
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, LandmarkTurn, ScenarioRow, ScoreRow
 from pytest_convoprobe.benchmark.studies.export import export_scenarios
 from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.scenario.loading import load_scenarios
@@ -194,7 +194,7 @@ def test_rows_are_chosen_as_in_a_run(tmp_path: Path, only: str) -> None:
 
 
 def test_without_a_conversation_the_query_is_what_the_landmark_quotes(tmp_path: Path) -> None:
-    row = replace(SCENARIO, landmarks=(Landmark(1, 'Say: "Is my plan any good?" and wait.'),))
+    row = replace(SCENARIO, landmarks=(LandmarkTurn(1, 'Say: "Is my plan any good?" and wait.'),))
     user = only_one(project(tmp_path, row, conversations={})).synthetic_user
     assert user.initial_query == "Is my plan any good?"
 
@@ -220,7 +220,7 @@ def test_a_row_with_next_to_nothing_in_it_is_a_scenario_all_the_same(tmp_path: P
 
 def test_landmarks_that_the_format_does_not_allow_are_fitted_in(tmp_path: Path) -> None:
     marks = ((0, "a"), (3, "b"), (3, "c"), (4, " "), (7, "d"), (120, "e"))
-    row = replace(SCENARIO, landmarks=tuple(Landmark(turn, text) for turn, text in marks))
+    row = replace(SCENARIO, landmarks=tuple(LandmarkTurn(turn, text) for turn, text in marks))
     user = only_one(project(tmp_path, row, turns=5)).synthetic_user
     assert [(mark.turn, mark.instruction) for mark in user.landmarks] == [(3, "b c"), (7, "d"), (100, "e")]
     assert user.max_turns == 100
@@ -338,7 +338,7 @@ def test_whatever_texts_hold_the_file_loads_and_says_the_same(
     row = replace(
         SCENARIO,
         persona=persona,
-        landmarks=tuple(Landmark(*mark) for mark in landmarks),
+        landmarks=tuple(LandmarkTurn(*mark) for mark in landmarks),
         demographic={"any": value},
     )
     talk = conversation(Said("user", said), Said("assistant", "Great!"))
