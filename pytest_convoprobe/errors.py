@@ -63,6 +63,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from textwrap import indent
 from typing import Any
 
 from .text import without_commands
@@ -175,24 +176,27 @@ class SettingsError(_ProblemsError):
 class NoTarget(SettingsError):
     """Nothing says what to test.
 
-    The settings are one way to name a target. Each door has another one, and adds it as `other_way`.
+    `file` is where to name a target, and `example` how. Each door has another way, and adds it as `other_way`.
     """
 
-    def __init__(self, other_way: str = "") -> None:
-        self.other_way = other_way
-        advice = "\n".join(part for part in (NAME_A_TARGET, other_way) if part)
-        super().__init__((Problem(_NO_TARGET, advice=advice),))
+    def __init__(self, other_way: str = "", *, file: str = "convoprobe.yaml", example: str = "") -> None:
+        self._arguments = (other_way, file, example)
+        message = f"convoprobe does not know what to test: no target is named. Name it in {file}:"
+        advice = f"\n{indent(example or _A_TARGET, '    ')}\n{other_way}"
+        super().__init__((Problem(message, advice=advice),))
 
-    def __reduce__(self) -> tuple[type[NoTarget], tuple[str]]:
-        return type(self), (self.other_way,)
+    def __reduce__(self) -> tuple[Callable[..., NoTarget], tuple[str, str, str]]:
+        return _no_target, self._arguments
 
 
-_NO_TARGET = "convoprobe does not know what to test: no target is named. Name it in convoprobe.yaml:"
-NAME_A_TARGET = """\
+def _no_target(other_way: str, file: str, example: str) -> NoTarget:
+    return NoTarget(other_way, file=file, example=example)
 
-    target:
-      type: python
-      object: my_package.agent:answer
+
+_A_TARGET = """\
+target:
+  type: python
+  object: my_package.agent:answer
 """
 
 

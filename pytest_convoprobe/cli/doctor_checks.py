@@ -43,6 +43,7 @@ from ..targets.factory import build_target
 from ..targets.port import ConversationContext, Target
 from ..text import one_line, shorten
 from ..transcript import Reply
+from .no_target import WRITE_A_FIXTURE
 from .project import Project
 
 HELLO = "Hello"
@@ -50,7 +51,6 @@ HELLO = "Hello"
 _ROLES = {Role.JUDGE: "judge", Role.SYNTHETIC_USER: "synthetic user"}
 _ATTEMPTS = 2
 _SHOWN = 80
-_FIXTURE = "or write a fixture convoprobe_target in conftest.py."
 _KEY = "Set api_key in the settings to ${A_VARIABLE}, and that variable in this shell or in CI's secrets."
 _SERVER = "Look whether the server runs, and whether api_base is its address."
 _SHAPE = (
@@ -167,8 +167,8 @@ class Checkup:
         for path in _conftests(self._project.root):
             if "convoprobe_target" in path.read_text(encoding="utf-8", errors="replace"):
                 return Finding("target", None, f"a fixture in {shown_path(path)}, not tried: pytest makes it")
-        advice = NoTarget(_FIXTURE).problems[0].advice.lstrip("\n")
-        return Finding("target", False, "the settings name none. Name it in convoprobe.yaml:", advice)
+        (problem,) = NoTarget(WRITE_A_FIXTURE).problems
+        return Finding("target", False, problem.message, problem.advice.lstrip("\n"))
 
     async def _spoken(self, target: Target, llm: LLM, loaded: LoadedSettings) -> str:
         begun, agents = time.perf_counter(), AgentLoops()

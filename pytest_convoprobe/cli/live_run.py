@@ -22,12 +22,11 @@ from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings
 from .event_loop import end_when_stuck
 from .exits import UsageProblem
+from .no_target import FIXTURE_IS_FOR_PYTEST
 from .progress import progress_line
 from .project import Project
 
-_PYTEST_CAN = (
-    "or use pytest with --convoprobe-trials: a fixture convoprobe_target in conftest.py is for pytest alone."
-)
+_PYTEST_CAN = f"or use pytest with --convoprobe-trials. {FIXTURE_IS_FOR_PYTEST}"
 
 
 def find_scenario(project: Project, text: str) -> tuple[LoadedScenario, str]:

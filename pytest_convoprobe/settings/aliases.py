@@ -102,8 +102,7 @@ def _how_to_name_the_agent(document: Document, kind: object, settings: dict[str,
         f"{_where(document, ('agent',))}: an agent of type {kind!r} is not built from this file; name it as\n"
         f"    target:\n"
         f"      type: python\n"
-        f"      object: {factory}:create_agent\n"
-        f"or override the fixture `convoprobe_target` in conftest.py"
+        f"      object: {factory}:create_agent"
     )
 
 

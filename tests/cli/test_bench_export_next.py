@@ -132,9 +132,8 @@ def test_no_target_anywhere_is_told(
 ) -> None:
     configure(done, llm=MODEL, targets=[])
     result = convoprobe("bench", "export", "hours", "--to-scenarios", "scenarios", "--only", "m02_s001_v01")
-    assert "  name a target in convoprobe.yaml: there is none yet, and hours/config.yaml names none\n" in (
-        result.stdout
-    )
+    steps = result.stdout.partition("\nNext\n")[2]
+    assert "no target is named. Name it in convoprobe.yaml:\n\n      target:\n        type: python\n" in steps
 
 
 def test_settings_that_cannot_be_read_end_it_before_anything_is_written(

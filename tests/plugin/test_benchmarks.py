@@ -271,7 +271,7 @@ def test_an_incomplete_metric_is_an_error_and_the_others_are_run(benches: Benche
     ("benchmark", "config", "words"),
     [
         ("name: b\nmetrics: []\n", CONFIG, "*there are no metrics yet"),
-        (project.BENCHMARK, "targets: []\n", "*there is nothing to test. Name one target at least:"),
+        (project.BENCHMARK, "targets: []\n", "*no target is named. Name it in config.yaml:"),
     ],
 )
 def test_a_benchmark_that_cannot_be_run_does_not_go_unnoticed(

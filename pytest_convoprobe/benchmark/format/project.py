@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import Problem, SettingsError
+from ...errors import NoTarget, Problem, SettingsError
 from ...files import shown_path
 from ...scenario.root import find_root
 from ...settings.file_formats import empty, parse_yaml
@@ -24,6 +24,7 @@ from .model_swap import swap_of
 from .models import Benchmark, BenchmarkConfig, Metric
 
 _SECTIONS = "generator_model:, targets:, …"
+_TARGETS = "targets:\n  - model: openai/gpt-4o-mini\n"
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,7 @@ def _missing(config: BenchmarkConfig, need: str) -> list[Problem]:
     if need != "targets":
         return _cannot_call(getattr(config, need), need, f"{need}:\n      model: ") if live else []
     if not config.targets:
-        advice = "    targets:\n      - model: openai/gpt-4o-mini"
-        return [Problem("there is nothing to test. Name one target at least:", "config.yaml", advice=advice)]
+        return list(NoTarget(file="config.yaml", example=_TARGETS).problems)
     return [
         problem
         for entry in config.targets

@@ -125,11 +125,14 @@ def _tell_next(console: Console, out: Path, first: Path, handover: _Handover) ->
 
 
 def _tell_settings(console: Console, handover: _Handover) -> None:
+    from ...errors import NoTarget
     from ...files import shown_path
 
     file, config = (console.safe(shown_path(path)) for path in (handover.file, handover.config))
     if not handover.tested:
-        console.say(f"  name a target in {file}: there is none yet, and {config} names none")
+        for line in str(NoTarget(file=file)).rstrip().split("\n"):
+            console.say(f"  {line}".rstrip())
+        console.say()
     if handover.lacking is None:
         return
     what = "add to" if handover.file.exists() else "write into a new"

@@ -10,12 +10,12 @@ from ...errors import NoTarget
 from ..console import Console, write_json
 from ..event_loop import end_when_stuck
 from ..exits import FINDINGS, OK, TROUBLE
+from ..no_target import FIXTURE_IS_FOR_PYTEST
 from ..progress import progress_line
 from ..project import Project, json_option, project_options
 from ..select_trials import one_scenario, pick_trial
 from ..trial_text import conversation_text
 
-_ONLY_SETTINGS = "A fixture convoprobe_target in conftest.py is for pytest alone."
 _STATUS = {"passed": OK, "failed": FINDINGS}
 
 
@@ -70,7 +70,7 @@ def command(
         try:
             result = rerun(stored, row, session, from_turn=from_turn, tick=line.tick)
         except NoTarget:
-            raise NoTarget(_ONLY_SETTINGS) from None
+            raise NoTarget(FIXTURE_IS_FOR_PYTEST) from None
     if as_json:
         write_json(to_record(result, NO_PRINTS))
     else:

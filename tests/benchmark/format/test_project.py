@@ -261,7 +261,7 @@ def test_all_stages_need_all_models_and_a_target(load: Load) -> None:
         "no model is set for the generator",
         "no model is set for the user",
         "no model is set for the evaluator",
-        "there is nothing to test. Name one target at least:",
+        "convoprobe does not know what to test: no target is named. Name it in config.yaml:",
     ]
 
 
@@ -274,7 +274,7 @@ def test_a_target_without_a_model(load: Load) -> None:
 def test_a_replay_needs_no_model_but_a_target(load: Load) -> None:
     config = load(config="targets: [openai/x]", replay="only").config
     require_models(config, models_of_stages(["all"]))
-    with pytest.raises(SettingsError, match="there is nothing to test"):
+    with pytest.raises(SettingsError, match=r"no target is named\. Name it in config\.yaml:\n\n    targets:\n      - model: "):
         require_models(load(config="targets: []", replay="only").config, models_of_stages(["simulate"]))
 
 
