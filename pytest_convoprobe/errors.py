@@ -66,6 +66,7 @@ from enum import Enum
 from textwrap import indent
 from typing import Any
 
+from .formatting import exact_seconds
 from .text import without_commands
 
 
@@ -176,21 +177,17 @@ class SettingsError(_ProblemsError):
 class NoTarget(SettingsError):
     """Nothing says what to test.
 
-    `file` is where to name a target, and `example` how. Each door has another way, and adds it as `other_way`.
+    `file` is where to name a target, and `example` how. Each door has another way: it adds `other_way`.
     """
 
-    def __init__(self, other_way: str = "", *, file: str = "convoprobe.yaml", example: str = "") -> None:
+    def __init__(self, other_way: str = "", file: str = "convoprobe.yaml", example: str = "") -> None:
         self._arguments = (other_way, file, example)
         message = f"convoprobe does not know what to test: no target is named. Name it in {file}:"
         advice = f"\n{indent(example or _A_TARGET, '    ')}\n{other_way}"
         super().__init__((Problem(message, advice=advice),))
 
-    def __reduce__(self) -> tuple[Callable[..., NoTarget], tuple[str, str, str]]:
-        return _no_target, self._arguments
-
-
-def _no_target(other_way: str, file: str, example: str) -> NoTarget:
-    return NoTarget(other_way, file=file, example=example)
+    def __reduce__(self) -> tuple[type[NoTarget], tuple[str, str, str]]:
+        return type(self), self._arguments
 
 
 _A_TARGET = """\
@@ -308,8 +305,8 @@ class TurnTimeout(TimeLimitExceeded):
         self.turn = turn
         self.seconds = seconds
         super().__init__(
-            f"turn {turn}: waited {seconds:g} s for the {waited_for}, which is all that a turn may take; "
-            "raise run.turn_timeout if it needs longer"
+            f"turn {turn}: waited {exact_seconds(seconds)} for the {waited_for}, which is all that a turn "
+            "may take; raise run.turn_timeout if it needs longer"
         )
 
 
@@ -321,7 +318,7 @@ class ScenarioTimeout(TimeLimitExceeded):
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         super().__init__(
-            f"the scenario took longer than {seconds:g} s, which is all that one may take; "
+            f"the scenario took longer than {exact_seconds(seconds)}, which is all that one may take; "
             "raise run.scenario_timeout if it needs longer"
         )
 
@@ -331,7 +328,7 @@ class CloseTimeout(TimeLimitExceeded):
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        super().__init__(f"closing took longer than {seconds:g} s")
+        super().__init__(f"closing took longer than {exact_seconds(seconds)}")
 
 
 class HookTimeout(TimeLimitExceeded):

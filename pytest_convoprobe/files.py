@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from .formatting import exact_seconds
+
 _TEMP_SUFFIX = ".convoprobe-tmp"
 _POLL = 0.01
 _BLOCK = 1 << 16
@@ -44,7 +46,7 @@ def locked(folder: Path, timeout: float = 30.0) -> Iterator[None]:
     deadline = time.monotonic() + timeout
     while (handle := _try_lock(folder)) is None:
         if time.monotonic() > deadline:
-            raise TimeoutError(f"another process has kept {folder} locked for {timeout:g} seconds")
+            raise TimeoutError(f"another process has kept {folder} locked for {exact_seconds(timeout)}")
         time.sleep(_POLL)
     try:
         yield

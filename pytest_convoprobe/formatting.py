@@ -31,6 +31,11 @@ def seconds(value: float | None) -> str:
     return "{:,} h {} min".format(*divmod(round(value / 60), 60))
 
 
+def exact_seconds(value: float | None) -> str:
+    """`0.25 s`, `90 s`: a setting, such as a time limit, in its own unit and with the digits it was given."""
+    return UNKNOWN if value is None else f"{value:g} s"
+
+
 def moment(stamp: float) -> str:
     """`2026-11-27 22:15 UTC`; empty for a time that is not known (0, or nothing that a calendar has).
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from .formatting import exact_seconds
+
 T = TypeVar("T")
 
 # A lock that is waited for without end can't be interrupted by Ctrl-C on Windows; short waits can.
@@ -57,7 +59,7 @@ class LoopThread:
         future = self.submit(coro)
         try:
             if not wait_for(future, timeout):
-                raise TimeoutError(f"it has not ended after {timeout:g} seconds")
+                raise TimeoutError(f"it has not ended after {exact_seconds(timeout)}")
         except BaseException:
             future.cancel()
             raise

@@ -12,6 +12,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from .formatting import counted
+
 _TAB = "    "
 
 # Letters and marks by category, yet nothing to see: fillers, joiners and variation selectors.
@@ -84,7 +86,7 @@ def shorten(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     left_out = len(text) - limit
-    return f"{text[:limit].rstrip()} … ({left_out:,} more character{'' if left_out == 1 else 's'})"
+    return f"{text[:limit].rstrip()} … ({counted(left_out, 'more character')})"
 
 
 def one_line(text: str) -> str:

@@ -137,8 +137,8 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-# Options of git; the help of the commands that stages are run by.
-_MAY_NAME_OPTIONS = ("results/provenance.py", "benchmark/stages/registry.py")
+# Options of git.
+_MAY_NAME_OPTIONS = ("results/provenance.py",)
 
 
 def test_nothing_below_the_doors_names_an_option_of_one() -> None:

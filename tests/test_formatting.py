@@ -34,6 +34,11 @@ def test_seconds(value: float | None, text: str) -> None:
     assert formatting.seconds(value) == text
 
 
+@pytest.mark.parametrize(("value", "text"), [(None, "-"), (0.25, "0.25 s"), (30.0, "30 s"), (600, "600 s")])
+def test_a_limit_keeps_the_unit_and_the_digits_that_it_was_given(value: float | None, text: str) -> None:
+    assert formatting.exact_seconds(value) == text
+
+
 @pytest.mark.parametrize(
     ("stamp", "text"),
     [

@@ -24,7 +24,7 @@ from ..errors import (
     TimeLimitExceeded,
 )
 from ..files import shown_path
-from ..formatting import dollars, seconds
+from ..formatting import dollars, exact_seconds, seconds
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
 from ..llm.metered import Metered
@@ -72,7 +72,7 @@ class _NoReply(TimeLimitExceeded):
     """The target gave no reply to the one message of `doctor`."""
 
     def __init__(self, target: str, seconds: float) -> None:
-        super().__init__(f"{target} gave no reply within {seconds:g} s (run.turn_timeout)")
+        super().__init__(f"{target} gave no reply within {exact_seconds(seconds)} (run.turn_timeout)")
 
 
 class _Answer(BaseModel):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from ..errors import ScenarioError
+from ..formatting import counted
 from ..scenario.models import Efficiency, Evaluation, ToolAssertion, ToolUsage
 from ..text import shorten
 from ..transcript import ToolCall, Transcript
@@ -210,7 +211,7 @@ def _turn_of(calls: Calls, index: int) -> int | None:
 
 
 def _count(calls: Calls) -> str:
-    return "no call" if not calls else "1 call" if len(calls) == 1 else f"{len(calls)} calls"
+    return "no call" if not calls else counted(len(calls), "call")
 
 
 def _shown(call: ToolCall) -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..errors import ScenarioError
+from ..formatting import exact_seconds
 
 SECONDS = 2.0
 """How long one pattern may be looked for in one text."""
@@ -30,8 +31,9 @@ def is_found(pattern: str, text: str, where: str) -> bool:
         return _compiled(pattern).search(text, timeout=SECONDS) is not None
     except TimeoutError:
         raise ScenarioError(
-            f"the pattern /{pattern}/ was looked for in {where} ({len(text):,} characters) for {SECONDS:g} s "
-            "without an end. Repetitions inside repetitions, like (a+)+, do that: write it without them"
+            f"the pattern /{pattern}/ was looked for in {where} ({len(text):,} characters) for "
+            f"{exact_seconds(SECONDS)} without an end. Repetitions inside repetitions, like (a+)+, do that: "
+            "write it without them"
         ) from None
 
 

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ..errors import LLMError, LLMRejected, LLMTimeout, LLMUnavailable
+from ..formatting import exact_seconds
 from ..settings.models import ModelSettings
 
 # 529 is "overloaded" at some providers. 408, 409 and 425 are temporary too, although they are 4xx.
@@ -47,7 +48,7 @@ def failure_of(error: Exception, settings: ModelSettings, text: str) -> LLMError
 
 def timeout_of(settings: ModelSettings, status: int | None = None) -> LLMTimeout:
     """An attempt that took too long, here or (408) at the provider."""
-    message = f"{settings.model} did not answer within {settings.timeout:g} s"
+    message = f"{settings.model} did not answer within {exact_seconds(settings.timeout)}"
     if status == 408:
         message = f"{settings.model} gave no answer in time"
     return LLMTimeout(message, model=settings.model or "", status=status)

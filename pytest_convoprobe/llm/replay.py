@@ -181,7 +181,7 @@ def _never(recording: Recording, context: CallContext) -> str:
     role = context.role.value.replace("_", " ")
     if not turns:
         return f"the {role} was never recorded"
-    listed = f"turn{'s' if len(turns) > 1 else ''} {', '.join(map(str, turns))}"
+    listed = f"{'turn' if len(turns) == 1 else 'turns'} {', '.join(map(str, turns))}"
     return f"this turn was never recorded (recorded for the {role}: {listed})"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from ..errors import LLMError, LLMUnavailable
+from ..formatting import exact_seconds
 from .port import LLM, LLMReply, LLMRequest
 
 LONGEST_RETRY_AFTER = 120.0
@@ -93,8 +94,8 @@ def _counted(failure: LLMError) -> LLMError:
 
 def _too_long(failure: LLMUnavailable, asked: float) -> LLMError:
     failure.message = (
-        f"{failure.message}; the provider asks to wait {asked:.0f} s, longer than "
-        f"the {LONGEST_RETRY_AFTER:.0f} s that a call waits at most"
+        f"{failure.message}; the provider asks to wait {exact_seconds(round(asked))}, longer than "
+        f"the {exact_seconds(LONGEST_RETRY_AFTER)} that a call waits at most"
     )
     failure.args = (failure.message,)
     return failure

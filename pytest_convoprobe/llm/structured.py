@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from .. import prompts
 from ..errors import StructuredReplyError
+from ..formatting import counted
 from .json_text import json_objects
 from .masking import NoSecrets, TextRedactor
 from .port import LLM, LLMReply, LLMRequest, Message
@@ -124,10 +125,9 @@ def _given_up(
     request: LLMRequest, reply: LLMReply, outcome: _Outcome[T], attempts: int, redactor: TextRedactor
 ) -> StructuredReplyError:
     whose = request.context.role.value.replace("_", " ")
-    counted = "1 attempt" if attempts == 1 else f"{attempts} attempts"
     text = redactor.text(reply.text)
-    message = f"The {whose}'s model {request.model.model} gave no usable reply in {counted}: "
-    message += redactor.text(outcome.problem)
+    message = f"The {whose}'s model {request.model.model} gave no usable reply in "
+    message += f"{counted(attempts, 'attempt')}: " + redactor.text(outcome.problem)
     if outcome.truncated:
         message += f" ({_limit(request)}); set a larger max_tokens for it"
     elif text.strip():

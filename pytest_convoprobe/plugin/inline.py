@@ -17,6 +17,7 @@ from .bridge import on_running_loop, pause
 from .conversations import submit, wait
 from .items import forget, keep
 from .keys import RESULTS
+from .lookahead import TARGET_FIXTURE, given_by_fixture
 from .orders import Order
 from .session import session_of
 
@@ -105,7 +106,7 @@ class Convoprobe:
         return result
 
     def _target(self, given: object) -> object:
-        return self._request.getfixturevalue("convoprobe_target") if given is None else given
+        return given_by_fixture(self._request.getfixturevalue(TARGET_FIXTURE)) if given is None else given
 
     def _order(self, scenario: coerce.AnyScenario, settings: Mapping[str, Any] | None) -> Order:
         __tracebackhide__ = True

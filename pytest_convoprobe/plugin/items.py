@@ -14,7 +14,7 @@ from . import marks
 from .conversations import look_ahead, submit, wait
 from .error_text import error_text
 from .keys import REPORTED, RESULTS, WAITED, start
-from .lookahead import target_is_shared
+from .lookahead import given_by_fixture, target_is_shared
 from .orders import BEGUN, ORDER, Order
 from .session import session_of
 
@@ -96,7 +96,7 @@ def result_of(item: ScenarioItem, value: object) -> ScenarioResult | None:
     if item.config.getoption("setuponly", False):
         return None
     try:
-        result = item.talk(value)
+        result = item.talk(given_by_fixture(value))
     except ConvoprobeError as error:
         raise pytest.fail.Exception(error_text(error), pytrace=False) from None
     if result.outcome is Outcome.SKIPPED:

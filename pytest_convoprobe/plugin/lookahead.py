@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..errors import TargetStartError
 from .keys import NEXT_ITEM
 from .orders import BEGUN, Order, has_mark, order_of
 
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
     from ..targets.port import Target
 
 TARGET_FIXTURE = "convoprobe_target"
+
+
+def given_by_fixture(value: object) -> object:
+    """What the fixture of the target gave. Raises `TargetStartError` if that is nothing."""
+    if value is None:
+        raise TargetStartError(
+            f"there is no target: `{TARGET_FIXTURE}` gave None; did it forget to `return`?"
+        )
+    return value
 
 
 def fixture_definitions(item: pytest.Item) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ..errors import ConvoprobeError
+from ..formatting import exact_seconds
 from ..loop_thread import LoopThread, wait_for
 
 T = TypeVar("T")
@@ -83,7 +84,7 @@ class Handle(Generic[T]):
         it did so itself, TimeoutError if it has not ended after `timeout` seconds.
         """
         if not self.wait(timeout):
-            raise TimeoutError(f"{self.key!r} has not ended after {timeout:g} seconds")
+            raise TimeoutError(f"{self.key!r} has not ended after {exact_seconds(timeout)}")
         return self._future.result()
 
     async def _run(self) -> T:

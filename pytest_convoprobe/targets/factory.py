@@ -39,9 +39,7 @@ def as_target(value: object, *, rootdir: Path | None = None) -> Target:
     if is_target(value):
         return as_port(value)
     if value is None:
-        raise TargetStartError(
-            "there is no target: `convoprobe_target` gave None; did it forget to `return`?"
-        )
+        raise TargetStartError(f"None can't be a target: {_WANTED}")
     if not isinstance(value, type) and answering(value) is None:
         raise TargetStartError(f"{_named(value)} can't be a target: {_WANTED}")
     if inspect.iscoroutine(value) or inspect.isgenerator(value):

@@ -12,6 +12,7 @@ from typing import Any
 from yaml.constructor import SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from ..formatting import counted
 from .document import Loc
 from .yaml_places import MERGE_TAG
 
@@ -108,7 +109,7 @@ class Values:
             lines[key.value] = key.start_mark.line
             return
         above = key.start_mark.line - lines[key.value]
-        where = f"{above} line{'s' if above > 1 else ''} above" if above else "on the same line"
+        where = f"{counted(above, 'line')} above" if above else "on the same line"
         self.problems.append(
             (key, (*loc, key.value), f"the key `{key.value}` is given twice (the first is {where})")
         )

@@ -102,7 +102,10 @@ def test_a_target_in_conftest_is_not_tried(
     folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
 ) -> None:
     project(folder, chat_server.base_url, target=None)
-    assert "✗ target: convoprobe does not know what to test: no target is named. Name it" in convoprobe("doctor").output
+    assert (
+        "✗ target: convoprobe does not know what to test: no target is named. Name it"
+        in convoprobe("doctor").output
+    )
     (folder / "conftest.py").write_text("def convoprobe_target(): ...")
     result = convoprobe("doctor")
     assert result.exit_code == 0

@@ -567,7 +567,7 @@ class TestPool:
         self, loop_thread: LoopThread, gate: threading.Event
     ) -> None:
         handle = Pool(loop_thread, 1).submit("order.yaml::late", lambda: passing(gate))
-        with pytest.raises(TimeoutError, match=r"'order.yaml::late' has not ended after 0.01 seconds"):
+        with pytest.raises(TimeoutError, match=r"'order.yaml::late' has not ended after 0.01 s"):
             handle.result(0.01)
 
     def test_the_duration_leaves_out_the_wait_in_the_queue(

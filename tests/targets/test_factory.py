@@ -116,7 +116,7 @@ def test_what_can_be_a_target_is_named_after_itself(value: object, name: str) ->
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (None, "`convoprobe_target` gave None; did it forget to `return`?"),
+        (None, "None can't be a target: return a function"),
         (42, "builtins.int can't be a target: return a function"),
         (SimpleNamespace(answer=shout), "types.SimpleNamespace can't be a target"),
         ("hello", "`hello` names no object"),

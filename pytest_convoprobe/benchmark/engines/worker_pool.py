@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from ...errors import SettingsError
+from ...formatting import exact_seconds
 from ..rows.work import Item, RowResult
 from .work_queue import Batch, WorkQueue
 from .worker_process import PACKAGE, Started
@@ -203,7 +204,8 @@ class WorkerPool:
         if not self._somebody_is_ready():
             raise SettingsError.of(
                 "the cluster had no free processor for a worker process in "
-                f"{self._limits.start_timeout:g} s; see `ray status`, and end what uses it or add machines"
+                f"{exact_seconds(self._limits.start_timeout)}; see `ray status`, and end what uses it or add "
+                "machines"
             )
         return ()
 

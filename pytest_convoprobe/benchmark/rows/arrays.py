@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from ...errors import ResultsError
+from ...formatting import counted
 
 T = TypeVar("T")
 
@@ -47,9 +48,8 @@ def unread_notes(file: str, unread: Sequence[str]) -> list[str]:
     """One note with the number of rows and the first reasons; none where all was read."""
     if not unread:
         return []
-    rows = "1 row" if len(unread) == 1 else f"{len(unread)} rows"
     more = f"; and {len(unread) - _SHOWN} more" if len(unread) > _SHOWN else ""
-    return [f"{rows} of {file} could not be read: {'; '.join(unread[:_SHOWN])}{more}"]
+    return [f"{counted(len(unread), 'row')} of {file} could not be read: {'; '.join(unread[:_SHOWN])}{more}"]
 
 
 def items(path: Path) -> Iterator[Any]:

@@ -69,7 +69,7 @@ STAGES: tuple[StageEntry, ...] = (
 
         \b
         Example:
-            convoprobe bench gen-scenarios honesty --only m01
+            convoprobe bench gen-scenarios honesty
         """,
         steps=("draft-scenarios", "gen-scenarios"),
         models=("generator_model",),
@@ -87,7 +87,7 @@ STAGES: tuple[StageEntry, ...] = (
 
         \b
         Example:
-            convoprobe bench simulate honesty --target gpt-4o-mini --limit 10
+            convoprobe bench simulate honesty
         """,
         steps=("simulate",),
         models=("user_model", "targets"),
@@ -105,7 +105,7 @@ STAGES: tuple[StageEntry, ...] = (
 
         \b
         Example:
-            convoprobe bench evaluate honesty --all-metrics
+            convoprobe bench evaluate honesty
         """,
         steps=("evaluate",),
         models=("evaluator_model",),
@@ -117,8 +117,8 @@ STAGES: tuple[StageEntry, ...] = (
         """
         Compute results.json from the scores of all targets: pass rates of the positive and the negative
         metrics with intervals, by metric, scenario, variant, demographic value and sample; agreement of
-        samples; gaps between groups. No model is called. --target selects the targets to show; the file has
-        all of them.
+        samples; gaps between groups. No model is called. If some targets are selected, only these are shown;
+        the file has all of them.
 
         The exit status is 1 if the results lack conversations, or if an answer of the evaluator could not be
         read. Such an answer counts neither as passed nor as failed.

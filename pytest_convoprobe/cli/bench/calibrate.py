@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...formatting import number, number_range, percent, percent_range
+from ...formatting import counted, number, number_range, percent, percent_range
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, advice
 from ..project import json_option
@@ -86,8 +86,7 @@ def _print(console: Console, found: Calibration) -> None:
     print_table(console, _COLUMNS, [_row(name, one) for name, one in measures])
     console.say("intervals are by scenario: conversations about one resemble each other", "faint")
     console.say()
-    several = "" if len(found.disagreements) == 1 else "s"
-    console.say(f"{len(found.disagreements):,} disagreement{several}", "bold")
+    console.say(counted(len(found.disagreements), "disagreement"), "bold")
     for one in found.disagreements[:_SHOWN]:
         _print_disagreement(console, one)
     if len(found.disagreements) > _SHOWN:

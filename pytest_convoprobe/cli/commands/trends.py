@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...formatting import UNKNOWN, dollars, moment, number, percent, percent_range, seconds
+from ...formatting import UNKNOWN, counted, dollars, moment, number, percent, percent_range, seconds
 from ..cells import rate_color
 from ..console import Console, write_json
 from ..exits import UsageProblem
@@ -103,7 +103,7 @@ def _last_change(trend: Trend) -> str:
     """`prompts (3 runs ago)`."""
     for ago, point in enumerate(reversed(trend.points)):
         if point.changed:
-            when = "in the latest run" if ago == 0 else f"{ago} run{'' if ago == 1 else 's'} ago"
+            when = "in the latest run" if ago == 0 else f"{counted(ago, 'run')} ago"
             return f"{', '.join(point.changed)} ({when})"
     return ""
 

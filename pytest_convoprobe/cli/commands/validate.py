@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...formatting import counted
 from ..console import write_json
 from ..exits import FINDINGS, OK
 from ..project import json_option
@@ -79,9 +80,9 @@ class _Tally:
     problems: int = 0
 
     def summary(self) -> str:
-        checked = f"{_count(self.files, 'file')} checked, {_count(self.scenarios, 'scenario')}"
+        checked = f"{counted(self.files, 'file')} checked, {counted(self.scenarios, 'scenario')}"
         if self.problems:
-            return f"{checked}, {_count(self.problems, 'problem')}"
+            return f"{checked}, {counted(self.problems, 'problem')}"
         return checked if self.broken else f"{checked}, all good"
 
 
@@ -112,8 +113,4 @@ def _check(file: Path, tally: _Tally) -> tuple[Sequence[LoadedScenario], Sequenc
 
 def _good(file: Path, loaded: Sequence[LoadedScenario]) -> str:
     skipped = sum(scenario.skip is not None for scenario in loaded)
-    return f"{file}: ok, {_count(len(loaded), 'scenario')}{f' ({skipped} skipped)' if skipped else ''}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{file}: ok, {counted(len(loaded), 'scenario')}{f' ({skipped} skipped)' if skipped else ''}"

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from ...errors import TargetUnavailable
+from ...formatting import exact_seconds
 from ...project_code.tracebacks import clean, describe
 from ...redaction import Redactor
 from ...settings.models import HttpTarget
@@ -54,7 +55,7 @@ class HttpAgent:
         try:
             answer = await asyncio.wait_for(self._fetch(variables, cookies), self._timeout)
         except (TimeoutError, asyncio.TimeoutError):
-            raise self._failure(f"no answer within {self._timeout:g} s") from None
+            raise self._failure(f"no answer within {exact_seconds(self._timeout)}") from None
         except _TooLargeError:
             raise self._failure(f"the answer is larger than {_MAX_BYTES // 1_000_000} MB") from None
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:

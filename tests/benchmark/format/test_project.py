@@ -274,7 +274,9 @@ def test_a_target_without_a_model(load: Load) -> None:
 def test_a_replay_needs_no_model_but_a_target(load: Load) -> None:
     config = load(config="targets: [openai/x]", replay="only").config
     require_models(config, models_of_stages(["all"]))
-    with pytest.raises(SettingsError, match=r"no target is named\. Name it in config\.yaml:\n\n    targets:\n      - model: "):
+    with pytest.raises(
+        SettingsError, match=r"no target is named\. Name it in config\.yaml:\n\n    targets:\n      - model: "
+    ):
         require_models(load(config="targets: []", replay="only").config, models_of_stages(["simulate"]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ....formatting import UNKNOWN, number, number_range, percent, points, points_range
+from ....formatting import UNKNOWN, counted, number, number_range, percent, points, points_range
 from ...console import Console
 from ...tables import Cell, Column, Row, print_table
 from .results import rate_text
@@ -62,7 +62,7 @@ def print_comparison(console: Console, found: ModelComparison) -> None:
 
 def _counts(found: ModelComparison) -> str:
     """How much was compared."""
-    scenarios = f"{found.scenarios:,} scenario{'' if found.scenarios == 1 else 's'}"
+    scenarios = counted(found.scenarios, "scenario")
     if not found.cells and not found.left_out:
         return f"{scenarios}; those of the two sides are others, so no conversation has a counterpart"
     left_out = f", {found.left_out:,} with one on one side only" if found.left_out else ""

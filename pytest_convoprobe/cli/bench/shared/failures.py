@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....formatting import counted
 from ...console import Console
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ def print_failures(console: Console, stage: str, target: str, failed: Failures) 
     """For each reason how many rows failed for it, the first of them, and the reason."""
     name = console.safe(f"{stage} {target}".rstrip())
     for reason, places in _by_reason(failed).items():
-        console.say(f"{name}: {counted(len(places))} could not be made ({_ids(console, places)}):", "red")
+        console.say(
+            f"{name}: {counted(len(places), 'row')} could not be made ({_ids(console, places)}):", "red"
+        )
         console.say(f"    {reason_text(console, reason)}")
 
 
@@ -36,11 +39,6 @@ def reason_text(console: Console, reason: str) -> str:
     from ....text import shorten
 
     return console.safe(shorten(reason, _LONGEST_REASON))
-
-
-def counted(number: int) -> str:
-    """`1 row`, `1,200 rows`."""
-    return f"{number:,} row" + ("" if number == 1 else "s")
 
 
 def _by_reason(failed: Failures) -> Mapping[str, list[Place]]:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....files import shown_path
+from ....formatting import counted
 from ...console import Console
 from ...exits import advice
 from ...tables import Cell, Column, Row, print_table
-from .failures import counted, failures_json, print_failures, reason_text
+from .failures import failures_json, print_failures, reason_text
 from .forecasts import forecast_json, print_forecasts, total_json
 from .results import costs_of, print_results
 
@@ -121,9 +122,9 @@ def _print_trouble(console: Console, stage: StageReport) -> None:
         print_failures(console, stage.stage, target, one.failed)
         if one.given_up and one.left:
             name = console.safe(f"{stage.stage} {target}".rstrip())
-            console.say(f"{name}: after that, the other {counted(one.left)} were left out", "red")
+            console.say(f"{name}: after that, the other {counted(one.left, 'row')} were left out", "red")
     if stage.budget:
-        left = f"; {counted(stage.left)} of {stage.stage} left" if stage.left else ""
+        left = f"; {counted(stage.left, 'row')} of {stage.stage} left" if stage.left else ""
         console.say(f"{reason_text(console, stage.budget)}{left}", "yellow")
     if way_out := advice(stage.remedies):
         console.say(f"{stage.stage}: {way_out}", "yellow")
