@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from ..format.model_swap import SwappedRole
 from .figures import Ends, Number, Stored
@@ -57,12 +56,6 @@ class Track(Stored):
     def moved(self) -> tuple[TargetShift, ...]:
         """The targets whose place changed."""
         return tuple(one for one in self.targets if one.place_before != one.place_after)
-
-    def ranking(self, side: Literal["before", "after"]) -> tuple[TargetShift, ...]:
-        """The targets of one side, the highest pass rate first; without those that have none."""
-        name = f"place_{side}"
-        ranked = [one for one in self.targets if getattr(one, name) is not None]
-        return tuple(sorted(ranked, key=lambda one: (getattr(one, name), one.target)))
 
 
 @dataclass(frozen=True)
