@@ -225,7 +225,7 @@ def test_kill_9_under_xdist_loses_no_trial_that_had_ended(suite: Suite) -> None:
         """)
     for number in range(40):  # of which the second half never ends, however long we are kept from looking
         suite.scenario(f"s{number}", file="scenarios/all.yaml", sleep=0.05 if number < 20 else 120)
-    with running(suite, "-p", "xdist.plugin", "-n4") as process:
+    with running(suite, "-p", "xdist.plugin", "-n2") as process:
         wait_for(lambda: len(told(suite)) >= 9 and described(suite), process)
         os.killpg(process.pid, signal.SIGKILL)
         assert process.wait(60) == -signal.SIGKILL

@@ -31,7 +31,7 @@ evaluation:
 SETTINGS = """\
 llm: {model: openai/fake}
 target: {type: python, object: "tests.support.hanging_agents:HangingInEveryWay"}
-run: {turn_timeout: 1, scenario_timeout: 2, replay: only}
+run: {turn_timeout: 0.5, scenario_timeout: 2, replay: only}
 """
 
 
