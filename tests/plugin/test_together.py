@@ -25,22 +25,27 @@ COUNTS = {"passed": 2, "failed": 1, "errors": 1, "skipped": 1}
 @pytest.mark.parametrize(
     ("plugins", "args"),
     [
-        (("xdist.plugin",), ("-n2",)),
         (("xdist.plugin",), ("-n2", "--dist=worksteal")),
         (("xdist.plugin",), ("-n2", "--dist=loadfile")),
-        (("pytest_randomly",), ("-p", "no:cacheprovider")),
-        (("pytest_timeout",), ("--timeout=60",)),
-        (("pytest_cov",), ("--cov=.",)),
-        (("pytest_sugar",), ()),
-        (("pytest_metadata.plugin", "pytest_html.plugin"), ("--html=out.html", "--self-contained-html")),
-        (("pytest_asyncio.plugin",), ("-o", "asyncio_mode=auto")),
-        (("anyio.pytest_plugin",), ()),
+        (("pytest_randomly", "pytest_cov"), ("--cov=.", "-p", "no:cacheprovider")),
+        (
+            ("pytest_timeout", "pytest_asyncio.plugin", "anyio.pytest_plugin"),
+            ("--timeout=60", "-o", "asyncio_mode=auto"),
+        ),
+        (
+            ("pytest_sugar", "pytest_metadata.plugin", "pytest_html.plugin"),
+            ("--html=out.html", "--self-contained-html"),
+        ),
         ((), ("-p", "no:cacheprovider", "-p", "no:capture", "-p", "no:terminal")),
     ],
     ids=lambda value: " ".join(value),
 )
 def test_outcomes_are_the_same(mixed: Suite, plugins: tuple[str, ...], args: tuple[str, ...]) -> None:
     result = mixed.run_process("--junitxml=out.xml", *args, plugins=plugins)
+    _assert_same_outcomes(mixed, result)
+
+
+def _assert_same_outcomes(mixed: Suite, result: pytest.RunResult) -> None:
     suite = ET.parse(mixed.path / "out.xml").getroot().find("testsuite")
     assert suite is not None
     found = {name: int(suite.get(name, "0")) for name in ("tests", "failures", "errors", "skipped")}
@@ -57,6 +62,7 @@ def test_everything_at_once(mixed: Suite) -> None:
 
 def test_xdist_shows_reasons_summary_and_properties(mixed: Suite) -> None:
     result = mixed.run_process("-n2", "--junitxml=out.xml", plugins=["xdist.plugin"])
+    _assert_same_outcomes(mixed, result)
     result.assert_outcomes(**COUNTS)
     result.stdout.fnmatch_lines(["*run again: pytest scenarios/bad.yaml::bad*"])
     result.stdout.fnmatch_lines(["3 scenarios: 1 passed, 1 failed (agent), 1 error (infrastructure)"])
@@ -69,10 +75,12 @@ def test_xdist_shows_reasons_summary_and_properties(mixed: Suite) -> None:
     assert 'name="convoprobe_blame" value="agent"' in (mixed.path / "out.xml").read_text()
 
 
-def test_xdist_talks_once_for_each_scenario(suite: Suite) -> None:
+def test_xdist_talks_once_for_each_scenario_of_a_tag(suite: Suite) -> None:
     for number in range(12):
-        suite.scenario(f"s{number}", sleep=0.02)
-    suite.run_process("-n3", plugins=["xdist.plugin"]).assert_outcomes(passed=12)
+        suite.scenario(f"s{number}", sleep=0.02, tags=["smoke"])
+    suite.scenario("another")
+    result = suite.run_process("-n2", "-m", "smoke", "--strict-markers", plugins=["xdist.plugin"])
+    result.assert_outcomes(passed=12)
     assert sorted(suite.started()) == sorted(f"s{number}" for number in range(12))
 
 
@@ -85,32 +93,21 @@ def test_xdist_reports_broken_settings_without_a_crash(suite: Suite) -> None:
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
-def test_xdist_selects_by_tag(suite: Suite) -> None:
-    suite.scenario("one", tags=["smoke"])
-    suite.scenario("two")
-    result = suite.run_process("-n2", "-m", "smoke", "--strict-markers", plugins=["xdist.plugin"])
-    result.assert_outcomes(passed=1)
-
-
-def test_a_rerun_talks_afresh(suite: Suite) -> None:
+def test_a_rerun_talks_again_and_its_money_is_in_the_summary(suite: Suite) -> None:
     suite.scenario("flaky", outcome="failed", until_run=1)
     suite.scenario("other")
-    result = suite.run_process("--reruns=2", plugins=["pytest_rerunfailures"])
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*2 passed, 1 rerun*"])
-    assert suite.started().count("flaky") == 2
-
-
-def test_the_money_of_a_rerun_is_in_the_summary(suite: Suite) -> None:
     suite.scenario("bad", outcome="failed")
     result = suite.run_process("--reruns=2", plugins=["pytest_rerunfailures"])
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["1 scenario: 1 failed (agent)", "spent: $0.0060*in 3 calls*"])
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["3 scenarios: 2 passed, 1 failed (agent)", "spent: $0.0120*in 6 calls*"])
+    result.stdout.fnmatch_lines(["*1 failed, 2 passed, 3 rerun*"])
+    assert suite.started().count("flaky") == 2
+    assert suite.started().count("other") == 1
 
 
 def test_reruns_under_xdist(suite: Suite) -> None:
     suite.scenario("flaky", outcome="failed", until_run=1)
-    result = suite.run_process("-n2", "--reruns=2", plugins=["xdist.plugin", "pytest_rerunfailures"])
+    result = suite.run_process("-n1", "--reruns=2", plugins=["xdist.plugin", "pytest_rerunfailures"])
     result.assert_outcomes(passed=1)
 
 

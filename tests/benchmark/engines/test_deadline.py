@@ -18,7 +18,7 @@ DOES = {1: "fine", 2: "swallows", 3: "sleeps", 4: "waits"}
 
 async def test_a_benchmark_with_targets_that_never_come_back_ends() -> None:
     target = PythonTarget(object="tests.support.hanging_agents:HangingInEveryWay")
-    run = RunSettings(turn_timeout=1, scenario_timeout=2, replay="off")
+    run = RunSettings(turn_timeout=0.5, scenario_timeout=2, replay="off")
     failures: dict[str, str | None] = {}
 
     async def make() -> None:
