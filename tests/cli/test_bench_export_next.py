@@ -17,9 +17,9 @@ from tests.support.chat_server import ChatServer
 
 from .benchmark import CARELESS
 from .conftest import Convoprobe
-from .test_bench_stages import done, finished, server
+from .test_bench_stages import done, finished, finishing, server
 
-__all__ = ["done", "finished", "server"]  # fixtures
+__all__ = ["done", "finished", "finishing", "server"]  # fixtures
 
 KEY = "sk-verysecret1234567890"
 MODEL = {"model": "openai/fake", "source": "openai", "base_url": "${ADDRESS}", "max_attempts": 1}

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from pytest_convoprobe.cli import main
 from pytest_convoprobe.files import locked
@@ -35,14 +35,20 @@ def server() -> Iterator[ChatServer]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A benchmark of which everything is done; to be copied."""
+def finishing(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """A benchmark of which everything is done, and what the command printed, away from a terminal."""
     folder = tmp_path_factory.mktemp("finished")
     with ChatServer(answer) as running:
         path = benchmark(folder, running.base_url)
-        done = CliRunner().invoke(main, ["bench", "all", str(path)])
-    assert done.exit_code == 0, done.output
-    return path
+        result = CliRunner().invoke(main, ["bench", "all", str(path)])
+    assert result.exit_code == 0, result.output
+    return path, result
+
+
+@pytest.fixture
+def finished(finishing: tuple[Path, Result]) -> Path:
+    """The folder of it; to be copied."""
+    return finishing[0]
 
 
 @pytest.fixture
@@ -99,9 +105,8 @@ def test_nothing_to_do_calls_nothing(done: Path, convoprobe: Convoprobe) -> None
     assert (done / "results.json").read_bytes() == before
 
 
-def test_plain_lines_away_from_a_terminal(folder: Path, convoprobe: Convoprobe, server: ChatServer) -> None:
-    benchmark(folder, server.base_url)
-    result = convoprobe("bench", "all", "hours")
+def test_plain_lines_away_from_a_terminal(finishing: tuple[Path, Result]) -> None:
+    _, result = finishing
     assert "simulate careless: 8 to do\n" in result.stderr
     assert "simulate careless: 8 made, 480 tokens, " in result.stderr
     assert "\x1b" not in result.stderr
@@ -242,18 +247,17 @@ def test_metrics_that_could_not_all_be_made(folder: Path, convoprobe: Convoprobe
     assert told in result.stdout
 
 
-@pytest.mark.parametrize(("limit", "most"), [("--max-tokens", "200"), ("--max-cost", "0.2")])
-def test_the_budget_is_used_up(
-    folder: Path, convoprobe: Convoprobe, server: ChatServer, limit: str, most: str
-) -> None:
+def test_the_budget_is_used_up(folder: Path, convoprobe: Convoprobe, server: ChatServer) -> None:
     path = benchmark(folder, server.base_url)
     config = yaml.safe_load((path / "config.yaml").read_text())
     prices = {"input_cost_per_token": 0.001, "output_cost_per_token": 0.001}
     reconfigure(path, llm={**config["llm"], **prices})
-    result = convoprobe("bench", "all", "hours", limit, most, "--concurrency", "1")
-    assert result.exit_code == 3
-    assert "the run's budget is used up: " in result.stdout
-    assert " rows of simulate left\n" in result.stdout
+    # The second run goes on from what the first has made, and has a budget of its own.
+    for limit, most in (("--max-tokens", "200"), ("--max-cost", "0.2")):
+        result = convoprobe("bench", "all", "hours", limit, most, "--concurrency", "1")
+        assert result.exit_code == 3, limit
+        assert "the run's budget is used up: " in result.stdout, limit
+        assert " rows of simulate left\n" in result.stdout, limit
     assert convoprobe("bench", "all", "hours").exit_code == 0
 
 

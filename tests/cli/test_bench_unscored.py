@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from .conftest import Convoprobe
-from .test_bench_stages import done, finished
+from .test_bench_stages import done, finished, finishing
 
-__all__ = ["done", "finished"]  # fixtures
+__all__ = ["done", "finished", "finishing"]  # fixtures
 
 
 def test_where_no_answer_could_be_read_the_stages_have_nothing_left_to_do(
