@@ -340,7 +340,8 @@ class HookTimeout(TimeLimitExceeded):
         self.hook = hook
         self.seconds = seconds
         super().__init__(
-            f"the hook {hook} took longer than {seconds:g} s, the limit of a scenario (run.scenario_timeout)"
+            f"the hook {hook} took longer than {exact_seconds(seconds)}, the limit of a scenario "
+            "(run.scenario_timeout)"
         )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from pytest_convoprobe.benchmark.format.labels import read_labels
 from pytest_convoprobe.benchmark.format.project import load_project
-from pytest_convoprobe.errors import RecordingUnusable, ScenarioFileError, SettingsError
+from pytest_convoprobe.benchmark.rows.row_types import ScoreRow
+from pytest_convoprobe.errors import RecordingUnusable, ResultsError, ScenarioFileError, SettingsError
 from pytest_convoprobe.llm.fingerprint import Fingerprint
 from pytest_convoprobe.llm.port import LLMReply, Role
 from pytest_convoprobe.llm.recording import Recording
@@ -59,6 +62,15 @@ def _recording(folder: Path, text: str) -> None:
     assert Recording(folder / "a.json").calls
 
 
+def _labels(folder: Path, text: str) -> None:
+    (folder / "labels.csv").write_text(text)
+    read_labels(folder / "labels.csv")
+
+
+def _row(folder: Path, text: str) -> None:
+    ScoreRow.from_json({"id": "m01_s001_v01", **json.loads(text)})
+
+
 Read = Callable[[Path, str], None]
 
 
@@ -78,6 +90,16 @@ Read = Callable[[Path, str], None]
             _recording,
             '"ordinal" -> "ordnial"',
             "calls[0].ordnial: unknown key; did you mean `ordinal`? Valid",
+        ),
+        (
+            _labels,
+            "conversation,metric,presnt\na,m01,yes\n",
+            "labels.csv:1: presnt: unknown key; did you mean `present`? Valid here: ",
+        ),
+        (
+            _labels,
+            "conversation,metric,present,smaple\na,m01,yes,2\n",
+            "labels.csv:1: smaple: unknown key; did you mean `sample`? Valid here: ",
         ),
     ],
 )
@@ -106,6 +128,7 @@ def test_a_misspelt_key(tmp_path: Path, read: Read, text: str, sentence: str) ->
             '"turn": 0 -> "turn": "many"',
             'calls[0].turn: must be a whole number, got the text "many"',
         ),
+        (_row, '{"sample": "many"}', 'm01_s001_v01: sample: must be a whole number, got the text "many"'),
     ],
 )
 def test_a_value_of_another_kind(tmp_path: Path, read: Read, text: str, sentence: str) -> None:
@@ -152,10 +175,10 @@ def test_a_word_that_is_no_choice_names_the_nearest(
 
 def test_a_mistake_in_a_recording_has_its_line(tmp_path: Path) -> None:
     found = _refusal(tmp_path, _recording, '"trial": 1 -> "trial": 0')
-    assert "a.json: the recording cannot be read: line 9: calls[0].trial: must be at least 1" in found
+    assert "a.json:9:16: the recording cannot be read: calls[0].trial: must be at least 1" in found
 
 
 def _refusal(folder: Path, read: Read, text: str) -> str:
-    with pytest.raises((ScenarioFileError, SettingsError, RecordingUnusable)) as caught:
+    with pytest.raises((ScenarioFileError, SettingsError, RecordingUnusable, ResultsError)) as caught:
         read(folder, text)
     return str(caught.value)

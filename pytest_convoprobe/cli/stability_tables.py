@@ -71,7 +71,7 @@ def _words(example: ScenarioResult) -> dict[str, str]:
 
 
 def _counts(flip: UnsteadyAnswer) -> str:
-    untold = f", could not be told in {flip.untold}" if flip.untold else ""
+    untold = f", not known in {flip.untold}" if flip.untold else ""
     return f"held in {flip.held} trials, not in {flip.failed}{untold}"
 
 

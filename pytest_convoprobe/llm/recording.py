@@ -110,13 +110,12 @@ class Recording:
                 write_atomically(self.path, text.encode("utf-8"))
         except OSError as error:
             reason = error.strerror or str(error)
-            raise RecordingUnusable(f"{self._cannot_be}written: {reason}") from error
+            raise RecordingUnusable(f"{self._cannot_be()}written: {reason}") from error
         self._calls, self._added = None, []
 
-    @property
-    def _cannot_be(self) -> str:
-        """How every message about the file begins."""
-        return f"{shown_path(self.path)}: the recording cannot be "
+    def _cannot_be(self, place: str = "") -> str:
+        """How every message about the file begins; `place` is as in `FormatError`."""
+        return f"{shown_path(self.path)}{place}: the recording cannot be "
 
     def _present(self, instead_of: int | None) -> tuple[RecordedCall, ...]:
         """What the file contains now. A broken file may be replaced if its trial is recorded again."""
@@ -141,9 +140,9 @@ class Recording:
             return ()
         except OSError as error:
             reason = error.strerror or str(error)
-            raise RecordingUnusable(f"{self._cannot_be}read: {reason}") from error
+            raise RecordingUnusable(f"{self._cannot_be()}read: {reason}") from error
         except FormatError as error:
-            raise _unusable(self._cannot_be, error) from None
+            raise _unusable(self._cannot_be(error.place), error) from None
 
 
 def _unusable(cannot_be: str, error: FormatError) -> RecordingUnusable:

@@ -35,7 +35,11 @@ _MOST_BRACKETS = 400
 
 
 class FormatError(ValueError):
-    """A text that is not a recording; the message says why."""
+    """A text that is not a recording; the message says why, and `place` is `:line:column` if it is known."""
+
+    def __init__(self, message: str, place: str = "") -> None:
+        self.place = place
+        super().__init__(message)
 
 
 class LaterVersion(FormatError):
@@ -135,16 +139,16 @@ def loads(text: str | bytes) -> tuple[RecordedCall, ...]:
     try:
         return tuple(_loaded(call) for call in _File.model_validate(data).calls)
     except ValidationError as error:
-        raise FormatError(_first_problem(error, text, data)) from None
+        raise _first_problem(error, text, data) from None
 
 
-def _first_problem(error: ValidationError, text: str | bytes, data: Any) -> str:
-    """The first mistake in the words that all files have, with its line where that is found."""
+def _first_problem(error: ValidationError, text: str | bytes, data: Any) -> FormatError:
+    """The first mistake in the words that all files have, with its place where that is found."""
     parsed = parse(text).documents  # JSON is YAML, whose reader knows the places
     document = parsed[0] if len(parsed) == 1 else Document(data)
     problem = explain(error, document, _File)[0]
-    line = f"line {problem.line}: " if problem.line else ""
-    return f"{line}{problem.path or 'the top'}: {problem.message}"
+    place = f":{problem.line}:{problem.column}" if problem.line else ""
+    return FormatError(f"{problem.path or 'the top'}: {problem.message}", place)
 
 
 def _models(calls: Iterable[RecordedCall]) -> dict[str, str]:

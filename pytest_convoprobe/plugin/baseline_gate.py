@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from ..errors import ConvoprobeError
-from ..reports.comparison import Names, comparison_text, run_name
+from ..reports.comparison import Names, comparison_text, run_name, unfinished_note
 from ..results.compare import Comparison, FailOn, compare
 from ..results.store import StoredRun, open_run, resolve_run
 from .keys import GATHERED, start
@@ -85,11 +85,8 @@ class BaselineGate:
             width=shutil.get_terminal_size().columns,
             ascii_only=not writes_unicode(),
         )
-        if base.info.came_to_its_end:
-            return text.splitlines()
-        state = base.info.state.value
-        unknown = f"note: {base.id} did not come to its end ({state}): what it lacks is not compared"
-        return [*text.splitlines(), unknown]
+        note = unfinished_note(base.info)
+        return [*text.splitlines(), *([note] if note else [])]
 
 
 def configure(config: pytest.Config) -> None:

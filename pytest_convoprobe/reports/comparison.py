@@ -37,6 +37,13 @@ def run_name(info: RunInfo) -> str:
     return f"{info.id} ({info.git.label})" if info.git else info.id
 
 
+def unfinished_note(info: RunInfo) -> str:
+    """A note on a run that lacks trials; empty for one that came to its end."""
+    if info.came_to_its_end:
+        return ""
+    return f"note: {info.id} did not come to its end ({info.state.value}): what it lacks is not compared"
+
+
 def comparison_text(
     comparison: Comparison,
     names: Names,

@@ -142,7 +142,7 @@ class StoredRun:
         except ResultsError as error:
             self._note(f"a trial in {name} was skipped: {error}")
         except (ValueError, RecursionError):
-            torn = "a torn last line" if not line.endswith(b"\n") else "a line that is no JSON"
+            torn = "a torn last line" if not line.endswith(b"\n") else "a line that is not JSON"
             self._note(f"{torn} in {name} was skipped")
         return None
 

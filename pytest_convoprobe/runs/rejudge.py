@@ -122,7 +122,9 @@ def _with_verdict(one: Rejudged, new: ScenarioResult) -> Rejudged:
 def _require_whole(transcript: Transcript) -> None:
     if transcript.termination not in _WHOLE:
         ended = transcript.termination.value.replace("_", " ") if transcript.termination else "unknown"
-        raise ResultsError(f"the conversation broke off ({ended}): there is nothing whole to judge")
+        raise ResultsError(
+            f"the conversation broke off ({ended}): only a complete conversation can be judged"
+        )
 
 
 def _carried_over(checks: Iterable[CheckResult]) -> Callable[[Scenario, Transcript], Iterable[CheckResult]]:

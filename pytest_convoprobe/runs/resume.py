@@ -40,8 +40,8 @@ def rerun(
     turns = old.transcript.turns
     if not 1 <= from_turn <= len(turns) + 1:
         raise ResultsError(
-            f"turn {from_turn} cannot be gone on from: the stored conversation has {len(turns)} turns, "
-            f"so any from 1 to {len(turns) + 1} can"
+            f"the conversation cannot continue from turn {from_turn}: the stored one has {len(turns)} turns, "
+            f"so choose one from 1 to {len(turns) + 1}"
         )
     loaded = Scenarios(session.rootdir).of(row)
     settings = live_settings(session.settings, loaded)

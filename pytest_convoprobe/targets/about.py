@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import TimeLimitExceeded
+from ..formatting import exact_seconds
 from ..project_code.calls import Raised, in_own_thread
 from ..project_code.deadline import Deadline
 from .failures import start_failure
@@ -13,7 +14,9 @@ _SECONDS = 3.0
 
 class _DescribeTimeout(TimeLimitExceeded):
     def __init__(self) -> None:
-        super().__init__(f"`describe` of the target took longer than {_SECONDS:g} s; it must return at once")
+        super().__init__(
+            f"`describe` of the target took longer than {exact_seconds(_SECONDS)}; it must return at once"
+        )
 
 
 async def ask_name(target: Target) -> str:

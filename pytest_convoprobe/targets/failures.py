@@ -70,7 +70,9 @@ def failure(error: BaseException) -> TargetError:
     if (other_loop := of_another_loop(error)) is not None:
         return other_loop
     if isinstance(error, Exception) and is_unavailable(error):
-        return TargetUnavailable(f"what the target stands on was away: {describe(error)}", trace=trace)
+        return TargetUnavailable(
+            f"a service that the target needs did not answer: {describe(error)}", trace=trace
+        )
     return TargetCrashed(f"the target raised {describe(error)}", trace=trace)
 
 

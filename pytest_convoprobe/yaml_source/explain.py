@@ -22,7 +22,8 @@ UNION_TAG = "|"
 """Names of union members begin with it, to distinguish them from keys in an error's path."""
 
 _PLACED = "placed"
-_MISSING = "this key is required, and it is missing"
+MISSING = "this key is required, and it is missing"
+"""The sentence for a key that must be there."""
 
 
 def complain(problems: Iterable[tuple[Loc, str]]) -> None:
@@ -139,7 +140,7 @@ class _Explainer:
         if kind == "extra_forbidden":
             return [self._document.problem(loc, self._unknown_key(below, detail["input"]), at_key=True)]
         if kind == "missing":
-            return [self._document.problem(loc, _MISSING, at_key=True)]
+            return [self._document.problem(loc, MISSING, at_key=True)]
         return [self._document.problem(loc, self._wrong_value(detail, below, loc))]
 
     def _unknown_key(self, below: Loc, value: Any) -> str:
@@ -197,7 +198,7 @@ _EXPECTED = {
     "tuple_type": "a list",
     "list_type": "a list",
 }
-_MAPPINGS = frozenset(("model_type", "model_attributes_type", "dict_type"))
+_MAPPINGS = frozenset(("model_type", "model_attributes_type", "dataclass_type", "dict_type", "mapping_type"))
 _CHOICES = frozenset(("literal_error", "enum"))
 _RANGES = {
     "greater_than_equal": ("ge", "at least"),

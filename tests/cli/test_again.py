@@ -98,7 +98,7 @@ def test_going_on_from_a_turn(stored: Path, folder: Path, convoprobe: Convoprobe
 def test_a_turn_that_never_was(stored: Path, convoprobe: Convoprobe) -> None:
     result = convoprobe("rerun", "latest", "Talk", "--from-turn", "9")
     assert result.exit_code == 2
-    assert "turn 9 cannot be gone on from: the stored conversation has 3 turns" in result.output
+    assert "the conversation cannot continue from turn 9: the stored one has 3 turns" in result.output
 
 
 def test_json_of_rerun(stored: Path, convoprobe: Convoprobe) -> None:

@@ -81,7 +81,7 @@ def test_a_torn_run_says_so() -> None:
         notes=("a torn last line in trials-gw1.jsonl was skipped",), info={"state": RunState.BROKEN_OFF}
     )
     assert context(report)["warnings"] == [
-        "The run broke off: it never said that it ended, and some scenarios may be missing.",
+        "The run broke off: its end was not recorded, and some scenarios may be missing.",
         "a torn last line in trials-gw1.jsonl was skipped",
     ]
 

@@ -139,7 +139,7 @@ def test_a_broken_line_in_the_middle_takes_no_other_with_it(tmp_path: Path) -> N
     (run.path / "index-main.jsonl").unlink()
     run = open_run(run.path)
     assert names(run) == ["a", "c"]
-    assert "a line that is no JSON in trials-main.jsonl was skipped" in run.notes
+    assert "a line that is not JSON in trials-main.jsonl was skipped" in run.notes
 
 
 def test_a_trial_of_a_later_release_is_skipped_with_a_note(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ class TestRejudge:
         old = ScenarioResult(**{**vars(OLD), "transcript": broken})
         (found,) = again(project, store(project, old), judge_of("met"))
         assert (found.new, found.changed) == (None, False)
-        assert found.problem == "the conversation broke off (target error): there is nothing whole to judge"
+        assert found.problem == "the conversation broke off (target error): only a complete one can be judged"
 
     @pytest.mark.parametrize(
         ("scenario_id", "words"),

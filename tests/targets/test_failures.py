@@ -136,4 +136,4 @@ def test_a_crash_names_the_error() -> None:
 def test_unavailable_names_the_error() -> None:
     error = failure(raised(ConnectionResetError("gone")))
     assert isinstance(error, TargetUnavailable)
-    assert str(error) == "what the target stands on was away: ConnectionResetError: gone"
+    assert str(error) == "a service that the target needs did not answer: ConnectionResetError: gone"

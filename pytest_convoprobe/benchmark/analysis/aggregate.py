@@ -70,7 +70,7 @@ def read_results(folder: BenchmarkFolder) -> Results:
             f"{folder.results} isn't there: `convoprobe bench aggregate` makes it from the scores"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{folder.results} is no JSON: {error}") from None
+        raise ResultsError(f"{folder.results} is not JSON: {error}") from None
 
 
 def write_results(loaded: LoadedBenchmark, notes: Sequence[str] = ()) -> Results:

@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import (
+    BaseModel,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -39,6 +40,8 @@ from pydantic import (
 
 from ...errors import ResultsError
 from ...stats import Gap, Interval
+from ...yaml_source import Document
+from ...yaml_source.explain import explain
 from ..format.models import MetricType
 from .figures import Ends, Number, Stored, adapter, ends, rounded
 
@@ -234,15 +237,14 @@ class Results(Stored):
         try:
             return adapter(cls).validate_python(data)
         except (ValidationError, KeyError, TypeError, ValueError) as error:
-            reason = _first_problem(error) if isinstance(error, ValidationError) else repr(error)
+            reason = _first_problem(error, data) if isinstance(error, ValidationError) else repr(error)
             raise ResultsError(
                 f"these are not the results of a benchmark as this version writes them ({reason}); "
                 "write them again with `convoprobe bench aggregate`"
             ) from None
 
 
-def _first_problem(error: ValidationError) -> str:
-    """`targets.0.overall: Field required`."""
-    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(map(str, problem["loc"]))
-    return f"{place}: {problem['msg']}" if place else problem["msg"]
+def _first_problem(error: ValidationError, data: object) -> str:
+    """`targets[0].overall: this key is required, and it is missing`, in the words that all files have."""
+    problem = explain(error, Document(data), BaseModel)[0]
+    return f"{problem.path}: {problem.message}" if problem.path else problem.message

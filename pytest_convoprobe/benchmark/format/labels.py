@@ -15,14 +15,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import Problem, SettingsError
 from ...files import shown_path
-from ...yaml_source.explain import describe, must_be
+from ...suggest import suggest
+from ...yaml_source.explain import MISSING, describe, must_be, unknown_key
 
 _NAMES = {
     "conversation": ("conversation", "id", "scenario_id", "conversation_id"),
@@ -102,7 +103,9 @@ def _json_lines(text: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
         except (ValueError, RecursionError) as error:
             yield line, f"the line is not JSON ({error}); {_columns()}"
             continue
-        yield line, row if isinstance(row, dict) else f"the line is not a JSON object; {_columns()}"
+        if not isinstance(row, dict):
+            row = f"the line is not a JSON object; {_columns()}"
+        yield line, row if isinstance(row, str) else _misspelt(row) or row
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
@@ -118,11 +121,22 @@ def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
                 yield reader.line_num, _named(header, row)
                 continue
             header = [name.strip().lower() for name in row]
+            if misspelt := _misspelt(header):
+                yield reader.line_num, misspelt
+                return
             if lacking := [name for name in _NEEDED if not any(known in header for known in _NAMES[name])]:
                 yield reader.line_num, f"the header has no column {' and no '.join(lacking)}; {_columns()}"
                 return
     except csv.Error as error:
         yield reader.line_num, f"the line is not csv ({error})"
+
+
+def _misspelt(names: Iterable[str]) -> str:
+    """What is wrong with a name that is meant as one of ours; people's tables may have other columns, too."""
+    given = set(names)
+    open_names = [one for known in _NAMES.values() if not given.intersection(known) for one in known]
+    wrong = next((name for name in names if name and suggest(name, open_names)), None)
+    return f"{wrong}: {unknown_key(wrong, open_names)}" if wrong else ""
 
 
 def _named(header: list[str], row: list[str]) -> Mapping[str, Any] | str:
@@ -135,7 +149,7 @@ def _label(line: int, row: Mapping[str, Any]) -> Label | tuple[str, str]:
     """The label, or a column and what is wrong with its value."""
     values = {name: _value(row, name) for name in _NAMES}
     if lacking := [name for name in _NEEDED if not values[name]]:
-        return lacking[0], f"this key is required, and it is missing; {_columns()}"
+        return lacking[0], f"{MISSING}; {_columns()}"
     present = _ANSWERS.get(values["present"].lower())
     if present is None:
         return "present", must_be(_EXPECTED, values["present"])

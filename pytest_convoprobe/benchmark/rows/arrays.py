@@ -11,6 +11,7 @@ from typing import Any, TextIO, TypeVar
 
 from ...errors import ResultsError
 from ...formatting import counted
+from .reading import not_an_object
 
 T = TypeVar("T")
 
@@ -106,11 +107,11 @@ def _own_places(path: Path) -> list[tuple[str, int]] | None:
 
 def _place(data: Any) -> tuple[str, int]:
     if not isinstance(data, dict):
-        raise ResultsError(f"a conversation should be an object, but is {json.dumps(data)[:60]}")
+        raise not_an_object(data, "conversation")
     found, sample = data.get("id", data.get("scenario_id")), data.get("sample")
     sample = 1 if sample is None else sample
     if not isinstance(found, str) or not isinstance(sample, int):
-        raise ResultsError("the conversation has no `id` that is a text, or its `sample` is no number")
+        raise ResultsError("the conversation has no `id` that is a text, or its `sample` is not a number")
     return found, sample
 
 
@@ -154,7 +155,7 @@ class _Scanner:
                 item, end = self._decode(self._text, self._at)
             except ValueError as error:
                 if not self._more():
-                    return self._broken(f"no JSON ({error.args[0]})")
+                    return self._broken(f"not JSON ({error.args[0]})")
             except RecursionError:
                 return self._broken("nested too deeply")
             else:

@@ -68,7 +68,7 @@ def command(
 
 
 def _print(before: StoredRun, after: StoredRun, comparison: Comparison, gate: FailOn) -> None:
-    from ...reports.comparison import Names, comparison_text, run_name
+    from ...reports.comparison import Names, comparison_text, run_name, unfinished_note
 
     console = Console.of()
     text = comparison_text(
@@ -81,8 +81,8 @@ def _print(before: StoredRun, after: StoredRun, comparison: Comparison, gate: Fa
     )
     console.write(text.split("\n"))
     for stored in (before, after):
-        if not stored.info.came_to_its_end:
-            console.note(f"note: {stored.id} did not come to its end ({stored.info.state.value})")
+        if note := unfinished_note(stored.info):
+            console.note(note)
         for note in stored.notes:
             console.note(f"note: {stored.id}: {note}")
 

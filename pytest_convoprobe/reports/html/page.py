@@ -28,7 +28,7 @@ _STATES = {
     RunState.RUNNING: "The run was still going on when this page was made.",
     RunState.STOPPED: "The run was stopped at a failure: not every scenario ran.",
     RunState.INTERRUPTED: "The run was interrupted: not every scenario ran.",
-    RunState.BROKEN_OFF: "The run broke off: it never said that it ended, and some scenarios may be missing.",
+    RunState.BROKEN_OFF: "The run broke off: its end was not recorded, and some scenarios may be missing.",
 }
 
 

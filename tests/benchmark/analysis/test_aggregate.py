@@ -369,8 +369,9 @@ def test_rows_that_cannot_be_read_are_named_and_hide_no_others(folder: Benchmark
     found = aggregate_folder(folder, BENCHMARK)
     assert found.targets[0].overall.scored == 2
     assert found.notes == (
-        "t: 2 rows of scores.json could not be read: row 2: the score m01_s002_v01: `sample` should be a "
-        'whole number, but is "first"; row 3: no JSON (Expecting property name enclosed in double quotes: '
+        "t: 2 rows of scores.json could not be read: row 2: the score m01_s002_v01: sample: must be a "
+        'whole number, got the text "first"; row 3: not JSON (Expecting property name enclosed in double '
+        "quotes: "
         f"line 4 column 2 (char {len(good) + len(wrong) + 7}))",
     )
 
@@ -397,7 +398,7 @@ def test_results_of_another_shape_are_told(folder: BenchmarkFolder) -> None:
     with pytest.raises(ResultsError, match="not the results of a benchmark as this version writes them"):
         read_results(folder)
     put(folder.results, "{")
-    with pytest.raises(ResultsError, match=r"results\.json is no JSON"):
+    with pytest.raises(ResultsError, match=r"results\.json is not JSON"):
         read_results(folder)
 
 

@@ -103,4 +103,4 @@ def test_a_row_of_others_between_ours_is_found_too(file: Path) -> None:
     file.write_text(f"[\n{json.dumps(ROW)},\n{json.dumps(FOREIGN)},\n[]\n]\n")
     unread: list[str] = []
     assert list(conversation_places(file, unread)) == [("m01_s001_v01", 2), ("m01_s002_v01", 1)]
-    assert unread == ["row 3: a conversation should be an object, but is []"]
+    assert unread == ["row 3: a conversation must be a mapping, but it is a list"]

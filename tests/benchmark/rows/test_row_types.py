@@ -21,7 +21,7 @@ def test_a_message_of_null_says_nothing(name: str) -> None:
 
 
 def test_a_message_without_any_text_is_told() -> None:
-    with pytest.raises(ResultsError, match="`content` should be a text, but is missing"):
+    with pytest.raises(ResultsError, match="content: this key is required, and it is missing"):
         ConversationRow.from_json({"id": ID, "conversation": [{"role": "user"}]})
 
 

@@ -348,7 +348,9 @@ class TestFilesOfOthers:
 
     def test_a_row_without_an_id_is_told_by_its_number(self, tmp_path: Path) -> None:
         written(tmp_path, [conversation(1), {"conversation": []}])
-        with pytest.raises(ResultsError, match="row 2: the conversation: `id` should be a text"):
+        with pytest.raises(
+            ResultsError, match="row 2: the conversation: id: this key is required, and it is missing"
+        ):
             table(tmp_path)
 
     def test_two_rows_of_one_place_are_an_error(self, tmp_path: Path) -> None:
