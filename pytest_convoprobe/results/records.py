@@ -97,6 +97,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item, depth + 1) for item in value]
+    # The results of a run hold plain data only; other programs may make their own.
     return str(value)
 
 

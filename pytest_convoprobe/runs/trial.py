@@ -43,6 +43,7 @@ from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
 from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
+from ..targets.coerce_reply import clean_text
 from ..targets.port import Target
 from ..transcript import Termination, Transcript, Turn
 from .conversation_host import ConversationHost, within_scenario_timeout
@@ -320,7 +321,10 @@ def _decided(check: object) -> CheckResult:
     """A check of the project's own: a falsy word for "no" must not pass for a yes."""
     if not isinstance(check, CheckResult):
         raise TypeError(f"a check has to be a CheckResult, not {type(check).__name__}: {check!r}")
-    return check if check.holds is True else replace(check, holds=bool(check.holds))
+    # Plain data, made here where it has a time limit: its parts may be objects of the project.
+    name, expected, found = (clean_text(str(part)) for part in (check.name, check.expected, check.found))
+    turn = None if check.turn is None else int(check.turn)
+    return CheckResult(name, bool(check.holds), expected, found, turn)
 
 
 _INCONCLUSIVE = {"error": Outcome.ERROR, "fail": Outcome.FAILED, "skip": Outcome.SKIPPED}

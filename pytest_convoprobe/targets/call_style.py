@@ -36,6 +36,13 @@ class Calling:
         return self.function(message, history) if self.history == "second" else self.function(message)
 
 
+@dataclass(frozen=True)
+class Later:
+    """What a call in a thread gave and only an event loop can finish: an awaitable, say."""
+
+    value: Any
+
+
 def calling(function: Callable[..., Any]) -> Calling:
     """Raises `ValueError` if it can't be called with a message (and history)."""
     return Calling(function, _history_of(function), is_async(function))

@@ -3,6 +3,9 @@
 Accepted are a text; a `Reply`; a mapping with `text`, `content` or `output` (and perhaps `tool_calls`
 and `usage`); an object with one of these, or `final_output`, as an attribute. The text may be a list of
 content blocks (`{"type": "text", "text": …}`). Everything else is a `ValueError` that names the type.
+
+Reading an answer runs code of the project (properties, `__str__`, `__iter__`), so it happens where the
+agent's code runs. What comes out has exactly the types of JSON and of `Reply`: to use it runs no such code.
 """
 
 from __future__ import annotations
@@ -36,8 +39,8 @@ def as_reply(value: object) -> Reply:
 
 
 def clean_text(text: str) -> str:
-    """The text without lone surrogates: they can be written to no file."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """The text without lone surrogates: they can be written to no file. A plain `str` in any case."""
+    return str.encode(text, "utf-8", "replace").decode("utf-8")
 
 
 def joined_text(value: object) -> str | None:
@@ -54,7 +57,7 @@ def joined_text(value: object) -> str | None:
 def as_tool_call(value: object) -> ToolCall:
     """From a `ToolCall`, a mapping or object (OpenAI's shape too), `(name, arguments, result)` or a name."""
     if isinstance(value, str):
-        return ToolCall(value)
+        return ToolCall(clean_text(value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return _from_tuple(value)
     inner = _get(value, "function") or value
@@ -62,7 +65,7 @@ def as_tool_call(value: object) -> ToolCall:
     if not isinstance(name, str) or not name:
         raise ValueError(f"a tool call has no name: {described(value)}")
     return ToolCall(
-        name=name,
+        name=clean_text(name),
         arguments=as_arguments(_first(inner, "arguments", "args", "input", "parameters")),
         result=plain(_first(value, "result", "output", "response")),
         error=_as_error(_get(value, "error")),
@@ -79,15 +82,15 @@ def as_arguments(value: object) -> dict[str, Any]:
         try:
             parsed = json.loads(value)
         except ValueError:
-            return {RAW_ARGUMENTS: value}
+            return {RAW_ARGUMENTS: clean_text(value)}
     parsed = plain(parsed)
     return parsed if isinstance(parsed, dict) else {RAW_ARGUMENTS: parsed}
 
 
 def as_usage(value: object) -> Usage | None:
     """From a `Usage`, or what has `prompt_tokens`/`input_tokens` and `completion_tokens`/`output_tokens`."""
-    if value is None or isinstance(value, Usage):
-        return value
+    if value is None:
+        return None
     if isinstance(value, tuple) and len(value) == 2:
         counts: list[object] = list(value)
     else:
@@ -96,15 +99,16 @@ def as_usage(value: object) -> Usage | None:
         counts = [prompt or 0, completion or 0]
         if prompt is None and completion is None:
             return None
-    if not all(isinstance(count, int) and count >= 0 for count in counts):
+    numbers = [int(count) for count in counts if isinstance(count, int) and count >= 0]
+    if len(numbers) != 2:
         raise ValueError(f"the usage has to be two counts of tokens, not {counts}")
-    return Usage(*counts)  # type: ignore[arg-type]  # just checked
+    return Usage(*numbers)
 
 
 def plain(value: object) -> Any:
     """The value as JSON knows it; what JSON doesn't know becomes text."""
     if value is None or isinstance(value, (bool, int)):
-        return value
+        return _clean(value)
     try:
         return _clean(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
     except Exception:  # noqa: BLE001 - objects of the user's: any of their methods may raise anything
@@ -115,7 +119,9 @@ def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+        return float(value) if math.isfinite(value) else str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
     if isinstance(value, dict):
         return {clean_text(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, list) else value
@@ -141,8 +147,8 @@ def _tool_calls(value: object) -> tuple[ToolCall, ...] | None:
 def _from_tuple(value: Sequence[object]) -> ToolCall:
     if not 1 <= len(value) <= 3 or not isinstance(value[0], str):
         raise ValueError(f"a tool call as a tuple is (name, arguments, result), not {described(value)}")
-    name, arguments, result = (*value, None, None)[:3]
-    return ToolCall(str(name), as_arguments(arguments), plain(result))
+    _, arguments, result = (*value, None, None)[:3]
+    return ToolCall(clean_text(str(value[0])), as_arguments(arguments), plain(result))
 
 
 def _as_error(value: object) -> str | None:

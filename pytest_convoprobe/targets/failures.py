@@ -76,6 +76,11 @@ def failure(error: BaseException) -> TargetError:
     return TargetCrashed(f"the target raised {describe(error)}", trace=trace)
 
 
+def unusable(error: ValueError) -> TargetCrashed:
+    """What it means that an answer has none of the shapes that an answer may have."""
+    return TargetCrashed(f"the target's answer can't be used: {error}")
+
+
 def of_another_loop(error: BaseException) -> TargetUnavailable | None:
     """What it means that a client belongs to an event loop that has ended, or isn't the one in use.
 

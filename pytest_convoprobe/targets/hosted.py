@@ -16,7 +16,8 @@ from ..project_code.clock import current_clock
 from ..project_code.deadline import Deadline
 from ..project_code.tracebacks import describe
 from ..transcript import Reply
-from .failures import failure, of_another_loop
+from .coerce_reply import as_reply
+from .failures import failure, of_another_loop, unusable
 from .port import ConversationContext, Target, TargetConversation
 
 T = TypeVar("T")
@@ -83,7 +84,7 @@ class _Conversation:
     async def send(self, message: str) -> Reply:
         assert self._inner is not None  # noqa: S101 - nobody has the conversation before it is open
         inner = self._inner
-        return await self._run(lambda: inner.send(message))
+        return await self._run(lambda: _as_data(inner.send(message)))
 
     async def aclose(self) -> None:
         inner, self._inner = self._inner, None
@@ -103,6 +104,17 @@ class _Conversation:
             if isinstance(raised.error, Exception) and not isinstance(raised.error, asyncio.CancelledError):
                 raise raised.error from None  # a target says by its error who is to blame
             raise failure(raised.error) from None
+
+
+async def _as_data(sending: Coroutine[Any, Any, Reply]) -> Reply:
+    """The reply as plain data: what the project's objects do while they are read belongs to its own loop."""
+    reply = await sending
+    try:
+        return as_reply(reply)
+    except ValueError as error:
+        raise unusable(error) from None
+    except Exception as error:  # noqa: BLE001 - the properties of the project's objects may raise anything
+        raise failure(error) from None
 
 
 async def closing(close: Coroutine[Any, Any, object], what: str) -> None:

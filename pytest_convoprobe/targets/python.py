@@ -6,10 +6,11 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import TargetCrashed, TargetError, TargetStartError
+from ..errors import TargetError, TargetStartError
 from ..project_code.agent_loops import CallTask, Home
 from ..project_code.calls import Raised, in_thread_of
 from ..project_code.tracebacks import describe
@@ -19,6 +20,7 @@ from .call_style import (
     METHODS,
     Calling,
     History,
+    Later,
     answering,
     calling,
     is_answered_on_loop,
@@ -27,7 +29,7 @@ from .call_style import (
     takes_nothing,
 )
 from .coerce_reply import as_reply, described
-from .failures import failure, start_failure
+from .failures import failure, start_failure, unusable
 from .hosted import Hosted, closing, home_of
 from .loading import Once, Reference, load_object
 from .port import ConversationContext, Description, Target, TargetConversation, description_of
@@ -158,23 +160,21 @@ class _Conversation:
     async def open(self, source: object) -> None:
         """Get an agent that no other conversation has, from the object that the settings name."""
         doing = f"`{self._name}` could not be started"
-        agent = await self._guarded(*_maker(source), lambda error: start_failure(doing, error))
-        if not _is_function(source) or takes_nothing(source):
-            enter, close, on_loop = _entering(agent)
-            agent = await self._guarded(enter, on_loop, lambda error: start_failure(doing, error))
-            self._close = close
-        try:
-            self._calling = _calling_of(agent)
-        except ValueError as error:
-            raise TargetStartError(f"{doing}: {error}") from None
+        failed = functools.partial(start_failure, doing)
+        read = functools.partial(_calling_or_failed, doing)
+        if _is_function(source) and not takes_nothing(source):
+            self._calling = await self._guarded(*_maker(source), failed, read)
+            return
+        enter, close, on_loop = await self._guarded(*_maker(source), failed, _entering)
+        self._calling = await self._guarded(enter, on_loop, failed, read)
+        self._close = close
 
     async def send(self, message: str) -> Reply:
         if self._calling is None:
             raise TargetStartError(f"`{self._name}` was not started")
         earlier = [dict(entry) for entry in self._history]
         call = functools.partial(self._calling, message, earlier)
-        value = await self._guarded(call, self._calling.on_loop, failure)
-        reply = _reply(value)
+        reply: Reply = await self._guarded(call, self._calling.on_loop, failure, _reply)
         self._history.append({"role": "user", "content": message})
         self._history.append({"role": "assistant", "content": reply.text})
         return reply
@@ -186,25 +186,36 @@ class _Conversation:
         abandoned = self._worker.busy or (self._task is not None and self._task.unusable)
         try:
             if self._close is not None and not abandoned:
-                await closing(self._guarded(*self._close, failure), self._name)
+                await closing(self._guarded(*self._close, failure, _nothing), self._name)
         finally:
             self._worker.stop()
             if self._task is not None:
                 self._task.stop()
 
     async def _guarded(
-        self, call: Callable[[], Any], on_loop: bool, wrap: Callable[[BaseException], TargetError]
+        self,
+        call: Callable[[], Any],
+        on_loop: bool,
+        wrap: Callable[[BaseException], TargetError],
+        read: Callable[[Any], Any],
     ) -> Any:
-        """What the user's code gives; whatever it raises, a `SystemExit` included, is its own fault."""
+        """What `read` makes of what the user's code gives.
+
+        `read` and `wrap` run user code too (properties, `__str__`): so they are called where that runs, and
+        have its time limit. Whatever it raises, a `SystemExit` included, is its own fault.
+        """
         try:
-            if on_loop:
-                return await self._on_loop(lambda: _settled(call))
-            result = await in_thread_of(self._worker, lambda: _drained(call()))
-            if inspect.isawaitable(result) or inspect.isasyncgen(result):
-                return await self._on_loop(lambda: _settled(lambda: result))
-            return result
+            result: Any = Later(None)
+            if not on_loop:
+                result = await in_thread_of(self._worker, lambda: _drained(call, wrap, read))
+                call = functools.partial(_given, result)
+            if isinstance(result, Later):
+                result = await self._on_loop(lambda: _settled(call, wrap, read))
         except Raised as raised:
             raise wrap(raised.error) from None
+        if isinstance(result, _Failed):
+            raise result.error
+        return result
 
     async def _on_loop(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         if self._task is None:
@@ -257,17 +268,49 @@ def _enter(method: Callable[[Any], Any], agent: object) -> Any:
     return agent if entered is None else entered
 
 
-def _drained(result: Any) -> Any:
-    """A generator is run in the thread that it was made in."""
-    return _joined(list(result)) if inspect.isgenerator(result) else result
+@dataclass(frozen=True)
+class _Failed:
+    """A failure of the user's code that has been looked at where that code runs."""
+
+    error: TargetError
 
 
-async def _settled(call: Callable[[], Any]) -> Any:
+def _given(later: Later) -> Any:
+    return later.value
+
+
+def _drained(
+    call: Callable[[], Any], wrap: Callable[[BaseException], TargetError], read: Callable[[Any], Any]
+) -> Any:
+    """What comes of the call in a thread. A generator is run in the thread that it was made in."""
+    try:
+        result = call()
+        if inspect.isawaitable(result) or inspect.isasyncgen(result):
+            return Later(result)
+        return read(_joined(list(result)) if inspect.isgenerator(result) else result)
+    except StopIteration:
+        raise  # the thread makes another error of it
+    except Exception as error:  # noqa: BLE001 - the user's code, whatever it raises
+        return _Failed(wrap(error))
+
+
+async def _settled(
+    call: Callable[[], Any], wrap: Callable[[BaseException], TargetError], read: Callable[[Any], Any]
+) -> Any:
     """What comes of the call in the end, on the loop."""
-    result = call()
-    if inspect.isawaitable(result):
-        result = await result
-    return _joined([chunk async for chunk in result]) if inspect.isasyncgen(result) else result
+    try:
+        result = call()
+        if inspect.isawaitable(result):
+            result = await result
+        return read(_joined([chunk async for chunk in result]) if inspect.isasyncgen(result) else result)
+    except StopIteration:
+        raise  # Python makes another error of it
+    except Exception as error:  # noqa: BLE001 - the user's code, whatever it raises
+        return _Failed(wrap(error))
+
+
+def _nothing(_: object) -> None:
+    """What is made of the result of closing."""
 
 
 def _joined(chunks: list[Any]) -> str:
@@ -277,10 +320,15 @@ def _joined(chunks: list[Any]) -> str:
     return "".join(chunks)
 
 
-def _reply(value: object) -> Reply:
+def _reply(value: object) -> Reply | _Failed:
     try:
         return as_reply(value)
     except ValueError as error:
-        raise TargetCrashed(f"the target's answer can't be used: {error}") from None
-    except Exception as error:  # noqa: BLE001 - the properties of the user's object may raise anything
-        raise failure(error) from None
+        return _Failed(unusable(error))
+
+
+def _calling_or_failed(doing: str, agent: object) -> Calling | _Failed:
+    try:
+        return _calling_of(agent)
+    except ValueError as error:
+        return _Failed(TargetStartError(f"{doing}: {error}"))

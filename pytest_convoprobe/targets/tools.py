@@ -23,7 +23,7 @@ from ..project_code.agent_loops import Home, LoopHome
 from ..project_code.calls import Raised, in_own_thread
 from ..project_code.tracebacks import describe
 from ..transcript import ToolCall
-from .call_style import is_async
+from .call_style import Later, is_async
 from .coerce_reply import as_arguments, clean_text, plain
 from .docstrings import Documented, read_docstring
 from .failures import of_another_loop
@@ -95,11 +95,7 @@ class Toolbox:
             known = ", ".join(f"`{name}`" for name in self._tools) or "none"
             raise _ToolError(f"there is no tool `{request.name}`; the tools are: {known}")
         _check_json(request.arguments)
-        try:
-            call = tool.bind(arguments)
-        except ValidationError as error:
-            raise _ToolError(_complaint(error, tool)) from None
-        return await _result(call, is_async(tool.function), home)
+        return await _result(lambda: _called(tool, arguments), is_async(tool.function), home)
 
 
 class _ToolError(Exception):
@@ -227,26 +223,49 @@ def _complaint(error: ValidationError, tool: Tool) -> str:
     return f"wrong arguments for `{tool.spec.name}`: {'; '.join(parts)}"
 
 
-async def _result(call: Callable[[], Any], on_loop: bool, home: Home) -> Any:
+def _called(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+    """What the tool gives. Checking the arguments may run code of the project too."""
     try:
-        value = await _value(call, on_loop, home)
+        call = tool.bind(arguments)
+    except ValidationError as error:
+        raise _ToolError(_complaint(error, tool)) from None
+    return call()
+
+
+async def _result(call: Callable[[], Any], on_loop: bool, home: Home) -> Any:
+    """The result as plain data. It is made where the tool runs: that may run code of the project."""
+    try:
+        if on_loop:
+            return await _on_loop(call, home)
+        result = await in_own_thread(lambda: _data_or_later(call))
+        if isinstance(result, Later):
+            later = result
+            return await _on_loop(lambda: later.value, home)
+        return result
     except Raised as raised:
-        if isinstance(raised.error, TargetUnavailable):
-            raise raised.error from None
-        if (other_loop := of_another_loop(raised.error)) is not None:
-            raise other_loop from None
         # Whatever it is: a tool that calls sys.exit() must not end pytest.
-        raise _ToolError(describe(raised.error)) from None
+        raise _failure(raised.error) from None
+
+
+def _failure(error: BaseException) -> Exception:
+    """What a failure of the tool means; a second look at it changes nothing."""
+    if isinstance(error, (_ToolError, TargetUnavailable)):
+        return error
+    return of_another_loop(error) or _ToolError(describe(error))
+
+
+def _as_data(value: object) -> Any:
     return clean_text(value) if isinstance(value, str) else plain(value)
 
 
-async def _value(call: Callable[[], Any], on_loop: bool, home: Home) -> Any:
-    if not on_loop:
-        value = await in_own_thread(call)
-        if not inspect.isawaitable(value):
-            return value
-        return await _on_loop(lambda: value, home)
-    return await _on_loop(call, home)
+def _data_or_later(call: Callable[[], Any]) -> Any:
+    try:
+        value = call()
+        return Later(value) if inspect.isawaitable(value) else _as_data(value)
+    except StopIteration:
+        raise  # the thread makes another error of it
+    except Exception as error:  # noqa: BLE001 - the project's code, whatever it raises
+        raise _failure(error) from None
 
 
 async def _on_loop(call: Callable[[], Any], home: Home) -> Any:
@@ -258,8 +277,13 @@ async def _on_loop(call: Callable[[], Any], home: Home) -> Any:
 
 
 async def _awaited(call: Callable[[], Any]) -> Any:
-    value = call()
-    return await value if inspect.isawaitable(value) else value
+    try:
+        value = call()
+        return _as_data(await value if inspect.isawaitable(value) else value)
+    except StopIteration:
+        raise  # Python makes another error of it
+    except Exception as error:  # noqa: BLE001 - the project's code, whatever it raises
+        raise _failure(error) from None
 
 
 def _since(started: float) -> float:
