@@ -100,12 +100,10 @@ class LiteLLM:
 
     async def knows_price(self, settings: ModelSettings) -> bool:
         """Whether the cost of calls to this model will be known."""
-        if own_prices(settings) is not None:
-            return True
-        model = settings.model or ""
-        if model not in self._priced:
+        model, own = settings.model or "", own_prices(settings)
+        if own is None and model not in self._priced:
             self._priced[model] = _listed_price(await self._litellm(), model) is not None
-        return self._priced[model]
+        return own is not None or self._priced[model]
 
     async def price_of(self, settings: ModelSettings) -> tuple[float, float] | None:
         """US dollars for a prompt token and for a completion token, or None if unknown."""
@@ -123,9 +121,7 @@ class LiteLLM:
     async def _litellm(self) -> Any:
         loop = asyncio.get_running_loop()
         if self._loop not in (None, loop):
-            raise RuntimeError(
-                "LiteLLM is used from two event loops; it belongs to the one that called it first"
-            )
+            raise RuntimeError("LiteLLM is used from a second event loop; it belongs to its first caller's")
         self._loop = loop
         self.preload()
         assert self._module is not None  # noqa: S101 - `preload` has set it

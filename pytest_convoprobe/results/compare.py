@@ -70,18 +70,6 @@ class ScenarioChange:
     def rate_change(self) -> float | None:
         return self._difference("rate")
 
-    @property
-    def score_change(self) -> float | None:
-        return self._difference("score")
-
-    @property
-    def cost_change(self) -> float | None:
-        return self._difference("cost")
-
-    @property
-    def latency_change(self) -> float | None:
-        return self._difference("latency")
-
     def _difference(self, name: str) -> float | None:
         base, head = (getattr(side, name, None) for side in (self.base, self.head))
         return None if base is None or head is None else head - base

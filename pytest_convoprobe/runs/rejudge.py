@@ -123,7 +123,7 @@ def _require_whole(transcript: Transcript) -> None:
     if transcript.termination not in _WHOLE:
         ended = transcript.termination.value.replace("_", " ") if transcript.termination else "unknown"
         raise ResultsError(
-            f"the conversation broke off ({ended}): only a complete conversation can be judged"
+            f"the conversation broke off ({ended}): only a complete one can be judged"
         )
 
 

@@ -20,7 +20,6 @@ def _web_address(value: Any) -> Any:
     return value
 
 
-_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 _EFFORT_WORDS = {
     **dict.fromkeys(("false", "off", "no", "disable", "disabled"), "none"),
     **dict.fromkeys(("true", "on", "yes", "auto", "enable", "enabled", "default"), "medium"),

@@ -232,7 +232,7 @@ class TestRerun:
 
     @pytest.mark.parametrize("turn", [0, 5])
     def test_a_turn_that_is_not_there_is_told(self, project: Path, turn: int) -> None:
-        with pytest.raises(ResultsError, match="the stored conversation has 3 turns, so any from 1 to 4 can"):
+        with pytest.raises(ResultsError, match="the stored one has 3 turns, so choose one from 1 to 4"):
             go_on(project, store(project), turn, FakeTarget())
 
     def test_the_target_of_the_settings_is_used(self, project: Path) -> None:

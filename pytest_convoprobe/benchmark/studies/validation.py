@@ -97,11 +97,7 @@ async def validate(
         raise SettingsError.of(f"a sample needs at least one scenario, not {sample}")
     chosen = None if sample is None else _sampled(loaded.folder, sample, seed)
     first = _side(loaded.folder, loaded, _model(loaded, swap), chosen)
-    if not any(trial.passed is not None for trials in first.trials.values() for trial in trials):
-        raise ResultsError(
-            f"{shown_path(loaded.folder.path)} has no scores to compare with: run `convoprobe bench all "
-            f"{shown_path(loaded.folder.path)}` first"
-        )
+    _require_scores(first, loaded.folder)
     second = _swapped(loaded, swap, config_file)
     swap = replace(swap, model=_model(second, swap))
     wanted = options or Options()
@@ -124,6 +120,12 @@ async def validate(
     comparison = compare(first, other, swap.role, notes=tuple(_notes(loaded, swap)))
     _write(second.folder.path / FILE, json_text(comparison.to_json()).encode())
     return Validation(second.folder, report, comparison)
+
+
+def _require_scores(run: ComparedRun, folder: BenchmarkFolder) -> None:
+    if not any(trial.passed is not None for trials in run.trials.values() for trial in trials):
+        place = shown_path(folder.path)
+        raise ResultsError(f"{place} has no scores to compare with: run `convoprobe bench all {place}` first")
 
 
 @contextmanager
