@@ -122,9 +122,7 @@ def _with_verdict(one: Rejudged, new: ScenarioResult) -> Rejudged:
 def _require_whole(transcript: Transcript) -> None:
     if transcript.termination not in _WHOLE:
         ended = transcript.termination.value.replace("_", " ") if transcript.termination else "unknown"
-        raise ResultsError(
-            f"the conversation broke off ({ended}): only a complete one can be judged"
-        )
+        raise ResultsError(f"the conversation broke off ({ended}): only a complete one can be judged")
 
 
 def _carried_over(checks: Iterable[CheckResult]) -> Callable[[Scenario, Transcript], Iterable[CheckResult]]:
