@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..llm.chat_format import own_prices
-from ..llm.litellm_adapter import listed_price
 from ..llm.port import Role
 from ..redaction import MASK, is_secret_name
 from ..settings.merge import target_settings
@@ -40,10 +39,12 @@ def describe_run(run: str, loaded: LoadedSettings, *, command: Sequence[str], fo
     )
 
 
-def with_listed_prices(info: RunInfo, loaded: LoadedSettings) -> RunInfo:
+def with_listed_prices(
+    info: RunInfo, loaded: LoadedSettings, listed_price: Callable[[str], tuple[float, float] | None]
+) -> RunInfo:
     """The description of a run that ends now, with the prices that its calls were counted at.
 
-    LiteLLM's list is asked where the settings leave a price out, if this process has loaded it anyway.
+    Where the settings leave a price out, `listed_price` is asked for that of the model.
     """
     listed = {
         role.value: dict(zip(_PRICES, price, strict=True))

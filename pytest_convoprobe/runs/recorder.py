@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import TimeLimitExceeded
 from ..files import relative_name
+from ..llm.litellm_adapter import listed_price
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult
 from ..results.describe_run import describe_run, with_listed_prices
@@ -204,7 +205,7 @@ class RunRecorder:
         self._describe_once()
         counts = open_run(self._writer.folder).counts
         self._written = replace(
-            with_listed_prices(self._info, self._settings),
+            with_listed_prices(self._info, self._settings, listed_price),
             state=RunState.INTERRUPTED if self.lost_worker else state,
             ended=time.time(),
             exit_status=exit_status,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from ...reports.html.frame import Frame, write_page
 from ..format.folder import BenchmarkFolder
+from .conversations import elements
 from .material import gather
 from .sections import context
-from .talks import elements
 
 __all__ = ["MOST_CONVERSATIONS", "html_chunks", "write_report"]
 

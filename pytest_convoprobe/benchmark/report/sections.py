@@ -14,11 +14,11 @@ from ..analysis.unscored import next_step
 from ..format.models import MetricType
 from .charts import level
 from .choice import VerdictState
+from .conversations import cell_id
 from .costs import Costs, read_costs
 from .groups import agreement, gaps, people, variants
 from .material import Material
 from .rate_text import Figure, figure, name
-from .talks import cell_id
 
 
 @dataclass(frozen=True)
