@@ -19,7 +19,7 @@ from .provenance import ci_facts, git_facts, versions
 from .run_info import RunInfo
 
 if TYPE_CHECKING:
-    from ..settings.loaded import LoadedSettings
+    from ..settings.effective import LoadedSettings
 
 _PRICES = "input_cost_per_token", "output_cost_per_token"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import ResultsError
 from ..results.index import IndexRow
 from ..scenario.loading import LoadedScenario, load_scenarios
-from ..settings.loaded import LoadedSettings
+from ..settings.effective import LoadedSettings
 from ..settings.merge import scenario_settings
 from ..settings.models import ScenarioSettings
 

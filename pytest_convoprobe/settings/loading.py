@@ -20,9 +20,9 @@ from .aliases import (
 )
 from .checking import check, check_target, unknown_section
 from .discovery import Source, find_source
+from .effective import Layer, LoadedSettings
 from .environment import Expansion, describe_missing, fill_in
 from .file_formats import COMMAND_LINE, empty, from_command_line, in_order
-from .loaded import Layer, LoadedSettings
 from .merge import CONNECTION, layer_of, merge, target_layer, to_model
 from .models import TARGET_TYPES, ModelSettings, ResultsSettings, RunSettings, Settings, TargetSection
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel
 
 from .aliases import join_provider
-from .loaded import Layer, LoadedSettings
+from .effective import Layer, LoadedSettings
 from .models import ModelSettings, ScenarioSettings, TargetSettings
 
 M = TypeVar("M", bound=BaseModel)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, SecretStr
 
 from ..redaction import MASK, Redactor
 from .aliases import known_fields
-from .loaded import LoadedSettings
+from .effective import LoadedSettings
 from .merge import target_settings
 from .models import Settings
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convoprobe.settings.loaded import Layer, LoadedSettings
+from pytest_convoprobe.settings.effective import Layer, LoadedSettings
 from pytest_convoprobe.settings.merge import merge, scenario_settings, target_settings
 from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, Settings
 

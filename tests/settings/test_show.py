@@ -5,7 +5,7 @@ import re
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_convoprobe.settings.loaded import LoadedSettings
+from pytest_convoprobe.settings.effective import LoadedSettings
 from pytest_convoprobe.settings.models import HttpTarget, ModelSettings, Settings
 from pytest_convoprobe.settings.show import masked, show
 

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict
 from ...errors import Problem, SettingsError
 from ...settings.aliases import MODEL_ALIASES, known_fields, rename_in, set_aside
 from ...settings.checking import OTHER_NAMES, check, check_target, unknown_section
+from ...settings.effective import Layer, LoadedSettings
 from ...settings.environment import describe_missing, fill_in
 from ...settings.file_formats import from_command_line, in_order
-from ...settings.loaded import Layer, LoadedSettings
 from ...settings.merge import CONNECTION, layer_of, merge, to_model
 from ...settings.models import (
     DEFAULT_TARGET,

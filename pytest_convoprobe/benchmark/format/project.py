@@ -11,8 +11,8 @@ from typing import Any
 from ...errors import NoTarget, Problem, SettingsError
 from ...files import shown_path
 from ...scenario.root import find_root
+from ...settings.effective import LoadedSettings
 from ...settings.file_formats import empty, parse_yaml
-from ...settings.loaded import LoadedSettings
 from ...settings.loading import load_settings
 from ...settings.models import ModelSettings
 from ...suggest import did_you_mean

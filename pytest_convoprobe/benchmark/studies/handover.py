@@ -18,8 +18,8 @@ from pydantic import BaseModel
 
 from ...redaction import is_worth_masking
 from ...settings.aliases import MODEL_ALIASES, known_fields
+from ...settings.effective import LoadedSettings
 from ...settings.file_formats import parse_yaml
-from ...settings.loaded import LoadedSettings
 from ...settings.models import ModelSettings
 from ...settings.secret_places import secrets_in
 from ...targets.coerce_reply import clean_text

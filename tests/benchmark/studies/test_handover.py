@@ -11,7 +11,7 @@ import yaml
 
 from pytest_convoprobe.benchmark.format.project import load_project
 from pytest_convoprobe.benchmark.studies.handover import lacking
-from pytest_convoprobe.settings.loaded import LoadedSettings
+from pytest_convoprobe.settings.effective import LoadedSettings
 
 HEAD = "llm: {model: openai/m, extra_instructions: Be brief.}\ntargets:\n"
 ENVIRON = {"T": "abc-123-def", "HOST": "a.b", "SUFFIX": "z", "C": "c", "X": "x"}
