@@ -58,7 +58,7 @@ def test_an_agent_from_a_factory_is_told_how_to_be_named(load) -> None:
     assert target_settings(loaded) is None
     (notice,) = loaded.notices
     assert notice.startswith("mcprobe.yaml:1: an agent of type 'adk' is not built from this file")
-    assert "type: python\n      object: my/agent.py:create_agent\n" in notice
+    assert notice.endswith("\n      type: python\n      object: my/agent.py:create_agent")
 
 
 def test_our_target_works_in_it_too(load) -> None:
