@@ -12,16 +12,16 @@ from ..errors import LoopLost
 from ..threads import Interrupted
 from .calls import ALONE, outcome
 from .clock import current_clock
-from .host_loop import HostLoop
-from .isolate import contained
-from .monitor import monitor
-from .standing import (
+from .code_place import (
     BLOCKS_LOOP,
-    Standing,
+    CodePlace,
     frames_of_awaitable,
     frames_of_thread,
     of_frames,
 )
+from .host_loop import HostLoop
+from .isolate import contained
+from .monitor import monitor
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class TaskCall(Generic[T]):
         finally:
             self._coro = self._task = None
 
-    def standing(self) -> Standing | None:
+    def code_place(self) -> CodePlace | None:
         if self._host.blocked:
             mine = self._host.owner() is self.clock
             frames = frames_of_thread(self._host._ident or 0)

@@ -16,9 +16,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from ..errors import LoopLost
 from ..threads import Call, CallThread, Interrupted, start_call
 from .clock import current_clock
+from .code_place import BLOCKS_THREAD, CodePlace, frames_of_thread, of_frames
 from .last_threads import watched
 from .pulse import pulse
-from .standing import BLOCKS_THREAD, Standing, frames_of_thread, of_frames
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class Running(Protocol[T]):
     abandoned: bool
     grace: float
 
-    def standing(self) -> Standing | None:
+    def code_place(self) -> CodePlace | None:
         """Where its code is now."""
 
     def stop(self) -> None:
@@ -69,7 +69,7 @@ class ThreadCall(Generic[T]):
         self._call = call
         self._interrupted = False
 
-    def standing(self) -> Standing | None:
+    def code_place(self) -> CodePlace | None:
         thread = self._call.thread
         return None if thread is None else of_frames(frames_of_thread(thread), BLOCKS_THREAD)
 
@@ -94,7 +94,7 @@ class TaskHere(Generic[T]):
         self.abandoned = False
         self._stopped = False
 
-    def standing(self) -> None:
+    def code_place(self) -> None:
         """Nowhere: it isn't the project's code."""
 
     def stop(self) -> None:

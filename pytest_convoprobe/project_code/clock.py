@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from .standing import Standing
+from .code_place import CodePlace
 
 _DAY = 86_400.0
 
@@ -19,7 +19,7 @@ class InFlight(Protocol):
 
     abandoned: bool
 
-    def standing(self) -> Standing | None:
+    def code_place(self) -> CodePlace | None:
         """Where its code is now."""
 
 

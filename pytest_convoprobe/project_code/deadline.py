@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 
 from .clock import CURRENT, Clock, InFlight
-from .standing import IGNORES_CANCELLATION, Standing
+from .code_place import IGNORES_CANCELLATION, CodePlace
 
 _AGAIN = 0.05  # seconds until a timer looks again whether a stopped clock goes on
 
@@ -29,7 +29,7 @@ class Deadline:
         self._error = error
         self._real_time = real_time
         self._expired = False
-        self._found: list[tuple[InFlight, Standing]] = []
+        self._found: list[tuple[InFlight, CodePlace]] = []
 
     async def __aenter__(self) -> None:
         task = asyncio.current_task()
@@ -75,9 +75,9 @@ class Deadline:
         if left > 0 or (self._clock.stopped and not self._real_time):
             return self._arm(max(left, _AGAIN))
         self._expired = True
-        places = ((call, call.standing()) for call in self._clock.calls)
+        places = ((call, call.code_place()) for call in self._clock.calls)
         # Now, since the code will be somewhere else once it has been cancelled.
-        self._found = [(call, standing) for call, standing in places if standing is not None]
+        self._found = [(call, at) for call, at in places if at is not None]
         self._task.cancel()
 
     def _locate(self) -> None:
@@ -85,8 +85,8 @@ class Deadline:
         located = getattr(self._error, "located", None)
         if located is None or not self._found:
             return
-        call, standing = max(self._found, key=lambda found: found[0].abandoned)
-        located(standing.place, standing.trace, standing.advice or IGNORES_CANCELLATION * call.abandoned)
+        call, at = max(self._found, key=lambda found: found[0].abandoned)
+        located(at.place, at.trace, at.advice or IGNORES_CANCELLATION * call.abandoned)
 
 
 def _cancel_requests(task: asyncio.Task[object]) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from ..loop_thread import LoopThread
 from ..threads import interrupt_thread
 from .clock import CURRENT, Clock
-from .standing import frames_of_thread
+from .code_place import frames_of_thread
 
 _LATE = 0.1  # seconds without an answer after which the loop counts as blocked
 _GRACE = 2.0

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..threads import start_thread
-from .standing import frames_of_thread, of_frames
+from .code_place import frames_of_thread, of_frames
 
 _GRACE = 3.0  # seconds that such a thread has to end by itself
 _SLICE = 0.1

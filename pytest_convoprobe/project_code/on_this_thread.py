@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from ..errors import TimeLimitExceeded
 from ..threads import Interrupted, forget_interrupt, interrupt_thread, start_thread
 from .clock import Clock
+from .code_place import BLOCKS_THREAD, CodePlace, frames_of_thread, of_frames
 from .host_loop import INTERRUPT_SIGNAL
 from .pulse import pulse
-from .standing import BLOCKS_THREAD, Standing, frames_of_thread, of_frames
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class _Watch:
 
     def __init__(self, seconds: float) -> None:
         self.late = False
-        self.found: Standing | None = None
+        self.found: CodePlace | None = None
         """Where the code was when the time was up."""
         self._seconds = seconds
         self._thread = threading.get_ident()

@@ -50,7 +50,7 @@ class Gaps:
     target: str
     rows: tuple[GapRow, ...]
     scale: tuple[str, str]
-    standing: str
+    significant: str
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ def gaps(targets: Sequence[TargetResults]) -> list[Gaps]:
 
 
 def _gaps(target: TargetResults, scale: float) -> Gaps:
-    standing = sum(gap.stands for gap in target.gaps)
-    said = f"{standing:,} of {counted(len(target.gaps), 'gap')} more than chance"
+    significant = sum(gap.stands for gap in target.gaps)
+    said = f"{significant:,} of {counted(len(target.gaps), 'gap')} more than chance"
     rows = tuple(_gap(one, scale) for one in target.gaps)
     return Gaps(name(target.id), rows, (points(-scale), points(scale)), said)
 

@@ -149,8 +149,8 @@ def test_gaps_say_which_of_them_stand(benchmark: BenchmarkFolder) -> None:
     assert [(row.first, row.second, row.words, row.stands) for row in bad.rows] == [
         (*AGES, "+75 points (+53 to +97)", True)
     ]
-    assert bad.standing == "1 of 1 gap more than chance"
-    assert good.standing == "0 of 1 gap more than chance"
+    assert bad.significant == "1 of 1 gap more than chance"
+    assert good.significant == "0 of 1 gap more than chance"
     assert bad.scale == ("-100", "+100")
 
 

@@ -137,10 +137,10 @@ def _print_gaps(console: Console, targets: Sequence[TargetResults]) -> None:
     looked_at = sum(len(one.gaps) for one in targets)
     if not looked_at:
         return
-    standing = [(one.id, gap) for one in targets for gap in one.gaps if gap.stands]
+    significant = [(one.id, gap) for one in targets for gap in one.gaps if gap.stands]
     console.say()
-    console.say(f"gaps between groups: {len(standing)} of {looked_at} are more than chance", "bold")
-    for target, gap in standing:
+    console.say(f"gaps between groups: {len(significant)} of {looked_at} are more than chance", "bold")
+    for target, gap in significant:
         console.say(f"  {console.safe(_gap_text(target, gap))}", "yellow")
 
 

@@ -27,7 +27,7 @@ _DEPTH = 100
 
 
 @dataclass(frozen=True)
-class Standing:
+class CodePlace:
     """`place` is `file:line: in function`, `trace` a few lines of the stack, `advice` what to do about it."""
 
     place: str
@@ -35,14 +35,14 @@ class Standing:
     advice: str = ""
 
 
-def of_frames(frames: Iterable[tuple[FrameType, int]], advice: str = "") -> Standing | None:
-    """The standing from a stack, outermost frame first; None where there is no frame of the project."""
+def of_frames(frames: Iterable[tuple[FrameType, int]], advice: str = "") -> CodePlace | None:
+    """The place from a stack, outermost frame first; None where there is no frame of the project."""
     summary = traceback.StackSummary.extract(iter(frames))
     own = own_frames(summary)
     if not own:
         return None
     lines = [line for frame in own for line in frame_lines(frame)]
-    return Standing(place_of(own[-1]), "\n".join(lines), advice)
+    return CodePlace(place_of(own[-1]), "\n".join(lines), advice)
 
 
 def frames_of_thread(thread: int) -> list[tuple[FrameType, int]]:
