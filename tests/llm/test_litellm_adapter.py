@@ -246,5 +246,5 @@ async def test_prices(llm: LiteLLM, fields: dict[str, Any], price: tuple[float, 
 
 async def test_a_second_loop_is_refused(llm: LiteLLM, chat_server: ChatServer) -> None:
     await llm.complete(to(chat_server))
-    with pytest.raises(RuntimeError, match="belongs to the one that called it first"):
+    with pytest.raises(RuntimeError, match="used from a second event loop"):
         await asyncio.to_thread(asyncio.run, llm.complete(to(chat_server)))

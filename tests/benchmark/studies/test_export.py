@@ -281,7 +281,10 @@ def test_a_metric_that_the_benchmark_does_not_define_is_told(tmp_path: Path) -> 
 def test_rows_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     loaded = project(tmp_path)
     loaded.folder.scores("t1").write_text('[{"id": "m01_s001_v01", "passed": "no"}]', "utf-8")
-    with pytest.raises(ResultsError, match=r"1 row of .*scores\.json could not be read: row 1: .*`passed`"):
+    with pytest.raises(
+        ResultsError,
+        match=r"1 row of .*scores\.json could not be read: row 1: .*passed: must be true or false, got the text",
+    ):
         export_scenarios(loaded, tmp_path / "out")
 
 
