@@ -18,6 +18,7 @@ from typing import Any
 from ..errors import TimeLimitExceeded
 from ..files import relative_name
 from ..llm.litellm_adapter import listed_price
+from ..project_code.tracebacks import describe
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult
 from ..results.describe_run import describe_run, with_listed_prices
@@ -142,7 +143,9 @@ class RunRecorder:
             return await ask_description(target) if self._describe_targets else Description()
         except Exception as error:  # noqa: BLE001 - the project's code, whatever it raises
             self._describe_targets = not isinstance(error, TimeLimitExceeded)
-            self._problems[f"the target's description is not stored: {type(error).__name__}: {error}"] = None
+            # The text is the project's: it may hold a secret.
+            text = self._redactor.text(describe(error))
+            self._problems[f"the target's description is not stored: {text}"] = None
             return Description()
 
     def _store(self, job: Job, result: ScenarioResult, description: Description) -> None:

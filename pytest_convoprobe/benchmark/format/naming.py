@@ -45,7 +45,7 @@ def name_targets(targets: Iterable[tuple[Any, str]], document: Document) -> tupl
     if problems:
         raise SettingsError(tuple(problems))
     names = {*taken, ALL}
-    return tuple(_unique(shown, names) if given is None else given for given, shown in targets)
+    return tuple(numbered(_short(shown), names) if given is None else given for given, shown in targets)
 
 
 def _complaint(given: Any, taken: dict[str, int]) -> str | None:
@@ -58,15 +58,14 @@ def _complaint(given: Any, taken: dict[str, int]) -> str | None:
     return unfit(given, "a target's id", _short(given))
 
 
-def _unique(shown: str, taken: set[str]) -> str:
-    """Adds the name to those taken."""
-    first = name = _short(shown)
-    number = 1
-    while name.lower() in taken:
+def numbered(name: str, taken: set[str]) -> str:
+    """The name, numbered if it is taken already (in any case of letters). It is taken afterwards."""
+    found, number = name, 1
+    while found.lower() in taken:
         number += 1
-        name = f"{first}-{number}"
-    taken.add(name.lower())
-    return name
+        found = f"{name}-{number}"
+    taken.add(found.lower())
+    return found
 
 
 def _short(shown: str) -> str:

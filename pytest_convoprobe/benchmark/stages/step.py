@@ -5,6 +5,7 @@ Each module of this folder that makes rows has a `STEP`, and `registry` finds it
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ class StepContext:
         return [entry.id for entry in self.config.targets]
 
 
-class Step:
+class Step(ABC):
     """One table of rows. What a step leaves as it is here means: nothing special.
 
     `source` is the step whose rows these are each made of, where rows of others are valid only for the
@@ -57,13 +58,13 @@ class Step:
         """The JSON array for people, if there is one."""
         return None
 
+    @abstractmethod
     def plan(self, context: StepContext) -> Stage:
         """Which rows there are to be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def row_maker(self, task: Task) -> RowMaker:
         """Makes the rows, in any process."""
-        raise NotImplementedError
 
     # What a forecast asks.
 
@@ -83,9 +84,11 @@ class Step:
 
     def check(self, context: StepContext) -> None:
         """Raises an error where a file of somebody's cannot be used. Asked before anything is made."""
+        return
 
     def require(self, context: StepContext, stages: Sequence[str]) -> None:
         """Raises an error where there is nothing to begin with, and no stage of the run makes it."""
+        return
 
     def finished(
         self, loaded: LoadedBenchmark, rows: Iterable[Row]

@@ -13,6 +13,7 @@ from ...files import locked, shown_path, write_atomically
 from ...text import one_line
 from ..format.folder import target_id
 from ..format.models import MOST_TURNS, Metric, MetricType
+from ..format.naming import numbered
 from ..format.project import LoadedBenchmark
 from ..format.yaml_writing import block
 from ..rows.arrays import read_rows, unread_notes
@@ -115,17 +116,10 @@ def _openings(
     return found
 
 
-def _names(rows: Iterable[ScenarioRow]) -> Iterator[str]:
+def _names(rows: Iterable[ScenarioRow]) -> list[str]:
     """A file name for each row; ids that become the same one are numbered, whatever the case of letters."""
     taken: set[str] = set()
-    for row in rows:
-        name = plain = target_id(row.id)
-        number = 1
-        while name.lower() in taken:
-            number += 1
-            name = f"{plain}-{number}"
-        taken.add(name.lower())
-        yield name
+    return [numbered(target_id(row.id), taken) for row in rows]
 
 
 def _read(path: Path, parse: Callable[[Any], T]) -> Iterator[T]:

@@ -283,7 +283,7 @@ def test_rows_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     loaded.folder.scores("t1").write_text('[{"id": "m01_s001_v01", "passed": "no"}]', "utf-8")
     with pytest.raises(
         ResultsError,
-        match=r"1 row of .*scores\.json could not be read: row 1: .*passed: must be true or false, got the text",
+        match=r"1 row of .*scores\.json could not be read: row 1: .*passed: must be true or false, got",
     ):
         export_scenarios(loaded, tmp_path / "out")
 
