@@ -46,12 +46,14 @@ class Reply:
     """What a target answers to one message.
 
     `tool_calls` are in the order of the calls. `None` means that the target doesn't report tool calls,
-    `()` that it made none. `usage` is None if the target doesn't report tokens.
+    `()` that it made none. `usage` is None if the target doesn't report tokens. `ended` says that the agent
+    has closed the conversation with this reply: it gets no further message.
     """
 
     text: str
     tool_calls: tuple[ToolCall, ...] | None = ()
     usage: Usage | None = None
+    ended: bool = False
 
     def __post_init__(self) -> None:
         if self.tool_calls is not None and not isinstance(self.tool_calls, tuple):
@@ -83,6 +85,7 @@ class Termination(str, Enum):
     USER_DONE = "user_done"
     USER_GAVE_UP = "user_gave_up"
     MAX_TURNS = "max_turns"
+    AGENT_ENDED = "agent_ended"
     LOOP = "loop"
     TARGET_ERROR = "target_error"
     TIMEOUT = "timeout"
@@ -97,11 +100,13 @@ class Transcript:
     """A conversation: its turns, why it ended, and the message without a reply, if there is one.
 
     `pending` is the user message that was waiting for a reply when the conversation was interrupted.
+    `unsaid` counts the messages of the script that were not sent, since the agent ended the conversation.
     """
 
     turns: tuple[Turn, ...] = ()
     termination: Termination | None = None
     pending: str | None = None
+    unsaid: int = 0
 
     @property
     def tool_calls(self) -> tuple[tuple[int, ToolCall], ...]:

@@ -6,11 +6,12 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from ..errors import BudgetExceeded, ConvoprobeError, SimulatorError, TargetCrashed, TurnTimeout
 from ..project_code.deadline import Deadline
 from ..targets.port import TargetConversation
-from ..transcript import Termination, Transcript, Turn
+from ..transcript import Reply, Termination, ToolCall, Transcript, Turn
 from .port import Status, UserMessage, UserSimulator
 from .repetition import goes_in_circles
 
@@ -29,11 +30,21 @@ class Limits:
     """How long a conversation may go on.
 
     `turn_timeout` bounds, in seconds, the wait for either side in each turn: a slow user
-    takes nothing from the target's time.
+    takes nothing from the target's time. A call of a tool whose name matches one of the patterns in
+    `ends_with_tools` ends the conversation.
     """
 
     max_turns: int
     turn_timeout: float = 120.0
+    ends_with_tools: tuple[str, ...] = ()
+
+    def ended_by(self, reply: Reply) -> bool:
+        """Whether the agent has closed the conversation with this reply."""
+        return reply.ended or any(map(self._is_last_call, reply.tool_calls or ()))
+
+    def _is_last_call(self, call: ToolCall) -> bool:
+        # Who tried to hand the user over and failed is still the one to talk with.
+        return call.error is None and any(fnmatchcase(call.name, one) for one in self.ends_with_tools)
 
 
 class Conversation:
@@ -103,8 +114,11 @@ class Conversation:
         self._pending = None
 
     def _reason_to_end(self, message: UserMessage) -> Termination | None:
+        # The user comes first: whether it got what it wanted says more than who closed the door.
         if message.status in _ENDED_BY_USER:
             return _ENDED_BY_USER[message.status]
+        if self._limits.ended_by(self._turns[-1].reply):
+            return Termination.AGENT_ENDED
         if goes_in_circles(self._turns):
             return Termination.LOOP
         return Termination.MAX_TURNS if len(self._turns) >= self._limits.max_turns else None

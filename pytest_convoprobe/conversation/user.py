@@ -33,6 +33,13 @@ def persona_values(user: SyntheticUser) -> dict[str, Any]:
     }
 
 
+def unsaid(user: SyntheticUser, turns: int) -> int:
+    """How many literal messages of the script come after so many turns."""
+    # The opening is turn 1 and not part of the script.
+    rest = tuple(_turn_by_turn(user.script))[max(0, turns - 1) :]
+    return sum(isinstance(part, str) for part in rest)
+
+
 class ScenarioUser:
     """Says the opening, then what the script says; `simulated` speaks where the script leaves it to a model.
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..formatting import counted
 from ..text import visible
 from ..transcript import Termination, ToolCall, Transcript, Turn
 
@@ -26,6 +27,7 @@ ENDINGS = {
     Termination.USER_DONE: "the user was done",
     Termination.USER_GAVE_UP: "the user gave up",
     Termination.MAX_TURNS: "the limit of turns was reached",
+    Termination.AGENT_ENDED: "the agent ended the conversation",
     Termination.LOOP: "the same exchange repeated itself again and again",
     Termination.TARGET_ERROR: "the agent gave no answer that can be used",
     Termination.TIMEOUT: "the time limit was reached",
@@ -45,6 +47,14 @@ class View:
     open: str
     close: str
     last: int
+
+
+def ending_of(transcript: Transcript) -> str | None:
+    """Why it ended, as the end of the same sentence; None if that isn't known."""
+    if transcript.termination is None:
+        return None
+    unsaid = counted(transcript.unsaid, "scripted message")
+    return ENDINGS[transcript.termination] + (f" with {unsaid} unsaid" if transcript.unsaid else "")
 
 
 def view_of(transcript: Transcript, *, ending: bool = True) -> View:
@@ -112,8 +122,7 @@ def _body(transcript: Transcript, ending: bool) -> Iterator[str]:
 
 
 def _ending(transcript: Transcript) -> str:
-    ending = ENDINGS[transcript.termination] if transcript.termination else "for a reason that is not known"
-    return f"The conversation ended: {ending}."
+    return f"The conversation ended: {ending_of(transcript) or 'for a reason that is not known'}."
 
 
 def _turn(turn: Turn) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import Blame
 from ..files import shown_path
 from ..formatting import counted, number
-from ..judging.transcript_view import ENDINGS
+from ..judging.transcript_view import ending_of
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
 from ..llm.port import Role
 from ..result import ScenarioResult, findings, report_order
@@ -98,9 +98,10 @@ def ending(result: ScenarioResult) -> str:
     """Why and after how many turns the conversation ended."""
     transcript = result.transcript
     turns = counted(len(transcript.turns), "turn")
-    if transcript.termination is None:
+    why = ending_of(transcript)
+    if why is None:
         return f"after {turns}" if transcript.turns else "before the first turn"
-    return f"{ENDINGS[transcript.termination]}, after {turns}"
+    return f"{why}, after {turns}"
 
 
 def _score(result: ScenarioResult) -> str:

@@ -148,7 +148,9 @@ def _check(found: CheckResult) -> dict[str, Any]:
 
 
 def _transcript(transcript: Transcript) -> dict[str, Any]:
+    # Rare fields are left out where they have their default: files of other conversations stay as they were.
     return {
+        **({"unsaid": transcript.unsaid} if transcript.unsaid else {}),
         "termination": transcript.termination.value if transcript.termination else None,
         "pending": transcript.pending,
         "turns": [_turn(turn) for turn in transcript.turns],
@@ -158,6 +160,7 @@ def _transcript(transcript: Transcript) -> dict[str, Any]:
 def _turn(turn: Turn) -> dict[str, Any]:
     reply = turn.reply
     return {
+        **({"ended": True} if reply.ended else {}),
         "number": turn.number,
         "origin": turn.origin.value,
         "user": turn.user,
@@ -261,6 +264,7 @@ def _read_transcript(data: Mapping[str, Any]) -> Transcript:
         turns=tuple(_read_turn(turn) for turn in data.get("turns", ())),
         termination=Termination(data["termination"]) if data.get("termination") else None,
         pending=data.get("pending"),
+        unsaid=_whole(data.get("unsaid", 0)),
     )
 
 
@@ -270,6 +274,7 @@ def _read_turn(data: Mapping[str, Any]) -> Turn:
         text=_text(data.get("reply", "")),
         tool_calls=None if calls is None else tuple(_read_tool_call(call) for call in calls),
         usage=_read_usage(usage) if usage else None,
+        ended=bool(data.get("ended", False)),
     )
     origin = Origin(data.get("origin", Origin.SIMULATED.value))
     latency = _float(data.get("latency")) or 0.0

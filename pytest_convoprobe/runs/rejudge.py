@@ -20,7 +20,15 @@ from .current_scenarios import Scenarios, live_settings
 from .session import Session
 from .trial import Job
 
-_WHOLE = frozenset({Termination.USER_DONE, Termination.USER_GAVE_UP, Termination.MAX_TURNS, Termination.LOOP})
+_WHOLE = frozenset(
+    {
+        Termination.USER_DONE,
+        Termination.USER_GAVE_UP,
+        Termination.MAX_TURNS,
+        Termination.AGENT_ENDED,
+        Termination.LOOP,
+    }
+)
 # The names that `run_checks` gives. All other checks are the project's own, which only pytest can repeat.
 _BY_SCENARIO = re.compile(
     r"(?:required|prohibited) tool .+|tool calls|turns|tokens of the agent"

@@ -13,7 +13,7 @@ from ..conversation.earlier_turns import Repeating
 from ..conversation.loop import Conversation, Limits
 from ..conversation.port import UserSimulator
 from ..conversation.simulated import SimulatedUser
-from ..conversation.user import ScenarioUser, persona_values
+from ..conversation.user import ScenarioUser, persona_values, unsaid
 from ..errors import (
     Blame,
     ConvoprobeError,
@@ -228,7 +228,8 @@ class _Trial:
 
     @property
     def _limits(self) -> Limits:
-        return Limits(self._job.scenario.synthetic_user.max_turns, self._job.settings.run.turn_timeout)
+        user = self._job.scenario.synthetic_user
+        return Limits(user.max_turns, self._job.settings.run.turn_timeout, user.ends_with_tools)
 
     async def _checked(self) -> tuple[CheckResult, ...]:
         """The scenario's checks and the project's own. In a thread, since patterns and hooks take time."""
@@ -248,6 +249,9 @@ class _Trial:
         """What was said until now."""
         held = self._job.held or Transcript()
         transcript = self._conversation.transcript if self._conversation else held
+        if self._conversation and transcript.termination is Termination.AGENT_ENDED:
+            left = unsaid(self._job.scenario.synthetic_user, len(transcript.turns))
+            transcript = replace(transcript, unsaid=left)
         return replace(transcript, termination=self._termination or transcript.termination)
 
     def _judged(self, verdict: Verdict) -> ScenarioResult:

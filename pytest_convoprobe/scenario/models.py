@@ -143,6 +143,13 @@ class SyntheticUser(ScenarioPart):
         (), description="Instructions that the user gets one turn at a time."
     )
 
+    ends_with_tools: tuple[Text, ...] = Field(
+        (),
+        description="Tools with which the agent ends the conversation, such as a transfer to a person. "
+        "`*` and `?` match any name.",
+        examples=[["transfer_to_*"]],
+    )
+
     @field_validator("script")
     @classmethod
     def _script_fits(cls, script: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:

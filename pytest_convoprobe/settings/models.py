@@ -156,7 +156,7 @@ class HttpTarget(TargetSection):
     """An HTTP service. `url`, `headers` and `body` are templates; `text` and the like are JMESPath."""
 
     name_field = "url"
-    answer_fields = ("url", "method", "body", "text", "tool_calls")
+    answer_fields = ("url", "method", "body", "text", "tool_calls", "ended")
 
     type: Literal["http"] = Field("http", description="`http`.")
     url: Text = Field(description="Address for each message; a template.")
@@ -170,6 +170,9 @@ class HttpTarget(TargetSection):
     text: Text = Field("text", description="JMESPath of the reply's text.")
     tool_calls: Text | None = Field(None, description="JMESPath of the reply's tool calls.")
     usage: Text | None = Field(None, description="JMESPath of the token usage.")
+    ended: Text | None = Field(
+        None, description="JMESPath that is true if the agent has ended the conversation."
+    )
     timeout: Seconds = Field(60.0, description="Limit of one request, in seconds.")
 
 

@@ -35,7 +35,8 @@ def as_reply(value: object) -> Reply:
     text = _text_in(value)
     if text is None:
         raise ValueError(f"it returned {described(value)}: {_WANTED}")
-    return Reply(clean_text(text), _tool_calls(_get(value, "tool_calls")), as_usage(_get(value, "usage")))
+    calls, usage = _tool_calls(_get(value, "tool_calls")), as_usage(_get(value, "usage"))
+    return Reply(clean_text(text), calls, usage, ended=_get(value, "ended") is True)
 
 
 def clean_text(text: str) -> str:

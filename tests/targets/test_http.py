@@ -351,3 +351,23 @@ def test_settings_that_cannot_work(settings: dict[str, Any], words: str) -> None
 def test_the_name_has_neither_password_nor_query() -> None:
     name = HttpAgent(HttpTarget(url="http://me:secret@host:8000/chat?key=secret", method="put")).name
     assert name == "PUT http://host:8000/chat"
+
+
+@pytest.mark.parametrize(
+    ("state", "path", "ended"),
+    [
+        (True, "closed", True),
+        (False, "closed", False),
+        ("closed", "closed == 'closed'", True),
+        (None, "closed", False),
+        (True, "missing", False),
+    ],
+)
+async def test_the_service_may_end_the_conversation(talk: Talk, state: Any, path: str, ended: bool) -> None:
+    replies, _ = await talk({"text": "Goodbye", "closed": state}, ended=path)
+    assert replies[0].ended is ended
+
+
+async def test_an_end_that_is_neither_true_nor_false_is_an_error(talk: Talk) -> None:
+    words = await unavailable(talk, {"text": "hi", "closed": "false"}, ended="closed")
+    assert "`ended` finds a text in the answer, not true or false" in words

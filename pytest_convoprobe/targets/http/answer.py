@@ -63,6 +63,7 @@ class AnswerReader:
         self._plain_allowed = "text" not in settings.model_fields_set
         self._tool_calls = _compiled(settings.tool_calls, "target.tool_calls")
         self._usage = _compiled(settings.usage, "target.usage")
+        self._ended = _compiled(settings.ended, "target.ended")
 
     def read(self, answer: HttpAnswer) -> Reply:
         """Raises `ValueError` saying what is wrong with the answer."""
@@ -71,7 +72,9 @@ class AnswerReader:
         if self._plain_allowed and answer.content_type == "text/plain":
             return Reply(clean_text(answer.text), tool_calls=None)
         data = _parsed(answer)
-        return Reply(self._text_in(data), self._calls_in(data), self._usage_in(data))
+        return Reply(
+            self._text_in(data), self._calls_in(data), self._usage_in(data), ended=self._is_ended(data)
+        )
 
     def _text_in(self, data: Any) -> str:
         if self._plain_allowed and isinstance(data, str):
@@ -99,6 +102,16 @@ class AnswerReader:
         if found is not None and not isinstance(found, dict):
             raise ValueError(f"`usage` finds {_kind(found)} in the answer, not counts of tokens by name")
         return as_usage(found)
+
+    def _is_ended(self, data: Any) -> bool:
+        found = None if self._ended is None else _search(self._ended, data)
+        if found is not None and not isinstance(found, bool):
+            # A text such as "false" would count as true.
+            raise ValueError(
+                f"`ended` finds {_kind(found)} in the answer, not true or false: compare it with something, "
+                "as in `status == 'closed'`"
+            )
+        return bool(found)
 
 
 def _compiled(path: str | None, key: str) -> Any:
