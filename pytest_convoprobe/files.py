@@ -40,7 +40,7 @@ def locked(folder: Path, timeout: float = 30.0) -> Iterator[None]:
     """Keep every other process (and thread) that asks for the same out of the folder meanwhile.
 
     The system lets go of the lock when the process dies, however it dies, and nothing stays
-    behind in the folder. Raises TimeoutError if somebody else holds it longer than `timeout`
+    behind in the folder. Raises TimeoutError if somebody else has it longer than `timeout`
     seconds. A file system that knows no locks is used without.
     """
     deadline = time.monotonic() + timeout

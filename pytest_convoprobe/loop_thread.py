@@ -92,7 +92,7 @@ class LoopThread:
         return self._end(deadline) if first else not self._alive()
 
     def _started(self) -> asyncio.AbstractEventLoop:
-        """The running loop; the caller holds the lock."""
+        """The running loop; the caller has the lock."""
         if self._closed:
             raise RuntimeError("the event loop of convoprobe is closed: nothing can be started any more")
         if self._loop is None:

@@ -152,7 +152,7 @@ class Redactor:
         return self._data(value, 0)
 
     def record(self, value: T) -> T:
-        """A copy of a frozen dataclass, and of all that it holds, without secrets."""
+        """A copy of a frozen dataclass, and of all that it contains, without secrets."""
         masked: T = self._record(value)
         return masked
 
@@ -227,7 +227,7 @@ def _environment_secrets(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _looks_harmless(name: str, value: str) -> bool:
-    """`SORT_KEY=created_at` and `TLS_KEY=/etc/tls/key.pem` hold no secret; `DB_PASSWORD` always does."""
+    """`SORT_KEY=created_at` and `TLS_KEY=/etc/tls/key.pem` contain no secret; `DB_PASSWORD` always does."""
     if _ALWAYS_SECRET_NAME.search(name):
         return False
     if value[0] in "/~." and len(value) < 500 and _exists(value):

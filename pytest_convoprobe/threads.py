@@ -31,7 +31,7 @@ class Call(Generic[T]):
     """A function that runs in a thread; its outcome goes to a future of the caller's loop.
 
     The context variables are those of the caller. What means something to asyncio itself becomes a
-    `RuntimeError`: a future can't hold a `StopIteration`, and the others would end the caller's task.
+    `RuntimeError`: a future can't have a `StopIteration`, and the others would end the caller's task.
     """
 
     def __init__(self, function: Callable[[], T]) -> None:

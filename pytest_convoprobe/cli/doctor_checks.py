@@ -156,7 +156,7 @@ class Checkup:
             return [self._failed("target", error)]
 
     def _failed(self, what: str, error: ConvoprobeError) -> Finding:
-        """What an error says, masked; those of the settings hold no secrets, but names of keys."""
+        """What an error says, masked; those of the settings contain no secrets, but names of keys."""
         if isinstance(error, SettingsError):
             return Finding(what, False, str(error))
         trace = error.trace if isinstance(error, (TargetError, TimeLimitExceeded)) else ""
@@ -232,7 +232,7 @@ def _reply_in_words(reply: Reply) -> str:
     said = (
         f"answers: {shorten(one_line(reply.text), _SHOWN)}" if reply.text.strip() else "gives an empty reply"
     )
-    tools = "doesn't tell its tool calls" if reply.tool_calls is None else "tells its tool calls"
+    tools = "doesn't report tool calls" if reply.tool_calls is None else "reports tool calls"
     return f"{said} [{tools}{', and no tokens' if reply.usage is None else ' and tokens'}]"
 
 

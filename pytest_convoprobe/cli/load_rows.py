@@ -30,7 +30,7 @@ def all_rows(project: Project, choose: Callable[[IndexRow], bool] | None = None)
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Rows are many, live until the command ends and hold no cycles: looking for some would take longer."""
+    """Rows are many, live until the command ends and have no cycles, so a search for those is in vain."""
     gc.disable()
     try:
         yield

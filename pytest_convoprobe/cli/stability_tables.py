@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..formatting import number, percent, percent_range
+from ..formatting import counted, number, percent, percent_range
 from .cells import rate_color
 from .console import Console
 from .tables import Cell, Column, Row, print_table
@@ -71,8 +71,8 @@ def _words(example: ScenarioResult) -> dict[str, str]:
 
 
 def _counts(flip: UnsteadyAnswer) -> str:
-    untold = f", not known in {flip.untold}" if flip.untold else ""
-    return f"held in {flip.held} trials, not in {flip.failed}{untold}"
+    undecided = f", undecided in {flip.untold}" if flip.untold else ""
+    return f"satisfied in {counted(flip.held, 'trial')}, not satisfied in {flip.failed}{undecided}"
 
 
 def as_json(one: Stability, ks: Sequence[int] = ()) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _line(
 
 
 def cut_middle(text: str, width: int, console: Console) -> str:
-    """The text in at most `width` columns: its start and, longer, its end, which tells more of an id."""
+    """The text in at most `width` columns: its start and, longer, its end: ids differ there."""
     if cell_width(text) <= width:
         return text
     mark = console.ours("…")

@@ -41,8 +41,8 @@ def _require_known_tools(evaluation: Evaluation, transcript: Transcript) -> None
     asked = list(_keys_about_tools(evaluation))
     if silent and asked:
         raise ScenarioError(
-            f"{_listed(asked)} cannot be checked: the target does not tell its tool calls in "
-            f"{_where(silent, transcript)}. Have it tell them (a Python target returns "
+            f"{_listed(asked)} cannot be checked: the target does not report its tool calls in "
+            f"{_where(silent, transcript)}. Have it report them (a Python target returns "
             "Reply(text, tool_calls=[...]), an empty list where it called none; an HTTP target sets "
             "`tool_calls`), or take these keys out of the scenario"
         )
@@ -72,8 +72,8 @@ def _require_known_tokens(efficiency: Efficiency, transcript: Transcript) -> Non
     silent = [turn.number for turn in transcript.turns if turn.reply.usage is None]
     if silent:
         raise ScenarioError(
-            "efficiency.max_llm_tokens cannot be checked: the target does not tell its tokens in "
-            f"{_where(silent, transcript)}. Have it tell them (a Python target returns "
+            "efficiency.max_llm_tokens cannot be checked: the target does not report its tokens in "
+            f"{_where(silent, transcript)}. Have it report them (a Python target returns "
             "Reply(text, usage=Usage(...)), an HTTP target sets `usage`), or take the limit out of the "
             "scenario"
         )

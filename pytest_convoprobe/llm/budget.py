@@ -59,7 +59,7 @@ class Budget:
     def _exceeded(self, spent: str, limit: str, allowed: str) -> BudgetExceeded:
         share = f"this worker's share, 1 in {self._workers}, of " if self._workers > 1 else ""
         return BudgetExceeded(
-            f"the run's budget is used up: {spent} of {share}{limit} {allowed}; raise it to go on",
+            f"the run's budget is used up: {spent} of {share}{limit} {allowed}; raise it to continue",
             limit=limit,
         )
 

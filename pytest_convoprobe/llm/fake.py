@@ -14,7 +14,7 @@ AnswerFunction = Callable[[LLMRequest], Answer | Awaitable[Answer]]
 
 
 class FakeLLM:
-    """Answers by a function (plain or async) or, in order, with what a list holds.
+    """Answers by a function (plain or async) or, in order, with the items of a list.
 
     `requests` has every request in the order of arrival. A call after the end of the list is a mistake in
     the test and raises AssertionError.

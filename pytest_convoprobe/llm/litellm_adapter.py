@@ -54,7 +54,7 @@ _importing = threading.Lock()
 
 
 class LiteLLM:
-    """Calls models through LiteLLM; a single attempt each, no longer than `ModelSettings.timeout`.
+    """Calls models through LiteLLM; a single attempt each, of at most `ModelSettings.timeout` seconds.
 
     It belongs to the event loop of the first call. A parameter that a model refuses (`temperature`,
     `response_format`) is left out from then on; the repeated call counts as an attempt.

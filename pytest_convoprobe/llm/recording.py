@@ -24,7 +24,7 @@ _MAX_BYTES = 200
 
 
 class _Broken(RecordingUnusable):
-    """A file that is incomplete or was edited so that it is no longer valid."""
+    """A file that is incomplete, or invalid after an edit."""
 
 
 def recording_path(scenario_file: Path, scenario_id: str, folder: str) -> Path:

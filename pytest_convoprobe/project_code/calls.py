@@ -1,7 +1,7 @@
 """Waiting for code of the project, which may never end.
 
 A call runs somewhere else (a thread, another event loop). Whoever waits for it can be cancelled at any time,
-by a `Deadline` for one. The code is then cancelled and interrupted too; if it goes on all the same, it
+by a `Deadline` for one. The code is then cancelled and interrupted too; if it continues all the same, it
 is abandoned after a short grace, and nothing waits for it ever again.
 """
 

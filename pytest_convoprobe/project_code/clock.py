@@ -77,7 +77,7 @@ class Clock:
 
 
 CURRENT: contextvars.ContextVar[Clock | None] = contextvars.ContextVar("convoprobe_clock", default=None)
-"""The conversation that runs here; code of the project inherits it, which tells whose code it is."""
+"""The conversation that runs here; code of the project inherits it, which shows whose code it is."""
 
 
 def current_clock() -> Clock:

@@ -10,7 +10,7 @@ from types import TracebackType
 from .clock import CURRENT, Clock, InFlight
 from .code_place import IGNORES_CANCELLATION, CodePlace
 
-_AGAIN = 0.05  # seconds until a timer looks again whether a stopped clock goes on
+_AGAIN = 0.05  # seconds until a timer looks again whether a stopped clock runs again
 
 
 class Deadline:

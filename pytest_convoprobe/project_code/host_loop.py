@@ -161,10 +161,10 @@ class HostLoop:
         self._calls.clear()
 
     def disown(self, clock: Clock, task: asyncio.Task[Any] | None) -> None:
-        """Forget tasks of a conversation that don't end, so that who owns the loop can close it.
+        """Forget tasks of a conversation that don't end, so that the owner of the loop can close it.
 
         A test's loop waits for all its tasks at the end. Before Python 3.12 the tasks that a task has started
-        can't be told from others, and only the conversation's own is forgotten.
+        can't be distinguished from others, so only the conversation's own is forgotten.
         """
         if self._thread is None:
             self.post(_forget_tasks_of, self.loop, clock, task)

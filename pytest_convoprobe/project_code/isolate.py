@@ -14,8 +14,8 @@ T = TypeVar("T")
 def contained(steps: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
     """Await the coroutine; a `GeneratorExit` that it raises by itself becomes a `RuntimeError`.
 
-    Otherwise that can't be told from the one that Python raises in a coroutine which is closed, and
-    would end the caller, and pytest's fixtures with it. A real one goes through.
+    Python raises the same exception in a coroutine that is closed. Unwrapped, it would end the caller, and
+    pytest's fixtures with it. A real one goes through.
     """
     resume = partial(steps.send, None)
     while True:

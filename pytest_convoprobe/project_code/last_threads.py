@@ -53,7 +53,7 @@ def _is_new(thread: threading.Thread) -> bool:
 def leave_behind(status: int) -> None:
     """At the end of a run: have the process end with this status, whatever threads its agents have left.
 
-    Does nothing where there are none, and never ends a process that has a reason of its own to go on.
+    Does nothing where there are none, and never ends a process that has other threads of its own.
     """
     first = not _guarding
     _guarding[:] = [status]

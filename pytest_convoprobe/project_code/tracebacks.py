@@ -31,7 +31,7 @@ def describe(error: BaseException) -> str:
     """`KeyError: 'gizmo'`: type and text on one line."""
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - a broken __str__ is no reason to lose the error
+    except Exception:  # noqa: BLE001 - a broken __str__ must not lose the error
         text = "(its text can't be had)"
     name = type(error).__qualname__
     return clean(" ".join(f"{name}: {text}".split()) if text.strip() else name)
@@ -80,7 +80,7 @@ def frame_lines(frame: traceback.FrameSummary) -> list[str]:
 
 
 def _syntax_lines(error: BaseException) -> list[str]:
-    """Where the code can't be read: that is no frame."""
+    """Where Python can't read the code. Nothing ran there, so the traceback has no frame for it."""
     if not isinstance(error, SyntaxError) or error.filename is None:
         return []
     head = f"{shown_path(Path(error.filename).resolve())}:{error.lineno}"

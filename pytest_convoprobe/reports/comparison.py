@@ -68,8 +68,8 @@ def comparison_text(
 def totals(comparison: Comparison) -> str:
     """`1 new failure, 2 fixed, 7 the same`."""
     counts = [(kind, len(comparison.of(kind))) for kind in Change]
-    told = [_count(kind, number) for kind, number in counts if number]
-    return ", ".join(told) or "no scenarios"
+    words = [_count(kind, number) for kind, number in counts if number]
+    return ", ".join(words) or "no scenarios"
 
 
 def gate_line(comparison: Comparison, fail_on: FailOn) -> str:
@@ -104,7 +104,7 @@ def _add_why(page: Page, change: ScenarioChange) -> None:
         blame = f"{row.blame.value}: " if row.blame else ""
         page.add(blame + shorten(one_line(row.reason), _REASON), "      ")
     if change.flipped:
-        page.add(f"always held before: {', '.join(map(one_line, change.flipped))}", "      ")
+        page.add(f"always satisfied before: {', '.join(map(one_line, change.flipped))}", "      ")
 
 
 def _figures(change: ScenarioChange) -> str:

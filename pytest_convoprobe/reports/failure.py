@@ -106,8 +106,8 @@ def ending(result: ScenarioResult) -> str:
 
 def _score(result: ScenarioResult) -> str:
     items = findings(result)
-    held = sum(item.holds is True for item in items)
-    return f"{number(result.score)} ({held} of {len(items)} hold)"
+    satisfied = sum(item.holds is True for item in items)
+    return f"{number(result.score)} ({satisfied} of {len(items)} hold)"
 
 
 def _add_criteria(page: Page, result: ScenarioResult, verbosity: int) -> None:

@@ -1,4 +1,4 @@
-"""The command that runs one item again, in characters that a terminal can hold and a shell takes back."""
+"""The command that runs one item again, in characters that a terminal can show and a shell reads back."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _OPERATORS = frozenset({"and", "or", "not"})
 def pytest_words(path: str, name: str, encoding: str) -> list[str]:
     """`pytest` and what selects the item `name` of the file `path`.
 
-    That is its id, or, where the terminal's `encoding` can't hold the id, the file and a `-k` of the plain
-    words in the name. An unprintable file is stood for by the nearest printable folder above it.
+    That is its id, or, where the terminal's `encoding` can't encode the id, the file and a `-k` of the plain
+    words in the name. An unprintable file is replaced by the nearest printable folder above it.
     """
     node_id = f"{path}::{name}" if name else path
     if _can_be_pasted(node_id, encoding):

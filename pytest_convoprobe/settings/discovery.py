@@ -30,7 +30,7 @@ class Source:
 def find_source(rootdir: Path, config_file: Path | None) -> Source | None:
     """The given file, or the first one upwards from `rootdir`, or None.
 
-    The search ends at the top of a version-controlled tree. One folder may hold one of our files only;
+    The search ends at the top of a version-controlled tree. One folder may have one of our files only;
     an mcprobe.yaml counts when there is none of ours anywhere upwards.
     """
     if config_file is not None:

@@ -27,7 +27,7 @@ _SECTIONS = "llm:, judge:, …"
 def parse_yaml(raw: bytes, file: str, sections: str = _SECTIONS) -> Document:
     """A YAML file. Raises `SettingsError` with every problem of its syntax.
 
-    `sections` are the words for what it should hold.
+    `sections` are the words for what it should contain.
     """
     parsed = parse(raw, file)
     if parsed.problems:
@@ -72,11 +72,11 @@ def empty(file: str = "") -> Document:
 
 
 def _settings(document: Document, sections: str) -> Document:
-    """The document as one of settings: its lines may hold keys, which no message shows."""
+    """The document as one of settings: its lines may contain keys, which no message shows."""
     document.mask, document.is_secret = _NO_SECRETS.text, is_secret
     if not isinstance(document.value, dict):
         kind = "a list" if isinstance(document.value, list) else "one value"
-        message = f"settings are a mapping of sections ({sections}); the file holds {kind}"
+        message = f"settings are a mapping of sections ({sections}); the file is {kind}"
         raise SettingsError((document.problem((), message),))
     return document
 

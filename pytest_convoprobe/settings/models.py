@@ -82,9 +82,9 @@ class TargetSection(_Section):
     """
 
     name_field: ClassVar[str]
-    """The field with the target's name in results. It tells the type of a target that gives none."""
+    """The field with the target's name in results. It decides the type of a target that gives none."""
     signs: ClassVar[tuple[str, ...]] = ()
-    """Other fields that tell the type."""
+    """Other fields that decide the type."""
     answer_fields: ClassVar[tuple[str, ...]]
     """The fields that answers depend on. They are part of the keys of a benchmark's rows."""
     code_fields: ClassVar[tuple[str, ...]] = ()
@@ -186,7 +186,7 @@ DEFAULT_TARGET = ModelTarget
 
 
 def guess_type(values: Mapping[Any, Any]) -> str | None:
-    """The type that the keys of a target belong to; None if no key tells."""
+    """The type that the keys of a target belong to; None if they fit no type."""
     # The default comes last: other types may have a field `model` too.
     kinds = sorted(TARGET_TYPES.values(), key=lambda kind: kind is DEFAULT_TARGET)
     return next((kind.type_name() for kind in kinds if values.keys() & {kind.name_field, *kind.signs}), None)

@@ -1,4 +1,4 @@
-"""Which places of settings hold secrets, and the secrets that are there."""
+"""Which places of settings contain secrets, and the secrets that are there."""
 
 from __future__ import annotations
 

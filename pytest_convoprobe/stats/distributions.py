@@ -17,7 +17,7 @@ class Interval:
 
 
 def normal_z(confidence: float) -> float:
-    """How many standard errors either side hold `confidence` of a normal distribution."""
+    """How many standard errors on either side of the mean cover `confidence` of a normal distribution."""
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 

@@ -1,6 +1,6 @@
 """Reading files that people wrote: plain data, every problem at once, and the place of each value.
 
-Shared by every part that reads such files. `parse` never raises for what a file holds: what is
+Shared by every part that reads such files. `parse` never raises for what a file contains: what is
 wrong is among the `problems`, and what could be read is there all the same, so that one run names
 everything that is to be put right.
 """

@@ -62,7 +62,7 @@ class Nowhere:
 
 @dataclass
 class Document:
-    """What a file holds. `value` is plain data: dict, list, str, int, float, bool, None.
+    """What a file contains. `value` is plain data: dict, list, str, int, float, bool, None.
 
     Readers of settings change it in place: variables are filled in, and keys get our names. `mask` hides
     secrets in what messages quote. `is_secret` says of which values a message shows nothing at all.

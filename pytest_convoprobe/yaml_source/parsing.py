@@ -35,7 +35,7 @@ _START = re.compile(f"(?:\\A|(?<=[{_BREAKS}]))---(?=[ \t{_BREAKS}]|\\Z)")
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a file holds: `documents` without the empty ones, and all `problems` in order of place."""
+    """What a file contains: `documents` without the empty ones, and all `problems` in order of place."""
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]

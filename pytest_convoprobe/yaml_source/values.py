@@ -1,4 +1,4 @@
-"""From YAML's node graph to plain data, noting what these files may not hold.
+"""From YAML's node graph to plain data, noting what these files may not contain.
 
 Only YAML's plain types are built. Dates and `12:30` stay text, as in YAML 1.2: nobody who
 writes a criterion or a tool's argument means anything else by them.
@@ -33,7 +33,7 @@ _SCALARS: dict[str, Callable[[ScalarNode], Any]] = {
 
 
 class ExpansionError(Exception):
-    """Aliases without end, or nesting beyond reason: there is no data to go on with."""
+    """Aliases without end, or nesting beyond reason: nothing can be read."""
 
     def __init__(self, node: Node, loc: Loc, message: str) -> None:
         self.node, self.loc, self.message = node, loc, message

@@ -397,7 +397,7 @@ def test_ctrl_c_keeps_what_is_finished(folder: Path, convoprobe: Convoprobe) -> 
         assert process.returncode == 130
         assert errors.splitlines()[-1] == "interrupted"
         # A list of metrics, two lists of scenarios, 8 scenarios, 16 conversations, 4 scores.
-        assert "the 31 rows that this run made are kept; the same command goes on from there\n" in errors
+        assert "the 31 rows that this run made are kept; the same command continues from there\n" in errors
         before = len(running.requests)
         assert convoprobe("bench", "all", "hours").exit_code == 0
         assert len(running.requests) - before == 16 - 4

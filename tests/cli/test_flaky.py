@@ -28,7 +28,7 @@ def test_what_flips_has_its_words(folder: Path, convoprobe: Convoprobe) -> None:
     both = replace(trial, criteria=(*trial.criteria, replace(failed("one").criteria[1], holds=True)))
     store(folder, 1, [both, failed("one", trial=2), failed("one", trial=3)])
     output = convoprobe("flaky", "--min-runs", "3").output
-    assert "  c2: The agent tells the wind\n      held in 1 trials, not in 2\n" in output
+    assert "  c2: The agent tells the wind\n      satisfied in 1 trial, not satisfied in 2\n" in output
 
 
 def test_where_no_criterion_flips_the_reason_is_told(folder: Path, convoprobe: Convoprobe) -> None:

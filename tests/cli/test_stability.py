@@ -44,7 +44,7 @@ def test_what_flips(folder: Path, convoprobe: Convoprobe) -> None:
     assert "2 of 4 trials passed: 50 %" in result.output
     assert "pass^k  1: 50 %, 2: 17 %, 3: 0 %, 4: 0 %" in result.output
     assert "2 times: agent: The agent counts" in result.output
-    assert "  c1: The agent counts\n      held in 2 trials, not in 2\n" in result.output
+    assert "  c1: The agent counts\n      satisfied in 2 trials, not satisfied in 2\n" in result.output
 
 
 def test_it_is_stored_like_any_run(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:

@@ -262,13 +262,13 @@ def test_a_target_that_tells_no_tokens_is_an_error_of_the_scenario() -> None:
         limit(talk(("Hi", "Hello")), max_llm_tokens=1000)
     assert caught.value.blame is Blame.SCENARIO
     assert "efficiency.max_llm_tokens cannot be checked" in str(caught.value)
-    assert "does not tell its tokens in any turn" in str(caught.value)
+    assert "does not report its tokens in any turn" in str(caught.value)
     assert "Reply(text, usage=Usage(...))" in str(caught.value)
 
 
 def test_a_target_that_is_silent_about_one_turn_is_named_with_the_turn() -> None:
     transcript = talk(("Hi", Reply("Hello", usage=Usage(1, 1))), ("Bye", Reply("Bye")))
-    with pytest.raises(ScenarioError, match="does not tell its tokens in turn 2"):
+    with pytest.raises(ScenarioError, match="does not report its tokens in turn 2"):
         limit(transcript, max_llm_tokens=1000)
 
 
@@ -288,7 +288,7 @@ def test_a_target_that_is_silent_about_one_turn_is_named_with_the_turn() -> None
 def test_a_target_that_tells_no_tools_is_an_error_of_the_scenario(sections: dict[str, Any], key: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         run_checks(evaluation(**sections), talk(("Hi", Reply("Hello", tool_calls=None))))
-    assert str(caught.value).startswith(f"{key} cannot be checked: the target does not tell its tool calls")
+    assert str(caught.value).startswith(f"{key} cannot be checked: the target does not report its tool calls")
     assert "Reply(text, tool_calls=[...])" in str(caught.value)
 
 
@@ -307,7 +307,7 @@ def test_several_keys_that_cannot_be_checked_are_listed() -> None:
 def test_one_turn_without_its_tool_calls_is_an_error_that_names_it() -> None:
     asked = evaluation(tool_usage={"prohibited_tools": ["a"]})
     turns = talk(("Hi", Reply("Hello", ())), ("Go on", Reply("Done", tool_calls=None)))
-    with pytest.raises(ScenarioError, match="does not tell its tool calls in turn 2"):
+    with pytest.raises(ScenarioError, match="does not report its tool calls in turn 2"):
         run_checks(asked, turns)
 
 

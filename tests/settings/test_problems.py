@@ -85,7 +85,7 @@ def test_all_problems_are_told_at_once_in_their_order(refuse) -> None:
         ("target: {type: model, tools: [a, 3]}", "target.tools[1]: must be text, got the number 3"),
         ("target: {type: http, url: x, boddy: 1}", "unknown key; did you mean `body`?"),
         ("llm: {model: a, model: b}", "the key `model` is given twice"),
-        ("- a\n- b", "settings are a mapping of sections (llm:, judge:, …); the file holds a list"),
+        ("- a\n- b", "settings are a mapping of sections (llm:, judge:, …); the file is a list"),
         ("llm: {model: [a", "invalid YAML: a `[` that is never closed"),
         ("llm:\n\tmodel: a", "invalid YAML: a tab; YAML is indented with spaces"),
         ("llm: *nowhere", "the alias `*nowhere` isn't defined above it"),

@@ -52,13 +52,13 @@ def aggregate(
     confidence = benchmark.gate.confidence if benchmark.gate else _CONFIDENCE
     metrics = tuple(MetricInfo(metric.id, metric.name, metric.type) for metric in benchmark.metrics)
     book = Book(metrics, scenarios)
-    told = [*notes, *book.notes]
+    remarks = [*notes, *book.notes]
     found = []
     for rows in targets:
         reading = TargetScores(book, rows, samples)
         found.append(_results_of(rows.id, reading, metrics, confidence))
-        told += [f"{rows.id}: {note}" for note in reading.notes()]
-    return Results(benchmark.name, benchmark.description, confidence, metrics, tuple(found), tuple(told))
+        remarks += [f"{rows.id}: {note}" for note in reading.notes()]
+    return Results(benchmark.name, benchmark.description, confidence, metrics, tuple(found), tuple(remarks))
 
 
 def read_results(folder: BenchmarkFolder) -> Results:
@@ -105,12 +105,12 @@ def aggregate_folder(
     """The results of a folder: of these targets and of all that there are files of, sorted by id."""
     unread: list[str] = []
     scenarios = list(read_rows(folder.scenarios, ScenarioRow.from_json, unread))
-    told = [*notes, *unread_notes(folder.scenarios.name, unread)]
+    remarks = [*notes, *unread_notes(folder.scenarios.name, unread)]
     if not folder.scenarios.exists():
-        told.append("there is no scenarios.json: what is missing, and who spoke, is unknown")
+        remarks.append("there is no scenarios.json: what is missing, and who spoke, is unknown")
     ids = sorted({*targets, *folder.targets_with_runs()})
     rows = (target_rows(folder, target_id) for target_id in ids)
-    return aggregate(benchmark, scenarios, rows, samples=samples, notes=told)
+    return aggregate(benchmark, scenarios, rows, samples=samples, notes=remarks)
 
 
 def target_rows(folder: BenchmarkFolder, target_id: str) -> TargetRows:
@@ -137,13 +137,13 @@ def _results_of(
         return _rate([t for t in trials if kinds[t.shown.metric_id] is kind], confidence, by_scenario=True)
 
     by_sample, by_variant = rates(lambda trial: trial.sample), rates(lambda trial: trial.shown.variant)
-    held = reading.conversations
+    there = reading.conversations
     return TargetResults(
         id=target_id,
-        conversations=len(held),
+        conversations=len(there),
         unreadable=sum(trial.evaluated and trial.passed is None for trial in trials),
-        without_score=sum(not t.evaluated and (t.shown.id, t.sample) in held for t in trials),
-        without_conversation=sum(not t.evaluated and (t.shown.id, t.sample) not in held for t in trials),
+        without_score=sum(not t.evaluated and (t.shown.id, t.sample) in there for t in trials),
+        without_conversation=sum(not t.evaluated and (t.shown.id, t.sample) not in there for t in trials),
         overall=_rate(trials, confidence, by_scenario=True),
         positive=track(MetricType.POSITIVE),
         negative=track(MetricType.NEGATIVE),

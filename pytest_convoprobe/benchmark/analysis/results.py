@@ -142,8 +142,8 @@ class DemographicGap(Stored):
     """By how much the pass rate of one group is above that of another, in the same scenarios.
 
     `gap.pairs` counts scenarios. `adjusted` is the p-value corrected for all gaps of the target (Holm);
-    the gap `stands` where it is small enough for the confidence of these results. The file has all of it in
-    one object.
+    the gap is `significant` (`stands` in the file) where it is small enough for the confidence of these
+    results. The file has all of it in one object.
     """
 
     attribute: str
@@ -151,7 +151,7 @@ class DemographicGap(Stored):
     second: str
     gap: Gap
     adjusted: float
-    stands: bool
+    significant: bool
 
     @model_serializer
     def _flat(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class DemographicGap(Stored):
             "pairs": self.gap.pairs,
             "p_value": rounded(self.gap.p_value),
             "adjusted_p_value": rounded(self.adjusted),
-            "stands": self.stands,
+            "stands": self.significant,
         }
 
     @model_validator(mode="before")
@@ -173,7 +173,8 @@ class DemographicGap(Stored):
         if not isinstance(data, dict):
             return data
         interval = data["interval"] and dict(zip(("low", "high"), data["interval"], strict=True))
-        return {**data, "gap": {**data, "interval": interval}, "adjusted": data["adjusted_p_value"]}
+        names = {"adjusted": data["adjusted_p_value"], "significant": data["stands"]}
+        return {**data, "gap": {**data, "interval": interval}, **names}
 
 
 @dataclass(frozen=True)

@@ -98,8 +98,8 @@ class TargetScores:
         for score in rows.scores:
             self._take(score)
         self.conversations = set(self._own) if rows.conversations is None else set(rows.conversations)
-        held = {place for place in self.conversations if self._countable(self._shown(place[0]))}
-        there = held | self._own.keys()
+        ran = {place for place in self.conversations if self._countable(self._shown(place[0]))}
+        there = ran | self._own.keys()
         numbers = _numbers(samples, {sample for _, sample in there})
         self.samples = len(numbers)
         wanted = {
@@ -152,7 +152,7 @@ class TargetScores:
     def notes(self) -> list[str]:
         """What a reader of the rates has to know about the rows."""
         strangers = sorted(self._strangers) if self._book.scenarios else []
-        told = {
+        counts = {
             f"scenarios that were run, but aren't in scenarios.json ({_first(strangers)})": len(strangers),
             "scores that are there more than once (the last of each counts)": self._counts["twice"],
             "scores of conversations that conversations.json doesn't have (they count)": len(
@@ -169,7 +169,7 @@ class TargetScores:
         return [
             *unread,
             *_left_out("scores", self._unknown),
-            *(f"{words}: {count}" for words, count in told.items() if count),
+            *(f"{words}: {count}" for words, count in counts.items() if count),
         ]
 
 

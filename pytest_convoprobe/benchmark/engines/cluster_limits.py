@@ -1,6 +1,6 @@
 """What the processes of a cluster may do together: calls at once to each provider, and spending.
 
-One `ClusterLimits` holds a window for each provider and the sum of what was spent. Each process is a `Member`
+One `ClusterLimits` has a window for each provider and the sum of what was spent. Each process is a `Member`
 of it: every quarter of a second it reports what it does and gets its part of the windows. The parts never add
 up to more than the window, which adapts to the provider exactly as one process's would. No Ray in here.
 """
@@ -92,7 +92,7 @@ class _Provider:
     """A provider's window and who has which part of it."""
 
     window: Window
-    held: dict[str, int] = field(default_factory=dict)
+    granted: dict[str, int] = field(default_factory=dict)
     wanted: dict[str, int] = field(default_factory=dict)
     paused_until: float = 0.0
 
@@ -105,11 +105,11 @@ class _Provider:
         self.wanted[member] = use.active + use.waiting
         size = min(self._fair(member, now), self._free_beside(member))
         # What is out can't be called back: others get these places when they have come free.
-        self.held[member] = max(size, use.active)
+        self.granted[member] = max(size, use.active)
         return WindowPart(size, self.window.send(), max(0.0, self.paused_until - now))
 
     def forget(self, member: str) -> None:
-        self.held.pop(member, None)
+        self.granted.pop(member, None)
         self.wanted.pop(member, None)
 
     def _fair(self, member: str, now: float) -> int:
@@ -119,15 +119,15 @@ class _Provider:
         return parts[members.index(member)]
 
     def _free_beside(self, member: str) -> int:
-        taken = sum(size for name, size in self.held.items() if name != member)
+        taken = sum(size for name, size in self.granted.items() if name != member)
         return max(0, self.window.size - taken)
 
 
 class ClusterLimits:
     """The windows of a cluster, each up to `ceiling`, and what its processes have spent.
 
-    The places that a member holds are its own until it reports again or is forgotten: at no time do members
-    hold more than the window between them, except for calls that were out when it shrank.
+    Places granted to a member are its own until it reports again or is forgotten. So the members together
+    never have more than the window, except for calls that were in progress when it shrank.
     """
 
     def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,7 +1,7 @@
 """Items of a stage on the machines of a Ray cluster: many worker processes, one driver.
 
-Each worker process is an actor that holds its own event loop and its own LiteLLM over many batches. One more
-actor holds the limits of all. Nothing but the driver (who iterates over `run`) writes the rows.
+Each worker process is an actor that keeps its own event loop and its own LiteLLM over many batches. One more
+actor keeps the limits of all. Nothing but the driver (who iterates over `run`) writes the rows.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ async def _exchange(limits: Any, name: str, report: Report) -> Grant:
 
 
 def _start_limits(ceiling: int) -> Any:
-    """The actor that holds the cluster's limits: beside the driver, so that it is lost only with that."""
+    """The actor with the cluster's limits: beside the driver, so that it is lost only with that."""
     ray = _ray()
     here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
         ray.get_runtime_context().get_node_id(), soft=True

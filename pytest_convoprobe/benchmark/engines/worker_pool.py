@@ -115,7 +115,7 @@ class WorkerPool:
             asyncio.ensure_future(process.remote.aclose()) for process in self._processes if process.ready
         ]
         if closing:
-            # A process that can't be reached any more is no trouble now.
+            # A process that can't be reached any more doesn't matter now: it is killed below.
             await asyncio.wait([asyncio.gather(*closing, return_exceptions=True)], timeout=_CLOSING)
         for process in tuple(self._processes):
             self._remove(process)
@@ -153,7 +153,7 @@ class WorkerPool:
         future.add_done_callback(self._following.discard)
 
     async def _await_start(self, process: _Process) -> None:
-        """Tells when the process is there, or that it won't be."""
+        """Reports that the process has started, or that it can't."""
         late = asyncio.get_running_loop().call_later(
             self._limits.start_timeout, self._events.put_nowait, self._nobody_starts
         )
@@ -166,7 +166,7 @@ class WorkerPool:
         self._events.put_nowait(event)
 
     async def _await_outcomes(self, process: _Process, batch: Batch) -> None:
-        """Tells each outcome of a batch, and how the batch ends."""
+        """Reports each outcome of a batch, and how the batch ends."""
         try:
             async for outcome in process.remote.do(batch.items):
                 self._events.put_nowait(partial(self._delivered, process, outcome))

@@ -59,7 +59,7 @@ class WorkerProcess:
         self._make = make
 
     async def ready(self) -> Started:
-        """Starts, on the loop that all goes on."""
+        """Starts on the loop that everything here uses."""
         run = self._task.config.run
         budget = Budget(run.max_cost, run.max_tokens)
         member = Member(self._exchange, budget)

@@ -78,7 +78,7 @@ def read_config(
     """The whole configuration; an empty document takes everything from the project.
 
     `overrides` are values by dotted path. A variable that is missing for an address, a key or a header is no
-    problem before a live call needs it: the model's `unresolved` holds it. Raises `SettingsError`
+    problem before a live call needs it: the model's `unresolved` contains it. Raises `SettingsError`
     with everything that is wrong.
     """
     return _ConfigReader(document, project, overrides, environ).read()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class BenchmarkFolder:
-    """The files of a benchmark. `rows` holds what a run in progress has finished; the rest is for people."""
+    """The files of a benchmark. `rows` has what a run in progress has finished; the rest is for people."""
 
     path: Path
 

@@ -38,7 +38,7 @@ scenario:
 
 # Each metric is one behaviour that can be seen in a conversation. `type: negative` is one that should not
 # be there: its definition describes the bad behaviour. What is missing is written by
-# `convoprobe bench gen-metrics`; what stands here is kept.
+# `convoprobe bench gen-metrics`; what is here is kept.
 metrics: []
 """
 

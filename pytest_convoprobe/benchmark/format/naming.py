@@ -69,7 +69,7 @@ def numbered(name: str, taken: set[str]) -> str:
 
 
 def _short(shown: str) -> str:
-    """As a folder's name, and of an address only what holds no secret: host and path."""
+    """As a folder's name, and of an address only what contains no secret: host and path."""
     if "://" in shown:
         parts = urlsplit(shown)
         shown = f"{parts.netloc.rpartition('@')[2]}{parts.path}"

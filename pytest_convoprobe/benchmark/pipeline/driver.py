@@ -31,7 +31,7 @@ class Counts:
 
 
 class StageListener(Protocol):
-    """Told of a stage as it goes on; called on the event loop, so it must be quick."""
+    """Follows a stage in progress. It is called on the event loop, so it must be quick."""
 
     def started(self, stage: str, counts: Mapping[str, Counts]) -> None:
         """A stage begins; `counts` is by target, of which there is one without a name in some stages."""
@@ -44,7 +44,7 @@ class StageListener(Protocol):
 
 
 class Silent:
-    """Tells nobody."""
+    """Reports nothing."""
 
     def started(self, stage: str, counts: Mapping[str, Counts]) -> None:
         pass

@@ -244,7 +244,7 @@ class _Pipeline:
             return True
 
     def _write_cost(self, *, making: bool) -> None:
-        """Adding scores up spends nothing, so that a folder which cannot be written is no hindrance to it."""
+        """Where scores were only added up (not `making`), an unwritable folder is ignored."""
         with contextlib.suppress(*(() if making else (ResultsError,))):
             write_cost(self._loaded.folder, registry.cost_sections())
 

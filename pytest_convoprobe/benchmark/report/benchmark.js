@@ -58,15 +58,15 @@
     document.getElementById("definition").textContent = about.definition;
     document.getElementById("examples").replaceChildren(...about.examples.map((text) => make("li", text)));
     document.getElementById("about").hidden = !about.definition;
-    remark(Number(cell.dataset.held), entries);
+    remark(Number(cell.dataset.count), entries);
   }
 
-  function remark(held, entries) {
+  function remark(all, entries) {
     const box = document.getElementById("cell-left-out");
     const here = entries ? entries.length : 0;
-    box.hidden = entries !== null && here === held;
+    box.hidden = entries !== null && here === all;
     if (!entries) box.textContent = "This file is cut off: what was said is not in it.";
-    else box.textContent = number(here) + " of " + number(held)
+    else box.textContent = number(here) + " of " + number(all)
       + " conversations of this field are in this page. The others are in the benchmark's folder.";
   }
 
@@ -116,8 +116,8 @@
   function fill(talk, entry) {
     const body = talk.querySelector(".body");
     if (body.childElementCount) return;
-    const held = data("c" + entry.n);
-    body.append(verdict(entry, data("s" + entry.s)), conversation(held));
+    const talk = data("c" + entry.n);
+    body.append(verdict(entry, data("s" + entry.s)), conversation(talk));
   }
 
   function verdict(entry, scenario) {
@@ -138,11 +138,11 @@
     return make("dd", make("ol.landmarks", ...lines));
   }
 
-  function conversation(held) {
+  function conversation(talk) {
     const section = make("div.talk", make("h3", "Conversation"));
-    if (!held) section.append(make("p.muted", "The benchmark's folder has a score of this conversation, but not what was said."));
-    else section.append(make("ol.chat", ...held.turns.map((one) => turn(one, "Assistant"))));
-    if (held && held.ended) section.append(make("p.ending", held.ended));
+    if (!talk) section.append(make("p.muted", "The benchmark's folder has a score of this conversation, but not what was said."));
+    else section.append(make("ol.chat", ...talk.turns.map((one) => turn(one, "Assistant"))));
+    if (talk && talk.ended) section.append(make("p.ending", talk.ended));
     return section;
   }
 

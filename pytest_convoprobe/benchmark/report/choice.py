@@ -19,8 +19,8 @@ class VerdictState(str, Enum):
     PASSED = "passed"
 
 
-class Held(NamedTuple):
-    """A conversation."""
+class ConversationPlace(NamedTuple):
+    """Which conversation of a benchmark."""
 
     target: str
     id: str
@@ -37,8 +37,8 @@ class ConversationVerdict(NamedTuple):
     state: VerdictState
 
     @property
-    def held(self) -> Held:
-        return Held(self.target, self.shown.id, self.sample)
+    def place(self) -> ConversationPlace:
+        return ConversationPlace(self.target, self.shown.id, self.sample)
 
     @property
     def cell(self) -> tuple[str, str]:
@@ -66,16 +66,16 @@ def _state(trial: Trial) -> VerdictState:
 RANK = {state: rank for rank, state in enumerate(VerdictState)}
 
 
-def choose(found: Iterable[ConversationVerdict], most: int) -> dict[Held, int]:
+def choose(found: Iterable[ConversationVerdict], most: int) -> dict[ConversationPlace, int]:
     """At most so many conversations, numbered from 1: failed ones first, cells taking turns."""
     turns: Counter[tuple[tuple[str, str], VerdictState]] = Counter()
     queue = []
-    for place, verdict in enumerate(found):
+    for number, verdict in enumerate(found):
         turns[verdict.cell, verdict.state] += 1
-        queue.append((RANK[verdict.state], turns[verdict.cell, verdict.state], place, verdict.held))
-    chosen: dict[Held, int] = {}
-    for *_, held in sorted(queue):
+        queue.append((RANK[verdict.state], turns[verdict.cell, verdict.state], number, verdict.place))
+    chosen: dict[ConversationPlace, int] = {}
+    for *_, place in sorted(queue):
         if len(chosen) >= most:
             break
-        chosen.setdefault(held, len(chosen) + 1)
+        chosen.setdefault(place, len(chosen) + 1)
     return chosen

@@ -15,7 +15,7 @@ from ..format.models import MetricType
 from ..rows.arrays import read_rows
 from ..rows.row_types import ConversationRow, ScenarioRow, ScoreRow
 from ..rows.transcript_of import in_turns
-from .choice import ConversationVerdict, Held, VerdictState
+from .choice import ConversationPlace, ConversationVerdict, VerdictState
 from .material import Material
 
 Justifications = Mapping[tuple[str, str, int], str]
@@ -42,7 +42,7 @@ def elements(material: Material) -> Iterator[tuple[str, str]]:
 
 
 def _scenario_ids(material: Material) -> dict[str, None]:
-    return dict.fromkeys(held.id for held in material.chosen)
+    return dict.fromkeys(place.id for place in material.chosen)
 
 
 def _scenarios(material: Material, numbers: Mapping[str, int]) -> Iterator[tuple[str, str]]:
@@ -88,7 +88,7 @@ def _justifications(material: Material, target: str) -> Justifications:
     return {
         (score.metric_id, score.id, score.sample): shown(score.justification)
         for score in read_rows(material.folder.scores(target), ScoreRow.from_json, [])
-        if Held(target, score.id, score.sample) in material.chosen
+        if ConversationPlace(target, score.id, score.sample) in material.chosen
     }
 
 
@@ -101,7 +101,7 @@ def _entry(
 ) -> dict[str, Any]:
     row_id = verdict.shown.id
     return {
-        "n": material.chosen[verdict.held],
+        "n": material.chosen[verdict.place],
         "s": scenarios[row_id],
         "id": shown(one_line(row_id)),
         "sample": verdict.sample,
@@ -128,10 +128,10 @@ def _in_words(state: VerdictState, kind: MetricType) -> str:
 
 def _conversations(material: Material, target: str) -> Iterator[tuple[str, str]]:
     """Read until all that are wanted are found; of one that is there more than once the first is taken."""
-    wanted = {held: number for held, number in material.chosen.items() if held.target == target}
+    wanted = {place: number for place, number in material.chosen.items() if place.target == target}
     rows = read_rows(material.folder.conversations(target), ConversationRow.from_json, [])
     while wanted and (row := next(rows, None)) is not None:
-        number = wanted.pop(Held(target, row.id, row.sample), None)
+        number = wanted.pop(ConversationPlace(target, row.id, row.sample), None)
         if number is not None:
             yield f"c{number}", for_script(_conversation(row))
 

@@ -40,7 +40,7 @@ class GapRow:
     words: str
     scenarios: str
     p: str
-    stands: bool
+    significant: bool
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def gaps(targets: Sequence[TargetResults]) -> list[Gaps]:
 
 
 def _gaps(target: TargetResults, scale: float) -> Gaps:
-    significant = sum(gap.stands for gap in target.gaps)
+    significant = sum(gap.significant for gap in target.gaps)
     said = f"{significant:,} of {counted(len(target.gaps), 'gap')} more than chance"
     rows = tuple(_gap(one, scale) for one in target.gaps)
     return Gaps(name(target.id), rows, (points(-scale), points(scale)), said)
@@ -102,7 +102,7 @@ def _gap(one: DemographicGap, scale: float) -> GapRow:
         gap_words(one.gap),
         f"{one.gap.pairs:,}",
         p_value(one.adjusted),
-        one.stands,
+        one.significant,
     )
 
 

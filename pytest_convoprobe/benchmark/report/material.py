@@ -15,7 +15,7 @@ from ..format.folder import BenchmarkFolder
 from ..format.models import Metric
 from ..rows.arrays import read_rows
 from ..rows.row_types import ScenarioRow
-from .choice import RANK, ConversationVerdict, Held, VerdictState, choose, verdicts
+from .choice import RANK, ConversationPlace, ConversationVerdict, VerdictState, choose, verdicts
 
 Cell = tuple[str, str]
 """A metric's and a target's id."""
@@ -37,7 +37,7 @@ class Material:
     variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     counts: Mapping[Cell, Mapping[VerdictState, int]] = field(default_factory=dict)
     shown: Mapping[Cell, Sequence[ConversationVerdict]] = field(default_factory=dict)
-    chosen: Mapping[Held, int] = field(default_factory=dict)
+    chosen: Mapping[ConversationPlace, int] = field(default_factory=dict)
     conversations: int = 0
 
     @property
@@ -69,7 +69,7 @@ def gather(folder: BenchmarkFolder, most: int) -> Material:
         _counts(found),
         _shown(found, chosen),
         chosen,
-        len({verdict.held for verdict in found}),
+        len({verdict.place for verdict in found}),
     )
 
 
@@ -97,10 +97,10 @@ def _counts(found: Iterable[ConversationVerdict]) -> dict[Cell, Mapping[VerdictS
 
 
 def _shown(
-    found: Iterable[ConversationVerdict], chosen: Mapping[Held, int]
+    found: Iterable[ConversationVerdict], chosen: Mapping[ConversationPlace, int]
 ) -> dict[Cell, Sequence[ConversationVerdict]]:
     cells: defaultdict[Cell, list[ConversationVerdict]] = defaultdict(list)
     for verdict in found:
-        if verdict.held in chosen:
+        if verdict.place in chosen:
             cells[verdict.cell].append(verdict)
     return {cell: sorted(those, key=lambda verdict: RANK[verdict.state]) for cell, those in cells.items()}

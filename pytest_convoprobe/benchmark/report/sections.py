@@ -37,7 +37,7 @@ class BoardRow:
 class HeatCell:
     """A metric's rate on one target.
 
-    `id` is of the element with its conversations, of which there are so many as `held` says. `level` is the
+    `id` is of the element with its conversations, of which there are `count`. `level` is the
     colour's, None where nothing was scored. `rate` is all that there is to say.
     """
 
@@ -45,7 +45,7 @@ class HeatCell:
     address: str
     text: str
     scored: str
-    held: int
+    count: int
     level: int | None
     rate: str
     label: str
@@ -150,7 +150,7 @@ def _heat_cell(material: Material, results: Results, metric: MetricInfo, target:
         address=f"{name(metric.id)}/{name(target.id)}",
         text=percent(share),
         scored=f"{rate.scored:,}",
-        held=sum(material.counts.get((metric.id, target.id), {}).values()),
+        count=sum(material.counts.get((metric.id, target.id), {}).values()),
         level=None if share is None else level(share),
         rate=words,
         label=f"{name(metric.name) or name(metric.id)}, {name(target.id)}: {words}",
@@ -176,8 +176,8 @@ def _warnings(material: Material) -> Iterator[str]:
     if not results.targets:
         yield "No target has been run yet: there is nothing to compare."
     elif not any(target.overall.scored for target in results.targets):
-        told = next_step(results.targets)
-        yield f"{told[:1].upper()}{told[1:]}."
+        advice = next_step(results.targets)
+        yield f"{advice[:1].upper()}{advice[1:]}."
     if changed := _changed(material, results):
         yield (
             f"The scores have changed since the results were made ({changed}): "

@@ -25,7 +25,7 @@ _OWN_HEAD = re.compile(rb'\{"id": ?"([^"\\]+)", ?"metric_id": ?"[^"\\]*", ?"samp
 
 @dataclass(frozen=True)
 class Broken:
-    """A part of a file that isn't JSON. Reading goes on with the next row on a line of its own."""
+    """A part of a file that isn't JSON. Reading continues with the next row on a line of its own."""
 
     reason: str
 
@@ -128,7 +128,7 @@ class _Scanner:
         first = self._next()
         if first != "[":
             if first:
-                yield Broken("the file holds no JSON array")
+                yield Broken("the file has no JSON array")
             return
         self._at += 1
         while (mark := self._next()) not in ("]", ""):
@@ -159,7 +159,7 @@ class _Scanner:
             except RecursionError:
                 return self._broken("nested too deeply")
             else:
-                # A number may go on behind the window.
+                # A number may continue behind the window.
                 if end < len(self._text) or not self._more():
                     self._at = end
                     return item

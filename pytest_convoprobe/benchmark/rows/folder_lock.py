@@ -57,6 +57,8 @@ def _make_rows_folder(folder: BenchmarkFolder) -> None:
     try:
         folder.rows.mkdir(exist_ok=True)
         with contextlib.suppress(FileExistsError), (folder.rows / ".gitignore").open("x") as file:
-            file.write("# Made by pytest-convoprobe: what its runs have finished, kept to go on from.\n*\n")
+            file.write(
+                "# Made by pytest-convoprobe: what its runs have finished, for a later run to continue.\n*\n"
+            )
     except OSError as error:
         raise ResultsError(f"{shown_path(folder.rows)} cannot be written: {error.strerror}") from None

@@ -21,7 +21,7 @@ def digest(*parts: Any) -> str:
 
 
 def prompt_digest(*names: str) -> str:
-    """Of the source of prompts: a row is made again when what the model was told has changed."""
+    """Of the source of prompts: a row is made again when the prompts of its model have changed."""
     folder = Path(__file__).parents[2] / "prompts"
     return digest([(folder / f"{name}.jinja").read_text(encoding="utf-8") for name in names])
 

@@ -1,4 +1,4 @@
-"""The rows of the files that the stages write: what they hold, where they belong, what counts as a change.
+"""The rows of the files that the stages write: what they contain, where they belong, what counts as a change.
 
 Names of files and fields are those of the format (see docs/benchmarks/files.md). `key` is ours: the digest
 of what a row was made of. A row without one came from somewhere else, and is taken as it is.
@@ -75,7 +75,7 @@ class ScenarioRow:
 
     @property
     def variant(self) -> str:
-        """`v01`; empty where the id does not tell it."""
+        """`v01`; empty where the id does not have one."""
         found = ID.fullmatch(self.id)
         return f"v{found['variant']}" if found else ""
 
@@ -254,7 +254,7 @@ def _of_conversation(row: Any, target: str) -> tuple[Place, ...]:
 
 
 def _of_score(row: Any, target: str) -> tuple[Place, ...]:
-    """The place without a metric is that of the scenario's own; an id may not tell which that is."""
+    """A place without a metric is that of the scenario's own metric. Not every id says which that is."""
     read = ScoreRow.from_json(row)
     found = ID.fullmatch(read.id)
     other = Place(read.id, read.sample, read.metric_id, target)

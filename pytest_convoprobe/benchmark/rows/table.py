@@ -188,7 +188,7 @@ class Table:
             return free[0]
         raise ResultsError(
             f"{shown_path(file)}: row {number} is the second one for {places[0].text}; leave one of them, or "
-            "tell them apart by `id` and `sample`"
+            "give each its own `id` and `sample`"
         )
 
     def _has(self, place: Place, row: Row) -> bool:

@@ -14,11 +14,11 @@ from ..rows.row_types import LandmarkTurn, ScenarioRow
 PROMPT = "benchmark/user"
 
 PROMPTS = (PROMPT, "synthetic_user_rules", "synthetic_user_start", "synthetic_user_heard")
-"""All that the user's model is told in every conversation."""
+"""All prompts that the user's model gets in every conversation."""
 
 
 def adversary_values(scenario: ScenarioRow, metric: Metric, *, directed: bool) -> dict[str, Any]:
-    """What the prompt is filled in with; `directed` keeps back what the user is told turn by turn."""
+    """The values of the prompt. `directed` leaves out the plan, which the user then gets turn by turn."""
     return {
         "persona": scenario.persona.strip(),
         "user_goal": scenario.user_goal.strip(),

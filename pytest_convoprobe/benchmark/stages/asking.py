@@ -34,7 +34,7 @@ class Sifted(Generic[T]):
 
 @dataclass(frozen=True)
 class Asker:
-    """The generator in one unit: its model, what it is told in every call, and where the calls belong."""
+    """The generator in one unit: its model, the instructions of every call, and where the calls belong."""
 
     llm: LLM
     model: ModelSettings

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-# Scripts that put no blanks between words: each character stands for itself.
+# Scripts that put no blanks between words: each character counts as a word.
 _SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_SCRIPTS}]|[^\W_{_SCRIPTS}]+")
 _APOSTROPHE = re.compile(r"(?<=\w)['\u2019](?=\w)")

@@ -26,7 +26,7 @@ PER_CALL = 5
 class DraftScenarios:
     """One unit for each metric of which a row of `scenarios.json` is still to be made.
 
-    Scenarios that are there stay, and a unit only makes what is missing; `anew` makes all of them again.
+    Scenarios that are there stay, and a unit only makes what is missing; `remake` makes all of them again.
     """
 
     name = "draft-scenarios"
@@ -38,10 +38,10 @@ class DraftScenarios:
         drafts: TableInProgress,
         scenarios: TableInProgress,
         *,
-        anew: bool = False,
+        remake: bool = False,
     ) -> None:
         self._drafts = Drafts(benchmark, config, drafts, scenarios)
-        self._anew = anew
+        self._remake = remake
         self._work: dict[str, _MetricWork] | None = None
 
     def units(self) -> Iterable[Unit]:
@@ -59,12 +59,12 @@ class DraftScenarios:
     def _by_metric(self) -> Mapping[str, _MetricWork]:
         """What there is to do, as it was when first asked: the run itself changes what is there."""
         if self._work is None:
-            metrics = (m for m in self._drafts.metrics if self._anew or self._drafts.needed(m))
+            metrics = (m for m in self._drafts.metrics if self._remake or self._drafts.needed(m))
             self._work = {metric.id: self._work_on(metric) for metric in metrics}
         return self._work
 
     def _work_on(self, metric: Metric) -> _MetricWork:
-        there = {} if self._anew else self._drafts.found(metric)
+        there = {} if self._remake else self._drafts.found(metric)
         missing = [number for number in self._drafts.numbers if number not in there]
         stored, recipe = self._drafts.stored(metric), self._drafts.recipe(metric)
         key = str(stored["key"]) if stored and not missing else digest(recipe, missing, there)
@@ -197,7 +197,7 @@ class DraftScenariosStep(Step):
     def plan(self, context: StepContext) -> DraftScenarios:
         drafts, scenarios = context.table("draft-scenarios", ""), context.table("gen-scenarios", "")
         force = context.options.force
-        return DraftScenarios(context.benchmark, context.config, drafts, scenarios, anew=force)
+        return DraftScenarios(context.benchmark, context.config, drafts, scenarios, remake=force)
 
     def row_maker(self, task: Task) -> DraftScenariosRowMaker:
         return DraftScenariosRowMaker(task)

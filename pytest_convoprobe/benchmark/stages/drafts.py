@@ -74,17 +74,17 @@ class Drafts:
             yield Unit(Place(scenario_id(metric.id, number, variant)), key)
 
     def which(self, metric: Metric, number: int) -> str:
-        """The digest of a scenario's draft; where that is gone, as its first row tells it."""
+        """The digest of a scenario's draft; where the draft is gone, that in its first row."""
         if metric.id not in self._which:
             row = self.stored(metric)
             drafts = row["scenarios"] if row else ()
             self._which[metric.id] = {draft["number"]: draft.get("digest", "") for draft in drafts}
         known = self._which[metric.id]
         if number not in known:
-            known[number] = self._as_rows_tell(metric, number)
+            known[number] = self._from_rows(metric, number)
         return known[number]
 
-    def _as_rows_tell(self, metric: Metric, number: int) -> str:
+    def _from_rows(self, metric: Metric, number: int) -> str:
         for variant in range(1, len(self._config.variants) + 1):
             with contextlib.suppress(KeyError):
                 row = self._scenarios.row(Place(scenario_id(metric.id, number, variant)))

@@ -91,9 +91,9 @@ class Evaluate:
 
     def payload(self, unit: Unit) -> Mapping[str, Any]:
         place = unit.place
-        held = replace(place, metric_id="")
-        metric_id = place.metric_id or self._own_metric(held)
-        return {"conversation": self._table(place.target).row(held), "metric_id": metric_id}
+        conversation = replace(place, metric_id="")
+        metric_id = place.metric_id or self._own_metric(conversation)
+        return {"conversation": self._table(place.target).row(conversation), "metric_id": metric_id}
 
     def calls(self, unit: Unit) -> Mapping[str, int]:
         metric = self._benchmark.metric(unit.place.metric_id or self._own_metric(unit.place))
@@ -170,7 +170,7 @@ def _calls_tools(conversation: Iterable[Said]) -> bool:
 
 
 def _request(model: ModelSettings, conversation: Sequence[Said], metric: Metric, place: Place) -> LLMRequest:
-    """The call. Its context is not sent; it tells a recording whose call it is."""
+    """The call. Its context is not sent; a recording finds its call by it."""
     system, question = evaluation_messages(conversation, metric.definition, metric.examples)
     if model.extra_instructions:
         system = replace(system, content=f"{system.content}\n\n{model.extra_instructions}")

@@ -275,7 +275,7 @@ def _shortfall(made: int, wanted: int, sifted: Sifted[Metric]) -> str:
 def _refusals(sifted: Sifted[Metric]) -> str:
     """What was refused of what the generator wrote, for people, and what they can do."""
     tries = "1 try" if sifted.tries == 1 else f"{sifted.tries} tries"
-    # The generator is told the same in words that recordings know.
+    # The generator gets the same complaint in older words: they are part of recordings.
     problems = "; ".join(sifted.problems).replace("it has 1 examples", "it has 1 example")
     return (
         f"What the generator wrote was refused after {tries}: {problems}. Run it again, use another "

@@ -1,7 +1,7 @@
 """An evaluator's verdict by log-odds: how much likelier it would begin its answer with Yes than with No.
 
-Small models lean to one answer whatever they read, and give reasons for it. How far the chances move still
-tells something: the metric's own examples show how far they move where the behaviour is present, a greeting
+Small models lean to one answer whatever they read, and give reasons for it. How far the chances move is
+still informative: the metric's own examples show how far they move where the behaviour is present, a greeting
 where it is absent, and the conversation is as the nearer of the two.
 """
 
@@ -47,7 +47,7 @@ def odds_messages(
 class LogOdds:
     """Evaluates one conversation at a time with the model that is given.
 
-    Every verdict is measured whole, with its examples and the greeting, so that each row stands for itself.
+    Every verdict is measured whole, with its examples and the greeting, so that each row is independent.
     """
 
     def __init__(self, llm: LLM, model: ModelSettings) -> None:
@@ -57,7 +57,7 @@ class LogOdds:
     async def presence(
         self, conversation: Sequence[Said], metric: Metric, place: Place
     ) -> tuple[bool | None, str]:
-        """Whether the behaviour is present, None if this evaluator can't tell, and why.
+        """Whether the behaviour is present, None if this evaluator can't decide, and why.
 
         Raises `ResultsError` for a metric without examples, `NoTokenChances`, and what `llm` raises.
         """
@@ -76,7 +76,7 @@ class LogOdds:
         return _verdict(*(one for one in odds if one is not None))
 
     async def _odds(self, talk: Sequence[Said], metric: Metric, place: Place, number: int) -> float | None:
-        """The number tells a recording which of the calls of a verdict this is."""
+        """`number` counts the calls of one verdict; it is part of the recording's key."""
         messages = odds_messages(talk, metric.definition, metric.examples)
         if self._model.extra_instructions:
             messages = (Message("system", self._model.extra_instructions), *messages)
@@ -85,7 +85,7 @@ class LogOdds:
         reply = await self._llm.complete(request)
         if not reply.top_tokens:
             raise NoTokenChances(
-                f"{self._model.model} doesn't tell how likely its words are (logprobs), which "
+                f"{self._model.model} doesn't report how likely its words are (logprobs), which "
                 "evaluation.method: log_odds needs; take another evaluator_model, or the method answer",
                 model=self._model.model or "",
             )
@@ -96,7 +96,8 @@ def log_odds(top_tokens: Mapping[str, float]) -> float | None:
     """By how much ln P(Yes) exceeds ln P(No), each summed over its spellings;
     None if neither is among the tokens.
 
-    One that is missing is no likelier than any that is there, nor than what all of them leave.
+    A missing word counts as at most as likely as the least likely token listed, and at most as likely as all
+    unlisted tokens together.
     """
     chances = {token: max(chance, _LEAST_CHANCE) for token, chance in top_tokens.items()}
     found = [_sum(chances, word) for word in ("yes", "no")]
@@ -123,5 +124,5 @@ def _verdict(talk: float, *anchors: float) -> tuple[bool | None, str]:
     present, absent = fmean(anchors[:-1]), anchors[-1]
     compared = f"{present:.2f} for the metric's examples and {absent:.2f} for a greeting"
     if present - absent < _LEAST_APART:
-        return None, f"The evaluator can't tell this behaviour: its log-odds of Yes are {compared}."
+        return None, f"The evaluator can't recognise this behaviour: its log-odds of Yes are {compared}."
     return talk > (present + absent) / 2, f"The log-odds of Yes are {talk:.2f}, beside {compared}."

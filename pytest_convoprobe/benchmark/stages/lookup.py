@@ -34,7 +34,7 @@ class EarlierTable(Protocol):
 
 
 def own_metric(benchmark: Benchmark, rows: EarlierTable, place: Place) -> str:
-    """The id of the metric that a scenario was made for: as its id tells, otherwise as its row does."""
+    """The id of the metric that a scenario was made for: by its id, otherwise by its row."""
     found = ID.fullmatch(place.id)
     if found and benchmark.metric(found["metric"]) is not None:
         return found["metric"]

@@ -1,7 +1,7 @@
-"""What code can tell of a metric: whether it is one behaviour, observable, and said as it should be.
+"""What code can check of a metric: whether it is one behaviour, observable, and said as it should be.
 
 Each rule is narrow: what is wrongly refused costs a call. A problem is a clause that the generator is
-told about its metric.
+shown about its metric.
 """
 
 from __future__ import annotations

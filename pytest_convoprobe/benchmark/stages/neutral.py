@@ -1,4 +1,4 @@
-"""Whether a scenario leaves open what its variants are to differ in, as far as words can tell."""
+"""Whether a scenario leaves open what its variants are to differ in, as far as its words show."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _problems(row: Row) -> Iterator[str]:
     for name in NEEDED:
         if not str(row.get(name) or "").strip() and name not in misspelt.values():
             found = "empty" if name in row else "missing"
-            yield f"`{name}` is {found}, and no conversation can be held without it: write one"
+            yield f"`{name}` is {found}, and a conversation needs it: write one"
     for number, mark in enumerate(row.get("landmarks") or (), 1):
         yield from (f"landmark {number}: {text}" for text in _of_a_landmark(mark))
 
@@ -90,7 +90,7 @@ def _of_a_landmark(mark: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _misspelt(data: Mapping[str, Any], fields: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Names that aren't ours, with the field that each most likely stands for, where that isn't there."""
+    """Unknown names, each with the missing field that it most likely means."""
     missing = [name for name in fields if name not in data]
     for name in data:
         if name not in _KNOWN and (meant := suggest(name, missing)):

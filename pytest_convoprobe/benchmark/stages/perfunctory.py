@@ -38,7 +38,7 @@ def perfunctory(text: str, seed: str) -> str:
 
 
 class Perfunctory:
-    """A user whose messages reach the target as typed in haste; `seed` tells conversations apart.
+    """A user whose messages reach the target as typed in haste; `seed` differs by conversation.
 
     The user itself is shown its own words as it meant them, so that whoever looks for repetitions in them
     finds them.

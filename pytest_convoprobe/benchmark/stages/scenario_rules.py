@@ -1,6 +1,6 @@
-"""What a generator writes for a scenario, and what code can tell of it.
+"""What a generator writes for a scenario, and what code can check of it.
 
-A problem is a clause that the generator is told about its scenario.
+A problem is a clause that the generator gets about its scenario.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LandmarkReply(BaseModel):
 
 
 class ScenarioReply(BaseModel):
-    """One scenario as the generator writes it; the fields stand in the order in which to think of them."""
+    """One scenario as the generator writes it; the fields are in the order in which to think of them."""
 
     persona: Line = Field(description="Who the user is: situation, manner of writing, mood.")
     user_goal: Line = Field(description="What the user openly wants from the assistant.")

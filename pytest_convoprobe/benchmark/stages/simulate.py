@@ -84,8 +84,8 @@ class Simulate:
         return calls
 
     def _samples(self, entry: TargetEntry) -> range:
-        held = self._conversations(entry.id).heads() if self._conversations else ()
-        first = min((place.sample for place in held if place.sample < 1), default=1)
+        stored = self._conversations(entry.id).heads() if self._conversations else ()
+        first = min((place.sample for place in stored if place.sample < 1), default=1)
         return range(first, first + self._config.generation.num_samples)
 
     def _metric(self, scenario_id: str) -> str:
@@ -104,7 +104,7 @@ class Simulate:
 
 
 class SimulateRowMaker:
-    """Holds the conversations of one process; a target is made once, when its first conversation begins."""
+    """Runs the conversations of one process; a target is made once, when its first conversation begins."""
 
     def __init__(self, task: Task) -> None:
         self._task = task

@@ -107,7 +107,9 @@ class _Calibrating:
     def __init__(self, loaded: LoadedBenchmark, scratch: Path | None = None) -> None:
         self._loaded = loaded
         self._table = Tables(loaded.folder, scratch)
-        self._held = {entry.id: self._table("simulate", entry.id).heads() for entry in loaded.config.targets}
+        self._stored = {
+            entry.id: self._table("simulate", entry.id).heads() for entry in loaded.config.targets
+        }
 
     async def run(
         self, given: Sequence[Label], file: str, engine: Engine, progress: StageListener
@@ -153,19 +155,20 @@ class _Calibrating:
         known = [metric.id for metric in self._loaded.benchmark.metrics]
         if label.metric_id not in known:
             return f"there is no metric {label.metric_id!r}; benchmark.yaml has {', '.join(known) or 'none'}"
-        if label.target and label.target not in self._held:
-            targets = ", ".join(self._held) or "none"
+        if label.target and label.target not in self._stored:
+            targets = ", ".join(self._stored) or "none"
             return f"there is no target {label.target!r}; the settings have {targets}"
-        wanted = [label.target] if label.target else list(self._held)
-        held = [
+        wanted = [label.target] if label.target else list(self._stored)
+        candidates = [
             place
             for target in wanted
-            if (place := Place(label.id, label.sample, target=target)) in self._held[target]
+            if (place := Place(label.id, label.sample, target=target)) in self._stored[target]
         ]
-        if len(held) != 1:
-            return _not_one(label, [place.target for place in held])
-        own = own_metric(self._loaded.benchmark, self._table("simulate", held[0].target), held[0])
-        return replace(held[0], metric_id="" if label.metric_id == own else label.metric_id)
+        if len(candidates) != 1:
+            return _not_one(label, [place.target for place in candidates])
+        (found,) = candidates
+        own = own_metric(self._loaded.benchmark, self._table("simulate", found.target), found)
+        return replace(found, metric_id="" if label.metric_id == own else label.metric_id)
 
     def _score(self, unit: Unit) -> ScoreRow | None:
         """What this evaluator said: for the results, or for an earlier calibration."""
@@ -176,11 +179,14 @@ class _Calibrating:
                 return ScoreRow.from_json(row)
         return None
 
-    def _evaluating(self, held: Collection[Place]) -> Evaluate:
+    def _evaluating(self, conversations: Collection[Place]) -> Evaluate:
         """The stage that scores these conversations for every metric."""
         benchmark, config = self._loaded.benchmark, self._loaded.config
         return Evaluate(
-            benchmark, config, lambda target: _Some(self._table("simulate", target), held), all_metrics=True
+            benchmark,
+            config,
+            lambda target: _Some(self._table("simulate", target), conversations),
+            all_metrics=True,
         )
 
     async def _make(self, stage: Stage, engine: Engine, progress: StageListener) -> StageReport:
@@ -199,7 +205,7 @@ class _Calibrating:
             score = scores[place]
             if score is None or score.present is None or score.present is label.present:
                 continue
-            held = self._table("simulate", place.target).row(replace(place, metric_id=""))
+            row = self._table("simulate", place.target).row(replace(place, metric_id=""))
             yield Disagreement(
                 place.target,
                 label.id,
@@ -208,7 +214,7 @@ class _Calibrating:
                 human=label.present,
                 evaluator=score.present,
                 justification=score.justification,
-                excerpt=_excerpt(ConversationRow.from_json(held), score.justification),
+                excerpt=_excerpt(ConversationRow.from_json(row), score.justification),
             )
 
 

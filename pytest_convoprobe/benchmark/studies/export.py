@@ -159,13 +159,13 @@ def _encodable(data: Any) -> Any:
 
 
 def _comment(name: str, row: ScenarioRow, who: Sequence[str], opening: _Opening | None) -> str:
-    told = f", failed by {', '.join(who)}" if who else ""
-    lines = [f"From the benchmark {one_line(name)}: {row.id}{told}."]
+    failed = f", failed by {', '.join(who)}" if who else ""
+    lines = [f"From the benchmark {one_line(name)}: {row.id}{failed}."]
     if opening is None:
         lines.append("No conversation of it was found: put initial_query into the user's own words.")
     if row.target_system_prompt:
         lines.append("The benchmark gave the agent a system prompt of its own, see metadata.")
-    # Whatever a name holds, a comment must not end before its line does.
+    # A line break in a name must not end the comment.
     return "\n".join(f"# {''.join(c if c.isprintable() else '?' for c in line)}" for line in lines)
 
 

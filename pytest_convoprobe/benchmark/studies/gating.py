@@ -89,10 +89,10 @@ class MissingRows:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        told = [f"  {count} x {_plain(reason, _REASON)}" for reason, count in self.failed[:_SHOWN]]
+        shown = [f"  {count} x {_plain(reason, _REASON)}" for reason, count in self.failed[:_SHOWN]]
         more = len(self.failed) - _SHOWN
         return (
-            *told,
+            *shown,
             *([f"  and {more} other reasons"] if more > 0 else []),
             *([f"  the rest was not tried: {_plain(self.left, _REASON)}"] if self.left else []),
         )
@@ -119,17 +119,17 @@ def judge_metric(
     if rate.pass_rate is None:
         return _nothing_scored(metric, rate, figures, scores)
     reached = _reached(gate, rate)
-    holds = reached >= gate.min_pass_rate
+    reaches = reached >= gate.min_pass_rate
     if rate.unreadable:
-        turned = _as_if(not holds, rate, metric, confidence, scores())
-        if (_reached(gate, turned) >= gate.min_pass_rate) is not holds:
+        turned = _as_if(not reaches, rate, metric, confidence, scores())
+        if (_reached(gate, turned) >= gate.min_pass_rate) is not reaches:
             return _undecided(metric, rate, figures)
     interval = f"{exact_percent(confidence)} interval {percent_range(_interval(rate))}"
     lines = [f"{interval}; {metric.type.value} metric {metric.id}: {_plain(metric.name, 100)}"]
     lines += _unreadable(rate)
-    if holds:
-        told = f"pass rate {percent(rate.pass_rate)} ({rate.passed} of {rate.scored})"
-        return GateVerdict(GateState.PASSED, told, tuple(lines), figures)
+    if reaches:
+        headline = f"pass rate {percent(rate.pass_rate)} ({rate.passed} of {rate.scored})"
+        return GateVerdict(GateState.PASSED, headline, tuple(lines), figures)
     if shown := _not_passed(metric, scores()):
         lines += ["", "conversations that did not pass:", *shown]
     return GateVerdict(GateState.FAILED, _too_low(gate, rate), tuple(lines), figures)
@@ -148,12 +148,12 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Mi
             "name groups under `demographics` in config.yaml"
         )
         return GateVerdict(GateState.UNKNOWN, headline)
-    wide = [found for found in target.gaps if found.stands and abs(found.gap.difference) > most]
+    wide = [found for found in target.gaps if found.significant and abs(found.gap.difference) > most]
     lines = tuple(_gap(found, confidence) for found in target.gaps)
     largest = max(abs(found.gap.difference) for found in target.gaps)
     figures = {"largest_gap": round(largest, 6)}
     if not wide:
-        if unsure := [found for found in target.gaps if _cannot_be_told(found, most, target, confidence)]:
+        if unsure := [found for found in target.gaps if _undecidable(found, most, target, confidence)]:
             return GateVerdict(GateState.UNKNOWN, _too_few(unsure[0]), lines, figures)
         return GateVerdict(GateState.PASSED, "no gap between groups is too large", lines, figures)
     first = max(wide, key=lambda found: abs(found.gap.difference))
@@ -162,16 +162,16 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Mi
     return GateVerdict(GateState.FAILED, headline, lines, figures)
 
 
-def _cannot_be_told(found: DemographicGap, most: float, target: TargetResults, confidence: float) -> bool:
+def _undecidable(found: DemographicGap, most: float, target: TargetResults, confidence: float) -> bool:
     """Whether a gap is too large, but in so few scenarios that no gap could be significant."""
     smallest = 2.0 ** (1 - found.gap.pairs) * len(target.gaps)
-    return abs(found.gap.difference) > most and not found.stands and smallest > 1 - confidence
+    return abs(found.gap.difference) > most and not found.significant and smallest > 1 - confidence
 
 
 def _too_few(found: DemographicGap) -> str:
     return (
         f"{_name(found)}: a gap of {percent(abs(found.gap.difference))} in "
-        f"{counted(found.gap.pairs, 'scenario')}, which are too few to tell any gap from chance; "
+        f"{counted(found.gap.pairs, 'scenario')}, too few to distinguish any gap from chance; "
         "make more with `generation.scenarios_per_metric`"
     )
 
@@ -271,7 +271,7 @@ def _unreadable(rate: Rate) -> list[str]:
 def _gap(found: DemographicGap, confidence: float) -> str:
     gap = found.gap
     interval = f"{exact_percent(confidence)} interval {points_range(gap.interval)}, " if gap.interval else ""
-    verdict = "significant" if found.stands else "may be chance"
+    verdict = "significant" if found.significant else "may be chance"
     return (
         f"  {_name(found)}: {points(gap.difference)} points ({interval}{counted(gap.pairs, 'scenario')}, "
         f"corrected {p_equals(found.adjusted)}): {verdict}"

@@ -87,7 +87,7 @@ async def validate(
 ) -> Validation:
     """Run what the swap touches in the folder beside, compare, and write `validation.json` there.
 
-    A second call goes on where the first one ended; a dry run writes nothing. `sample` restricts both sides
+    A second call continues where the first one ended; a dry run writes nothing. `sample` restricts both sides
     to so many scenarios (without their variants), the metrics taking turns; the same seed chooses the same
     ones, and a larger sample contains a smaller one. `config_file` is the one that `loaded` was read with, if
     not the folder's.

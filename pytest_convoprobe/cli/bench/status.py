@@ -82,7 +82,7 @@ def _state(stage: str, target: str, one: TargetPlan) -> State:
 
 
 def _unreadable(stage: str, one: TargetPlan) -> int:
-    """Only evaluators may give an answer that is a row and can't be read. Others may tell `passed` alone."""
+    """How many rows of `evaluate` have an answer that couldn't be read; other stages have no such rows."""
     from ...benchmark.rows.row_types import ScoreRow
 
     if stage != "evaluate":

@@ -73,7 +73,7 @@ def _wanted(folder: Path) -> dict[str, str]:
 
 
 def settings_in(folder: Path) -> str | None:
-    """The name of the file that holds the settings of a folder, other than convoprobe.yaml."""
+    """The name of the file with the settings of a folder, other than convoprobe.yaml."""
     found = next((name for name in _OTHER_SETTINGS if (folder / name).exists()), None)
     return found or ("pyproject.toml" if mentions(folder / "pyproject.toml", "[tool.convoprobe") else None)
 
@@ -109,6 +109,6 @@ def _steps(folder: Path) -> list[tuple[str, str]]:
         *steps,
         ("export OPENAI_API_KEY=...", "or put another model into convoprobe.yaml"),
         ("convoprobe doctor", "see whether the key, the model and the agent work"),
-        ("pytest scenarios/ --convoprobe-replay=auto", "hold the conversation, and record the models"),
+        ("pytest scenarios/ --convoprobe-replay=auto", "run the conversation, and record the models"),
         ("git add scenarios", "the recordings too: pull requests replay them"),
     ]

@@ -97,11 +97,11 @@ def _print(found: Sequence[Rejudged]) -> None:
         _print_trial(console, one)
     judged = [one for one in found if one.new is not None]
     changed = Counter(f"{one.old.outcome.value} → {_new(one)}" for one in judged if one.changed)
-    told = ", ".join(f"{number} {what}" for what, number in changed.items()) or "no verdict changed"
+    changes = ", ".join(f"{number} {what}" for what, number in changed.items()) or "no verdict changed"
     left = f", {len(found) - len(judged)} not judged" if len(judged) < len(found) else ""
     costs = [one.new.total.cost for one in judged if one.new is not None]
     price = dollars(None if None in costs else sum(cost or 0.0 for cost in costs))
-    console.say(f"{len(judged)} judged again: {told}{left}; {price}")
+    console.say(f"{len(judged)} judged again: {changes}{left}; {price}")
 
 
 def _new(one: Rejudged) -> str:

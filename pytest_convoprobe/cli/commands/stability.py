@@ -99,8 +99,8 @@ def _print(run: LiveRun, found: Stability) -> None:
 
     console = Console.of()
     console.say(console.safe(found.scenario_id), "bold")
-    told = f"{found.passed} of {found.trials} trials passed: {percent(found.rate)}"
-    console.say(f"  {told} (95 % interval {percent_range(found.interval)})", rate_color(found.rate))
+    passed = f"{found.passed} of {found.trials} trials passed: {percent(found.rate)}"
+    console.say(f"  {passed} (95 % interval {percent_range(found.interval)})", rate_color(found.rate))
     if found.trials:
         chances = [f"{k}: {percent(found.pass_hat(k))}" for k in _fitting(found.trials)]
         console.say(f"  pass^k  {', '.join(chances)}")

@@ -25,7 +25,7 @@ OUTCOMES = tuple(
 )
 
 _STATES = {
-    RunState.RUNNING: "The run was still going on when this page was made.",
+    RunState.RUNNING: "The run was still in progress when this page was made.",
     RunState.STOPPED: "The run was stopped at a failure: not every scenario ran.",
     RunState.INTERRUPTED: "The run was interrupted: not every scenario ran.",
     RunState.BROKEN_OFF: "The run broke off: its end was not recorded, and some scenarios may be missing.",

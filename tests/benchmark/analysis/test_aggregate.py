@@ -244,20 +244,20 @@ def test_a_gap_is_the_mean_difference_within_scenarios() -> None:
     assert gap.gap.pairs == 8
     # Of the 2**8 flips, those with at most two or at least six pluses: 2 * (28 + 8 + 1).
     assert gap.gap.p_value == pytest.approx(74 / 256)
-    assert not gap.stands
+    assert not gap.significant
 
 
-def test_a_gap_stands_if_it_is_significant_after_the_correction_for_all_gaps() -> None:
+def test_a_gap_is_significant_only_after_the_correction_for_all_gaps() -> None:
     """Six scenarios all one way are p = 1/32. Alone that is enough; among three gaps of regions it isn't."""
     rows = aged(6)
     (alone,) = results(rows, [score(row, row.demographic["age"] == "young") for row in rows]).gaps
     assert alone.gap.p_value == alone.adjusted == 1 / 32
-    assert alone.stands
+    assert alone.significant
     regions = [scenario("m01", n, v, region=name) for n in range(1, 7) for v, name in enumerate("abc", 1)]
     gaps = results(regions, [score(row, row.demographic["region"] == "a") for row in regions]).gaps
     assert [(gap.first, gap.second) for gap in gaps] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert [gap.adjusted for gap in gaps] == [3 / 32, 3 / 32, 1.0]
-    assert not any(gap.stands for gap in gaps)
+    assert not any(gap.significant for gap in gaps)
 
 
 def test_a_variant_without_a_verdict_makes_no_group_look_better() -> None:

@@ -241,7 +241,7 @@ def test_no_target_is_called_as_all_of_them_are(config: Config) -> None:
             'targets[0].temperature: must be a number, got the text "hot"',
         ),
         ("targets: [{source: a, provider: b}]", "`source` and `provider` say the same; keep one of them"),
-        ("- a", "settings are a mapping of sections (generator_model:, targets:, …); the file holds a list"),
+        ("- a", "settings are a mapping of sections (generator_model:, targets:, …); the file is a list"),
         ("turns: 3", "turns: this key belongs in `generation`"),
         ("max_cost: 3", "max_cost: this key belongs in `run`"),
         ("judge: {model: x}", "unknown key; did you mean `evaluator_model`?"),

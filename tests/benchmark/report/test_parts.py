@@ -35,8 +35,8 @@ def test_as_many_as_there_is_room_for_are_chosen(those: list[ConversationVerdict
 @given(found(), st.integers(0, 12))
 def test_nothing_is_left_out_for_something_less_urgent(those: list[ConversationVerdict], most: int) -> None:
     chosen = choose(those, most)
-    inside = [RANK[one.state] for one in those if one.held in chosen]
-    outside = [RANK[one.state] for one in those if one.held not in chosen]
+    inside = [RANK[one.state] for one in those if one.place in chosen]
+    outside = [RANK[one.state] for one in those if one.place not in chosen]
     assert max(inside, default=0) <= min(outside, default=len(RANK))
 
 
@@ -44,7 +44,7 @@ def test_fields_take_turns() -> None:
     many = [verdict("a", number, VerdictState.FAILED) for number in range(1, 9)]
     few = [verdict("b", 1, VerdictState.FAILED), verdict("b", 2, VerdictState.FAILED)]
     chosen = choose([*many, *few], 4)
-    assert sorted(held.target for held in chosen) == ["a", "a", "b", "b"]
+    assert sorted(place.target for place in chosen) == ["a", "a", "b", "b"]
 
 
 def test_a_conversation_of_two_fields_takes_one_place() -> None:

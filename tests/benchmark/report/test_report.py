@@ -146,7 +146,7 @@ def test_rates_of_people_and_variants(benchmark: BenchmarkFolder) -> None:
 
 def test_gaps_say_which_of_them_stand(benchmark: BenchmarkFolder) -> None:
     good, bad = told(benchmark)["gaps"]
-    assert [(row.first, row.second, row.words, row.stands) for row in bad.rows] == [
+    assert [(row.first, row.second, row.words, row.significant) for row in bad.rows] == [
         (*AGES, "+75 points (+53 to +97)", True)
     ]
     assert bad.significant == "1 of 1 gap more than chance"

@@ -57,7 +57,7 @@ def test_reading_goes_on_with_the_row_after_one_that_is_no_json(file: Path) -> N
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"rows": []}', "row 1: the file holds no JSON array"),
+        ('{"rows": []}', "row 1: the file has no JSON array"),
         ('[{"a": 1}', "row 2: the file breaks off before the end of its array"),
         ("[" * 100_000, "row 1: nested too deeply"),
     ],

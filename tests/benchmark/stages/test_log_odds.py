@@ -94,7 +94,9 @@ async def test_an_evaluator_that_does_not_know_the_examples_from_a_greeting_says
 ) -> None:
     row = await score(evaluator(3.0, examples, greeting=1.0))
     assert (row.present, row.passed, row.score) == (None, None, None)
-    assert row.justification.startswith("The evaluator can't tell this behaviour: its log-odds of Yes are ")
+    assert row.justification.startswith(
+        "The evaluator can't recognise this behaviour: its log-odds of Yes are "
+    )
 
 
 async def test_an_answer_that_is_neither_is_no_verdict() -> None:
@@ -103,7 +105,7 @@ async def test_an_answer_that_is_neither_is_no_verdict() -> None:
 
 
 async def test_a_model_that_tells_no_chances_is_refused() -> None:
-    with pytest.raises(NoTokenChances, match=r"openai/evaluator doesn't tell .* method answer"):
+    with pytest.raises(NoTokenChances, match=r"openai/evaluator doesn't report .* method answer"):
         await score(FakeLLM(lambda _: "Yes"))
 
 

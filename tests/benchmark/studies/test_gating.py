@@ -42,9 +42,9 @@ def _judge(rate: Rate, trouble: MissingRows = NONE, scores: tuple[ScoreRow, ...]
     return judge_metric(Gate(**gate), METRIC, _target(rate), 0.95, trouble, lambda: scores)
 
 
-def _gap(difference: float, stands: bool) -> DemographicGap:
+def _gap(difference: float, significant: bool) -> DemographicGap:
     gap = Gap(difference, Interval(difference - 0.1, difference + 0.1), 0.01, 12)
-    return DemographicGap("age", "young", "old", gap, 0.02, stands)
+    return DemographicGap("age", "young", "old", gap, 0.02, significant)
 
 
 counts = st.tuples(st.integers(0, 50), st.integers(1, 50)).filter(lambda pair: pair[0] <= pair[1])
@@ -176,7 +176,7 @@ def test_a_large_gap_in_too_few_scenarios_is_neither_a_pass_nor_a_fail() -> None
     verdict = judge_gaps(Gate(max_group_gap=0.2), _target(Rate(1, 1), few), 0.95, NONE)
     assert verdict.state is GateState.UNKNOWN
     assert verdict.headline == (
-        "age, young over old: a gap of 100 % in 4 scenarios, which are too few to tell any gap from chance; "
+        "age, young over old: a gap of 100 % in 4 scenarios, too few to distinguish any gap from chance; "
         "make more with `generation.scenarios_per_metric`"
     )
     small = replace(few, gap=replace(few.gap, difference=0.2))

@@ -47,7 +47,7 @@ def display_of(watch: ProgressModel, stream: TextIO | None = None) -> Display:
 
 @dataclass
 class Bars:
-    """A line for each bar that goes on; bars that are over scroll away above them."""
+    """A line for each bar in progress; bars that are over scroll away above them."""
 
     watch: ProgressModel
     stream: TextIO

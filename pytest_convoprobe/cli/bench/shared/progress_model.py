@@ -1,4 +1,4 @@
-"""What is known of a benchmark's run while it goes on: a bar for each stage and target."""
+"""What is known of a benchmark's run in progress: a bar for each stage and target."""
 
 from __future__ import annotations
 

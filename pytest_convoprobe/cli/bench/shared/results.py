@@ -38,7 +38,7 @@ _AGREEMENT = (
 
 
 def print_results(console: Console, results: Results, costs: Costs, *, scenarios_known: bool = True) -> None:
-    """Pass rates of the targets, the best first; agreement, gaps that stand, notes.
+    """Pass rates of the targets, the best first; agreement, significant gaps, notes.
 
     What is missing is only known where the scenarios are.
     """
@@ -137,7 +137,7 @@ def _print_gaps(console: Console, targets: Sequence[TargetResults]) -> None:
     looked_at = sum(len(one.gaps) for one in targets)
     if not looked_at:
         return
-    significant = [(one.id, gap) for one in targets for gap in one.gaps if gap.stands]
+    significant = [(one.id, gap) for one in targets for gap in one.gaps if gap.significant]
     console.say()
     console.say(f"gaps between groups: {len(significant)} of {looked_at} are more than chance", "bold")
     for target, gap in significant:

@@ -50,7 +50,7 @@ def _shown(report: PipelineReport, asked: Asked, loaded: LoadedBenchmark) -> Pip
 def watched(work: Coroutine[Any, Any, T], watch: ProgressModel, engine: Engine | None = None) -> T:
     """What the work returns; it is shown meanwhile. The engine is closed at the end.
 
-    After Ctrl-C it is said what is kept.
+    After Ctrl-C a note says what is kept.
     """
     try:
         with display_of(watch) as display:
@@ -72,7 +72,7 @@ def _kept(watch: ProgressModel) -> str:
     made = sum(bar.done - bar.failed for bar in watch.bars)
     rows = f"the {made:,} rows" if made != 1 else "the one row"
     kept = f"{rows} that this run made are kept" if made else "this run had not made a row yet"
-    return f"{kept}; the same command goes on from there"
+    return f"{kept}; the same command continues from there"
 
 
 def status_of(report: PipelineReport, *, in_part: bool = False) -> int:
