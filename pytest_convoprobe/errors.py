@@ -79,6 +79,7 @@ class Blame(str, Enum):
     INFRASTRUCTURE = "infrastructure"
     SCENARIO = "scenario"
     BUDGET = "budget"
+    RECORDING = "recording"
 
 
 @dataclass(frozen=True)
@@ -264,8 +265,12 @@ class BudgetExceeded(ConvoprobeError):
 
 
 class ReplayMiss(ConvoprobeError):
-    """With `run.replay: only`, the recording doesn't have this call."""
+    """With `run.replay: only`, the recording doesn't have this call.
 
+    It has a blame of its own: nothing was down. Whoever changed the agent or the scenario has to record again.
+    """
+
+    blame = Blame.RECORDING
     remedies: tuple[str, ...] = ("run.replay=record",)
 
 

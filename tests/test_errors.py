@@ -137,8 +137,8 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-# Options of git.
-_MAY_NAME_OPTIONS = ("results/provenance.py",)
+# Options of git; commands that a reader pastes, which are commands of pytest wherever they are shown.
+_MAY_NAME_OPTIONS = ("results/provenance.py", "reports/paste_command.py")
 
 
 def test_nothing_below_the_doors_names_an_option_of_one() -> None:

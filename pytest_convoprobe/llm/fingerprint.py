@@ -86,13 +86,19 @@ class Fingerprints:
         return self._seen[message]
 
 
-def differences(now: Fingerprint, then: Fingerprint) -> tuple[str, ...]:
-    """What changed between a recorded call and the present one, in words."""
+def differences(
+    now: Fingerprint, then: Fingerprint, sources: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """What changed between a recorded call and the present one, in words.
+
+    `sources` says, by the role of a message, what its text comes from in calls like this one. A digest only
+    shows that a message changed; the source shows the reader what to look at.
+    """
     found = [] if now.model == then.model else [_changed("the model", now.model, then.model)]
     found += _parameter_differences(now.parameters, then.parameters)
     found += _whole("tools", now.tools, then.tools)
     found += _whole("reply schema", now.schema, then.schema)
-    return (*found, *_message_differences(now.messages, then.messages))
+    return (*found, *_message_differences(now.messages, then.messages, sources or {}))
 
 
 def distance(now: Fingerprint, then: Fingerprint) -> int:
@@ -145,13 +151,17 @@ def _parted(messages: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     return (messages[0], messages[1:]) if has_prompt else ("", messages)
 
 
-def _message_differences(now: tuple[str, ...], then: tuple[str, ...]) -> list[str]:
+def _message_differences(
+    now: tuple[str, ...], then: tuple[str, ...], sources: Mapping[str, str]
+) -> list[str]:
     """Changed messages. Each is compared with the one at its position, not counting the system prompt."""
     (prompt, rest), (old_prompt, old_rest) = _parted(now), _parted(then)
     found = _whole("system prompt", prompt, old_prompt)
+    if prompt and old_prompt:
+        found = [said + _source("system", sources) for said in found]
     places = _changed_places(rest, old_rest)
     first = len(now) - len(rest) + 1
-    found += [_message(place + first, rest[place], old_rest[place]) for place in places[:_SHOWN]]
+    found += [_message(place + first, rest[place], old_rest[place], sources) for place in places[:_SHOWN]]
     if len(places) > _SHOWN:
         found.append(f"and {len(places) - _SHOWN} more messages changed")
     if len(rest) != len(old_rest):
@@ -166,10 +176,14 @@ def _changed_places(now: tuple[str, ...], then: tuple[str, ...]) -> list[int]:
     return [place for place, (one, other) in enumerate(zip(now, then, strict=False)) if one != other]
 
 
-def _message(number: int, now: str, then: str) -> str:
+def _message(number: int, now: str, then: str, sources: Mapping[str, str]) -> str:
     if _role(now) == _role(then):
-        return f"message {number} ({_role(now)}) changed"
+        return f"message {number} ({_role(now)}) changed{_source(_role(now), sources)}"
     return f"message {number} is now of the role {_role(now)}, recorded with {_role(then)}"
+
+
+def _source(role: str, sources: Mapping[str, str]) -> str:
+    return f": {sources[role]}" if role in sources else ""
 
 
 def _role(message: str) -> str:

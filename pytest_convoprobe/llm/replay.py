@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from typing import Literal, TypeVar
 
@@ -29,6 +29,26 @@ T = TypeVar("T")
 
 _UNUSABLE = (StructuredReplyError, SimulatorError, JudgeError, NoTokenChances)
 """Unusable replies. They are not recorded: a model may do better next time, a recording never will."""
+
+
+_SOURCES: Mapping[Role, Mapping[str, str]] = {
+    Role.SYNTHETIC_USER: {
+        "system": "the persona and facts of the scenario, or this release's prompt",
+        "user": "the agent's reply",
+        "assistant": "the user's message",
+    },
+    Role.JUDGE: {
+        "system": "judge.extra_instructions, or this release's prompt",
+        "user": "what the agent or its tools answered, or the scenario's description and criteria",
+    },
+    Role.TARGET: {
+        "system": "target.system_prompt",
+        "user": "the user's message",
+        "assistant": "the agent's reply",
+        "tool": "what a tool returned",
+    },
+}
+"""Where the text of a message comes from, by the role that calls and the role of the message."""
 
 
 class Replaying:
@@ -165,7 +185,7 @@ def _reasons(
         return (_never(recording, context),)
     nearest = min(here, key=lambda call: (distance(request, call.request), abs(call.ordinal - ordinal)))
     equal = sum(call.request.digest == request.digest for call in here)
-    return differences(request, nearest.request) or (
+    return differences(request, nearest.request, _SOURCES.get(context.role)) or (
         f"the same call is made {_times(repeat)} now, recorded {_times(equal)}",
     )
 

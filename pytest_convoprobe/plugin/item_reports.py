@@ -12,7 +12,7 @@ import pytest
 
 from ..files import relative_name
 from ..reports.failure import headline, render_failure
-from ..reports.paste_command import pytest_words
+from ..reports.paste_command import fitting_words, pytest_words
 from ..reports.summary import Digest
 from ..result import Outcome, ScenarioNotPassed, ScenarioResult
 from . import options
@@ -86,16 +86,17 @@ def failure_text(item: pytest.Item, result: ScenarioResult) -> str:
         result,
         verbosity=item.config.get_verbosity(),
         width=shutil.get_terminal_size().columns,
-        rerun_command=rerun_command(item),
+        rerun_command=rerun_command(item, result),
         advice=advice(result.remedies),
         ascii_only=not writes_unicode(),
     )
 
 
-def rerun_command(item: pytest.Item) -> str:
+def rerun_command(item: pytest.Item, result: ScenarioResult | None = None) -> str:
     """The command that runs this item again, from the folder where pytest was started.
 
-    Just this one, unless the terminal can't hold its name: then perhaps others that are named alike.
+    `result` is what came of it: one that doesn't fit its recording is recorded again. It is just this item,
+    unless the terminal can't hold its name: then perhaps others that are named alike.
     """
     path, _, name = item.nodeid.partition("::")
     here = item.config.invocation_params.dir
@@ -104,4 +105,6 @@ def rerun_command(item: pytest.Item) -> str:
     order = order_of(item)
     if order is not None and order.trial > 1:
         words.append(f"--convoprobe-trials={options.trials(item.config)}")
+    if result is not None:
+        words = fitting_words(words, result)
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)

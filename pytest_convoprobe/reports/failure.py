@@ -11,6 +11,7 @@ from ..llm.port import Role
 from ..result import ScenarioResult, findings, report_order
 from ..text import harmless, one_line, shorten
 from .money import ROLE_NAMES, spending_in_words
+from .paste_command import records_again
 from .talk import Detail, add_conversation
 from .terminal_page import Page
 
@@ -21,6 +22,7 @@ BLAME_WORDS = {
     Blame.INFRASTRUCTURE: "infrastructure (not the agent)",
     Blame.SCENARIO: "scenario (its file or the settings, not the agent)",
     Blame.BUDGET: "budget (the run may not spend more)",
+    Blame.RECORDING: "recording (it no longer fits, which says nothing about the agent)",
 }
 
 MUST = {CriterionKind.CORRECTNESS: "must", CriterionKind.FAILURE: "must not", CriterionKind.TOOL: "tool"}
@@ -62,7 +64,7 @@ def render_failure(
     `verbosity` is pytest's: 0 folds turns far from the evidence, 1 (`-v`) shows all of them,
     2 (`-vv`) shortens nothing. `ascii_only` is for terminals that know nothing else.
     `advice` is a line on what may put the matter right, as the door at hand would have it.
-    `rerun_command` is printed as it is, on a line of its own: it has to fit the terminal.
+    `rerun_command` (see `fitting_words`) is printed as it is, on a line of its own: it has to fit the terminal.
     """
     page = Page(width, ascii_only=ascii_only, color=color)
     _add_head(page, result)
@@ -72,9 +74,9 @@ def render_failure(
     _add_trace(page, result, verbosity)
     _add_spending(page, result)
     page.blank()
-    if advice:
+    if advice and not records_again(result):  # the command below has the option that the advice names
         page.add(advice)
-    page.command("run again: ", rerun_command)
+    page.command("record again: " if records_again(result) else "run again: ", rerun_command)
     return page.text()
 
 

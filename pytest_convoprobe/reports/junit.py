@@ -16,6 +16,7 @@ from ..result import Outcome, ScenarioResult, figures
 from ..results.run_info import RunInfo
 from ..text import one_line, visible
 from .failure import headline, render_failure
+from .paste_command import stored_words
 from .run_report import RunReport
 
 _WIDTH = 100
@@ -103,7 +104,7 @@ def _why(result: ScenarioResult) -> ET.Element:
 
 
 def _text(result: ScenarioResult) -> str:
-    command = shlex.join(["pytest", visible(result.scenario_id)])
+    command = shlex.join(stored_words(result))
     return visible(
         render_failure(
             result, verbosity=1, width=_WIDTH, rerun_command=command, ascii_only=False, color=False

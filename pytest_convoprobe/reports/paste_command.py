@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from ..errors import Blame
+from ..result import ScenarioResult
 from ..text import harmless
 
+_REPLAY = "--convoprobe-replay="
 _OPERATORS = frozenset({"and", "or", "not"})
 
 
@@ -23,6 +27,27 @@ def pytest_words(path: str, name: str, encoding: str) -> list[str]:
     place = next((place for place in places if _can_be_pasted(place, encoding)), ".")
     keywords = _keywords(name)
     return ["pytest", place, "-k", keywords] if keywords else ["pytest", place]
+
+
+def records_again(result: ScenarioResult) -> bool:
+    """Whether the scenario has to be recorded again: to replay it once more could only miss once more."""
+    return result.blame is Blame.RECORDING
+
+
+def fitting_words(words: Sequence[str], result: ScenarioResult) -> list[str]:
+    """The command of `words` as this result needs it: it records where only a new recording helps."""
+    if not records_again(result):
+        return list(words)
+    return [*(word for word in words if not word.startswith(_REPLAY)), f"{_REPLAY}record"]
+
+
+def stored_words(result: ScenarioResult, encoding: str = "utf-8") -> list[str]:
+    """The command for a stored result, which knows nothing of the options of its run but the trial."""
+    path, _, name = result.scenario_id.partition("::")
+    if result.trial == 1:
+        return fitting_words(pytest_words(path, name, encoding), result)
+    words = pytest_words(path, f"{name}[trial-{result.trial}]", encoding)
+    return fitting_words([*words, f"--convoprobe-trials={result.trial}"], result)
 
 
 def _can_be_pasted(text: str, encoding: str) -> bool:

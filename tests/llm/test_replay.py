@@ -164,7 +164,7 @@ class TestMiss:
         assert await bench.miss(request(Message("system", "Be kind."), "Hi")) == textwrap.dedent(
             f"""\
             no reply is recorded for the synthetic user's call in turn 2:
-              - the system prompt changed
+              - the system prompt changed: the persona and facts of the scenario, or this release's prompt
             The recording is {Path("_recordings/orders/late-order.json")}. \
 To record it again, run the same with `run.replay: record`."""
         )
@@ -172,9 +172,9 @@ To record it again, run the same with `run.replay: record`."""
     @pytest.mark.parametrize(
         ("now", "expected"),
         [
-            (request("a", "b", "changed"), "message 3 (user) changed"),
+            (request("a", "b", "changed"), "message 3 (user) changed: the agent's reply"),
             (request("a", "b"), "the number of messages is now 2, recorded with 3"),
-            (request("v", "w", "x"), "message 1 (user) changed"),
+            (request("v", "w", "x"), "message 1 (user) changed: the agent's reply"),
             (
                 request("a", "b", "c", model=MODEL.model_copy(update={"model": "openai/large"})),
                 "the model is now openai/large, recorded with openai/small",
@@ -234,7 +234,7 @@ To record it again, run the same with `run.replay: record`."""
                 request(Message("system", "S"), "a", "changed", "c"),
                 [
                     "there is a system prompt now, recorded without",
-                    "message 3 (user) changed",
+                    "message 3 (user) changed: the agent's reply",
                     "the number of messages beside the system prompt is now 3, recorded with 2",
                 ],
             ),
@@ -246,7 +246,7 @@ To record it again, run the same with `run.replay: record`."""
             (
                 request("a", Message("system", "b")),
                 request("a", Message("system", "c")),
-                ["message 2 (system) changed"],
+                ["message 2 (system) changed: the persona and facts of the scenario, or this release's prompt"],
             ),
             (
                 request(schema={"type": "object"}, tools=(ToolSpec("find", "Finds.", {}),)),
@@ -280,6 +280,22 @@ To record it again, run the same with `run.replay: record`."""
         lines = (await bench.miss(now)).splitlines()[1:-1]
         assert lines == [f"  - {reason}" for reason in expected]
 
+    @pytest.mark.parametrize(
+        ("role", "expected"),
+        [
+            (Role.JUDGE, "what the agent or its tools answered, or the scenario's description and criteria"),
+            (Role.TARGET, "the user's message"),
+        ],
+    )
+    async def test_says_where_a_message_comes_from(self, bench: Bench, role: Role, expected: str) -> None:
+        await bench.record([(request("a", role=role), "yes")])
+        assert f"  - message 1 (user) changed: {expected}\n" in await bench.miss(request("b", role=role))
+
+    async def test_is_no_fault_of_the_infrastructure(self, bench: Bench) -> None:
+        with pytest.raises(ReplayMiss) as caught:
+            await bench.trial("only")[0].complete(request())
+        assert (caught.value.blame.value, RecordingUnusable.blame.value) == ("recording", "recording")
+
     async def test_without_any_recording(self, bench: Bench) -> None:
         assert "  - this scenario was never recorded\n" in await bench.miss(request())
 
@@ -296,12 +312,12 @@ To record it again, run the same with `run.replay: record`."""
 
     async def test_compares_with_the_nearest_call_of_the_turn(self, bench: Bench) -> None:
         await bench.record([(request("a", "b", "c"), "yes"), (request("a", "b", "c", "d", "e"), "no")])
-        assert "  - message 5 (user) changed\n" in await bench.miss(request("a", "b", "c", "d", "changed"))
+        assert "  - message 5 (user) changed: " in await bench.miss(request("a", "b", "c", "d", "changed"))
 
     async def test_many_changed_messages_are_counted(self, bench: Bench) -> None:
         await bench.record([(request(*"abcdef"), "yes")])
         message = await bench.miss(request(*"uvwxyz"))
-        assert "  - message 3 (user) changed\n  - and 3 more messages changed\n" in message
+        assert "  - message 3 (user) changed: the agent's reply\n  - and 3 more messages changed\n" in message
 
 
 _SAME = {

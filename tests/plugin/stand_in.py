@@ -82,7 +82,7 @@ def _result(
         line=job.loaded.line,
         outcome=outcome,
         reason=told.get("reason", "" if outcome is Outcome.PASSED else "as it was told"),
-        blame=BLAMES.get(outcome),
+        blame=Blame(told["blame"]) if "blame" in told else BLAMES.get(outcome),
         score=told.get("score", 1.0 if outcome is Outcome.PASSED else 0.0),
         transcript=transcript,
         checks=extra,

@@ -7,6 +7,11 @@ import shlex
 
 import pytest
 
+from pytest_convoprobe.reports.html import html_chunks
+from pytest_convoprobe.reports.junit import junit
+from pytest_convoprobe.reports.run_report import read_report
+from pytest_convoprobe.results.store import list_runs
+
 from .suite import Suite
 
 NAMES = ("Ünïcode … in Köln", "漢字 and Gruß, one", "漢字 and Gruß, two", "漢字", "plain one")
@@ -28,6 +33,24 @@ def test_each_command_runs_its_scenario_or_its_file(suite: Suite, encoding: str)
     for name, command in zip(NAMES, commands, strict=True):
         whole_file = name == "漢字"  # nothing of this name can be typed
         assert ran(suite, command) == (list(NAMES) if whole_file else [name])
+
+
+def test_a_recording_that_does_not_fit_is_recorded_again(suite: Suite) -> None:
+    """In the terminal, in JUnit, and on the page, with this scenario alone and no contradicting option."""
+    suite.scenario("stale", outcome="error", blame="recording", reason="the system prompt changed")
+    shown = suite.run("--convoprobe-replay=only", "--convoprobe-trials=2").stdout.str()
+    commands = [shlex.split(line) for line in re.findall(r"^record again: (.+)$", shown, re.M)]
+    second = ["scenarios/stale.yaml::stale[trial-2]", "--convoprobe-trials=2"]
+    assert commands == [
+        ["pytest", "scenarios/stale.yaml::stale", "--convoprobe-replay=record"],
+        ["pytest", *second, "--convoprobe-replay=record"],
+    ]
+    assert "2 errors (recording)" in shown
+    report = read_report(list_runs(suite.path / ".convoprobe")[-1].open())
+    stored = [line.strip().removeprefix("record again: ") for line in junit(report).splitlines()]
+    for words in commands:
+        assert shlex.join(words) in stored
+    assert '"Record again"' in "".join(html_chunks(report))
 
 
 def ran(suite: Suite, command: list[str]) -> list[str]:

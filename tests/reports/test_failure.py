@@ -45,9 +45,9 @@ def render(shown: ScenarioResult, **options: Any) -> str:
     return render_failure(shown, **{**known, **options})
 
 
-def check(shown: ScenarioResult, text: str) -> None:
-    """The text stands without the command's line, which is the same for all."""
-    assert render(shown) == f"{text.strip(chr(10))}\n\nrun again: {RERUN}"
+def check(shown: ScenarioResult, text: str, label: str = "run again") -> None:
+    """The text without the command's line, which is the same for all."""
+    assert render(shown) == f"{text.strip(chr(10))}\n\n{label}: {RERUN}"
 
 
 def test_failed_by_a_criterion() -> None:
@@ -427,7 +427,7 @@ Cost
 def test_replay_miss() -> None:
     shown = result(
         Outcome.ERROR,
-        blame=Blame.INFRASTRUCTURE,
+        blame=Blame.RECORDING,
         reason="no recording of the synthetic user's call in turn 2: the system prompt changed",
         transcript=Transcript(TURNS[:1], Termination.INFRASTRUCTURE_ERROR),
         spending={Role.TARGET: Spending(2, 0, 2, Usage(50, 9), 0.0002)},
@@ -437,7 +437,7 @@ def test_replay_miss() -> None:
         """
 ERROR  Weather without a city
   where    scenarios/weather.yaml:12
-  blame    infrastructure (not the agent)
+  blame    recording (it no longer fits, which says nothing about the agent)
   why      no recording of the synthetic user's call in turn 2: the system
            prompt changed
   ended    something that the conversation needs failed, after 1 turn
@@ -454,10 +454,11 @@ Cost
   target          2 calls (replayed), 50 + 9 tokens, $0.0002 when recorded,
                   nothing now
 """,
+        "record again",
     )
     assert (
         headline(shown)
-        == "infrastructure: no recording of the synthetic user's call in turn 2: the system prompt changed"
+        == "recording: no recording of the synthetic user's call in turn 2: the system prompt changed"
     )
 
 

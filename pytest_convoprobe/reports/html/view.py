@@ -20,6 +20,7 @@ from ...text import one_line, shorten, visible
 from ...transcript import Origin, ToolCall, Turn
 from ..failure import BLAME_WORDS, MUST, ending, word
 from ..money import ROLE_NAMES, is_replayed
+from ..paste_command import records_again, stored_words
 from ..run_report import RunReport
 from .quotes import marks
 
@@ -85,7 +86,8 @@ def _facts(result: ScenarioResult) -> Iterator[tuple[str, str]]:
         yield "Target", one_line(result.target)
     if began := moment(result.started):
         yield "Began", began
-    yield "Run again", shlex.join(["pytest", result.scenario_id])
+    again = "Record again" if records_again(result) else "Run again"
+    yield again, shlex.join(stored_words(result))
 
 
 def _criterion(found: CriterionResult, texts: Mapping[int, list[tuple[str, str]]]) -> dict[str, Any]:
