@@ -267,7 +267,7 @@ class BudgetExceeded(ConvoprobeError):
 class ReplayMiss(ConvoprobeError):
     """With `run.replay: only`, the recording doesn't have this call.
 
-    It has a blame of its own: nothing was down. Whoever changed the agent or the scenario has to record again.
+    It has a blame of its own: nothing was down. Who changed the agent or the scenario has to record again.
     """
 
     blame = Blame.RECORDING

@@ -80,6 +80,10 @@ def test_cleaning_twice_changes_nothing_more(text: str, secret: str) -> None:
         "def call(api_key: str = None): ...",
         "See https://example.org:8080/a/b?page=2 for more.",
         "The key to it is patience.",
+        "llm.api_key: the environment variable OPENAI_API_KEY is not set; set it, or give a default",
+        "judge.api_key: expected text, found a number",
+        "target.client_secret: Die Umgebungsvariable fehlt",
+        "access_token: it expires soon",
     ],
 )
 def test_harmless_text_stays(text: str) -> None:
@@ -101,6 +105,10 @@ def test_harmless_text_stays(text: str) -> None:
         ("-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----", "****"),
         ("api_key=test&page=2", "api_key=****&page=2"),
         ("OPENAI_API_KEY: test", "OPENAI_API_KEY: ****"),
+        ("api_key: Xk29 and more", "api_key: **** and more"),
+        ("api_key: qwertyuiopasdfghjklz used", "api_key: **** used"),
+        ("api_key=the rest", "api_key=**** rest"),
+        ("api_key: swordfish\nmodel: x", "api_key: ****\nmodel: x"),
         ("client_secret='two words'", "client_secret='****'"),
         ('{"password": "te\\"st", "a": 1}', '{"password": "****", "a": 1}'),
         ('{"a": "{\\"token\\": \\"test\\"}"}', '{"a": "{\\"token\\": \\"****\\"}"}'),

@@ -64,7 +64,8 @@ def render_failure(
     `verbosity` is pytest's: 0 folds turns far from the evidence, 1 (`-v`) shows all of them,
     2 (`-vv`) shortens nothing. `ascii_only` is for terminals that know nothing else.
     `advice` is a line on what may put the matter right, as the door at hand would have it.
-    `rerun_command` (see `fitting_words`) is printed as it is, on a line of its own: it has to fit the terminal.
+    `rerun_command` (see `fitting_words`) is printed as it is, on a line of its own: it has to fit the
+    terminal.
     """
     page = Page(width, ascii_only=ascii_only, color=color)
     _add_head(page, result)

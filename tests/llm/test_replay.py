@@ -48,6 +48,9 @@ def request(
     return LLMRequest(model, said, CallContext(role, SCENARIO, trial, turn), **rest)
 
 
+PERSONA = "the persona and facts of the scenario, or this release's prompt"
+
+
 def never(_: LLMRequest) -> LLMReply:
     raise AssertionError("a live call was made")
 
@@ -246,7 +249,7 @@ To record it again, run the same with `run.replay: record`."""
             (
                 request("a", Message("system", "b")),
                 request("a", Message("system", "c")),
-                ["message 2 (system) changed: the persona and facts of the scenario, or this release's prompt"],
+                [f"message 2 (system) changed: {PERSONA}"],
             ),
             (
                 request(schema={"type": "object"}, tools=(ToolSpec("find", "Finds.", {}),)),
