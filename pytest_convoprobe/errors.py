@@ -59,7 +59,6 @@ secrets: whoever raises one has masked it first.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -67,7 +66,7 @@ from textwrap import indent
 from typing import Any
 
 from .formatting import exact_seconds
-from .text import without_commands
+from .text import cell_width, without_commands
 
 
 class Blame(str, Enum):
@@ -117,19 +116,12 @@ class Problem:
         start = max(0, self.column - 1 - 60)
         shown = line[start : start + 100]
         before = shown[: max(0, self.column - 1 - start)]
-        return f"    {shown}\n    {' ' * sum(map(_width, before))}^"
+        return f"    {shown}\n    {' ' * cell_width(before)}^"
 
 
 def _printable(text: str) -> str:
     """One character for one: what could move a terminal's cursor or turn text around becomes `?`."""
     return "".join(character if character.isprintable() else "?" for character in text)
-
-
-def _width(character: str) -> int:
-    """How many columns of a terminal a character takes."""
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 class ConvoprobeError(Exception):
@@ -202,8 +194,11 @@ class LLMError(ConvoprobeError):
     """A call to a model failed for good.
 
     `status` is the HTTP status where there was one, `retry_after` the number of
-    seconds that the provider asked to wait, `attempts` how many calls were made.
+    seconds that the provider asked to wait, `attempts` how many calls were made, `cost` what they cost in
+    US dollars (None: not known).
     """
+
+    cost: float | None = None
 
     def __init__(
         self,
@@ -265,10 +260,7 @@ class BudgetExceeded(ConvoprobeError):
 
 
 class ReplayMiss(ConvoprobeError):
-    """With `run.replay: only`, the recording doesn't have this call.
-
-    It has a blame of its own: nothing was down. Who changed the agent or the scenario has to record again.
-    """
+    """With `run.replay: only`, the recording doesn't have this call: somebody has to record it again."""
 
     blame = Blame.RECORDING
     remedies: tuple[str, ...] = ("run.replay=record",)

@@ -59,9 +59,9 @@ _PLAIN_WORDS = re.compile(r"[a-z]+(?:[ ._-][a-z]+)*|[A-Z]+(?:[ ._-][A-Z]+)*")
 _TECHNICAL = r"(?:api[_-]?key|access[_-](?:key|token)|auth[_-]token|client[_-]secret|secret[_-]key)"
 _EVERYDAY = r"(?:authorization|password|passwd|passphrase|secret|token|cookie)"
 _ASSIGNED = rf"(?=[aAcCpPsStT])(?i:{_TECHNICAL}\s?[:=]\s?|{_EVERYDAY}=)"
-# After a colon and a space may also come a sentence about the key: `llm.api_key: the environment variable X is
-# not set`. Its first word is a short plain one, and another word follows.
-_NO_SENTENCE = r"(?:(?<!:\s)|(?![^\W\d_](?:[a-zß-ÿ'’-]{0,14})[,.]?[ \t]+[^\W\d_]))"
+# After a colon and a space may also come a sentence about the key: `llm.api_key: the environment variable X
+# is not set`. Its first word is a short plain one, and another word follows.
+_NO_SENTENCE = r"(?:(?<!:\s)|(?![^\W\d_](?:[a-zß-ÿ'-]{0,14})[,.]?[ \t]+[^\W\d_]))"
 _UNTIL_QUOTE = r"(?:(?!(?<!\\)(?P={0})).)+"
 
 # Shapes of secrets by what a text must contain, in small letters, before the expression is worth a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from ..errors import BudgetExceeded, SettingsError
+from ..errors import BudgetExceeded, LLMError, LLMTimeout, SettingsError
 from ..formatting import dollars
 from ..settings.models import ModelSettings
 from .port import LLM, LLMReply, LLMRequest
@@ -84,7 +84,11 @@ class Budgeted:
     async def complete(self, request: LLMRequest) -> LLMReply:
         self._budget.check()
         await self._require_price(request.model)
-        reply = await self._inner.complete(request)
+        try:
+            reply = await self._inner.complete(request)
+        except LLMError as error:
+            error.cost = await self._cost_of(error, request.model)
+            raise
         self._budget.add(reply)
         # The reply itself is good. Only the next call is refused, as it could not be counted.
         if reply.cost is None:
@@ -93,6 +97,12 @@ class Budgeted:
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+    async def _cost_of(self, error: LLMError, settings: ModelSettings) -> float | None:
+        """Nothing if it was refused. But a provider may charge for an attempt that nobody waited for."""
+        if isinstance(error, LLMTimeout) or self._knows_price is None or not settings.model:
+            return None
+        return 0.0 if await self._knows_price(settings) else None
 
     async def _require_price(self, settings: ModelSettings) -> None:
         if self._budget.max_cost is None or not settings.model:

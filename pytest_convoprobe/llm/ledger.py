@@ -44,9 +44,9 @@ class Ledger:
         """A call that was answered."""
         self._add(role, Spending(1, reply.attempts, int(reply.replayed), reply.usage, reply.cost))
 
-    def record_failure(self, role: Role, attempts: int) -> None:
-        """A call that failed for good after so many attempts."""
-        self._add(role, Spending(1, attempts))
+    def record_failure(self, role: Role, attempts: int, cost: float | None) -> None:
+        """A call that failed for good after so many attempts, and what they cost (None: unknown)."""
+        self._add(role, Spending(1, attempts, cost=cost))
 
     @property
     def by_role(self) -> dict[Role, Spending]:

@@ -21,7 +21,7 @@ class Metered:
         try:
             reply = await self._inner.complete(request)
         except LLMError as error:
-            self._ledger.record_failure(request.context.role, error.attempts)
+            self._ledger.record_failure(request.context.role, error.attempts, error.cost)
             raise
         self._ledger.record(request.context.role, reply)
         return reply

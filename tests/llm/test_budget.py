@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_convoprobe.errors import Blame, BudgetExceeded, LLMUnavailable, SettingsError
-from pytest_convoprobe.llm.budget import Budget, Budgeted, Spent
+from pytest_convoprobe.errors import (
+    Blame,
+    BudgetExceeded,
+    LLMError,
+    LLMRejected,
+    LLMTimeout,
+    LLMUnavailable,
+    SettingsError,
+)
+from pytest_convoprobe.llm.budget import Budget, Budgeted, KnowsPrice, Spent
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply
 from pytest_convoprobe.llm.retry import Retrying
@@ -39,6 +47,21 @@ async def test_a_call_of_unknown_price_makes_the_sum_unknown() -> None:
     for _ in range(3):
         await llm.complete(request())
     assert budget.spent == Spent(None, 300)
+
+
+@pytest.mark.parametrize(
+    ("error", "price", "cost"),
+    [
+        (LLMRejected("a bad key"), known, 0.0),
+        (LLMRejected("a bad key"), unknown, None),
+        (LLMRejected("a bad key"), None, None),
+        (LLMTimeout("too slow"), known, None),
+    ],
+)
+async def test_what_a_failed_call_cost(error: LLMError, price: KnowsPrice | None, cost: float | None) -> None:
+    with pytest.raises(LLMError) as caught:
+        await Budgeted(FakeLLM([error]), Budget(), price).complete(request())
+    assert caught.value.cost == cost
 
 
 async def test_no_call_once_the_money_is_spent() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_convoprobe.errors import LLMUnavailable
+from pytest_convoprobe.errors import LLMRejected, LLMUnavailable
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.ledger import Ledger, Spending
 from pytest_convoprobe.llm.metered import Metered
@@ -29,7 +29,16 @@ async def test_a_failed_call_counts_with_its_attempts() -> None:
     ledger = Ledger()
     with pytest.raises(LLMUnavailable):
         await Metered(FakeLLM([LLMUnavailable("broken", attempts=6)]), ledger).complete(request())
-    assert ledger.by_role[Role.JUDGE] == Spending(1, 6)
+    # What it cost is not known: a provider may charge for an attempt that it never answered.
+    assert ledger.by_role[Role.JUDGE] == Spending(1, 6, cost=None)
+
+
+async def test_a_refused_call_costs_nothing_where_the_price_is_known() -> None:
+    ledger, refused = Ledger(), LLMRejected("no such key")
+    refused.cost = 0.0
+    with pytest.raises(LLMRejected):
+        await Metered(FakeLLM([refused]), ledger).complete(request())
+    assert ledger.by_role[Role.JUDGE] == Spending(1, 1, cost=0.0)
 
 
 async def test_it_leaves_the_inner_one_open() -> None:
