@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from .thoughts import without_thoughts
+
 
 @dataclass(frozen=True)
 class Usage:
@@ -48,16 +50,25 @@ class Reply:
     `tool_calls` are in the order of the calls. `None` means that the target doesn't report tool calls,
     `()` that it made none. `usage` is None if the target doesn't report tokens. `ended` says that the agent
     has closed the conversation with this reply: it gets no further message.
+    `()` that it made none. `usage` is None if the target doesn't report tokens. `thoughts` are what the target
+    wrote for itself alone: neither the user nor the judge gets them. A `text` with `<think>…</think>` is
+    divided into both.
     """
 
     text: str
     tool_calls: tuple[ToolCall, ...] | None = ()
     usage: Usage | None = None
     ended: bool = False
+    thoughts: str = ""
 
     def __post_init__(self) -> None:
         if self.tool_calls is not None and not isinstance(self.tool_calls, tuple):
             object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
+        # Here, because replies are made in many places: no door can hand thoughts on as words.
+        said, thought = without_thoughts(self.text)
+        if thought or said != self.text:
+            object.__setattr__(self, "text", said)
+            object.__setattr__(self, "thoughts", "\n\n".join(filter(None, (self.thoughts, thought))))
 
 
 class Origin(str, Enum):

@@ -49,13 +49,14 @@ _LEAKS = (
 )
 
 
-def fault(message: UserMessage, turns: Sequence[Turn]) -> str | None:
+def fault(message: UserMessage, turns: Sequence[Turn], *, may_end: bool = True) -> str | None:
     """What is wrong with a simulated message, as a clause about "it"; None if a user may have written it.
 
-    `turns` are the turns before it.
+    `turns` are the turns before it. A user that may end the conversation may do so without a word.
     """
     if not message.text.strip():
-        return "it is empty"
+        leaves = message.status is Status.GAVE_UP or (message.status is Status.DONE and may_end)
+        return None if turns and leaves else "it is empty"
     if not turns and message.status is not Status.CONTINUE:
         return "it ends the conversation before it has begun"
     return _leaked(message.text) or _out_of_role(message.text) or _repeated(message.text, turns)

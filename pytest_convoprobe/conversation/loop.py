@@ -97,7 +97,9 @@ class Conversation:
     async def _talk(self) -> None:
         while self._termination is None:
             message = await self._next_message()
-            await self._exchange(message)
+            # A user that leaves without a word has nothing to send: an empty message is not a goodbye.
+            if message.text.strip() or message.status is Status.CONTINUE:
+                await self._exchange(message)
             self._termination = self._reason_to_end(message)
 
     async def _next_message(self) -> UserMessage:

@@ -23,7 +23,7 @@ class UserMessage:
     """What the user says next.
 
     A message whose `status` is not CONTINUE is the user's last one. It is still sent to the
-    target and answered: people end a talk with words.
+    target and answered: people end a talk with words. Only an empty one isn't sent.
     """
 
     text: str

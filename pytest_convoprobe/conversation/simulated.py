@@ -12,6 +12,7 @@ from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ..llm.structured import ask
 from ..settings.models import ModelSettings
 from ..text import shorten
+from ..thoughts import without_thoughts
 from ..transcript import Turn
 from .guard import fault, says_goodbye
 from .port import Status, UserMessage
@@ -68,10 +69,10 @@ class SimulatedUser:
         """
         request = self._request(turns, direction)
         message = await self._ask(request)
-        found = fault(message, turns)
+        found = fault(message, turns, may_end=direction.may_end)
         if found is not None:
             message = await self._ask(_repair(request, message, found))
-            _refuse(fault(message, turns), message, request.context.turn)
+            _refuse(fault(message, turns, may_end=direction.may_end), message, request.context.turn)
         return replace(message, status=_settled(message, turns, direction.may_end))
 
     def _request(self, turns: Sequence[Turn], direction: Direction) -> LLMRequest:
@@ -94,7 +95,9 @@ class SimulatedUser:
             reply = await ask(self._llm, request, UserReply)
         except StructuredReplyError as error:
             raise SimulatorError(f"turn {request.context.turn}: {error}") from error
-        return UserMessage(reply.message.strip(), Status(reply.status))
+        # Thoughts are no words of a person; where the rest may be said, nothing needs to be asked again.
+        said, _ = without_thoughts(reply.message)
+        return UserMessage(said.strip(), Status(reply.status))
 
 
 def _repair(request: LLMRequest, message: UserMessage, found: str) -> LLMRequest:

@@ -99,7 +99,7 @@ def _response_format(request: LLMRequest) -> dict[str, Any] | None:
 def read_reply(response: Any, settings: ModelSettings, listed_cost: float | None) -> LLMReply:
     """The reply in a response object; `listed_cost` is what it costs by the adapter's price list.
 
-    A model's reasoning (`reasoning_content`) is not part of the reply. Raises `LLMUnavailable` if the
+    A model's reasoning (`reasoning_content`) is not part of the reply's text. Raises `LLMUnavailable` if the
     response contains no reply.
     """
     if not getattr(response, "choices", None):
@@ -114,7 +114,14 @@ def read_reply(response: Any, settings: ModelSettings, listed_cost: float | None
         cost=_cost(settings, usage, listed_cost),
         finish_reason=choice.finish_reason or "stop",
         top_tokens=_top_tokens(getattr(choice, "logprobs", None)),
+        thoughts=_reasoning(choice.message),
     )
+
+
+def _reasoning(message: Any) -> str:
+    """The reasoning beside the reply, under any of the names that servers have for it."""
+    fields = (getattr(message, name, None) for name in ("reasoning_content", "reasoning"))
+    return next((field for field in fields if isinstance(field, str) and field), "")
 
 
 def _tool_request(call: Any) -> ToolRequest:

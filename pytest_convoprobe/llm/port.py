@@ -92,7 +92,8 @@ class LLMReply:
     `cost` is in US dollars, or None if the model's price is unknown. `finish_reason` is `stop`, `length`,
     `tool_calls` or the provider's own word. `attempts` counts every attempt made for this reply, including
     failed ones. `top_tokens` maps possible first tokens to the natural logarithm of their probability; it is
-    empty if they were not requested or the provider does not report them.
+    empty if they were not requested or the provider does not report them. `thoughts` is the reasoning that
+    came in a field of its own.
     """
 
     text: str
@@ -103,6 +104,7 @@ class LLMReply:
     attempts: int = 1
     replayed: bool = False
     top_tokens: Mapping[str, float] = field(default_factory=dict)
+    thoughts: str = ""
 
 
 class LLM(Protocol):

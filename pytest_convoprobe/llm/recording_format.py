@@ -102,6 +102,7 @@ class _Call(_Part):
     tool_requests: tuple[_ToolRequest, ...] = ()
     top_tokens: dict[str, float] = Field(default_factory=dict)
     finish_reason: str = "stop"
+    thoughts: str | None = None
     usage: _Usage = _Usage()
     cost: float | None = None
     request: _Request
@@ -172,6 +173,7 @@ def _call(call: RecordedCall) -> dict[str, Any]:
         ],
         "top_tokens": dict(sorted(reply.top_tokens.items(), key=lambda pair: (-pair[1], pair[0]))) or None,
         "finish_reason": reply.finish_reason,
+        "thoughts": reply.thoughts or None,
         "usage": asdict(reply.usage),
         "cost": reply.cost,
         "request": {
@@ -232,6 +234,7 @@ def _reply(call: _Call) -> LLMReply:
         attempts=0,
         replayed=True,
         top_tokens=call.top_tokens,
+        thoughts=call.thoughts or "",
     )
 
 

@@ -160,7 +160,8 @@ class Replaying:
         asked = (replace(tool, arguments=self._redactor.text(tool.arguments)) for tool in reply.tool_requests)
         likely = {self._redactor.text(token): chance for token, chance in reply.top_tokens.items()}
         text = self._redactor.text(reply.text)
-        return replace(reply, text=text, tool_requests=tuple(asked), top_tokens=likely)
+        thoughts = self._redactor.text(reply.thoughts)
+        return replace(reply, text=text, tool_requests=tuple(asked), top_tokens=likely, thoughts=thoughts)
 
 
 def _miss(recording: Recording, context: CallContext, request: Fingerprint, ordinal: int, repeat: int) -> str:

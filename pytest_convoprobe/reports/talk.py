@@ -102,6 +102,8 @@ def _add_turn(page: Page, turn: Turn, detail: Detail) -> None:
     _add_said(page, "user", detail.cut(turn.user))
     for call in turn.reply.tool_calls or ():
         _add_call(page, call, detail)
+    if turn.reply.thoughts:
+        _add_said(page, "agent", "(thoughts, not sent) " + detail.cut(turn.reply.thoughts))
     if turn.reply.text.strip():
         _add_said(page, "agent", detail.cut(turn.reply.text))
     else:

@@ -165,6 +165,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "origin": turn.origin.value,
         "user": turn.user,
         "reply": reply.text,
+        **({"thoughts": reply.thoughts} if reply.thoughts else {}),
         "latency": number(turn.latency),
         "usage": _usage(reply.usage) if reply.usage else None,
         "tool_calls": None if reply.tool_calls is None else [_tool_call(call) for call in reply.tool_calls],
@@ -275,6 +276,7 @@ def _read_turn(data: Mapping[str, Any]) -> Turn:
         tool_calls=None if calls is None else tuple(_read_tool_call(call) for call in calls),
         usage=_read_usage(usage) if usage else None,
         ended=bool(data.get("ended", False)),
+        thoughts=_text(data.get("thoughts", "")),
     )
     origin = Origin(data.get("origin", Origin.SIMULATED.value))
     latency = _float(data.get("latency")) or 0.0

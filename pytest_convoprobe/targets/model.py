@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import SettingsError, TargetCrashed, TargetStartError
 from ..llm.port import CallContext, LLMReply, LLMRequest, Message, Role, ToolRequest
 from ..settings.models import ModelSettings, ModelTarget
+from ..thoughts import without_thoughts
 from ..transcript import Reply, ToolCall, Usage
 from .loading import Once, Reference, load_object, parse_reference
 from .port import ConversationContext, Description
@@ -82,13 +83,13 @@ class _Conversation:
     async def send(self, message: str) -> Reply:
         self._turn += 1
         self._messages.append(Message("user", message))
-        texts: list[str] = []
+        texts: list[tuple[str, str]] = []
         calls: list[ToolCall] = []
         usage = Usage()
         for rounds_left in range(self._max_rounds, -1, -1):
             reply = await self._ask()
             usage += reply.usage
-            texts.append(reply.text)
+            texts += [without_thoughts(reply.text), ("", reply.thoughts)]
             self._messages.append(Message("assistant", reply.text, reply.tool_requests))
             if not reply.tool_requests:
                 break
@@ -96,7 +97,8 @@ class _Conversation:
                 raise TargetCrashed(self._endless(reply.tool_requests))
             calls += await self._call_tools(reply.tool_requests)
         # What it said beside its tool calls was said to the user as well.
-        return Reply("\n\n".join(filter(str.strip, texts)), tuple(calls), usage)
+        said, thought = ("\n\n".join(filter(str.strip, parts)) for parts in zip(*texts, strict=True))
+        return Reply(said, tuple(calls), usage, thoughts=thought)
 
     async def aclose(self) -> None:
         """Nothing is open."""

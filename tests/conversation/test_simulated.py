@@ -87,8 +87,8 @@ async def test_two_faulty_messages_void_the_conversation() -> None:
 
 
 async def test_the_refused_message_is_shown() -> None:
-    message = await refused(says(""), says("<think>hm</think>Oslo"))
-    assert message.endswith("It wrote: '<think>hm</think>Oslo'")
+    message = await refused(says(""), says("</reply>Oslo"))
+    assert message.endswith("It wrote: '</reply>Oslo'")
 
 
 async def test_the_opening_again_is_refused() -> None:

@@ -52,13 +52,21 @@ const parts = (() => {
     return make("details.tool", summary, titles[0], args, titles[1], result);
   }
 
+  // What the target wrote for itself, folded: nobody else was sent it.
+  function thoughts(text) {
+    return make("details.tool", make("summary", "Thoughts (not sent, not evidence)"), make("pre", text));
+  }
+
   // One turn: a line above it (its number, and `extras`), what the user said, the tools, what the target said.
   function turn(data, target, ...extras) {
     const head = make("div.turn-head", make("span", "Turn " + data.n), ...extras);
     const item = make("li.turn", head, said("user", "User", data.user));
     (data.calls || []).forEach((call, place) => item.append(toolCall(call, place)));
     if (data.reply === undefined) item.append(make("p.text.empty", "No reply came."));
-    else item.append(said("agent", target, data.reply));
+    else {
+      if (data.thoughts) item.append(thoughts(data.thoughts));
+      item.append(said("agent", target, data.reply));
+    }
     return item;
   }
 

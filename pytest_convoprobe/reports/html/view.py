@@ -128,6 +128,7 @@ def shown_turn(turn: Turn) -> dict[str, Any]:
         "n": turn.number,
         "user": shown(turn.user),
         "calls": [_call(call) for call in turn.reply.tool_calls or ()],
+        **({"thoughts": shown(turn.reply.thoughts)} if turn.reply.thoughts else {}),
         "reply": shown(turn.reply.text),
     }
 
