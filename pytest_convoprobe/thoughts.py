@@ -1,11 +1,13 @@
 """What a model writes for itself (`<think>…</think>`), parted from what it says.
 
-Thoughts are neither read by the other side nor evidence, so they are taken out where a text becomes a message.
+Thoughts are neither read by the other side nor evidence, so they are taken out where a text becomes a
+message.
 """
 
 from __future__ import annotations
 
 import re
+
 _NAMES = (
     "(?:[a-z]+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|inner_monologue|antthinking)"
 )

@@ -49,8 +49,7 @@ class Reply:
 
     `tool_calls` are in the order of the calls. `None` means that the target doesn't report tool calls,
     `()` that it made none. `usage` is None if the target doesn't report tokens. `ended` says that the agent
-    has closed the conversation with this reply: it gets no further message.
-    `()` that it made none. `usage` is None if the target doesn't report tokens. `thoughts` are what the target
+    has closed the conversation with this reply: it gets no further message. `thoughts` are what the target
     wrote for itself alone: neither the user nor the judge gets them. A `text` with `<think>…</think>` is
     divided into both.
     """

@@ -172,7 +172,9 @@ def _finding(item: CriterionResult | CheckResult) -> str:
 def _turn(turn: Turn) -> str:
     calls = "".join(f"<br>_tool:_ {escaped(call.name)}" for call in turn.reply.tool_calls or ())
     reply = escaped(turn.reply.text, 600) or "(an empty reply)"
-    thoughts = f"<br>_thoughts (not sent):_ {escaped(turn.reply.thoughts, 200)}" if turn.reply.thoughts else ""
+    thoughts = (
+        f"<br>_thoughts (not sent):_ {escaped(turn.reply.thoughts, 200)}" if turn.reply.thoughts else ""
+    )
     said = f"{calls}{thoughts}<br>_agent:_ {reply}"
     return f"> Turn {turn.number}<br>_user:_ {escaped(turn.user, 600)}{said}"
 

@@ -22,6 +22,8 @@ from ..transcript import Reply, ToolCall, Usage
 RAW_ARGUMENTS = "_raw"
 """The key that arguments stand under when they are not a JSON object."""
 
+_THOUGHT_KEYS = ("thoughts", "reasoning_content")
+_THOUGHT_BLOCKS = ("thinking", "redacted_thinking", "reasoning", "thought")
 _TEXT_KEYS = ("text", "content", "output", "final_output")
 _WANTED = "return a text or `Reply(text, tool_calls, usage)`"
 
@@ -36,7 +38,8 @@ def as_reply(value: object) -> Reply:
     if text is None:
         raise ValueError(f"it returned {described(value)}: {_WANTED}")
     calls, usage = _tool_calls(_get(value, "tool_calls")), as_usage(_get(value, "usage"))
-    return Reply(clean_text(text), calls, usage, ended=_get(value, "ended") is True)
+    ended = _get(value, "ended") is True
+    return Reply(clean_text(text), calls, usage, ended, _thoughts_in(value))
 
 
 def clean_text(text: str) -> str:
@@ -50,7 +53,8 @@ def joined_text(value: object) -> str | None:
         return value
     if not isinstance(value, (list, tuple)):
         return None
-    parts = [part if isinstance(part, str) else _get(part, "text") for part in value]
+    said = [part for part in value if isinstance(part, str) or _get(part, "type") not in _THOUGHT_BLOCKS]
+    parts = [part if isinstance(part, str) else _get(part, "text") for part in said]
     texts = [part for part in parts if isinstance(part, str)]
     return "".join(texts) if texts or not value else None
 
@@ -135,6 +139,12 @@ def _text_in(value: object) -> str | None:
             return text
     # A message that only calls tools says nothing.
     return "" if _get(value, "tool_calls") and _has(value, "content") else None
+
+
+def _thoughts_in(value: object) -> str:
+    """What it wrote for itself, where that has a field of its own."""
+    found = _first(value, *_THOUGHT_KEYS)
+    return clean_text(found) if isinstance(found, str) else ""
 
 
 def _tool_calls(value: object) -> tuple[ToolCall, ...] | None:

@@ -211,3 +211,15 @@ async def test_all_turns_run_in_one_task_with_one_context() -> None:
     await conversation.run()
     assert [turn.reply.text for turn in conversation.transcript.turns] == ["1", "2", "3"]
     assert tasks == {asyncio.current_task()}
+
+
+@pytest.mark.parametrize(
+    ("status", "ended"),
+    [(Status.DONE, Termination.USER_DONE), (Status.GAVE_UP, Termination.USER_GAVE_UP)],
+)
+async def test_a_user_that_leaves_without_a_word_sends_nothing(status: Status, ended: Termination) -> None:
+    target = Target()
+    conversation = Conversation(Scripted("hi", UserMessage(" ", status)), target, LIMITS)
+    await conversation.run()
+    assert target.received == ["hi"]
+    assert (conversation.transcript.termination, conversation.transcript.pending) == (ended, None)

@@ -191,3 +191,22 @@ async def test_the_schema_of_the_reply_goes_with_the_call() -> None:
     schema = llm.requests[0].schema
     assert schema is not None
     assert sorted(schema["properties"]) == ["message", "status"]
+
+
+@pytest.mark.parametrize("status", ["done", "gave_up"])
+async def test_an_empty_message_with_the_end_is_the_end(status: str) -> None:
+    llm = FakeLLM([says("", status)])
+    message = await simulated(llm).next_message(TURNS)
+    assert (message.text, message.status.value, len(llm.requests)) == ("", status, 1)
+
+
+async def test_an_empty_message_is_no_end_while_the_talk_may_not_end() -> None:
+    llm = FakeLLM([says("", "done"), says("Oslo")])
+    message = await simulated(llm).next_message(TURNS, Direction(may_end=False))
+    assert (message.text, len(llm.requests)) == ("Oslo", 2)
+
+
+async def test_thoughts_in_a_message_are_not_said() -> None:
+    llm = FakeLLM([says("<think>They want a city.</think>Oslo")])
+    assert (await simulated(llm).next_message(TURNS)).text == "Oslo"
+    assert len(llm.requests) == 1

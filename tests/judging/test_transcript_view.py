@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_convoprobe.judging.evidence import NotFound, Sources
 from pytest_convoprobe.judging.transcript_view import RESULT_LIMIT, texts_by_turn, view_of
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript, Turn
 
@@ -136,3 +137,9 @@ def test_the_fence_never_occurs_inside(reply: str) -> None:
     assert view.text.startswith(view.open + "\n")
     assert view.text.endswith("\n" + view.close)
     assert view.text.count(view.open) == view.text.count(view.close) == 1
+
+
+def test_thoughts_are_neither_shown_nor_quotable() -> None:
+    transcript = Transcript((Turn(1, "Weather?", Reply("<think>I have no idea.</think>Sunny.")),))
+    assert "no idea" not in view_of(transcript).text
+    assert isinstance(Sources(texts_by_turn(transcript)).locate("I have no idea", 1), NotFound)

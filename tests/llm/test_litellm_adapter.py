@@ -204,7 +204,8 @@ async def test_a_failure_is_one_request(llm: LiteLLM) -> None:
 
 async def test_thinking_is_not_the_reply(llm: LiteLLM) -> None:
     with ChatServer([Completion("hi", reasoning="the user greets me")]) as server:
-        assert (await llm.complete(to(server))).text == "hi"
+        reply = await llm.complete(to(server))
+    assert (reply.text, reply.thoughts) == ("hi", "the user greets me")
 
 
 async def test_usage_and_cost(llm: LiteLLM, chat_server: ChatServer) -> None:

@@ -489,3 +489,9 @@ def test_a_broken_file_is_named_as_seen_from_the_working_folder(
     with pytest.raises(RecordingUnusable) as caught:
         _ = Recording.open(path).calls
     assert str(caught.value).startswith("_recordings/a.json: the recording cannot be read: ")
+
+
+def test_thoughts_are_recorded_where_there_are_some(path: Path) -> None:
+    saved(path, call("hi", thoughts="they greet"), call("bye", turn=3))
+    assert [one.reply.thoughts for one in recording(path).calls] == ["they greet", ""]
+    assert path.read_text(encoding="utf-8").count('"thoughts"') == 1

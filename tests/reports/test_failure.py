@@ -700,3 +700,9 @@ def test_the_place_is_relative_to_the_working_folder_where_it_lies_below(
     elsewhere = result(Outcome.FAILED, file="/srv/scenarios/weather.yaml")
     assert "  where    scenarios/weather.yaml:12\n" in render(below)
     assert "  where    /srv/scenarios/weather.yaml:12\n" in render(elsewhere)
+
+
+def test_thoughts_of_the_agent_are_marked_as_such() -> None:
+    turn = Turn(1, "Weather?", Reply("Sunny.", thoughts="I have no idea."))
+    shown = render(result(Outcome.FAILED, blame=Blame.AGENT, transcript=Transcript((turn,))))
+    assert "(thoughts, not sent) I have no idea." in shown

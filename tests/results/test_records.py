@@ -31,7 +31,9 @@ JSON = st.recursive(
 )
 USAGE = st.builds(Usage, COUNT, COUNT)
 CALL = st.builds(ToolCall, TEXT, st.dictionaries(TEXT, JSON, max_size=3), JSON, st.none() | TEXT, MAYBE)
-REPLY = st.builds(Reply, TEXT, st.none() | st.lists(CALL, max_size=2).map(tuple), st.none() | USAGE)
+REPLY = st.builds(
+    Reply, TEXT, st.none() | st.lists(CALL, max_size=2).map(tuple), st.none() | USAGE, thoughts=TEXT
+)
 TURN = st.builds(Turn, COUNT, TEXT, REPLY, st.sampled_from(Origin), NUMBER)
 TRANSCRIPT = st.builds(
     Transcript,

@@ -210,3 +210,23 @@ def test_arguments_are_always_a_mapping(value: object) -> None:
 def test_an_answer_is_a_reply_or_a_value_error(value: object) -> None:
     with contextlib.suppress(ValueError):
         assert isinstance(as_reply(value).text, str)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "<think>psst</think>Hi",
+        {"content": "Hi", "reasoning_content": "psst"},
+        Reply("Hi", tool_calls=None, thoughts="psst"),
+        SimpleNamespace(text="Hi", thoughts="psst"),
+    ],
+)
+def test_thoughts_are_kept_apart(value: object) -> None:
+    reply = as_reply(value)
+    assert (reply.text, reply.thoughts) == ("Hi", "psst")
+
+
+def test_content_blocks_of_thoughts_are_not_said() -> None:
+    blocks = [{"type": "thinking", "thinking": "psst"}, {"type": "text", "text": "Hi"}]
+    assert as_reply({"content": blocks}).text == "Hi"
+    assert as_reply({"content": [{"type": "reasoning", "text": "psst"}, *blocks]}).text == "Hi"

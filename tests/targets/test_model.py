@@ -240,3 +240,16 @@ async def test_variables_that_are_missing_are_told_to_whoever_calls(start: Start
     await (await start(llm, unresolved={"api_key": "`${KEY}` is not set"})).send("hello")
     model = llm.requests[0].model
     assert (type(model), dict(model.unresolved)) == (ModelSettings, {"api_key": "`${KEY}` is not set"})
+
+
+async def test_what_the_model_thinks_is_not_said(start: Start) -> None:
+    llm = FakeLLM([LLMReply("<think>a lie?</think>It is 7.", thoughts="They ask for a number.")])
+    assert await (await start(llm)).send("which?") == Reply(
+        "It is 7.", usage=Usage(), thoughts="a lie?\n\nThey ask for a number."
+    )
+
+
+async def test_thoughts_of_each_round_end_with_it(start: Start) -> None:
+    llm = FakeLLM([asking(("add", '{"a": 1, "b": 2}'), text="<think>unfinished"), "It is 3."])
+    reply = await (await start(llm, [add])).send("1 + 2?")
+    assert (reply.text, reply.thoughts) == ("It is 3.", "unfinished")
