@@ -63,8 +63,9 @@ class Reply:
     def __post_init__(self) -> None:
         if self.tool_calls is not None and not isinstance(self.tool_calls, tuple):
             object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
-        # Here, because replies are made in many places: no door can hand thoughts on as words.
-        said, thought = without_thoughts(self.text)
+        # Here, because replies are made in many places: no door can hand thoughts on as words. Code of a
+        # project may put anything into `text`; whoever reads the reply says that it is wrong.
+        said, thought = without_thoughts(self.text) if isinstance(self.text, str) else (self.text, "")
         if thought or said != self.text:
             object.__setattr__(self, "text", said)
             object.__setattr__(self, "thoughts", "\n\n".join(filter(None, (self.thoughts, thought))))
