@@ -27,7 +27,7 @@
     ├── SimulatorError             the synthetic user left its role
     ├── JudgeError                 the judge gave no usable verdict
     ├── TargetError                the target gave no reply
-    │   ├── TargetStartError       it could not be loaded, built or reached at the start
+    │   ├── TargetStartError       it could not be loaded or built, or its answers can't be read
     │   ├── TargetCrashed          the agent's own code raised while it answered
     │   └── TargetUnavailable      something that the agent needs was not available
     └── CancelledFromWithin        code of the user's cancelled the work that it was part of
@@ -374,7 +374,10 @@ class TargetError(ConvoprobeError):
 
 
 class TargetStartError(TargetError):
-    """The target could not be loaded, built or reached before the first message."""
+    """The target could not be loaded, built or reached at the start, or its answers have an unknown form.
+
+    It is wired wrongly: that says nothing about the agent.
+    """
 
 
 class TargetCrashed(TargetError):

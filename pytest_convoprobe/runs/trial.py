@@ -43,8 +43,8 @@ from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
 from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
-from ..targets.coerce_reply import clean_text
 from ..targets.port import Target
+from ..targets.reply_parts import clean_text
 from ..transcript import Termination, Transcript, Turn
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .recorded_models import RecordedModels

@@ -76,9 +76,9 @@ def failure(error: BaseException) -> TargetError:
     return TargetCrashed(f"the target raised {describe(error)}", trace=trace)
 
 
-def unusable(error: ValueError) -> TargetCrashed:
-    """What it means that an answer has none of the shapes that an answer may have."""
-    return TargetCrashed(f"the target's answer can't be used: {error}")
+def unusable(error: ValueError) -> TargetStartError:
+    """An answer in a form that isn't read: the wiring is wrong, so the agent is not to blame."""
+    return TargetStartError(f"the target's answer can't be used: {error}")
 
 
 def of_another_loop(error: BaseException) -> TargetUnavailable | None:

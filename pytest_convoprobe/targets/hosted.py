@@ -16,9 +16,9 @@ from ..project_code.clock import current_clock
 from ..project_code.deadline import Deadline
 from ..project_code.tracebacks import describe
 from ..transcript import Reply
-from .coerce_reply import as_reply
 from .failures import failure, of_another_loop, unusable
 from .port import ConversationContext, Target, TargetConversation
+from .reply_forms import as_reply
 
 T = TypeVar("T")
 

@@ -28,11 +28,12 @@ from .call_style import (
     needs_nothing,
     takes_nothing,
 )
-from .coerce_reply import as_reply, described
 from .failures import failure, start_failure, unusable
 from .hosted import Hosted, closing, home_of
 from .loading import Once, Reference, load_object
 from .port import ConversationContext, Description, Target, TargetConversation, description_of
+from .reply_forms import ReplyReader, Stream
+from .reply_parts import described
 
 _PER_CONVERSATION = "give a class, or a function without parameters that makes one for each conversation"
 Step = tuple[Callable[[], Any], bool]
@@ -153,6 +154,7 @@ class _Conversation:
         self._worker = CallThread()
         self._task: CallTask | None = None
         self._history: History = []
+        self._replies = ReplyReader()
         self._calling: Calling | None = None
         self._close: Step | None = None
         self._closed = False
@@ -174,10 +176,16 @@ class _Conversation:
             raise TargetStartError(f"`{self._name}` was not started")
         earlier = [dict(entry) for entry in self._history]
         call = functools.partial(self._calling, message, earlier)
-        reply: Reply = await self._guarded(call, self._calling.on_loop, failure, _reply)
+        reply: Reply = await self._guarded(call, self._calling.on_loop, failure, self._read)
         self._history.append({"role": "user", "content": message})
         self._history.append({"role": "assistant", "content": reply.text})
         return reply
+
+    def _read(self, value: object) -> Reply | _Failed:
+        try:
+            return self._replies.read(value)
+        except ValueError as error:
+            return _Failed(unusable(error))
 
     async def aclose(self) -> None:
         if self._closed:
@@ -287,7 +295,7 @@ def _drained(
         result = call()
         if inspect.isawaitable(result) or inspect.isasyncgen(result):
             return Later(result)
-        return read(_joined(list(result)) if inspect.isgenerator(result) else result)
+        return read(_whole(result))
     except StopIteration:
         raise  # the thread makes another error of it
     except Exception as error:  # noqa: BLE001 - the user's code, whatever it raises
@@ -302,7 +310,9 @@ async def _settled(
         result = call()
         if inspect.isawaitable(result):
             result = await result
-        return read(_joined([chunk async for chunk in result]) if inspect.isasyncgen(result) else result)
+        if inspect.isasyncgen(result):
+            result = Stream(tuple([chunk async for chunk in result]))
+        return read(_whole(result))
     except StopIteration:
         raise  # Python makes another error of it
     except Exception as error:  # noqa: BLE001 - the user's code, whatever it raises
@@ -313,18 +323,9 @@ def _nothing(_: object) -> None:
     """What is made of the result of closing."""
 
 
-def _joined(chunks: list[Any]) -> str:
-    strange = next((chunk for chunk in chunks if not isinstance(chunk, str)), None)
-    if strange is not None:
-        raise TypeError(f"a stream of text has to yield texts, not {type(strange).__qualname__}")
-    return "".join(chunks)
-
-
-def _reply(value: object) -> Reply | _Failed:
-    try:
-        return as_reply(value)
-    except ValueError as error:
-        return _Failed(unusable(error))
+def _whole(result: object) -> object:
+    """What the call gave; a generator is run to its end."""
+    return Stream(tuple(result)) if inspect.isgenerator(result) else result
 
 
 def _calling_or_failed(doing: str, agent: object) -> Calling | _Failed:

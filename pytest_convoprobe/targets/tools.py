@@ -24,9 +24,9 @@ from ..project_code.calls import Raised, in_own_thread
 from ..project_code.tracebacks import describe
 from ..transcript import ToolCall
 from .call_style import Later, is_async
-from .coerce_reply import as_arguments, clean_text, plain
 from .docstrings import Documented, read_docstring
 from .failures import of_another_loop
+from .reply_parts import as_arguments, clean_text, plain
 
 _MAX_NAME = 64
 _PLAIN_TYPES = (bool, int, float, str)

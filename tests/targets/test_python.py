@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_convoprobe.errors import TargetCrashed, TargetError, TargetStartError, TargetUnavailable
+from pytest_convoprobe.errors import Blame, TargetCrashed, TargetError, TargetStartError, TargetUnavailable
 from pytest_convoprobe.targets.factory import as_target
 from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.transcript import Reply, ToolCall
@@ -345,25 +345,65 @@ async def test_a_coroutine_from_a_plain_function_is_awaited(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (None, "it returned None: return a text or `Reply"),
+        (None, "it returned None: return a text, `Reply"),
         (42, "it returned an int"),
         (b"x", "it returned a bytes"),
-        ({"answer": 1}, "it returned a mapping with the keys 'answer'"),
+        (object(), "it returned an object: return a text, `Reply"),
+        ([], "it returned an empty list"),
         (Reply(None), "Reply: return a text"),  # type: ignore[arg-type]
     ],
 )
-async def test_what_is_no_answer_is_named(talk: Talk, answer: object, words: str) -> None:
-    with pytest.raises(TargetCrashed, match="answer can't be used") as caught:
+async def test_another_form_is_the_fault_of_the_wiring(talk: Talk, answer: object, words: str) -> None:
+    with pytest.raises(TargetStartError, match="answer can't be used") as caught:
         await talk(lambda message: answer)
     assert words in str(caught.value)
+    assert caught.value.blame is Blame.INFRASTRUCTURE
 
 
-async def test_a_stream_of_something_else_is_a_crash_that_names_it(talk: Talk) -> None:
+async def test_it_is_in_a_later_turn_too(talk: Talk) -> None:
+    answers = iter(["hi", None])
+    with pytest.raises(TargetStartError, match="it returned None"):
+        await talk(lambda message: next(answers), "one", "two")
+
+
+async def test_a_growing_list_of_messages_gives_the_new_ones_in_each_turn(talk: Talk) -> None:
+    class Agent:
+        def __init__(self) -> None:
+            self.messages: list[dict[str, Any]] = []
+
+        def __call__(self, message: str) -> list[dict[str, Any]]:
+            self.messages.append({"role": "user", "content": message})
+            if message == "book":
+                call = {"id": "1", "function": {"name": "book", "arguments": "{}"}}
+                self.messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+                self.messages.append({"role": "tool", "tool_call_id": "1", "content": "done"})
+            self.messages.append({"role": "assistant", "content": f"re: {message}"})
+            return self.messages
+
+    replies = await talk(Agent, "book", "thanks")
+    assert replies == [Reply("re: book", (ToolCall("book", {}, "done"),)), Reply("re: thanks", ())]
+
+
+async def test_a_stream_of_something_else_is_named(talk: Talk) -> None:
     def agent(message: str) -> Iterator[Any]:
-        yield {"delta": "x"}
+        yield "x"
+        yield {"delta": "y"}
 
-    with pytest.raises(TargetCrashed, match="has to yield texts, not dict"):
+    with pytest.raises(TargetStartError, match="it yielded a mapping with the keys 'delta': yield texts"):
         await talk(agent)
+
+
+@pytest.mark.parametrize(
+    "answer", [Reply("hi", ()), [{"role": "assistant", "content": "hi"}], {"text": "hi"}]
+)
+async def test_a_generator_may_yield_one_whole_answer(talk: Talk, answer: object) -> None:
+    def agent(message: str) -> Iterator[Any]:
+        yield answer
+
+    async def later(message: str) -> Any:
+        return agent(message)
+
+    assert (await talk(agent))[0].text == (await talk(later))[0].text == "hi"
 
 
 # Errors

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ...targets.coerce_reply import as_tool_call, plain
+from ...targets.reply_parts import as_tool_call, plain
 from ...transcript import ToolCall
 from .reading import not_an_object, wrong_value
 

@@ -22,7 +22,7 @@ from ...settings.effective import LoadedSettings
 from ...settings.file_formats import parse_yaml
 from ...settings.models import ModelSettings
 from ...settings.secret_places import secrets_in
-from ...targets.coerce_reply import clean_text
+from ...targets.reply_parts import clean_text
 from ...yaml_source import Loc
 from ..format.models import TargetEntry
 from ..format.project import LoadedBenchmark

@@ -16,7 +16,7 @@ from ...project_code.tracebacks import clean
 from ...redaction import Redactor
 from ...settings.models import HttpTarget
 from ...transcript import Reply, ToolCall, Usage
-from ..coerce_reply import as_tool_call, as_usage, clean_text, joined_text
+from ..reply_parts import as_tool_call, as_usage, clean_text, joined_text
 
 _SHOWN = 300
 # Cut before it is searched for secrets: the search would take long in megabytes.

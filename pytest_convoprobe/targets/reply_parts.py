@@ -1,11 +1,8 @@
-"""What agents answer, in the shapes that they answer in, as a `Reply`.
+"""The parts of an answer in the shapes that agents give them in: texts, tool calls, tokens, as plain data.
 
-Accepted are a text; a `Reply`; a mapping with `text`, `content` or `output` (and perhaps `tool_calls`
-and `usage`); an object with one of these, or `final_output`, as an attribute. The text may be a list of
-content blocks (`{"type": "text", "text": …}`). Everything else is a `ValueError` that names the type.
-
-Reading an answer runs code of the project (properties, `__str__`, `__iter__`), so it happens where the
-agent's code runs. What comes out has exactly the types of JSON and of `Reply`: to use it runs no such code.
+`reply_forms` reads whole answers. To read them runs code of the project (properties, `__str__`, `__iter__`),
+so it happens where the agent's code runs. What comes out has exactly the types of JSON and of `Reply`: to use
+it runs no such code.
 """
 
 from __future__ import annotations
@@ -17,29 +14,13 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from ..transcript import Reply, ToolCall, Usage
+from ..transcript import ToolCall, Usage
 
 RAW_ARGUMENTS = "_raw"
 """The key that arguments stand under when they are not a JSON object."""
 
 _THOUGHT_KEYS = ("thoughts", "reasoning_content")
-_THOUGHT_BLOCKS = ("thinking", "redacted_thinking", "reasoning", "thought")
-_TEXT_KEYS = ("text", "content", "output", "final_output")
-_WANTED = "return a text or `Reply(text, tool_calls, usage)`"
-
-
-def as_reply(value: object) -> Reply:
-    """A `Reply`, with plain JSON in its tool calls; raises `ValueError` for what can't be one."""
-    if isinstance(value, str):
-        return Reply(clean_text(value), tool_calls=None)
-    if value is None:
-        raise ValueError(f"it returned None: {_WANTED} (an empty text is fine)")
-    text = _text_in(value)
-    if text is None:
-        raise ValueError(f"it returned {described(value)}: {_WANTED}")
-    calls, usage = _tool_calls(_get(value, "tool_calls")), as_usage(_get(value, "usage"))
-    ended = _get(value, "ended") is True
-    return Reply(clean_text(text), calls, usage, ended, _thoughts_in(value))
+_THOUGHT_BLOCKS = ("thinking", "redacted_thinking", "reasoning", "reasoning_text", "thought")
 
 
 def clean_text(text: str) -> str:
@@ -53,10 +34,10 @@ def joined_text(value: object) -> str | None:
         return value
     if not isinstance(value, (list, tuple)):
         return None
-    said = [part for part in value if isinstance(part, str) or _get(part, "type") not in _THOUGHT_BLOCKS]
-    parts = [part if isinstance(part, str) else _get(part, "text") for part in said]
+    said = [part for part in value if isinstance(part, str) or field_of(part, "type") not in _THOUGHT_BLOCKS]
+    parts = [part if isinstance(part, str) else field_of(part, "text") for part in said]
     texts = [part for part in parts if isinstance(part, str)]
-    return "".join(texts) if texts or not value else None
+    return "".join(texts) if texts or not said else None
 
 
 def as_tool_call(value: object) -> ToolCall:
@@ -65,16 +46,16 @@ def as_tool_call(value: object) -> ToolCall:
         return ToolCall(clean_text(value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return _from_tuple(value)
-    inner = _get(value, "function") or value
-    name = _first(inner, "name", "tool", "tool_name", "function_name")
+    inner = field_of(value, "function") or value
+    name = first_field(inner, "name", "tool", "tool_name", "function_name")
     if not isinstance(name, str) or not name:
         raise ValueError(f"a tool call has no name: {described(value)}")
     return ToolCall(
         name=clean_text(name),
-        arguments=as_arguments(_first(inner, "arguments", "args", "input", "parameters")),
-        result=plain(_first(value, "result", "output", "response")),
-        error=_as_error(_get(value, "error")),
-        latency=_as_seconds(_get(value, "latency")),
+        arguments=as_arguments(first_field(inner, "arguments", "args", "input", "parameters")),
+        result=plain(first_field(value, "result", "output", "response")),
+        error=_as_error(field_of(value, "error")),
+        latency=_as_seconds(field_of(value, "latency")),
     )
 
 
@@ -99,8 +80,8 @@ def as_usage(value: object) -> Usage | None:
     if isinstance(value, tuple) and len(value) == 2:
         counts: list[object] = list(value)
     else:
-        prompt = _first(value, "prompt_tokens", "input_tokens", "request_tokens")
-        completion = _first(value, "completion_tokens", "output_tokens", "response_tokens")
+        prompt = first_field(value, "prompt_tokens", "input_tokens", "request_tokens")
+        completion = first_field(value, "completion_tokens", "output_tokens", "response_tokens")
         counts = [prompt or 0, completion or 0]
         if prompt is None and completion is None:
             return None
@@ -132,22 +113,14 @@ def _clean(value: Any) -> Any:
     return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
-def _text_in(value: object) -> str | None:
-    for key in _TEXT_KEYS:
-        text = joined_text(_get(value, key))
-        if text is not None:
-            return text
-    # A message that only calls tools says nothing.
-    return "" if _get(value, "tool_calls") and _has(value, "content") else None
-
-
-def _thoughts_in(value: object) -> str:
+def as_thoughts(value: object) -> str:
     """What it wrote for itself, where that has a field of its own."""
-    found = _first(value, *_THOUGHT_KEYS)
+    found = first_field(value, *_THOUGHT_KEYS)
     return clean_text(found) if isinstance(found, str) else ""
 
 
-def _tool_calls(value: object) -> tuple[ToolCall, ...] | None:
+def as_tool_calls(value: object) -> tuple[ToolCall, ...] | None:
+    """A list of tool calls in any of their shapes. None says nothing about tools."""
     if value is None:
         return None
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
@@ -170,27 +143,34 @@ def _as_seconds(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _has(value: object, key: str) -> bool:
+def has_field(value: object, key: str) -> bool:
+    """Whether it is a mapping with this key or an object with this attribute."""
     return key in value if isinstance(value, Mapping) else hasattr(value, key)
 
 
-def _get(value: object, key: str) -> Any:
+def field_of(value: object, key: str) -> Any:
     """An item of a mapping or an attribute that is data; None without it."""
     if isinstance(value, Mapping):
         return value.get(key)
     found = getattr(value, key, None)
-    # `usage()` and `text()` are methods in some libraries: not data.
-    return None if callable(found) else found
+    # `usage()` and `text()` are methods in some libraries: not data. LangChain has texts that can be called.
+    return None if callable(found) and not isinstance(found, str) else found
 
 
-def _first(value: object, *keys: str) -> Any:
-    return next((found for key in keys if (found := _get(value, key)) is not None), None)
+def first_field(value: object, *keys: str) -> Any:
+    """The first of these fields that is not None."""
+    return next((found for key in keys if (found := field_of(value, key)) is not None), None)
 
 
 def described(value: object) -> str:
     """What it is, for a message: `an int`, `a mapping with the keys 'answer'`."""
     if isinstance(value, Mapping):
         return f"a mapping with the keys {', '.join(map(repr, list(value)[:8])) or '(none)'}"
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        name = type(value).__name__
+        return (
+            f"a {name} whose first item is a {type(value[0]).__qualname__}" if value else f"an empty {name}"
+        )
     kind = type(value)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import enum
 import json
@@ -13,62 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from pytest_convoprobe.targets.coerce_reply import (
+from pytest_convoprobe.targets.reply_parts import (
     RAW_ARGUMENTS,
     as_arguments,
-    as_reply,
     as_tool_call,
     as_usage,
     plain,
 )
-from pytest_convoprobe.transcript import Reply, ToolCall, Usage
-
-
-class Answer(BaseModel):
-    output: str
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "hi",
-        {"text": "hi"},
-        {"role": "assistant", "content": "hi"},
-        {"content": [{"type": "text", "text": "h"}, {"type": "image"}, "i"]},
-        SimpleNamespace(text="hi"),
-        SimpleNamespace(content="hi"),
-        SimpleNamespace(final_output="hi"),
-        SimpleNamespace(text=lambda: "a method", output="hi"),
-        Answer(output="hi"),
-        Reply("hi", tool_calls=None),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_shapes_of_an_answer(value: object) -> None:
-    assert as_reply(value) == Reply("hi", tool_calls=None, usage=None)
-
-
-def test_tool_calls_and_usage_come_along() -> None:
-    value = {"text": "hi", "tool_calls": [{"name": "f"}], "usage": {"input_tokens": 3, "output_tokens": 4}}
-    assert as_reply(value) == Reply("hi", (ToolCall("f"),), Usage(3, 4))
-
-
-def test_an_empty_list_of_tool_calls_says_that_there_were_none() -> None:
-    assert as_reply({"text": "", "tool_calls": []}).tool_calls == ()
-
-
-def test_a_message_that_only_calls_tools_has_an_empty_text() -> None:
-    assert as_reply({"content": None, "tool_calls": [{"name": "f"}]}).text == ""
-
-
-def test_tool_calls_of_a_reply_may_be_of_any_shape() -> None:
-    assert as_reply(Reply("", [("f", {"a": 1}, 2)])).tool_calls == (ToolCall("f", {"a": 1}, 2),)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("calls", ["f", {"name": "f"}, 3])
-def test_tool_calls_that_are_no_list_are_an_error(calls: object) -> None:
-    with pytest.raises(ValueError, match="`tool_calls` has to be a list"):
-        as_reply({"text": "", "tool_calls": calls})
+from pytest_convoprobe.transcript import ToolCall, Usage
 
 
 class Named(NamedTuple):
@@ -146,6 +97,10 @@ def test_usage_that_is_no_count(value: object) -> None:
         as_usage(value)
 
 
+class Answer(BaseModel):
+    output: str
+
+
 class Colour(enum.Enum):
     RED = "red"
 
@@ -204,29 +159,3 @@ def test_plain_values_can_always_be_written_as_json(value: object) -> None:
 @given(ANYTHING)
 def test_arguments_are_always_a_mapping(value: object) -> None:
     assert isinstance(as_arguments(value), dict)
-
-
-@given(ANYTHING)
-def test_an_answer_is_a_reply_or_a_value_error(value: object) -> None:
-    with contextlib.suppress(ValueError):
-        assert isinstance(as_reply(value).text, str)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "<think>psst</think>Hi",
-        {"content": "Hi", "reasoning_content": "psst"},
-        Reply("Hi", tool_calls=None, thoughts="psst"),
-        SimpleNamespace(text="Hi", thoughts="psst"),
-    ],
-)
-def test_thoughts_are_kept_apart(value: object) -> None:
-    reply = as_reply(value)
-    assert (reply.text, reply.thoughts) == ("Hi", "psst")
-
-
-def test_content_blocks_of_thoughts_are_not_said() -> None:
-    blocks = [{"type": "thinking", "thinking": "psst"}, {"type": "text", "text": "Hi"}]
-    assert as_reply({"content": blocks}).text == "Hi"
-    assert as_reply({"content": [{"type": "reasoning", "text": "psst"}, *blocks]}).text == "Hi"

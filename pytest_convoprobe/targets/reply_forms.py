@@ -1,0 +1,180 @@
+"""What agents answer, in the forms that they answer in, as a `Reply`.
+
+========================================  ====================================================
+a text, a `Reply`                         as it is
+`(text, tool calls)`                      also with the usage as a third item
+messages, or a state with `messages`      see `message_lists`
+a completion of a model                   the message in `choices[0]`, `message` or `output`
+something with `text`, `content`,         that field, with `tool_calls`, `usage` and `ended`
+`output` or `final_output`
+any other mapping, dataclass or           structured output: its JSON is the text
+pydantic value
+========================================  ====================================================
+
+Everything else is a `ValueError` that names the type and the forms. A form that says nothing about tools has
+`tool_calls` None: absent is not empty.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from ..transcript import Reply
+from .message_lists import MessageReader, is_message, is_message_list
+from .reply_parts import (
+    as_thoughts,
+    as_tool_calls,
+    as_usage,
+    clean_text,
+    described,
+    field_of,
+    has_field,
+    joined_text,
+    plain,
+)
+
+FORMS = (
+    "return a text, `Reply(text, tool_calls, usage)`, `(text, tool_calls)`, a list of messages with `role` "
+    "and `content`, a state with `messages`, or structured output (a mapping, a dataclass, a pydantic value)"
+)
+"""The accepted forms, for messages."""
+
+_TEXT_KEYS = ("text", "content", "output", "final_output")
+
+
+@dataclasses.dataclass(frozen=True)
+class Stream:
+    """What a generator has yielded, to its end."""
+
+    chunks: tuple[object, ...]
+
+
+class ReplyReader:
+    """Reads the answers of one conversation. Lists of messages may contain all that was said before."""
+
+    def __init__(self) -> None:
+        self._messages = MessageReader()
+
+    def read(self, value: object) -> Reply:
+        """The reply in an answer, as plain data. Raises `ValueError` for what can't be one."""
+        if value is None:
+            raise ValueError(f"it returned None: {FORMS}; an empty text is fine")
+        reply = self._reply(value)
+        if reply is None:
+            raise ValueError(f"it returned {described(value)}: {FORMS}")
+        return reply
+
+    def _reply(self, value: object) -> Reply | None:
+        if isinstance(value, str):
+            return Reply(clean_text(value), tool_calls=None)
+        if isinstance(value, Stream):
+            return self._of_stream(value.chunks)
+        if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+            return self._of_sequence(value)
+        if (message := _message_in(value)) is not None:
+            return self._with_fields(value, self._messages.read([message]))
+        for messages in (field_of(value, "messages"), field_of(value, "output")):
+            if is_message_list(messages):
+                return self._with_fields(value, self._messages.read(messages))
+        return _of_fields(value) or _structured(value)
+
+    def _of_stream(self, chunks: tuple[object, ...]) -> Reply | None:
+        strange = [chunk for chunk in chunks if not isinstance(chunk, str)]
+        if not strange:
+            return self._reply("".join(map(str, chunks)))
+        if len(chunks) == 1 or is_message_list(chunks):
+            return self._reply(chunks[0] if len(chunks) == 1 else list(chunks))
+        raise ValueError(f"it yielded {described(strange[0])}: yield texts, or one whole answer")
+
+    def _of_sequence(self, value: list[Any] | tuple[Any, ...]) -> Reply | None:
+        if is_message_list(value):
+            return self._messages.read(value)
+        if isinstance(value, tuple):
+            return _of_tuple(value)
+        # A list of content blocks, as it is in a message's `content`.
+        blocks = bool(value) and all(has_field(block, "type") for block in value)
+        text = joined_text(value) if blocks else None
+        return None if text is None else Reply(clean_text(text), tool_calls=None)
+
+    def _with_fields(self, value: object, reply: Reply) -> Reply:
+        """What the answer says beside its messages counts more than they do."""
+        about = _of_fields(value)
+        changes: dict[str, Any] = {} if about is None else {"text": about.text, "ended": about.ended}
+        calls, usage = as_tool_calls(field_of(value, "tool_calls")), as_usage(field_of(value, "usage"))
+        if calls is not None:
+            changes["tool_calls"] = calls
+        if usage is not None:
+            changes["usage"] = usage
+        if field_of(value, "ended") is True:
+            changes["ended"] = True
+        return dataclasses.replace(reply, **changes)
+
+
+def as_reply(value: object) -> Reply:
+    """The reply in the first answer of a conversation; see `ReplyReader`."""
+    return ReplyReader().read(value)
+
+
+def _of_tuple(value: tuple[Any, ...]) -> Reply | None:
+    if not 2 <= len(value) <= 3 or not isinstance(value[0], str):
+        return None
+    text, calls, usage = (*value, None)[:3]
+    if not (calls is None or isinstance(calls, (list, tuple))):
+        return None
+    return Reply(clean_text(text), as_tool_calls(calls), as_usage(usage))
+
+
+def _message_in(value: object) -> object | None:
+    """The message that the answer is, or that a provider's answer holds."""
+    if is_message(value):
+        return value
+    choices = field_of(value, "choices")
+    holder = choices[0] if isinstance(choices, (list, tuple)) and choices else value
+    message = field_of(holder, "message")
+    return message if is_message(message) else None
+
+
+def _of_fields(value: object) -> Reply | None:
+    calls = field_of(value, "tool_calls")
+    text = _text_in(value, calls)
+    if text is None:
+        return None
+    usage = as_usage(field_of(value, "usage"))
+    ended = field_of(value, "ended") is True
+    return Reply(clean_text(text), as_tool_calls(calls), usage, ended, as_thoughts(value))
+
+
+def _text_in(value: object, calls: object) -> str | None:
+    for key in _TEXT_KEYS:
+        found = field_of(value, key)
+        text = joined_text(found)
+        if text is None and is_structured(found):
+            text = _as_json(found)
+        if text is not None:
+            return text
+    # A message that only calls tools says nothing.
+    return "" if calls and has_field(value, "content") else None
+
+
+def is_structured(value: object) -> bool:
+    """Whether it is data with named fields."""
+    is_class = isinstance(value, type)
+    return not is_class and (isinstance(value, (Mapping, BaseModel)) or dataclasses.is_dataclass(value))
+
+
+def _structured(value: object) -> Reply | None:
+    """Structured output. A reply or a state that lacks its text is a mistake, and not output of this kind."""
+    if not is_structured(value) or any(has_field(value, key) for key in _TEXT_KEYS):
+        return None
+    if field_of(value, "messages") == []:
+        return None
+    return Reply(_as_json(value), tool_calls=None)
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(plain(value), ensure_ascii=False)
