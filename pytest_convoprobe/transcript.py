@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
@@ -112,12 +113,15 @@ class Transcript:
 
     `pending` is the user message that was waiting for a reply when the conversation was interrupted.
     `unsaid` counts the messages of the script that were not sent, since the agent ended the conversation.
+    `now` is when the conversation began, with the zone: what the user and the judge were told. It is None for
+    one that was recorded or stored before that was known.
     """
 
     turns: tuple[Turn, ...] = ()
     termination: Termination | None = None
     pending: str | None = None
     unsaid: int = 0
+    now: datetime | None = None
 
     @property
     def tool_calls(self) -> tuple[tuple[int, ToolCall], ...]:

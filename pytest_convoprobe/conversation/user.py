@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from ..scenario.models import SimulatedTurns, SyntheticUser
 from ..scenario.rules import turns_of
+from ..start_time import in_words
 from ..transcript import Origin, Turn
 from .port import Status, UserMessage
 from .simulated import Direction, SimulatedUser
@@ -18,10 +20,11 @@ PATIENCE: Mapping[str, int] = {"low": 1, "medium": 3, "high": 6}
 _UNTIL_DONE = "until_done"
 
 
-def persona_values(user: SyntheticUser) -> dict[str, Any]:
-    """What the `synthetic_user` prompt needs to know of a scenario's user."""
+def persona_values(user: SyntheticUser, now: datetime | None = None) -> dict[str, Any]:
+    """What the `synthetic_user` prompt needs to know of a scenario's user, and of when it begins to talk."""
     behaviour = user.clarification_behavior
     return {
+        "now": in_words(now) if now else "",
         "persona": user.persona,
         "background": [landmark.instruction for landmark in user.landmarks if landmark.turn == 1],
         "known_facts": behaviour.known_facts,

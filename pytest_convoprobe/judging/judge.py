@@ -13,6 +13,7 @@ from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ..llm.structured import ask
 from ..scenario.models import Scenario
 from ..settings.models import ModelSettings
+from ..start_time import in_words
 from ..transcript import Transcript
 from .criteria import criteria_of
 from .evidence import Located, NotFound, Sources, is_trivial
@@ -55,7 +56,12 @@ def _question(
 ) -> tuple[Message, ...]:
     extra = settings.extra_instructions or ""
     system = prompts.render("judge_system", extra_instructions=extra)
-    values = {"description": scenario.description, "criteria": criteria, "view": view_of(transcript)}
+    values = {
+        "description": scenario.description,
+        "now": in_words(transcript.now) if transcript.now else "",
+        "criteria": criteria,
+        "view": view_of(transcript),
+    }
     return Message("system", system), Message("user", prompts.render("judge", **values))
 
 

@@ -6,14 +6,15 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from datetime import date
+from dataclasses import replace
+from datetime import date, datetime
 from pathlib import Path
 
 from ..errors import RecordingUnusable
 from ..files import locked, shown_path, write_atomically
 from .fingerprint import Fingerprint
 from .port import Role
-from .recording_format import FormatError, LaterVersion, RecordedCall, dumps, loads
+from .recording_format import Contents, FormatError, LaterVersion, RecordedCall, dumps, loads
 
 _MAX_SLUG = 60
 # Names that Windows reserves for devices, with any ending.
@@ -63,8 +64,9 @@ class Recording:
     def __init__(self, path: Path, *, today: Callable[[], date] = date.today) -> None:
         self.path = path
         self._today = today
-        self._calls: tuple[RecordedCall, ...] | None = None
+        self._contents: Contents | None = None
         self._added: list[RecordedCall] = []
+        self._begun: dict[int, datetime] = {}
 
     @classmethod
     def open(cls, path: Path) -> Recording:
@@ -74,9 +76,30 @@ class Recording:
     @property
     def calls(self) -> tuple[RecordedCall, ...]:
         """What was recorded before this run, sorted. Raises `RecordingUnusable`."""
-        if self._calls is None:
-            self._calls = tuple(sorted(self._read(), key=lambda call: call.place))
-        return self._calls
+        return self._whole.calls
+
+    @property
+    def _whole(self) -> Contents:
+        if self._contents is None:
+            contents = self._read()
+            ordered = tuple(sorted(contents.calls, key=lambda call: call.place))
+            self._contents = replace(contents, calls=ordered)
+        return self._contents
+
+    def start_of(self, trial: int) -> datetime | None:
+        """When the recorded conversation of the trial began; None if that is not recorded.
+
+        Raises `RecordingUnusable`.
+        """
+        return self._whole.now.get(trial)
+
+    def has(self, trial: int) -> bool:
+        """Whether any call of the trial is recorded. Raises `RecordingUnusable`."""
+        return any(call.trial == trial for call in self.calls)
+
+    def begin(self, trial: int, now: datetime) -> None:
+        """Take in when the trial's conversation begins; `save` writes it beside the calls."""
+        self._begun[trial] = now
 
     def lookup(
         self, trial: int, role: Role, turn: int, request: Fingerprint, repeat: int = 1
@@ -104,27 +127,30 @@ class Recording:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with locked(self.path.parent):
-                old = [call for call in self._present(instead_of) if call.trial != instead_of]
+                present = self._present(instead_of)
+                old = [call for call in present.calls if call.trial != instead_of]
                 calls = {call.place: call for call in [*old, *keep, *self._added]}
-                text = dumps(calls.values(), recorded=self._today().isoformat())
+                trials = {call.trial for call in calls.values()}
+                now = {trial: at for trial, at in {**present.now, **self._begun}.items() if trial in trials}
+                text = dumps(calls.values(), recorded=self._today().isoformat(), now=now)
                 write_atomically(self.path, text.encode("utf-8"))
         except OSError as error:
             reason = error.strerror or str(error)
             raise RecordingUnusable(f"{self._cannot_be()}written: {reason}") from error
-        self._calls, self._added = None, []
+        self._contents, self._added = None, []
 
     def _cannot_be(self, place: str = "") -> str:
         """How every message about the file begins; `place` is as in `FormatError`."""
         return f"{shown_path(self.path)}{place}: the recording cannot be "
 
-    def _present(self, instead_of: int | None) -> tuple[RecordedCall, ...]:
+    def _present(self, instead_of: int | None) -> Contents:
         """What the file contains now. A broken file may be replaced if its trial is recorded again."""
         try:
             return self._read()
         except _Broken:
             if instead_of is None:
                 raise
-            return ()
+            return Contents()
 
     def check(self) -> None:
         """Raise `RecordingUnusable` if the file must not be overwritten: a later release wrote it."""
@@ -133,11 +159,11 @@ class Recording:
         except _Broken:
             return
 
-    def _read(self) -> tuple[RecordedCall, ...]:
+    def _read(self) -> Contents:
         try:
             return loads(self.path.read_bytes())
         except FileNotFoundError:
-            return ()
+            return Contents()
         except OSError as error:
             reason = error.strerror or str(error)
             raise RecordingUnusable(f"{self._cannot_be()}read: {reason}") from error

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ..settings.field_types import Time
 from ..transcript import Usage
 from ..yaml_source import Document, parse
 from ..yaml_source.explain import explain
@@ -111,16 +113,30 @@ class _Call(_Part):
 class _File(_Part):
     version: int
     recorded: str
+    now: dict[int, Time] = Field(default_factory=dict)
     models: dict[str, str]
     calls: tuple[_Call, ...]
 
 
-def dumps(calls: Iterable[RecordedCall], *, recorded: str) -> str:
-    """The text of a recording; `recorded` is the date of its last change (`2026-11-27`)."""
+@dataclass(frozen=True)
+class Contents:
+    """What a recording has: its calls, and when the conversation of each trial began.
+
+    A trial that was recorded by an earlier release has no such time.
+    """
+
+    calls: tuple[RecordedCall, ...] = ()
+    now: Mapping[int, datetime] = field(default_factory=dict)
+
+
+def dumps(calls: Iterable[RecordedCall], *, recorded: str, now: Mapping[int, datetime] | None = None) -> str:
+    """The text of a recording; `recorded` is the date of its last change, `now` as in `Contents`."""
     ordered = sorted(calls, key=lambda call: call.place)
+    starts = {str(trial): time.isoformat() for trial, time in sorted((now or {}).items())}
     data = {
         "version": VERSION,
         "recorded": recorded,
+        **({"now": starts} if starts else {}),
         "models": _models(ordered),
         "calls": [_call(call) for call in ordered],
     }
@@ -128,8 +144,8 @@ def dumps(calls: Iterable[RecordedCall], *, recorded: str) -> str:
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
-def loads(text: str | bytes) -> tuple[RecordedCall, ...]:
-    """The calls of a recording. Raises `FormatError`."""
+def loads(text: str | bytes) -> Contents:
+    """The contents of a recording. Raises `FormatError`."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -138,7 +154,8 @@ def loads(text: str | bytes) -> tuple[RecordedCall, ...]:
     if isinstance(version, int) and version > VERSION:
         raise LaterVersion(f"it has version {version} of the format, this release reads up to {VERSION}")
     try:
-        return tuple(_loaded(call) for call in _File.model_validate(data).calls)
+        file = _File.model_validate(data)
+        return Contents(tuple(map(_loaded, file.calls)), file.now)
     except ValidationError as error:
         raise _first_problem(error, text, data) from None
 

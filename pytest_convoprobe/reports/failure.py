@@ -9,6 +9,7 @@ from ..judging.transcript_view import ending_of
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
 from ..llm.port import Role
 from ..result import ScenarioResult, findings, report_order
+from ..start_time import in_words
 from ..text import harmless, one_line, shorten
 from .money import ROLE_NAMES, spending_in_words
 from .paste_command import records_again
@@ -90,6 +91,8 @@ def _add_head(page: Page, result: ScenarioResult) -> None:
         page.pair("blame", BLAME_WORDS[result.blame])
     if result.reason:
         page.pair("why", result.reason)
+    if result.transcript.now is not None:
+        page.pair("began", in_words(result.transcript.now))
     page.pair("ended", ending(result))
     if result.score is not None:
         page.pair("score", _score(result))

@@ -16,6 +16,7 @@ from ..judging.types import CheckResult, Criterion, CriterionKind, CriterionResu
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult, report_order
+from ..start_time import read_time
 from ..transcript import Origin, Reply, Termination, ToolCall, Transcript, Turn, Usage
 from .fingerprints import NO_PRINTS, Prints
 
@@ -151,6 +152,7 @@ def _transcript(transcript: Transcript) -> dict[str, Any]:
     # Rare fields are left out where they have their default: files of other conversations stay as they were.
     return {
         **({"unsaid": transcript.unsaid} if transcript.unsaid else {}),
+        **({"now": transcript.now.isoformat()} if transcript.now else {}),
         "termination": transcript.termination.value if transcript.termination else None,
         "pending": transcript.pending,
         "turns": [_turn(turn) for turn in transcript.turns],
@@ -266,6 +268,7 @@ def _read_transcript(data: Mapping[str, Any]) -> Transcript:
         termination=Termination(data["termination"]) if data.get("termination") else None,
         pending=data.get("pending"),
         unsaid=_whole(data.get("unsaid", 0)),
+        now=read_time(data["now"]) if data.get("now") else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -28,11 +29,19 @@ class ConversationHost:
 
     @asynccontextmanager
     async def conversation(
-        self, target: Target, user: UserSimulator, limits: Limits, llm: LLM, scenario: str, trial: int
+        self,
+        target: Target,
+        user: UserSimulator,
+        limits: Limits,
+        llm: LLM,
+        scenario: str,
+        trial: int,
+        *,
+        now: datetime | None = None,
     ) -> AsyncIterator[Conversation]:
         """A conversation between the two, ready to run; its end at the target is closed after the block."""
         # The id is one that tells nothing: some targets are given it.
-        context = ConversationContext(uuid4().hex, llm, scenario, trial, self._agents)
+        context = ConversationContext(uuid4().hex, llm, scenario, trial, self._agents, now)
         talking = await hosted(target).start(context)
         try:
             yield Conversation(user, talking, limits)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TypeVar
 
 from ..llm.ledger import Ledger
@@ -40,10 +39,10 @@ class RecordedModels:
             await self._llm.loaded()
 
     async def around(
-        self, recording: Path, mode: Mode, ledger: Ledger, work: Callable[[LLM], Awaitable[T]]
+        self, recording: Recording, mode: Mode, ledger: Ledger, work: Callable[[LLM], Awaitable[T]]
     ) -> T:
         """Do a piece of work with the models, with a recording around it; the ledger learns what it costs."""
-        replaying = Replaying(self._llm, Recording.open(recording), mode, self._redactor)
+        replaying = Replaying(self._llm, recording, mode, self._redactor)
         return await replaying.around(work(Metered(replaying, ledger)))
 
     async def aclose(self) -> None:

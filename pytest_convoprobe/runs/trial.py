@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from ..conversation.earlier_turns import Repeating
@@ -31,7 +32,7 @@ from ..judging.verdict import decide
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
 from ..llm.port import LLM, Role
-from ..llm.recording import recording_path
+from ..llm.recording import Recording, recording_path
 from ..llm.stack import build_llm
 from ..project_code.calls import Raised, in_own_thread, undisturbed
 from ..redaction import Redactor
@@ -42,6 +43,7 @@ from ..settings.loading import LoadedSettings
 from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
 from ..settings.secret_places import secrets_of
+from ..start_time import present
 from ..targets.about import ask_name
 from ..targets.port import Target
 from ..targets.reply_parts import clean_text
@@ -142,6 +144,7 @@ class _Trial:
         self._checks: tuple[CheckResult, ...] = ()
         self._criteria: tuple[CriterionResult, ...] = ()
         self._termination: Termination | None = None
+        self._now: datetime | None = None
         self._target_name = type(job.target).__qualname__  # until the target has said it itself
         self._started = time.time()
         self._clock = time.perf_counter()
@@ -172,8 +175,24 @@ class _Trial:
             raise self._job.problem
         if self._job.settings.run.calls_live and self._models.live:
             require_models(self._job.settings, self._job.scenario, only_judge=self._job.held is not None)
+        recording = Recording.open(self._recording_path)
+        self._now = self._start_time(recording)
         mode = self._job.settings.run.replay
-        return await self._models.around(self._recording_path, mode, self._ledger, self._verdict)
+        return await self._models.around(recording, mode, self._ledger, self._verdict)
+
+    def _start_time(self, recording: Recording) -> datetime | None:
+        """When the conversation begins; None if it was recorded or stored before that was known.
+
+        A replay has the recorded time: prompts with another one would not fit the recording.
+        """
+        run, trial = self._job.settings.run, self._job.trial
+        if self._job.held is not None:
+            return self._job.held.now
+        replayed = not run.calls_live and recording.has(trial)
+        now = run.now or (recording.start_of(trial) if replayed else present())
+        if now is not None:
+            recording.begin(trial, now)
+        return now
 
     @property
     def _recording_path(self) -> Path:
@@ -210,7 +229,9 @@ class _Trial:
 
     async def _converse(self, llm: LLM) -> None:
         job, user = self._job, self._user(llm)
-        opened = self._host.conversation(job.target, user, self._limits, llm, job.scenario_id, job.trial)
+        opened = self._host.conversation(
+            job.target, user, self._limits, llm, job.scenario_id, job.trial, now=self._now
+        )
         async with opened as self._conversation:
             await self._conversation.run()
 
@@ -219,7 +240,7 @@ class _Trial:
         simulated = SimulatedUser(
             llm,
             self._job.settings.synthetic_user,
-            values=persona_values(user),
+            values=persona_values(user, self._now),
             scenario=self._job.scenario_id,
             trial=self._job.trial,
         )
@@ -252,7 +273,8 @@ class _Trial:
         if self._conversation and transcript.termination is Termination.AGENT_ENDED:
             left = unsaid(self._job.scenario.synthetic_user, len(transcript.turns))
             transcript = replace(transcript, unsaid=left)
-        return replace(transcript, termination=self._termination or transcript.termination)
+        ended = self._termination or transcript.termination
+        return replace(transcript, termination=ended, now=self._now)
 
     def _judged(self, verdict: Verdict) -> ScenarioResult:
         if verdict.passed is None:

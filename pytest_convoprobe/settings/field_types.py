@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
+
+from ..start_time import read_time
 
 
 def _no_bool(value: Any) -> Any:
@@ -35,6 +38,11 @@ def _effort(value: Any) -> Any:
     return _EFFORT_WORDS.get(word, word)
 
 
+def _time(value: Any) -> Any:
+    return read_time(value)
+
+
+Time = Annotated[datetime, BeforeValidator(_time, json_schema_input_type=str)]
 Number = Annotated[float, BeforeValidator(_no_bool), Field(allow_inf_nan=False)]
 Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=1)]
 Limit = Annotated[int, BeforeValidator(_no_bool), Field(ge=0)]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, SerializeAsAny
 
-from .field_types import Count, Effort, Limit, Money, Number, Seconds, Text, WebAddress
+from .field_types import Count, Effort, Limit, Money, Number, Seconds, Text, Time, WebAddress
 
 
 class _Section(BaseModel):
@@ -217,6 +217,11 @@ class RunSettings(_Section):
     max_tokens: Limit | None = Field(None, description="Budget of the run in tokens.")
     inconclusive: Literal["error", "fail", "skip"] = Field(
         "error", description="The outcome of a scenario that the judge cannot decide."
+    )
+    now: Time | None = Field(
+        None,
+        description="Date and time that conversations begin at, for the user and the judge: ISO 8601 with a "
+        "zone. If unset, the present time, or the time of the recording.",
     )
     replay: Literal["off", "auto", "only", "record"] = Field(
         "off",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from ..llm.port import LLM, ToolSpec
@@ -16,7 +17,8 @@ class ConversationContext:
 
     `id` is unique within the run. Targets that call models use `llm`: it counts, records and limits
     the calls of this conversation. `scenario` and `trial` go into the `CallContext` of such calls. `home` is
-    where asynchronous code of the project runs, by default the loop on which the conversation starts.
+    where asynchronous code of the project runs, by default the loop on which the conversation starts. `now`
+    is when the conversation begins, with its zone (see `start_time.template_values`); None if nobody knows.
     """
 
     id: str
@@ -24,6 +26,7 @@ class ConversationContext:
     scenario: str = ""
     trial: int = 1
     home: Home | None = None
+    now: datetime | None = None
 
 
 @dataclass(frozen=True)

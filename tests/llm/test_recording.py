@@ -139,14 +139,14 @@ _JSON = st.recursive(
 class TestFormat:
     @given(_TEXT)
     def test_every_text_comes_back_exactly(self, text: str) -> None:
-        (back,) = loads(dumps([call(text)], recorded="2026-11-27").encode("utf-8"))
+        (back,) = loads(dumps([call(text)], recorded="2026-11-27").encode("utf-8")).calls
         # JSON joins two halves of a surrogate pair, which no provider sends apart.
         assert back.reply.text == text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
     @given(_JSON, st.sampled_from([{}, {"indent": 2}, {"separators": (",", ":")}, {"ensure_ascii": False}]))
     def test_every_json_reply_comes_back_exactly(self, value: object, options: dict[str, object]) -> None:
         text = json.dumps(value, **options)  # type: ignore[arg-type]
-        (back,) = loads(dumps([call(text)], recorded="2026-11-27"))
+        (back,) = loads(dumps([call(text)], recorded="2026-11-27")).calls
         assert back.reply.text == text
 
     def test_a_reply_comes_back_whole_and_marked_as_replayed(self) -> None:
@@ -158,7 +158,7 @@ class TestFormat:
             "finish_reason": "tool_calls",
             "top_tokens": {"Yes": -0.25, " No\u200b": -1.5},
         }
-        (back,) = loads(dumps([call("", **given_reply)], recorded="2026-11-27"))
+        (back,) = loads(dumps([call("", **given_reply)], recorded="2026-11-27")).calls
         assert back.reply == LLMReply(
             "",
             (ToolRequest("call_2_1_1", "find_order", '{"number": 7}'),),
@@ -171,7 +171,7 @@ class TestFormat:
         )
 
     def test_an_unknown_cost_stays_unknown(self) -> None:
-        (back,) = loads(dumps([call(cost=None)], recorded="2026-11-27"))
+        (back,) = loads(dumps([call(cost=None)], recorded="2026-11-27")).calls
         assert back.reply.cost is None
 
     def test_sorted_whatever_the_order_of_the_calls(self) -> None:
@@ -184,7 +184,7 @@ class TestFormat:
         ]
         texts = [dumps(order, recorded="2026-11-27") for order in (calls, calls[::-1])]
         assert texts[0] == texts[1]
-        assert [one.reply.text for one in loads(texts[0])] == ["j", "a", "b", "c", "d"]
+        assert [one.reply.text for one in loads(texts[0]).calls] == ["j", "a", "b", "c", "d"]
 
     def test_reads_well_in_a_review(self) -> None:
         text = dumps(
@@ -265,7 +265,7 @@ class TestFormat:
     def test_what_an_editor_would_hide_or_obey_is_shown(self, unseen: str) -> None:
         text = dumps([call(f"a{unseen}b")], recorded="2026-11-27")
         assert f"a\\u{ord(unseen):04x}b" in text
-        assert loads(text)[0].reply.text == f"a{unseen}b"
+        assert loads(text).calls[0].reply.text == f"a{unseen}b"
 
     def test_an_unknown_key_is_an_error_that_names_its_place(self) -> None:
         data = json.loads(dumps([call()], recorded="2026-11-27"))

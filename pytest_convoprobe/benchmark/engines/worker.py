@@ -12,7 +12,7 @@ from ...errors import BudgetExceeded, ConvoprobeError, LLMRejected, SettingsErro
 from ...llm.budget import Budget
 from ...llm.ledger import Ledger, Spending
 from ...llm.port import LLM
-from ...llm.recording import file_name
+from ...llm.recording import Recording, file_name
 from ...llm.stack import LiveLLM, build_llm
 from ...redaction import Redactor
 from ...runs.pool import CancelledFromWithin
@@ -64,7 +64,7 @@ class Worker:
         if run.calls_live:
             self._models.preload()
         await self._models.loaded()
-        recording = self._recording_path(item.unit.place)
+        recording = Recording.open(self._recording_path(item.unit.place))
         return await self._models.around(
             recording, run.replay, ledger, lambda llm: self._row_maker.make(item, llm)
         )

@@ -16,6 +16,7 @@ from ...llm.ledger import Spending
 from ...llm.port import Role
 from ...result import ScenarioResult, report_order
 from ...results.records import TrialRecord
+from ...start_time import in_words
 from ...text import one_line, shorten, visible
 from ...transcript import Origin, ToolCall, Turn
 from ..failure import BLAME_WORDS, MUST, ending, word
@@ -86,6 +87,8 @@ def _facts(result: ScenarioResult) -> Iterator[tuple[str, str]]:
         yield "Target", one_line(result.target)
     if began := moment(result.started):
         yield "Began", began
+    if result.transcript.now is not None:
+        yield "Date in it", in_words(result.transcript.now)
     again = "Record again" if records_again(result) else "Run again"
     yield again, shlex.join(stored_words(result))
 
