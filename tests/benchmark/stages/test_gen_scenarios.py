@@ -85,32 +85,32 @@ class Project:
         folder = BenchmarkFolder(self.path)
         return Tables(folder)("draft-scenarios"), Tables(folder)("gen-scenarios")
 
-    def drafting(self, *, anew: bool = False) -> DraftScenarios:
-        return DraftScenarios(self.benchmark, self.config, *self.tables(), anew=anew)
+    def drafting(self, *, remake: bool = False) -> DraftScenarios:
+        return DraftScenarios(self.benchmark, self.config, *self.tables(), remake=remake)
 
     def rewriting(self) -> GenScenarios:
         return GenScenarios(self.benchmark, self.config, *self.tables())
 
-    async def run(self, llm: LLM, *, anew: bool = False) -> dict[str, str]:
+    async def run(self, llm: LLM, *, remake: bool = False) -> dict[str, str]:
         """Makes all that is missing; the reasons of what failed, by id."""
         drafts, scenarios = self.tables()
         benchmark, config = self.benchmark, self.config
-        stage = DraftScenarios(benchmark, config, drafts, scenarios, anew=anew)
-        failed = await self._make(stage, DraftScenariosRowMaker, drafts, llm, anew)
+        stage = DraftScenarios(benchmark, config, drafts, scenarios, remake=remake)
+        failed = await self._make(stage, DraftScenariosRowMaker, drafts, llm, remake)
         rows = GenScenarios(benchmark, config, drafts, scenarios)
-        failed |= await self._make(rows, GenScenariosRowMaker, scenarios, llm, anew)
+        failed |= await self._make(rows, GenScenariosRowMaker, scenarios, llm, remake)
         scenarios.export(rows.units())
         drafts.close()
         scenarios.close()
         return failed
 
     async def _make(
-        self, stage: Stage, make_rows: Callable[[Task], RowMaker], table: Table, llm: LLM, anew: bool
+        self, stage: Stage, make_rows: Callable[[Task], RowMaker], table: Table, llm: LLM, remake: bool
     ) -> dict[str, str]:
         failed = {}
         maker = make_rows(Task(stage.name, self.benchmark, self.config, self.path, self.path))
         for unit in stage.units():
-            if table.done(unit) and not anew:
+            if table.done(unit) and not remake:
                 continue
             item = Item(unit, json.loads(json.dumps(stage.payload(unit))))
             try:
@@ -501,7 +501,7 @@ async def test_another_metric_is_none_of_its_business(project: Project) -> None:
 async def test_all_is_made_anew_on_demand(project: Project) -> None:
     project.wanted = 1
     await project.run(FakeLLM([reply(BAKERY)]))
-    assert await project.run(FakeLLM([reply(MOVE)]), anew=True) == {}
+    assert await project.run(FakeLLM([reply(MOVE)]), remake=True) == {}
     assert project.rows()["m01_s001_v01"]["user_goal"] == MOVE["user_goal"]
 
 
@@ -512,7 +512,7 @@ async def test_variants_of_a_scenario_come_from_one_draft(project: Project, chec
     await project.run(FakeLLM(generator(BAKERY)))
     useless = rewritten(MOVE, "grown", landmarks=[])
     llm = FakeLLM([reply(MOVE), rewritten(MOVE, "kid"), useless, useless, useless])
-    assert list(await project.run(llm, anew=True)) == ["m01_s001_v02"]
+    assert list(await project.run(llm, remake=True)) == ["m01_s001_v02"]
     if checked_out:
         project.forget_runs()
     assert await project.run(FakeLLM(generator())) == {}
