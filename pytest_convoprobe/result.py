@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -26,10 +26,10 @@ class Outcome(str, Enum):
 class ScenarioResult:
     """One finished trial.
 
-    `reason` is one line that says why the trial did not pass; it is empty for a pass. `trace` is a short
-    traceback of the user's own code if that crashed. `score` is None without a verdict. `started` is in
-    seconds since the epoch. `duration` is in seconds, without the wait in the queue. `scenario_id` is the
-    scenario's id within the run; `file` and `line` say where it is.
+    `reason` is the sentence on why the trial did not pass (reports call `why`); it is empty for a pass.
+    `trace` is a short traceback of the user's own code if that crashed. `score` is None without a verdict.
+    `started` is in seconds since the epoch. `duration` is in seconds, without the wait in the queue.
+    `scenario_id` is the scenario's id within the run; `file` and `line` say where it is.
     `remedies` are settings that may put an error right, for the door that shows it; they are not stored.
     """
 
@@ -100,6 +100,41 @@ def findings(result: ScenarioResult) -> list[CriterionResult | CheckResult]:
     """All that judging found: the criteria, then the checks."""
     criteria, checks = report_order(result)
     return [*criteria, *checks]
+
+
+def verdict_reason(criteria: Sequence[CriterionResult], checks: Sequence[CheckResult]) -> str:
+    """The sentence on why a verdict is not a pass: `c1 not met: The agent names the city (+1 more)`.
+
+    It names the first finding that speaks against the agent, or else the first that could not be decided.
+    Checks come first: what code counted is certain.
+    """
+    found: list[CriterionResult | CheckResult] = [*checks, *criteria]
+    named = [item for item in found if item.holds is False] or [item for item in found if item.holds is None]
+    if not named:
+        return "" if found else "nothing was checked: the scenario has neither criteria nor checks"
+    return _in_short(named[0]) + (f" (+{len(named) - 1} more)" if len(named) > 1 else "")
+
+
+def why(result: ScenarioResult) -> str:
+    """The sentence on why a result is not a pass, for every report; empty for a pass.
+
+    Results of earlier releases were stored with other reasons, so it is made of their findings again.
+    """
+    if result.passed:
+        return ""
+    judged = verdict_reason(*report_order(result)) if result.score is not None and findings(result) else ""
+    return judged or result.reason or result.outcome.value
+
+
+def _in_short(item: CriterionResult | CheckResult) -> str:
+    if isinstance(item, CheckResult):
+        return f"{item.name}: expected {item.expected}, found {item.found}"
+    return f"{item.criterion.id} {answer_word(item.answer)}: {item.criterion.text}"
+
+
+def answer_word(answer: str) -> str:
+    """The judge's word as people write it: `not met`."""
+    return answer.replace("_", " ")
 
 
 def figures(result: ScenarioResult) -> dict[str, str | float]:

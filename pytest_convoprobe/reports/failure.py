@@ -8,7 +8,7 @@ from ..formatting import counted, number
 from ..judging.transcript_view import ending_of
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
 from ..llm.port import Role
-from ..result import ScenarioResult, findings, report_order
+from ..result import ScenarioResult, answer_word, findings, report_order, why
 from ..start_time import in_words
 from ..text import harmless, one_line, shorten
 from .money import ROLE_NAMES, spending_in_words
@@ -32,22 +32,9 @@ _TRACE_LINES = 30
 
 
 def headline(result: ScenarioResult) -> str:
-    """One line for pytest's short summary: who is to blame, the first reason, how many more there are."""
-    named = _named(result)
-    if named:
-        more = f" (+{len(named) - 1} more)" if len(named) > 1 else ""
-        reason = shorten(_in_short(named[0]), _HEADLINE) + more
-    else:
-        reason = shorten(one_line(result.reason or result.outcome.value), _HEADLINE)
+    """One line for short summaries: who is to blame, and the sentence of the result on why."""
+    reason = shorten(one_line(why(result)), _HEADLINE)
     return harmless(f"{result.blame.value}: {reason}" if result.blame else reason)
-
-
-def _named(result: ScenarioResult) -> list[CriterionResult | CheckResult]:
-    """What a verdict rests on: what speaks against the agent, or else what is unclear."""
-    if result.score is None:
-        return []
-    against = [item for item in findings(result) if item.holds is False]
-    return against or [item for item in findings(result) if item.holds is None]
 
 
 def render_failure(
@@ -89,8 +76,8 @@ def _add_head(page: Page, result: ScenarioResult) -> None:
     page.pair("where", f"{file}:{result.line}" if result.line else file)
     if result.blame is not None:
         page.pair("blame", BLAME_WORDS[result.blame])
-    if result.reason:
-        page.pair("why", result.reason)
+    if not result.passed:
+        page.pair("why", why(result))
     if result.transcript.now is not None:
         page.pair("began", in_words(result.transcript.now))
     page.pair("ended", ending(result))
@@ -138,15 +125,10 @@ def _criterion(answer: CriterionResult) -> str:
 def _add_answer(page: Page, answer: CriterionResult, verbosity: int) -> None:
     """The judge's word and reason, and its quote with the turn."""
     finding = answer.finding if verbosity > 1 else shorten(one_line(answer.finding), 600)
-    page.add(f"{word(answer.answer)}: {finding}", "       ")
+    page.add(f"{answer_word(answer.answer)}: {finding}", "       ")
     if answer.quote is not None:
         quote = answer.quote if verbosity > 1 else shorten(one_line(answer.quote), 300)
         page.add(f'"{quote}"', f"       turn {answer.turn}: ")
-
-
-def word(answer: str) -> str:
-    """The judge's word as people write it: `not met`."""
-    return answer.replace("_", " ")
 
 
 def _add_checks(page: Page, result: ScenarioResult) -> None:
@@ -160,12 +142,6 @@ def _add_checks(page: Page, result: ScenarioResult) -> None:
 def _check(check: CheckResult) -> str:
     place = f" (turn {check.turn})" if check.turn is not None and not check.holds else ""
     return f"{check.name}: expected {check.expected}; found {check.found}{place}"
-
-
-def _in_short(item: CriterionResult | CheckResult) -> str:
-    if isinstance(item, CheckResult):
-        return one_line(f"{item.name}: expected {item.expected}, found {item.found}")
-    return one_line(f"{item.criterion.id} {word(item.answer)}: {item.criterion.text}")
 
 
 def _add_trace(page: Page, result: ScenarioResult, verbosity: int) -> None:

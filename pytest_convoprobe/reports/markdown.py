@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..files import shown_path
 from ..formatting import counted, dollars, moment, percent, seconds
 from ..judging.types import CheckResult, CriterionResult
-from ..result import Outcome, ScenarioResult, findings
+from ..result import Outcome, ScenarioResult, answer_word, findings, why
 from ..results.compare import Change, ScenarioChange
 from ..results.run_info import RunState
 from ..text import one_line, shorten, visible
 from ..transcript import Turn
-from .failure import MUST, headline, word
+from .failure import MUST, headline
 from .money import ROLE_NAMES, by_roles
 from .run_headline import against, title
 from .run_report import RunReport
@@ -143,7 +143,7 @@ def _name(result: ScenarioResult) -> str:
 def _details(result: ScenarioResult) -> str:
     """One scenario, folded: what doesn't hold and why, and the turns that it rests on."""
     place = escaped(f"{shown_path(result.file)}:{result.line}", 200)
-    lines = [f"{place} · {escaped(result.reason, 600)}" if result.reason else place]
+    lines = [f"{place} · {escaped(why(result), 600)}"]
     against_it = [item for item in findings(result) if item.holds is not True]
     lines += ["\n".join(_finding(item) for item in against_it)] if against_it else []
     numbers = {item.turn for item in against_it if item.turn is not None}
@@ -165,7 +165,7 @@ def _finding(item: CriterionResult | CheckResult) -> str:
     tool = f" {escaped(asked.tool)}" if asked.tool else ""
     return (
         f"- {mark} {escaped(asked.id)} {MUST[asked.kind]}{tool}: **{escaped(asked.text)}**<br>"
-        f"{escaped(word(item.answer))}: {escaped(item.finding, 600)}{quote}"
+        f"{escaped(answer_word(item.answer))}: {escaped(item.finding, 600)}{quote}"
     )
 
 

@@ -36,7 +36,7 @@ from ..llm.recording import Recording, recording_path
 from ..llm.stack import build_llm
 from ..project_code.calls import Raised, in_own_thread, undisturbed
 from ..redaction import Redactor
-from ..result import Outcome, ScenarioResult
+from ..result import Outcome, ScenarioResult, verdict_reason
 from ..scenario.loading import LoadedScenario
 from ..scenario.models import Scenario
 from ..settings.loading import LoadedSettings
@@ -277,12 +277,13 @@ class _Trial:
         return replace(transcript, termination=ended, now=self._now)
 
     def _judged(self, verdict: Verdict) -> ScenarioResult:
+        reason = verdict_reason(self._criteria, self._checks)
         if verdict.passed is None:
             outcome = _INCONCLUSIVE[self._job.settings.run.inconclusive]
-            return self._result(outcome, "the judge cannot tell", Blame.JUDGE, verdict)
+            return self._result(outcome, reason, Blame.JUDGE, verdict)
         if verdict.passed:
             return self._result(Outcome.PASSED, "", None, verdict)
-        return self._result(Outcome.FAILED, _reason(self._criteria, self._checks), Blame.AGENT, verdict)
+        return self._result(Outcome.FAILED, reason, Blame.AGENT, verdict)
 
     def _broken(self, error: ConvoprobeError) -> ScenarioResult:
         outcome = Outcome.FAILED if error.blame is Blame.AGENT else Outcome.ERROR
@@ -361,13 +362,3 @@ def _shown_with(error: ConvoprobeError) -> str:
     if isinstance(error, JudgeError):
         return error.reply
     return error.trace if isinstance(error, (TargetError, TimeLimitExceeded)) else ""
-
-
-def _reason(criteria: Iterable[CriterionResult], checks: Iterable[CheckResult]) -> str:
-    """The first thing that speaks against the agent, and how many more there are."""
-    broken = (check for check in checks if not check.holds)
-    against = [
-        *(f"{check.name}: expected {check.expected}, found {check.found}" for check in broken),
-        *(result.criterion.text for result in criteria if result.holds is False),
-    ]
-    return against[0] + (f" (and {len(against) - 1} more)" if len(against) > 1 else "")

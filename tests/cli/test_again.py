@@ -21,6 +21,20 @@ def strict(body: dict[str, Any]) -> Any:
     return text.replace('"met"', '"not_met"', 1) if isinstance(text, str) else text
 
 
+def undecided(body: dict[str, Any]) -> Any:
+    """The default answers, but the judge cannot tell of any criterion."""
+    text = default_answer(body)
+    return text.replace('"met"', '"cannot_tell"') if isinstance(text, str) else text
+
+
+def judged_by(server: ChatServer, folder: Path) -> None:
+    """Let the project of the folder call this server from now on."""
+    settings = folder / "convoprobe.yaml"
+    text = settings.read_text()
+    start = text.index("http://")
+    settings.write_text(text[:start] + server.base_url + text[text.index("\n", start) :])
+
+
 @pytest.fixture
 def stored(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> Path:
     """A project with one stored run of one passed talk; the scenario's file."""
@@ -39,10 +53,7 @@ def test_nothing_changed(stored: Path, convoprobe: Convoprobe, chat_server: Chat
 
 def test_a_verdict_changed_and_why(stored: Path, folder: Path, convoprobe: Convoprobe) -> None:
     with ChatServer(strict) as server:
-        settings = folder / "convoprobe.yaml"
-        text = settings.read_text()
-        start = text.index("http://")
-        settings.write_text(text[:start] + server.base_url + text[text.index("\n", start) :])
+        judged_by(server, folder)
         result = convoprobe("rejudge", "latest")
     assert result.exit_code == 1
     lines = result.output.splitlines()
@@ -50,6 +61,20 @@ def test_a_verdict_changed_and_why(stored: Path, folder: Path, convoprobe: Convo
     assert lines[1] == "    The agent counts"
     assert lines[2].startswith("      met → not met: ")
     assert lines[-1].startswith("1 judged again: 1 passed → failed; ")
+
+
+@pytest.mark.parametrize("inconclusive", ["error", "skip"])
+def test_a_judge_that_cannot_decide_explains_the_status(
+    stored: Path, folder: Path, convoprobe: Convoprobe, inconclusive: str
+) -> None:
+    with ChatServer(undecided) as server:
+        judged_by(server, folder)
+        with (folder / "convoprobe.yaml").open("a") as settings:
+            settings.write(f"run: {{inconclusive: {inconclusive}}}\n")
+        result = convoprobe("rejudge", "latest")
+    assert result.exit_code == 3, result.output
+    last = result.output.splitlines()[-1]
+    assert last == "exit status 3: 1 of 1 have no verdict now: c1 cannot tell: The agent counts (+1 more)"
 
 
 def test_todays_criteria(stored: Path, convoprobe: Convoprobe) -> None:
@@ -76,6 +101,7 @@ def test_a_scenario_that_is_gone(stored: Path, convoprobe: Convoprobe) -> None:
     assert result.exit_code == 3
     assert "its file scenarios/talk.yaml is not there any more" in result.output
     assert "0 judged again: no verdict changed, 1 not judged; " in result.output
+    assert "\nexit status 3: 1 of 1 have no verdict now: its file scenarios/talk.yaml is not" in result.output
 
 
 def test_json_of_rejudge(stored: Path, convoprobe: Convoprobe) -> None:

@@ -54,7 +54,7 @@ def test_failed_by_a_criterion() -> None:
     shown = result(
         Outcome.FAILED,
         blame=Blame.AGENT,
-        reason="1 of 3 does not hold",
+        reason="c2 not met: The agent tells the wind",
         score=2 / 3,
         criteria=(MET, NOT_MET),
         checks=(CALLED,),
@@ -65,7 +65,7 @@ def test_failed_by_a_criterion() -> None:
 FAILED  Weather without a city
   where    scenarios/weather.yaml:12
   blame    agent
-  why      1 of 3 does not hold
+  why      c2 not met: The agent tells the wind
   ended    the user was done, after 6 turns
   score    0.67 (2 of 3 hold)
   target   weather_agent.py:answer
@@ -100,7 +100,7 @@ def test_failed_by_a_check() -> None:
     shown = result(
         Outcome.FAILED,
         blame=Blame.AGENT,
-        reason="1 of 3 does not hold",
+        reason="tool calls: expected at most 1, found 2",
         score=2 / 3,
         criteria=(MET,),
         checks=(CALLED, TOO_MANY),
@@ -111,7 +111,7 @@ def test_failed_by_a_check() -> None:
 FAILED  Weather without a city
   where    scenarios/weather.yaml:12
   blame    agent
-  why      1 of 3 does not hold
+  why      tool calls: expected at most 1, found 2
   ended    the user was done, after 6 turns
   score    0.67 (2 of 3 hold)
   target   weather_agent.py:answer
@@ -153,7 +153,7 @@ def test_triggered_failure_criterion() -> None:
     shown = result(
         Outcome.FAILED,
         blame=Blame.AGENT,
-        reason="1 of 2 does not hold",
+        reason="f1 triggered: The agent claims to have done what it did not do",
         score=0.5,
         criteria=(MET, TRIGGERED),
     )
@@ -163,7 +163,7 @@ def test_triggered_failure_criterion() -> None:
 FAILED  Weather without a city
   where    scenarios/weather.yaml:12
   blame    agent
-  why      1 of 2 does not hold
+  why      f1 triggered: The agent claims to have done what it did not do
   ended    the user was done, after 6 turns
   score    0.50 (1 of 2 hold)
   target   weather_agent.py:answer
@@ -202,7 +202,7 @@ def test_inconclusive() -> None:
     shown = result(
         Outcome.ERROR,
         blame=Blame.JUDGE,
-        reason="the judge cannot tell 1 of 2 criteria",
+        reason="t1 cannot tell: Called with the units that the user wants",
         score=0.5,
         criteria=(MET, UNTOLD),
     )
@@ -212,7 +212,7 @@ def test_inconclusive() -> None:
 ERROR  Weather without a city
   where    scenarios/weather.yaml:12
   blame    judge (no verdict on the agent)
-  why      the judge cannot tell 1 of 2 criteria
+  why      t1 cannot tell: Called with the units that the user wants
   ended    the user was done, after 6 turns
   score    0.50 (1 of 2 hold)
   target   weather_agent.py:answer
@@ -510,7 +510,7 @@ def test_every_failing_thing_is_shown() -> None:
     text = render(shown)
     for line in ("✗ c2 must", "✗ f1 must not", "✗ tool calls", "✓ required tool get_weather"):
         assert line in text
-    assert headline(shown) == "agent: c2 not met: The agent tells the wind (+2 more)"
+    assert headline(shown) == "agent: tool calls: expected at most 1, found 2 (+2 more)"
 
 
 def test_a_headline_counts_what_cannot_be_told() -> None:

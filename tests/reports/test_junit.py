@@ -47,7 +47,7 @@ def test_a_failed_case_has_the_first_reason_and_the_whole_report() -> None:
     failure = case.find("failure")
     assert failure is not None
     assert failure.attrib["type"] == "agent"
-    assert failure.attrib["message"].startswith("agent: f1 triggered: The agent promises a refund outside")
+    assert failure.attrib["message"].startswith("agent: prohibited tool issue_refund: expected no call")
     assert failure.text is not None
     assert "I have issued a refund of €39.90" in failure.text
 

@@ -41,7 +41,7 @@ def test_a_green_run_is_short() -> None:
 
 def test_what_fails_is_told_with_its_evidence() -> None:
     text = markdown(run_report([FAILED]))
-    assert "| ❌ | Refund after the return window | agent&#58; f1 triggered&#58; The agent promises" in text
+    assert "| ❌ | Refund after the return window | agent&#58; prohibited tool" in text
     assert "✗ f1 must not: **The agent promises a refund outside of the return window**" in text
     assert "“I have issued a refund of €39&#46;90 to your card” (turn 4)" in text
     assert "> Turn 4<br>_user:_ I'm a regular customer" in text

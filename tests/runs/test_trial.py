@@ -108,14 +108,14 @@ def test_spending_is_kept_by_role(tmp_path: Path) -> None:
 def test_an_unmet_criterion_fails_the_agent(tmp_path: Path) -> None:
     result = run(tmp_path, llm=answers("not_met"))
     assert (result.outcome, result.blame) == (Outcome.FAILED, Blame.AGENT)
-    assert result.reason == "The agent greets"
+    assert result.reason == "c1 not met: The agent greets"
 
 
 def test_a_broken_check_comes_before_the_judges_criteria_in_the_reason(tmp_path: Path) -> None:
     more = "  tool_usage: {required_tools: [wave]}"
     result = run(tmp_path, llm=answers("not_met"), more=more)
     assert "wave" in result.reason
-    assert result.reason.endswith("(and 1 more)")
+    assert result.reason.endswith("(+1 more)")
 
 
 def test_a_projects_own_check_can_fail_a_scenario(tmp_path: Path) -> None:

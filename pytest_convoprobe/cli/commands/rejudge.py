@@ -44,8 +44,8 @@ def command(
     """Judge the conversations of a stored RUN again, with today's scenario files, prompts and judge. The
     target is not called, and the stored run doesn't change.
 
-    The exit status is 1 if a verdict changed. If none changed but some conversation could not be judged, it
-    is 3.
+    The exit status is 1 if a verdict changed. If none changed but some conversation could not be judged, or
+    the judge cannot decide it, the status is 3, and the last line says why.
 
     \b
     Example:
@@ -57,7 +57,8 @@ def command(
     if not found:
         raise UsageProblem(f"nothing to rejudge in {stored.id}: no conversation matches")
     if as_json:
-        write_json({"run": stored.id, "trials": [_as_json(one) for one in found]})
+        trials = [_as_json(one) for one in found]
+        write_json({"run": stored.id, "exit_status": _status(found), "trials": trials})
     else:
         _print(found)
     ctx.exit(_status(found))
@@ -83,12 +84,19 @@ def _judged(project: Project, stored: StoredRun, judge_model: str | None, chosen
 def _status(found: Sequence[Rejudged]) -> int:
     if any(one.changed and not _errored(one) for one in found):
         return FINDINGS
-    return TROUBLE if any(one.new is None or _errored(one) for one in found) else OK
+    return TROUBLE if any(map(_undecided, found)) else OK
+
+
+def _undecided(one: Rejudged) -> bool:
+    return one.new is None or _errored(one)
 
 
 def _errored(one: Rejudged) -> bool:
-    """The judge gave no verdict now: that says nothing about the conversation."""
-    return one.new is not None and one.new.outcome.value == "error"
+    """The judge gave no verdict now: that says nothing about the conversation.
+
+    With `run.inconclusive: fail` or `skip`, the outcome of an undecided one is another word than error.
+    """
+    return one.new is not None and (one.new.outcome.value == "error" or one.new.blame == "judge")
 
 
 def _print(found: Sequence[Rejudged]) -> None:
@@ -102,6 +110,15 @@ def _print(found: Sequence[Rejudged]) -> None:
     costs = [one.new.total.cost for one in judged if one.new is not None]
     price = dollars(None if None in costs else sum(cost or 0.0 for cost in costs))
     console.say(f"{len(judged)} judged again: {changes}{left}; {price}")
+    if _status(found) == TROUBLE:
+        console.say(console.safe(_trouble(found)))
+
+
+def _trouble(found: Sequence[Rejudged]) -> str:
+    """Why the status is that of trouble although no verdict changed."""
+    reasons = [one.problem or (one.new.reason if one.new else "") for one in found if _undecided(one)]
+    several = f" (+{len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f"exit status {TROUBLE}: {len(reasons)} of {len(found)} have no verdict now: {reasons[0]}{several}"
 
 
 def _new(one: Rejudged) -> str:
@@ -111,7 +128,7 @@ def _new(one: Rejudged) -> str:
 def _print_trial(console: Console, one: Rejudged) -> None:
     """A line for each trial whose verdict or some answer changed, and why; nothing for the rest."""
     answers = [answer for answer in one.answers if answer.changed] if one.new else []
-    if one.new is not None and not one.changed and not answers:
+    if not one.changed and not answers and not _undecided(one):
         return
     trial = f" (trial {one.row.trial})" if one.row.trial > 1 else ""
     verdict = f"{one.old.outcome.value} → {_new(one)}" if one.changed or one.new is None else _new(one)
@@ -128,10 +145,12 @@ def _print_trial(console: Console, one: Rejudged) -> None:
 
 def _word(found: Any) -> str:
     """The judge's word, or what code found."""
+    from ...result import answer_word
+
     if found is None:
         return "not asked"
     if hasattr(found, "answer"):
-        return str(found.answer).replace("_", " ")
+        return answer_word(str(found.answer))
     return "holds" if found.holds else "doesn't hold"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...formatting import counted, dollars, moment, percent, seconds
 from ...llm.ledger import Spending
-from ...result import Outcome, ScenarioResult
+from ...result import Outcome, ScenarioResult, why
 from ...results.records import TrialRecord
 from ...results.run_info import RunInfo, RunState
 from ...text import one_line, shorten, visible
@@ -174,7 +174,7 @@ def _row(report: RunReport, number: int, trial: TrialRecord) -> Row:
         blame=result.blame.value if result.blame else "",
         name=_name(result),
         trial=_trial(report, result),
-        why=shorten(visible(one_line(result.reason)), 240),
+        why=shorten(visible(one_line(why(result))), 240),
         tags=tuple(dict.fromkeys(shown(one_line(tag)) for tag in result.tags)),
         place=data["facts"][0][1],
         duration=seconds(result.duration) if result.duration else "",

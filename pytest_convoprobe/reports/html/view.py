@@ -14,12 +14,12 @@ from ...judging.transcript_view import as_text, last_turn
 from ...judging.types import CheckResult, CriterionResult
 from ...llm.ledger import Spending
 from ...llm.port import Role
-from ...result import ScenarioResult, report_order
+from ...result import ScenarioResult, answer_word, report_order, why
 from ...results.records import TrialRecord
 from ...start_time import in_words
 from ...text import one_line, shorten, visible
 from ...transcript import Origin, ToolCall, Turn
-from ..failure import BLAME_WORDS, MUST, ending, word
+from ..failure import BLAME_WORDS, MUST, ending
 from ..money import ROLE_NAMES, is_replayed
 from ..paste_command import records_again, stored_words
 from ..run_report import RunReport
@@ -41,7 +41,7 @@ def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
     if pending is not None:
         texts[last_turn(result.transcript)] = [("user", shown(pending))]
     return {
-        "why": shown(result.reason),
+        "why": shown(why(result)),
         "facts": [[label, shown(text)] for label, text in _facts(result)],
         "changes": list(change_lines(report, result.scenario_id)),
         "criteria": [_criterion(found, texts) for found in criteria],
@@ -101,7 +101,7 @@ def _criterion(found: CriterionResult, texts: Mapping[int, list[tuple[str, str]]
         "kind": MUST[asked.kind] + (f" · {shown(asked.tool)}" if asked.tool else ""),
         "text": shown(asked.text),
         "holds": found.holds,
-        "word": shown(word(found.answer)),
+        "word": shown(answer_word(found.answer)),
         "finding": shown(found.finding),
         "quote": None if found.quote is None else shown(found.quote),
         "turn": found.turn,
