@@ -75,16 +75,16 @@ def _leaked(text: str) -> str | None:
     for pattern, what in _LEAKS:
         found = pattern.search(bare)
         if found is not None:
-            return f"{what} ({_excerpt(found.group())})"
+            return f"{what} ({excerpt(found.group())})"
     return None
 
 
 def _out_of_role(text: str) -> str | None:
     for sentence in _sentences(_without_quotes(text)):
         if ASSISTANT_LINE.match(sentence):
-            return f"it talks as the assistant ({_excerpt(sentence)})"
+            return f"it talks as the assistant ({excerpt(sentence)})"
         if SIMULATION_LINE.match(sentence):
-            return f"it steps out of the person's role ({_excerpt(sentence)})"
+            return f"it steps out of the person's role ({excerpt(sentence)})"
     return None
 
 
@@ -113,5 +113,6 @@ def _sentences(text: str) -> Iterator[str]:
         yield " ".join(sentence.split()).strip("*_- ")
 
 
-def _excerpt(text: str) -> str:
+def excerpt(text: str) -> str:
+    """The start of a text in quotes, for a clause about it."""
     return repr(shorten(text.strip(), _EXCERPT))

@@ -14,9 +14,11 @@ from ..settings.models import ModelSettings
 from ..text import shorten
 from ..thoughts import without_thoughts
 from ..transcript import Turn
-from .guard import fault, says_goodbye
+from .guard import excerpt, fault, says_goodbye
+from .guard_question import read_message
 from .port import Status, UserMessage
 from .reply import UserReply
+from .suspicion import suspect
 from .swapped_roles import said, swapped
 
 _SHOWN = 300
@@ -36,13 +38,23 @@ class Direction:
 _FREE = Direction()
 
 
+@dataclass(frozen=True)
+class _Said:
+    """A message with its `fault`, if any, and whether it is a goodbye after another one."""
+
+    message: UserMessage
+    fault: str | None
+    leaves_again: bool
+
+
 class SimulatedUser:
     """Asks a model for each message of the user; a guard looks at it before the target does.
 
     `prompt` is the name of the system prompt and `values` what it is filled in with; on top of
     them it gets `instructions` and `may_end` (of the `Direction`) and `extra_instructions` (of the
     model's settings). It may also open the conversation: without turns it is asked for the
-    first message.
+    first message. With `asks_guard`, the guard asks the model about messages in languages that its rules
+    don't know; recordings of earlier releases have no such calls.
     """
 
     def __init__(
@@ -54,12 +66,14 @@ class SimulatedUser:
         prompt: str = "synthetic_user",
         scenario: str = "",
         trial: int = 1,
+        asks_guard: bool = False,
     ) -> None:
         self._llm = llm
         self._model = model
         self._values = dict(values)
         self._prompt = prompt
         self._context = CallContext(Role.SYNTHETIC_USER, scenario, trial)
+        self._asks_guard = asks_guard
 
     async def next_message(self, turns: Sequence[Turn], direction: Direction = _FREE) -> UserMessage:
         """The next message; one that no user would write is asked for again, once.
@@ -68,12 +82,31 @@ class SimulatedUser:
         shape it is asked for.
         """
         request = self._request(turns, direction)
+        spoken = await self._said(request, turns, direction)
+        if spoken.fault is not None:
+            spoken = await self._said(_repair(request, spoken.message, spoken.fault), turns, direction)
+            _refuse(spoken.fault, spoken.message, request.context.turn)
+        return replace(spoken.message, status=_settled(spoken, direction.may_end))
+
+    async def _said(self, request: LLMRequest, turns: Sequence[Turn], direction: Direction) -> _Said:
+        """A message, and what the guard finds in it."""
         message = await self._ask(request)
         found = fault(message, turns, may_end=direction.may_end)
-        if found is not None:
-            message = await self._ask(_repair(request, message, found))
-            _refuse(fault(message, turns, may_end=direction.may_end), message, request.context.turn)
-        return replace(message, status=_settled(message, turns, direction.may_end))
+        if found is None and self._asks_guard and suspect(message.text, turns, self._facts):
+            return await self._read(message, request.context, turns)
+        leaves = bool(turns) and says_goodbye(message.text) and says_goodbye(turns[-1].user)
+        return _Said(message, found, leaves)
+
+    async def _read(self, message: UserMessage, context: CallContext, turns: Sequence[Turn]) -> _Said:
+        """The same by a question to the model, for what the rules can't read."""
+        read = await read_message(self._llm, self._model, context, message.text, turns)
+        found = f"it talks as the assistant ({excerpt(message.text)})" if read.by_assistant else None
+        return _Said(message, found, bool(turns) and read.takes_leave and read.took_leave_before)
+
+    @property
+    def _facts(self) -> Sequence[str]:
+        facts: Sequence[str] = self._values.get("known_facts", ())
+        return facts
 
     def _request(self, turns: Sequence[Turn], direction: Direction) -> LLMRequest:
         system = prompts.render(
@@ -113,11 +146,9 @@ def _refuse(found: str | None, message: UserMessage, turn: int) -> None:
         )
 
 
-def _settled(message: UserMessage, turns: Sequence[Turn], may_end: bool) -> Status:
+def _settled(spoken: _Said, may_end: bool) -> Status:
     """The status that counts: nobody leaves before their time, and nobody says goodbye for ever."""
-    if message.status is Status.DONE and not may_end:
+    status = spoken.message.status
+    if status is Status.DONE and not may_end:
         return Status.CONTINUE
-    takes_leave_again = turns and says_goodbye(message.text) and says_goodbye(turns[-1].user)
-    if message.status is Status.CONTINUE and may_end and takes_leave_again:
-        return Status.DONE
-    return message.status
+    return Status.DONE if status is Status.CONTINUE and may_end and spoken.leaves_again else status

@@ -17,11 +17,16 @@ from ..transcript import Usage
 
 
 class Role(str, Enum):
-    """Who makes a call. Costs and recordings are grouped by role."""
+    """Who makes a call. Costs and recordings are grouped by role.
+
+    The guard asks the model of the synthetic user, the reviewer of the user's side that of the judge.
+    """
 
     SYNTHETIC_USER = "synthetic_user"
     TARGET = "target"
+    GUARD = "guard"
     JUDGE = "judge"
+    REVIEWER = "reviewer"
     GENERATOR = "generator"
     EVALUATOR = "evaluator"
 

@@ -12,7 +12,9 @@ from ..llm.port import Role
 ROLE_NAMES = {
     Role.TARGET: "target",
     Role.SYNTHETIC_USER: "synthetic user",
+    Role.GUARD: "guard",
     Role.JUDGE: "judge",
+    Role.REVIEWER: "review",
     Role.GENERATOR: "generator",
     Role.EVALUATOR: "evaluator",
 }

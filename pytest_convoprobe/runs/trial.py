@@ -243,6 +243,7 @@ class _Trial:
             values=persona_values(user, self._now),
             scenario=self._job.scenario_id,
             trial=self._job.trial,
+            asks_guard=self._now is not None,
         )
         scenario_user = ScenarioUser(user, simulated)
         return Repeating(self._job.earlier, scenario_user) if self._job.earlier else scenario_user
