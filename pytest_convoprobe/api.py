@@ -11,7 +11,7 @@ from .result import ScenarioResult
 from .runs.session import Session
 from .runs.unrun import unrun_scenario
 from .scenario import coerce
-from .settings.loading import load_settings
+from .settings.nearest import ProjectSettings
 
 
 def run_scenario(
@@ -27,8 +27,9 @@ def run_scenario(
     `scenario` is the path of a file (followed by `::name` if the file has several scenarios), the YAML
     text itself, a mapping with the same keys, or a `Scenario`. `target` is a function, a class, a `Target`,
     or anything else that can be a target; by default it is the target from the settings. `settings`
-    overrides values of the settings file by dotted path (`{"judge.model": "openai/gpt-4o"}`). The file is
-    `config_file`, or is searched from `rootdir` upwards.
+    overrides values of the settings file by dotted path (`{"judge.model": "openai/gpt-4o"}`). The settings
+    file is `config_file`, or the nearest one at or above the scenario's file, or is searched from `rootdir`
+    upwards.
 
     This function blocks until the result is available. From async code, call it with
     `asyncio.to_thread`. It raises `ScenarioFileError`, `SettingsError` and `TargetStartError` before
@@ -37,7 +38,8 @@ def run_scenario(
     root = Path(rootdir).resolve()
     loaded = coerce.loaded(scenario)
     config = Path(config_file) if config_file is not None else None
-    merged = load_settings(root, config_file=config, overrides=settings)
+    # A single scenario: the settings of its file are those of the whole run.
+    merged = ProjectSettings(root, config_file=config, overrides=settings).of(loaded.file)
     scenario_id = f"{loaded.file}::{loaded.id}"
     if loaded.skip is not None:
         return unrun_scenario(loaded, scenario_id, loaded.skip, skipped=True)

@@ -175,6 +175,7 @@ class NoTarget(SettingsError):
 
     def __init__(self, other_way: str = "", file: str = "convoprobe.yaml", example: str = "") -> None:
         self._arguments = (other_way, file, example)
+        self.file = file
         message = f"convoprobe does not know what to test: no target is named. Name it in {file}:"
         advice = f"\n{indent(example or _A_TARGET, '    ')}\n{other_way}"
         super().__init__((Problem(message, advice=advice),))

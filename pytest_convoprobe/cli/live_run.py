@@ -81,8 +81,9 @@ class LiveRun:
         end_when_stuck()
         with Session.of(self._loaded, self._project.root) as session:
             try:
-                session.check_target_model()
-                with session.target() as target:
+                file = self._scenario.file
+                session.check_target_model(file)
+                with session.target(file=file) as target:
                     job = session.job(self._scenario, self._scenario_id, target)
                     require_models(job.settings, job.scenario)
                     self._run(session, [replace(job, trial=number) for number in range(1, trials + 1)])

@@ -15,6 +15,7 @@ from ..scenario.root import find_root
 if TYPE_CHECKING:
     from ..results.store import RunRef, StoredRun
     from ..settings.loading import LoadedSettings
+    from ..settings.nearest import ProjectSettings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,10 +34,14 @@ class Project:
         return cls(find_root(Path.cwd()), config_file, results_dir)
 
     def settings(self, overrides: Mapping[str, Any] | None = None) -> LoadedSettings:
-        """The settings as a run would have them. Raises `SettingsError`."""
-        from ..settings.loading import load_settings
+        """The settings of a run as a whole. Raises `SettingsError`."""
+        return self.source(overrides).main
 
-        return load_settings(self.root, config_file=self.config_file, overrides=overrides)
+    def source(self, overrides: Mapping[str, Any] | None = None) -> ProjectSettings:
+        """The same, and those of scenarios that have a nearer settings file. Nothing is read yet."""
+        from ..settings.nearest import ProjectSettings
+
+        return ProjectSettings(self.root, config_file=self.config_file, overrides=overrides)
 
     @cached_property
     def results(self) -> Path:

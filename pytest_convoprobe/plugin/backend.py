@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..scenario.models import Scenario
     from ..settings.loading import LoadedSettings
     from ..settings.models import ScenarioSettings
+    from ..settings.nearest import SettingsSource
 
 
 #: On the config: how the rest of the package is reached (replaced in tests).
@@ -35,12 +36,12 @@ class Backend:
 
         return load_scenarios(path)
 
-    def load_settings(
+    def settings_source(
         self, rootdir: Path, config_file: Path | None, overrides: Mapping[str, Any]
-    ) -> LoadedSettings:
-        from ..settings.loading import load_settings
+    ) -> SettingsSource:
+        from ..settings.nearest import ProjectSettings
 
-        return load_settings(rootdir, config_file=config_file, overrides=overrides)
+        return ProjectSettings(rootdir, config_file=config_file, overrides=overrides)
 
     def show_settings(self, loaded: LoadedSettings) -> str:
         from ..settings.show import show
@@ -58,14 +59,14 @@ class Backend:
 
         require_models(self.scenario_settings(loaded, scenario), scenario)
 
-    def check_target_model(self, session: Session) -> None:
-        """Raise `SettingsError` if the target is to be a model and none is named."""
-        session.check_target_model()
+    def check_target_model(self, session: Session, file: str) -> None:
+        """Raise `SettingsError` if the target of a scenario's file is to be a model and none is named."""
+        session.check_target_model(file)
 
-    def open_session(self, load: Callable[[], LoadedSettings], rootdir: Path, workers: int) -> Session:
+    def open_session(self, source: SettingsSource, rootdir: Path, workers: int) -> Session:
         from ..runs.session import Session
 
-        return Session(load, rootdir, lambda loaded: self.open_runner(loaded, workers))
+        return Session(source, rootdir, lambda loaded: self.open_runner(loaded, workers))
 
     def open_runner(self, loaded: LoadedSettings, workers: int) -> RunsJobs:
         from ..runs.trial import Runner

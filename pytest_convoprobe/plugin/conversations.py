@@ -12,7 +12,7 @@ from ..runs.progress import ProgressLine
 from .keys import WAITED
 from .lookahead import LookAhead
 from .orders import Order
-from .session import backend_of, load_settings, session_of
+from .session import backend_of, session_of, settings_source
 from .storing import recorder_of
 from .terminal import PytestTerminal
 
@@ -56,7 +56,10 @@ def _job(order: Order, target: Target) -> Job:
     scenario, item = order.loaded.scenario, order.item
     assert scenario is not None  # noqa: S101 - a skipped scenario is never submitted
     session = session_of(item.config)
-    loaded = load_settings(item.config, order.settings) if order.settings else session.settings
+    file = order.loaded.file
+    # What a test overrides counts for that conversation alone, so it is merged again, from the same files.
+    own = order.settings
+    loaded = settings_source(item.config, own).of(file) if own else session.settings_of(file)
     settings = backend_of(item.config).scenario_settings(loaded, scenario)
     hook = item.ihook.pytest_convoprobe_settings
     return session.job(

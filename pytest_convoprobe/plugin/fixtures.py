@@ -21,7 +21,7 @@ def convoprobe_target(request: pytest.FixtureRequest) -> Iterator[Any]:
     """
     from .preflight import configured_target
 
-    with configured_target(request.config) as target:
+    with configured_target(request.config, request.session.items) as target:
         yield target
 
 

@@ -122,7 +122,7 @@ def keep(item: pytest.Item, result: ScenarioResult) -> None:
     if hook.get_hookimpls():
         from ..project_code.on_this_thread import in_time
 
-        limit = session_of(item.config).settings.settings.run.scenario_timeout
+        limit = session_of(item.config).settings_of(result.file).settings.run.scenario_timeout
         error = HookTimeout("pytest_convoprobe_result", limit)
         in_time(lambda: hook(item=item, result=result), limit, error)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from .orders import Order, has_mark, order_of
 from .session import backend_of, load_settings, session_of
 
 if TYPE_CHECKING:
+    from ..runs.session import Session
     from ..targets.port import Target
 
 _FIXTURE = """\
@@ -37,45 +38,62 @@ def check(session: pytest.Session) -> None:
         return
     try:
         _check(config, found)
-    except NoTarget:
-        raise pytest.UsageError(no_target(config)) from None
+    except NoTarget as error:
+        raise pytest.UsageError(no_target(config, error.file)) from None
     except ConvoprobeError as error:
         raise pytest.UsageError(error_text(error)) from None
 
 
 def _check(config: pytest.Config, orders: list[Order]) -> None:
-    session, backend = session_of(config), backend_of(config)
-    loaded = session.settings
-    ours = any(target_is_ours(order.item) for order in orders)
-    if ours:
-        session.configured_target()  # thrown away: nothing is loaded or connected to before it is used
+    session = session_of(config)
+    # Thrown away: nothing is loaded or connected to before it is used.
+    target = session.configured_target()
     # A hook of the project may still name a model.
     hooks = [order.item.ihook.pytest_convoprobe_settings for order in orders]
-    if loaded.settings.run.calls_live and not any(hook.get_hookimpls() for hook in hooks):
-        for order in orders:
-            if order.loaded.scenario is not None:
-                backend.check_models(loaded, order.loaded.scenario)
+    models = not any(hook.get_hookimpls() for hook in hooks)
+    for order in orders:
+        ours = target_is_ours(order.item)
         if ours:
-            backend.check_target_model(session)
+            target.of(order.loaded.file)
+        if models and session.settings_of(order.loaded.file).settings.run.calls_live:
+            _check_models(config, order, ours=ours)
+
+
+def _check_models(config: pytest.Config, order: Order, *, ours: bool) -> None:
+    session, backend, file = session_of(config), backend_of(config), order.loaded.file
+    if order.loaded.scenario is not None:
+        backend.check_models(session.settings_of(file), order.loaded.scenario)
+    if ours:
+        backend.check_target_model(session, file)
 
 
 @contextmanager
-def configured_target(config: pytest.Config) -> Iterator[Target]:
-    """The target that the settings name, closed at the end; without one the test that asks for it fails."""
+def configured_target(config: pytest.Config, items: Sequence[pytest.Item]) -> Iterator[Target]:
+    """The target that the settings name, closed at the end; without one the test that asks for it fails.
+
+    `items` are the session's: settings that are nearer to one of them may name a target.
+    """
     session = session_of(config)
+    target = session.configured_target()
     try:
-        target = session.configured_target()
-    except NoTarget:
-        pytest.fail(no_target(config), pytrace=False)
+        target.of("")
+    except NoTarget as error:
+        if not any(_names_target(session, item) for item in items):
+            pytest.fail(no_target(config, error.file), pytrace=False)
     try:
         yield target
     finally:
         session.close_target(target)
 
 
-def no_target(config: pytest.Config) -> str:
-    """That no target is named, how to name one, and what the settings have to say about that."""
-    return "\n".join((str(NoTarget(_FIXTURE)), *notes(config)))
+def _names_target(session: Session, item: pytest.Item) -> bool:
+    """Whether a settings file that is nearer to a test than the root names a target."""
+    return session.settings_of(str(item.path)).settings.target is not None
+
+
+def no_target(config: pytest.Config, file: str) -> str:
+    """That no target is named in the settings, how to name one, and what the settings have to say."""
+    return "\n".join((str(NoTarget(_FIXTURE, file=file)), *notes(config)))
 
 
 def notes(config: pytest.Config) -> list[str]:
@@ -83,7 +101,7 @@ def notes(config: pytest.Config) -> list[str]:
     if NOTED in config.stash:
         return []
     config.stash[NOTED] = True
-    return [f"note: {notice}" for notice in session_of(config).settings.notices]
+    return [f"note: {notice}" for notice in session_of(config).notices]
 
 
 def show_settings(config: pytest.Config) -> int:

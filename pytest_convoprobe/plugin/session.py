@@ -14,6 +14,7 @@ from .keys import SESSION, start
 if TYPE_CHECKING:
     from ..runs.session import Session
     from ..settings.loading import LoadedSettings
+    from ..settings.nearest import SettingsSource
 
 
 def backend_of(config: pytest.Config) -> Backend:
@@ -25,7 +26,7 @@ def session_of(config: pytest.Config) -> Session:
     """The session; made when it is first asked for. Its settings are read when they are first needed."""
     if SESSION not in config.stash:
         config.stash[SESSION] = backend_of(config).open_session(
-            lambda: load_settings(config), config.rootpath, workers(config)
+            settings_source(config), config.rootpath, workers(config)
         )
         start(config)
         _end_when_stuck(config)
@@ -43,12 +44,17 @@ def _end_when_stuck(config: pytest.Config) -> None:
         pulse.enable(output)
 
 
-def load_settings(config: pytest.Config, extra: Mapping[str, Any] | None = None) -> LoadedSettings:
-    """The settings as files, pytest's ini and the command line give them. Raises `SettingsError`."""
+def load_settings(config: pytest.Config) -> LoadedSettings:
+    """The settings of the run as a whole. Raises `SettingsError`."""
+    return settings_source(config).main
+
+
+def settings_source(config: pytest.Config, extra: Mapping[str, Any] | None = None) -> SettingsSource:
+    """The settings as files, pytest's ini and the command line give them. Nothing is read yet."""
     named = options.value_of(config, "config")
     file = (config.invocation_params.dir / named) if named else None
     overrides = {**options.overrides(config), **(extra or {})}
-    return backend_of(config).load_settings(config.rootpath, file, overrides)
+    return backend_of(config).settings_source(config.rootpath, file, overrides)
 
 
 def workers(config: pytest.Config) -> int:

@@ -103,6 +103,7 @@ class RunRecorder:
         """Run a job and store its result at once: whoever asked for it may look much later, or never."""
         result = await run(job)
         if self.wanted:
+            self._guarded(lambda: self._redactor.learn(job.secrets))
             description = Description()
             try:
                 description = await self._description(job.target)

@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 
 from ..errors import ConvoprobeError, ResultsError
 from ..judging.types import CheckResult, CriterionResult
+from ..llm.port import Role
 from ..result import Outcome, ScenarioResult, findings
 from ..results.index import IndexRow
 from ..results.reading import StoredRun
 from ..results.trial_filter import final
 from ..scenario.models import Scenario
+from ..settings.requirements import require_model
 from ..targets.port import ConversationContext, TargetConversation
 from ..transcript import Termination, Transcript
 from .current_scenarios import Scenarios, live_settings
@@ -97,6 +99,8 @@ def rejudge(
     rows = [row for row in final(run.rows()) if row.outcome is not Outcome.SKIPPED and select(row)]
     begun = [_begun(run, row, scenarios, session) for row in rows]
     jobs = [job for _, job in begun if job is not None]
+    for job in jobs:
+        require_model(job.settings.judge, Role.JUDGE)
     judged = iter(session.run_all(jobs, tick=lambda: tick(session.pool.stats.done)))
     return [one if job is None else _with_verdict(one, next(judged)) for one, job in begun]
 
@@ -115,7 +119,7 @@ def _begun(
         loaded,
         row.scenario_id,
         _Named(old.target),
-        live_settings(session.settings, loaded),
+        live_settings(session.settings_of(loaded.file), loaded),
         trial=row.trial,
         extra_checks=_carried_over(old.checks),
         held=old.transcript,

@@ -44,8 +44,8 @@ def rerun(
             f"so choose one from 1 to {len(turns) + 1}"
         )
     loaded = Scenarios(session.rootdir).of(row)
-    settings = live_settings(session.settings, loaded)
-    with session.target(target) as used:
+    settings = live_settings(session.settings_of(loaded.file), loaded)
+    with session.target(target, loaded.file) as used:
         job = session.job(
             loaded, row.scenario_id, used, settings, trial=row.trial, earlier=turns[: from_turn - 1]
         )

@@ -14,7 +14,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from ..errors import NoTarget
 from ..llm.budget import Budget
 from ..llm.port import LLM
 from ..loop_thread import LoopThread
@@ -23,10 +22,12 @@ from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings
 from ..settings.merge import scenario_settings, target_settings
 from ..settings.models import ScenarioSettings
+from ..settings.nearest import OneForAll, SettingsSource, within_run
 from ..settings.requirements import require_model
-from ..targets.factory import as_target, build_target
+from ..targets.factory import as_target
 from ..targets.port import Target
 from .adjusting import adjusted
+from .configured import ConfiguredTarget, of_file
 from .pool import Handle, Pool
 from .progress import run_words
 from .recorder import RunRecorder
@@ -61,16 +62,17 @@ class Session:
     """Runs the conversations of one process, many at once, on a loop in a thread of its own.
 
     Nothing is made before it is used: a session that runs nothing has neither a thread nor a model.
-    `load` gives the settings when they are first needed. `make_runner` replaces the real runner.
+    `source` gives the settings when they are first needed. `make_runner` replaces the real runner.
     """
 
     def __init__(
         self,
-        load: Callable[[], LoadedSettings],
+        source: SettingsSource,
         rootdir: Path,
         make_runner: Callable[[LoadedSettings], RunsJobs] = Runner,
     ) -> None:
-        self._load = load
+        self._source = source
+        self._of_sources: dict[int, LoadedSettings] = {}
         self._rootdir = rootdir
         self._make_runner = make_runner
         self._submitted = 0
@@ -80,7 +82,7 @@ class Session:
     @classmethod
     def of(cls, settings: LoadedSettings, rootdir: Path, *, llm: LLM | None = None) -> Session:
         """A session with settings that are loaded already. `llm` replaces the live models."""
-        return cls(lambda: settings, rootdir, partial(Runner, llm=llm))
+        return cls(OneForAll(settings), rootdir, partial(Runner, llm=llm))
 
     def __enter__(self) -> Session:
         return self
@@ -94,8 +96,23 @@ class Session:
 
     @cached_property
     def settings(self) -> LoadedSettings:
-        """The settings. Raises `SettingsError`."""
-        return self._load()
+        """The settings of the run as a whole: its budget, its concurrency. Raises `SettingsError`."""
+        return self._source.main
+
+    def settings_of(self, file: str) -> LoadedSettings:
+        """The settings of a scenario's file: its target, its models. Raises `SettingsError`."""
+        loaded = self._source.of(file)
+        if loaded is self.settings:
+            return loaded
+        if id(loaded) not in self._of_sources:
+            self._of_sources[id(loaded)] = within_run(loaded, self.settings)
+        return self._of_sources[id(loaded)]
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the settings that were needed so far have to say."""
+        every = (self.settings, *self._of_sources.values())
+        return tuple(dict.fromkeys(notice for loaded in every for notice in loaded.notices))
 
     @cached_property
     def pool(self) -> Pool:
@@ -113,16 +130,13 @@ class Session:
 
     # Targets
 
-    def configured_target(self) -> Target:
-        """The target that the settings name. Raises `NoTarget` if they name none, and `SettingsError`."""
-        settings = target_settings(self.settings)
-        if settings is None:
-            raise NoTarget()
-        return build_target(settings, rootdir=self._rootdir)
+    def configured_target(self) -> ConfiguredTarget:
+        """The target that the settings name: for each scenario, those of its file."""
+        return ConfiguredTarget(self.settings_of, self._rootdir)
 
-    def check_target_model(self) -> None:
-        """Raise `SettingsError` if the target of the settings is a model and none is named."""
-        settings = target_settings(self.settings)
+    def check_target_model(self, file: str = "") -> None:
+        """Raise `SettingsError` if the target of a file's settings is a model and none is named."""
+        settings = target_settings(self.settings_of(file))
         model = settings.as_model if settings is not None else None
         if model is not None:
             require_model(model, "target")
@@ -131,9 +145,13 @@ class Session:
         """A target made of whatever somebody gives. Raises `TargetStartError`."""
         return as_target(value, rootdir=self._rootdir)
 
-    def target(self, given: object = None) -> AbstractContextManager[Target]:
-        """A target made of what is given, or else the one that the settings name, for the time of a block."""
-        return self._while_open(self.configured_target() if given is None else self.as_target(given), given)
+    def target(self, given: object = None, file: str = "") -> AbstractContextManager[Target]:
+        """A target made of what is given, or else that of a scenario's file, for the time of a block.
+
+        Raises `NoTarget` if the settings of that file name none.
+        """
+        configured = self.configured_target
+        return self._while_open(configured().of(file) if given is None else self.as_target(given), given)
 
     def own_target(self, value: object) -> AbstractContextManager[Target]:
         """A target made of a value for the time of a block.
@@ -170,11 +188,16 @@ class Session:
         settings: ScenarioSettings | None = None,
         **more: Any,
     ) -> Job:
-        """A job with the session's settings as the scenario overrides them, unless others are given."""
+        """A job with the settings of the scenario's file and its own `config`, unless others are given.
+
+        Raises `SettingsError`, and `NoTarget` if the target is the configured one and there is none.
+        """
+        loaded = self.settings_of(scenario.file)
         if settings is None:
             override = scenario.scenario.config if scenario.scenario else None
-            settings = scenario_settings(self.settings, override)
-        return Job(scenario, scenario_id, target, settings, **more)
+            settings = scenario_settings(loaded, override)
+        target = of_file(target, scenario.file)
+        return Job(scenario, scenario_id, target, settings, secrets=loaded.secrets, **more)
 
     def submit(self, job: Job, recorder: RunRecorder | None = None) -> Handle[ScenarioResult]:
         """Queue a conversation. A recorder stores its result as soon as it is there."""

@@ -6,7 +6,7 @@ import asyncio
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -62,7 +62,8 @@ class Job:
     `scenario_id` is unique within the run; `extra_checks` adds checks of a project's own. `earlier` are
     turns whose user messages are said again before the user goes on. `held` is a conversation that is
     over already: it is only judged, and the target is only named. `adjust` is the project's hook for the
-    settings, which `runs.adjusting` calls; a `problem` that it had is the job's result.
+    settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
+    of the settings of the scenario's file, which may not be the run's.
     """
 
     loaded: LoadedScenario
@@ -75,6 +76,7 @@ class Job:
     held: Transcript | None = None
     adjust: AdjustSettings | None = None
     problem: ConvoprobeError | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def scenario(self) -> Scenario:
@@ -112,7 +114,7 @@ class Runner:
     async def run(self, job: Job) -> ScenarioResult:
         """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""
         # A hook or a test may have given this one a key that the settings do not hold.
-        self._redactor.learn(secrets_of(job.settings))
+        self._redactor.learn((*secrets_of(job.settings), *job.secrets))
         await self._models.loaded()
         ledger = Ledger()
         # A trial whose event loop another agent has blocked for good is begun again, from its start.

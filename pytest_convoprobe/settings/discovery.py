@@ -28,7 +28,7 @@ class Source:
 
 
 def find_source(rootdir: Path, config_file: Path | None) -> Source | None:
-    """The given file, or the first one upwards from `rootdir`, or None.
+    """The given file, or the first one upwards from the folder `rootdir`, an absolute path, or None.
 
     The search ends at the top of a version-controlled tree. One folder may have one of our files only;
     an mcprobe.yaml counts when there is none of ours anywhere upwards.
@@ -47,8 +47,7 @@ def find_source(rootdir: Path, config_file: Path | None) -> Source | None:
 
 
 def _upwards(rootdir: Path) -> Iterator[Path]:
-    start = rootdir.resolve()
-    for folder in (start, *start.parents):
+    for folder in (rootdir, *rootdir.parents):
         yield folder
         if (folder / ".git").exists():
             return

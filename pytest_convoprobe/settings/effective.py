@@ -33,7 +33,8 @@ class LoadedSettings:
 
     `origins` says for each dotted path (`judge.model`) which source its value has; `secrets`
     are for the `Redactor`; `notices` are for the user, such as keys that were set aside. `layers` are the
-    levels that scenarios' own settings are merged from; without them `settings` alone counts.
+    levels that scenarios' own settings are merged from; without them `settings` alone counts. `root` is the
+    folder that relative files of the target start from; None leaves it to whoever runs something.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -42,3 +43,4 @@ class LoadedSettings:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     notices: tuple[str, ...] = ()
     layers: Mapping[str, tuple[Layer, ...]] = field(default_factory=dict, repr=False)
+    root: Path | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from .file_formats import COMMAND_LINE, empty, from_command_line, in_order
 from .merge import CONNECTION, layer_of, merge, target_layer, to_model
 from .models import TARGET_TYPES, ModelSettings, ResultsSettings, RunSettings, Settings, TargetSection
 
-__all__ = ["LoadedSettings", "load_settings"]
+__all__ = ["LoadedSettings", "load_settings", "load_source"]
 
 ROLES = ("judge", "synthetic_user")
 _PLAIN: dict[str, type[BaseModel]] = {"run": RunSettings, "results": ResultsSettings}
@@ -45,9 +46,20 @@ def load_settings(
     command line by dotted path (`{"run.concurrency": 4}`); None means that an option wasn't given.
     `environ` is where variables are looked up, `os.environ` by default.
     """
-    source = find_source(rootdir, config_file)
+    source = find_source(rootdir.resolve(), config_file)
+    return load_source(source, rootdir, overrides=overrides, environ=environ)
+
+
+def load_source(
+    source: Source | None,
+    root: Path,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> LoadedSettings:
+    """The settings of a file that was found already; relative names in it start from `root`."""
     reading = _SettingsReader(source, os.environ if environ is None else environ, overrides or {})
-    return reading.load()
+    return replace(reading.load(), root=root)
 
 
 class _SettingsReader:

@@ -31,7 +31,7 @@ class StandIn(Backend):
     def check_models(self, loaded: Any, scenario: Any) -> None:
         return None
 
-    def check_target_model(self, session: Any) -> None:
+    def check_target_model(self, session: Any, file: str) -> None:
         return None
 
     def open_runner(self, loaded: Any, workers: int) -> Any:

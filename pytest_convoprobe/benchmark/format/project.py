@@ -13,8 +13,8 @@ from ...files import shown_path
 from ...scenario.root import find_root
 from ...settings.effective import LoadedSettings
 from ...settings.file_formats import empty, parse_yaml
-from ...settings.loading import load_settings
 from ...settings.models import ModelSettings
+from ...settings.nearest import ProjectSettings
 from ...suggest import did_you_mean
 from ...yaml_source import Document
 from .config import ReadConfig, read_config
@@ -67,7 +67,10 @@ def load_project(
     """
     folder = _folder(Path(dir))
     base = find_root(folder.path) if root is None else root
-    project = _project_settings(base, settings_file, command_line or {}, environ)
+    # Read as for a replay: a variable that is missing matters only if the benchmark makes use of it.
+    words = {**(command_line or {}), "run.replay": "only"}
+    source = ProjectSettings(base, config_file=settings_file, overrides=words, environ=environ)
+    project = _project_settings(source.of(str(folder.benchmark)), (command_line or {}).get("run.replay"))
     above = {**_swapped(folder), **(overrides or {}), **({"run.replay": replay} if replay else {})}
     (benchmark, notices), found = _both(folder, config_file, project, above, environ)
     return LoadedBenchmark(
@@ -76,7 +79,7 @@ def load_project(
         restrict(found.config, target) if target else found.config,
         secrets=(*project.secrets, *found.secrets),
         notices=(*project.notices, *notices, *found.notices),
-        root=base,
+        root=project.root or base,
     )
 
 
@@ -176,13 +179,8 @@ def _swapped(folder: BenchmarkFolder) -> dict[str, str]:
     return {f"{swap.section}.model": swap.model} if swap else {}
 
 
-def _project_settings(
-    root: Path, file: Path | None, command_line: Mapping[str, Any], environ: Mapping[str, str] | None
-) -> LoadedSettings:
-    """Read as for a replay: a variable that is missing matters only if the benchmark makes use of it."""
-    replay = command_line.get("run.replay")
-    overrides = {**command_line, "run.replay": "only"}
-    loaded = load_settings(root, config_file=file, overrides=overrides, environ=environ)
+def _project_settings(loaded: LoadedSettings, replay: str | None) -> LoadedSettings:
+    """The settings of the project, with the way to replay that the command line gave."""
     in_file, above = loaded.layers["run"]
     own = above.without("replay")
     above = replace(own, values={**own.values, "replay": replay}) if replay else own

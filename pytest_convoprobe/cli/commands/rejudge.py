@@ -67,12 +67,10 @@ def command(
 def _judged(project: Project, stored: StoredRun, judge_model: str | None, chosen: Any) -> list[Rejudged]:
     from ...runs.rejudge import rejudge
     from ...runs.session import Session
-    from ...settings.requirements import require_model
 
-    settings = project.settings({"judge.model": judge_model})
-    require_model(settings.settings.judge, "judge")
+    source = project.source({"judge.model": judge_model})
     end_when_stuck()
-    with Session.of(settings, project.root) as session, progress_line() as progress:
+    with Session(source, project.root) as session, progress_line() as progress:
         return rejudge(
             stored,
             session,

@@ -66,7 +66,7 @@ def command(
     stored = project.open(run)
     row = pick_trial(one_scenario(final(stored.rows()), scenario), trial)
     end_when_stuck()
-    with Session.of(project.settings(), project.root) as session, progress_line(lambda: "talking …") as line:
+    with Session(project.source(), project.root) as session, progress_line(lambda: "talking …") as line:
         try:
             result = rerun(stored, row, session, from_turn=from_turn, tick=line.tick)
         except NoTarget:

@@ -71,9 +71,8 @@ def command(
 
     project = Project.here(config_file, results_dir)
     loaded, scenario_id = find_scenario(project, scenario)
-    settings = project.settings(
-        {"run.replay": replay, "run.concurrency": concurrency, "run.max_cost": max_cost}
-    )
+    overrides = {"run.replay": replay, "run.concurrency": concurrency, "run.max_cost": max_cost}
+    settings = project.source(overrides).of(loaded.file)
     run = LiveRun(project, settings, loaded, scenario_id)
     run.run(trials)
     found = stability(run.rows)
