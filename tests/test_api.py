@@ -99,3 +99,36 @@ def test_an_agent_that_never_comes_back_is_an_error(how: str) -> None:
     result = run_scenario(talk, target=HangingInEveryWay, settings=limits)
     assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
     assert result.reason.startswith("tests/support/hanging_agents.py:")
+
+
+class Remembering:
+    """An agent with a state that its test looks at."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.closed = False
+
+    def reply(self, message: str) -> str:
+        self.heard.append(message)
+        return f"I heard {len(self.heard)} messages"
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("of", [lambda agent: agent, lambda agent: agent.reply], ids=["object", "method"])
+def test_the_object_given_is_the_one_that_talks(of: Any, tmp_path: Path, chat_server: ChatServer) -> None:
+    agent = Remembering()
+    result = run_scenario(SCENARIO, target=of(agent), settings=settings(chat_server), rootdir=tmp_path)
+    assert result.outcome is Outcome.PASSED, result.reason
+    assert (agent.heard, agent.closed) == (["Hello", "And goodbye"], False)
+
+
+def test_an_object_in_settings_would_be_shared(tmp_path: Path) -> None:
+    (tmp_path / "agent_in_settings.py").write_text(
+        "class Agent:\n    def reply(self, message): ...\nagent = Agent()"
+    )
+    chosen = {"target.type": "python", "target.object": "agent_in_settings.py:agent", "run.replay": "only"}
+    result = run_scenario(SCENARIO, settings=chosen, rootdir=tmp_path)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert "`agent_in_settings.py:agent` is one object" in result.reason

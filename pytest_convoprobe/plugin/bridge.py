@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..project_code.agent_loops import LoopHome
+from ..project_code.host_loop import main_thread_interruptible
+from ..targets.hosted import RunsElsewhere, hosted
+
 if TYPE_CHECKING:
     from ..project_code.agent_loops import Home
     from ..targets.port import ConversationContext, Target, TargetConversation
@@ -15,18 +19,14 @@ if TYPE_CHECKING:
 _PAUSE_SECONDS = 0.02
 
 
-class OnLoop:
+class OnLoop(RunsElsewhere):
     """A target whose coroutines run on the loop of the test that made it.
 
     What a test sets up (a client session, a database) belongs to the test's loop, and asyncio
     refuses to use it from another one.
     """
 
-    runs_elsewhere = True
-
     def __init__(self, target: Target, home: Home) -> None:
-        from ..targets.hosted import hosted
-
         self._target = hosted(target)
         self._home = home
 
@@ -44,9 +44,6 @@ class OnLoop:
 @contextmanager
 def on_running_loop(target: Target) -> Iterator[Target]:
     """The target while the test waits: code of it that blocks the test's loop can be interrupted."""
-    from ..project_code.agent_loops import LoopHome
-    from ..project_code.host_loop import main_thread_interruptible
-
     with main_thread_interruptible():
         yield OnLoop(target, LoopHome.here())
 

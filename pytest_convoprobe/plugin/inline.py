@@ -13,6 +13,7 @@ import pytest
 from ..errors import ConvoprobeError
 from ..runs.pool import Handle
 from ..scenario import coerce
+from ..targets.given_objects import Use
 from .bridge import on_running_loop, pause
 from .conversations import submit, wait
 from .items import forget, keep
@@ -82,7 +83,7 @@ class Convoprobe:
         """
         __tracebackhide__ = True
         order, value = self._order(scenario, settings), self._target(target)
-        made, loop = self._session.as_target(value), _asyncio_loop()
+        made, loop = self._session.as_target(value, Use.ONE_BY_ONE), _asyncio_loop()
         if made is value or loop is None:
             return await self._awaited(order, made)
         try:

@@ -10,6 +10,7 @@ import pytest
 
 from ..errors import ConvoprobeError, HookTimeout
 from ..result import Outcome, figures
+from ..targets.given_objects import Use
 from . import marks
 from .conversations import look_ahead, submit, wait
 from .error_text import error_text
@@ -79,7 +80,7 @@ class ScenarioItem(pytest.Function):
             result = self._talk_ahead(session.shared_target(value))
         else:
             # A target that lives no longer than this item: ours is to be closed with it.
-            with session.own_target(value) as target:
+            with session.own_target(value, Use.ONCE) as target:
                 result = wait(submit(self.stash[ORDER], target), self)
         keep(self, result)
         return result

@@ -25,6 +25,7 @@ from ..settings.models import ScenarioSettings
 from ..settings.nearest import OneForAll, SettingsSource, within_run
 from ..settings.requirements import require_model
 from ..targets.factory import as_target
+from ..targets.given_objects import Use
 from ..targets.port import Target
 from .adjusting import adjusted
 from .configured import ConfiguredTarget, of_file
@@ -141,24 +142,25 @@ class Session:
         if model is not None:
             require_model(model, "target")
 
-    def as_target(self, value: object) -> Target:
+    def as_target(self, value: object, use: Use = Use.MANY) -> Target:
         """A target made of whatever somebody gives. Raises `TargetStartError`."""
-        return as_target(value, rootdir=self._rootdir)
+        return as_target(value, rootdir=self._rootdir, use=use)
 
     def target(self, given: object = None, file: str = "") -> AbstractContextManager[Target]:
         """A target made of what is given, or else that of a scenario's file, for the time of a block.
 
         Raises `NoTarget` if the settings of that file name none.
         """
-        configured = self.configured_target
-        return self._while_open(configured().of(file) if given is None else self.as_target(given), given)
+        if given is not None:
+            return self.own_target(given)
+        return self._while_open(self.configured_target().of(file), None)
 
-    def own_target(self, value: object) -> AbstractContextManager[Target]:
+    def own_target(self, value: object, use: Use = Use.ONE_BY_ONE) -> AbstractContextManager[Target]:
         """A target made of a value for the time of a block.
 
         It is closed at the end, unless the value is a target itself: then it is its owner's to close.
         """
-        return self._while_open(self.as_target(value), value)
+        return self._while_open(self.as_target(value, use), value)
 
     @contextmanager
     def _while_open(self, target: Target, given: object) -> Iterator[Target]:

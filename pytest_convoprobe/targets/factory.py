@@ -10,6 +10,7 @@ from pathlib import Path
 from ..errors import SettingsError, TargetStartError
 from ..settings.models import HttpTarget, ModelTarget, PythonTarget, TargetSection
 from .call_style import answering
+from .given_objects import Use
 from .loading import parse_reference
 from .model import ModelAgent
 from .port import Target
@@ -25,17 +26,17 @@ def build_target(settings: TargetSection, *, rootdir: Path) -> Target:
     return BUILDERS[settings.type](settings, rootdir)
 
 
-def as_target(value: object, *, rootdir: Path | None = None) -> Target:
+def as_target(value: object, *, rootdir: Path | None = None, use: Use = Use.MANY) -> Target:
     """A target from a target, its settings, a function, a class, an object or a `module:object` text.
 
-    `rootdir` is where relative files start from, by default the working directory. Raises
-    `TargetStartError` for what can't be one.
+    `rootdir` is where relative files start from, by default the working directory. `use` says what the target
+    is for: most objects can't be shared. Raises `TargetStartError` for what can't be a target.
     """
     root = rootdir or Path.cwd()
     if isinstance(value, TargetSection):
         return build_target(value, rootdir=root)
     if isinstance(value, str):
-        return PythonAgent(parse_reference(value), rootdir=root, name=value)
+        return PythonAgent(parse_reference(value), rootdir=root, name=value, use=use)
     if is_target(value):
         return as_port(value)
     if value is None:
@@ -44,7 +45,7 @@ def as_target(value: object, *, rootdir: Path | None = None) -> Target:
         raise TargetStartError(f"{_named(value)} can't be a target: {_WANTED}")
     if inspect.iscoroutine(value) or inspect.isgenerator(value):
         raise TargetStartError(f"{_named(value)} can't be a target: return the function, don't call it")
-    return PythonAgent(value, rootdir=root, name=_named(value))
+    return PythonAgent(value, rootdir=root, name=_named(value), use=use)
 
 
 _WANTED = "return a function, a class, an object with a method for messages, or `module:object` as text"

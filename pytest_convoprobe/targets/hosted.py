@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 from ..errors import CloseTimeout, ConvoprobeError, LoopLost
 from ..llm.port import LLM, LLMReply, LLMRequest
@@ -27,22 +27,18 @@ _LOG = logging.getLogger(__name__)
 _CLOSE_SECONDS = 3.0
 
 
-@runtime_checkable
-class RunsElsewhere(Protocol):
-    """A target that sees to it itself that no code of the project runs on the caller's loop."""
-
-    runs_elsewhere: bool
+class RunsElsewhere:
+    """Base of targets that see to it themselves that no code of the project runs on the caller's loop."""
 
 
 def hosted(target: Target) -> Target:
     """The target, fit to be used from the loop that calls models."""
-    return target if isinstance(target, RunsElsewhere) else Hosted(target)
+    # By the type alone: `isinstance` would ask the object for its `__class__`, perhaps code of the project.
+    return target if issubclass(type(target), RunsElsewhere) else Hosted(target)
 
 
-class Hosted:
+class Hosted(RunsElsewhere):
     """Runs `start`, `send` and `aclose` of a target, and its conversations, on their own loop."""
-
-    runs_elsewhere = True
 
     def __init__(self, target: Target) -> None:
         self._target = target

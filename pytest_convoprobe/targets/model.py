@@ -13,20 +13,19 @@ from ..llm.port import CallContext, LLMReply, LLMRequest, Message, Role, ToolReq
 from ..settings.models import ModelSettings, ModelTarget
 from ..thoughts import without_thoughts
 from ..transcript import Reply, ToolCall, Usage
+from .hosted import RunsElsewhere
 from .loading import Once, Reference, load_object, parse_reference
 from .port import ConversationContext, Description
 from .tools import Toolbox
 
 
-class ModelAgent:
+class ModelAgent(RunsElsewhere):
     """Talks with a model, through the `llm` of each conversation. Tools run where the context says.
 
     `tools` are functions beside those that the settings name by reference (relative files start from
     `rootdir`, by default the working directory). Raises `SettingsError` for a tool that is
     no reference; the tools are imported when the first conversation starts.
     """
-
-    runs_elsewhere = True
 
     def __init__(
         self,

@@ -111,7 +111,6 @@ MAKERS: dict[str, Callable[[], Target]] = {
     "class": lambda: as_target(Counting),
     "async class": lambda: as_target(CountingAsync),
     "factory": lambda: as_target(make_counting),
-    "object": lambda: as_target(Counting()),
     "reference": lambda: as_target(f"{__file__}:Counting"),
     "model": lambda: build_target(ModelTarget(model="fake/model"), rootdir=Path.cwd()),
 }

@@ -17,6 +17,7 @@ import pytest
 
 from pytest_convoprobe.errors import Blame, TargetCrashed, TargetError, TargetStartError, TargetUnavailable
 from pytest_convoprobe.targets.factory import as_target
+from pytest_convoprobe.targets.given_objects import Use, owner_of
 from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.transcript import Reply, ToolCall
 
@@ -27,8 +28,8 @@ Talk = Callable[..., Any]
 def talk(context: Callable[..., ConversationContext]) -> Talk:
     """Has a conversation with whatever a user may give as a target; gives the replies."""
 
-    async def talk(agent: object, *messages: str) -> list[Reply]:
-        target = as_target(agent)
+    async def talk(agent: object, *messages: str, use: Use = Use.MANY) -> list[Reply]:
+        target = as_target(agent, use=use)
         conversation = await target.start(context())
         try:
             return [await conversation.send(message) for message in messages or ("hello",)]
@@ -181,23 +182,59 @@ class Remembering:
         return ",".join(self.heard)
 
 
-async def test_an_object_is_copied_for_each_conversation(talk: Talk) -> None:
+def test_of_partials_and_decorated_functions_only_objects_own_a_state() -> None:
     agent = Remembering()
-    first, second = await talk(agent, "a", "b"), await talk(agent, "c")
-    assert (first[-1].text, second[-1].text, agent.heard) == ("a,b", "c", [])
+    assert owner_of(functools.partial(agent.respond)) is agent
+    assert owner_of(functools.partial(functools.partial(agent.respond, "a"))) is agent
+    cached = functools.lru_cache(str.upper)
+    for plain in (Remembering, print, str.upper, lambda message: "", functools.partial(print, ""), cached):
+        assert owner_of(plain) is None
 
 
-async def test_the_object_of_a_bound_method_is_copied_too(talk: Talk) -> None:
+@pytest.mark.parametrize("of", [lambda agent: agent, lambda agent: agent.respond], ids=["object", "method"])
+async def test_the_object_given_for_ones_own_run_is_the_one_that_talks(talk: Talk, of: Any) -> None:
     agent = Remembering()
-    await talk(agent.respond, "a")
-    assert (await talk(agent.respond, "b"))[0].text == "b"
+    await talk(of(agent), "a", "b", use=Use.ONE_BY_ONE)
+    await talk(of(agent), "c", use=Use.ONE_BY_ONE)
+    assert agent.heard == ["a", "b", "c"]
 
 
-async def test_an_object_that_cannot_be_copied_is_an_error_that_says_what_to_do(talk: Talk) -> None:
+@pytest.mark.parametrize("of", [lambda agent: agent, lambda agent: agent.respond], ids=["object", "method"])
+async def test_one_object_for_many_conversations_is_refused_with_the_remedy(talk: Talk, of: Any) -> None:
+    with pytest.raises(TargetStartError, match=r"is one object.* Give a class, or a function"):
+        await talk(of(Remembering()))
+
+
+async def test_an_object_takes_part_in_one_conversation_at_a_time(
+    context: Callable[..., ConversationContext],
+) -> None:
     agent = Remembering()
-    agent.lock = threading.Lock()  # type: ignore[attr-defined]
-    with pytest.raises(TargetStartError, match=r"can't be copied.*give a class, or a function without"):
-        await talk(agent)
+    first, second = (as_target(agent, use=Use.ONE_BY_ONE) for _ in range(2))
+    talking = await first.start(context())
+    with pytest.raises(TargetStartError, match="is in another conversation"):
+        await second.start(context())
+    await talking.aclose()
+    await (await second.start(context())).aclose()
+
+
+async def test_scenarios_need_an_object_each(talk: Talk) -> None:
+    agent = Remembering()
+    await talk(agent, use=Use.ONCE)
+    await talk(Remembering(), use=Use.ONCE)
+    with pytest.raises(TargetStartError, match="has been in the conversation of an earlier scenario"):
+        await talk(agent, use=Use.ONCE)
+
+
+async def test_an_object_that_is_given_is_closed_by_its_owner(talk: Talk) -> None:
+    class Agent(Remembering):
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    agent = Agent()
+    await talk(agent, use=Use.ONE_BY_ONE)
+    assert not agent.closed
 
 
 async def test_all_calls_of_a_conversation_run_in_one_thread(talk: Talk) -> None:

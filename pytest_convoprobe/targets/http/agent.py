@@ -15,6 +15,7 @@ from ...project_code.tracebacks import clean, describe
 from ...redaction import Redactor
 from ...settings.models import HttpTarget
 from ...transcript import Reply
+from ..hosted import RunsElsewhere
 from ..port import ConversationContext
 from .answer import AnswerReader, HttpAnswer
 from .recipe import TEMPLATE_ERRORS, Recipe
@@ -26,13 +27,11 @@ class _TooLargeError(Exception):
     """An answer that nobody should keep in memory."""
 
 
-class HttpAgent:
+class HttpAgent(RunsElsewhere):
     """Talks with an HTTP service; raises `SettingsError` for templates and paths that make no sense.
 
     All conversations share one pool of connections; each has its own cookies.
     """
-
-    runs_elsewhere = True
 
     def __init__(self, settings: HttpTarget) -> None:
         self._recipe = Recipe(settings)

@@ -1,0 +1,250 @@
+"""One conversation with an object in Python: how it gets its agent, calls it, and lets go of it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import TargetError, TargetStartError
+from ..project_code.agent_loops import CallTask, Home
+from ..project_code.calls import Raised, in_thread_of
+from ..threads import CallThread
+from ..transcript import Reply
+from .call_style import (
+    METHODS,
+    Calling,
+    History,
+    Later,
+    answering,
+    calling,
+    is_answered_on_loop,
+    is_async,
+    needs_nothing,
+    takes_nothing,
+)
+from .failures import failure, start_failure, unusable
+from .given_objects import Use, claim, owner_of
+from .hosted import closing
+from .reply_forms import ReplyReader, Stream
+from .reply_parts import described
+
+Step = tuple[Callable[[], Any], bool]
+"""Something to call, and whether that has to be done on the loop."""
+
+_METHODS = ", ".join(f"`{name}`" for name in METHODS)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where conversations get their agents from.
+
+    `makes_agents`: calling `value` without arguments makes one; otherwise `value` itself is the agent, and
+    `owner` the object that has its state, if any. `on_loop` is where it is made.
+    """
+
+    value: Any
+    makes_agents: bool
+    on_loop: bool
+    owner: object | None = None
+
+
+def source_of(agent: object) -> Source:
+    """What an object is as a source of agents. Raises `ValueError` for what can't be a target."""
+    if isinstance(agent, type):
+        return Source(agent, True, is_answered_on_loop(agent))
+    if _is_function(agent) and takes_nothing(agent):
+        return Source(agent, True, is_async(agent))
+    _calling_of(agent)
+    return Source(agent, False, inspect.isfunction(agent), owner_of(agent))
+
+
+def _is_function(agent: object) -> bool:
+    return inspect.isroutine(agent) or isinstance(agent, functools.partial)
+
+
+def _calling_of(agent: object) -> Calling:
+    function = None if isinstance(agent, type) else answering(agent)
+    if function is None:
+        kind = "a class" if isinstance(agent, type) else described(agent)
+        raise ValueError(f"{kind} takes no messages: it can't be called and has none of {_METHODS}")
+    return calling(function)
+
+
+class PythonConversation:
+    """One conversation: an agent of its own, what was said, and a thread and a task for the agent's code."""
+
+    def __init__(self, name: str, home: Home) -> None:
+        self._name = name
+        self._home = home
+        self._worker = CallThread()
+        self._task: CallTask | None = None
+        self._history: History = []
+        self._replies = ReplyReader()
+        self._calling: Calling | None = None
+        self._close: Step | None = None
+        self._let_go: Callable[[], None] | None = None
+        self._closed = False
+
+    async def open(self, source: Source, use: Use) -> None:
+        """Get an agent that no other conversation has, from the object that the settings or a test name."""
+        doing = f"`{self._name}` could not be started"
+        failed = functools.partial(start_failure, doing)
+        read = functools.partial(_calling_or_failed, doing)
+        if not source.makes_agents:
+            if source.owner is not None:
+                self._let_go = claim(source.owner, use, self._name)
+            # Whoever has made an object opens and closes it, too.
+            self._calling = await self._guarded(lambda: source.value, source.on_loop, failed, read)
+            return
+        enter, close, on_loop = await self._guarded(source.value, source.on_loop, failed, _entering)
+        self._calling = await self._guarded(enter, on_loop, failed, read)
+        self._close = close
+
+    async def send(self, message: str) -> Reply:
+        if self._calling is None:
+            raise TargetStartError(f"`{self._name}` was not started")
+        earlier = [dict(entry) for entry in self._history]
+        call = functools.partial(self._calling, message, earlier)
+        reply: Reply = await self._guarded(call, self._calling.on_loop, failure, self._read)
+        self._history.append({"role": "user", "content": message})
+        self._history.append({"role": "assistant", "content": reply.text})
+        return reply
+
+    def _read(self, value: object) -> Reply | _Failed:
+        try:
+            return self._replies.read(value)
+        except ValueError as error:
+            return _Failed(unusable(error))
+
+    async def aclose(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        abandoned = self._worker.busy or (self._task is not None and self._task.unusable)
+        try:
+            if self._close is not None and not abandoned:
+                await closing(self._guarded(*self._close, failure, _nothing), self._name)
+        finally:
+            self._worker.stop()
+            # Code that was abandoned may still run: nobody else may talk with its object.
+            if self._let_go is not None and not abandoned:
+                self._let_go()
+            if self._task is not None:
+                self._task.stop()
+
+    async def _guarded(
+        self,
+        call: Callable[[], Any],
+        on_loop: bool,
+        wrap: Callable[[BaseException], TargetError],
+        read: Callable[[Any], Any],
+    ) -> Any:
+        """What `read` makes of what the user's code gives.
+
+        `read` and `wrap` run user code too (properties, `__str__`): so they are called where that runs, and
+        have its time limit. Whatever it raises, a `SystemExit` included, is its own fault.
+        """
+        try:
+            result: Any = Later(None)
+            if not on_loop:
+                result = await in_thread_of(self._worker, lambda: _drained(call, wrap, read))
+                call = functools.partial(_given, result)
+            if isinstance(result, Later):
+                result = await self._on_loop(lambda: _settled(call, wrap, read))
+        except Raised as raised:
+            raise wrap(raised.error) from None
+        if isinstance(result, _Failed):
+            raise result.error
+        return result
+
+    async def _on_loop(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        if self._task is None:
+            self._task = self._home.open()
+        return await self._task.run(make)
+
+
+def _entering(agent: object) -> tuple[Callable[[], Any], Step | None, bool]:
+    """How a context manager is entered and left, how anything else is closed; and whether on the loop."""
+    kind: Any = type(agent)
+    for enter, leave, on_loop in (("__aenter__", "__aexit__", True), ("__enter__", "__exit__", False)):
+        if hasattr(kind, enter) and hasattr(kind, leave):
+            close = functools.partial(getattr(kind, leave), agent, None, None, None)
+            return functools.partial(_enter, getattr(kind, enter), agent), (close, on_loop), on_loop
+    closers = (getattr(agent, name, None) for name in ("aclose", "close"))
+    closer = next((close for close in closers if callable(close) and needs_nothing(close)), None)
+    return lambda: agent, None if closer is None else (closer, is_async(closer)), True
+
+
+async def _entered(entering: Any, agent: object) -> object:
+    entered = await entering
+    return agent if entered is None else entered
+
+
+def _enter(method: Callable[[Any], Any], agent: object) -> Any:
+    """What `__enter__` gives, or the agent itself if that is nothing."""
+    entered = method(agent)
+    if inspect.isawaitable(entered):
+        return _entered(entered, agent)
+    return agent if entered is None else entered
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """A failure of the user's code that has been looked at where that code runs."""
+
+    error: TargetError
+
+
+def _given(later: Later) -> Any:
+    return later.value
+
+
+def _drained(
+    call: Callable[[], Any], wrap: Callable[[BaseException], TargetError], read: Callable[[Any], Any]
+) -> Any:
+    """What comes of the call in a thread. A generator is run in the thread that it was made in."""
+    try:
+        result = call()
+        if inspect.isawaitable(result) or inspect.isasyncgen(result):
+            return Later(result)
+        return read(_whole(result))
+    except StopIteration:
+        raise  # the thread makes another error of it
+    except Exception as error:  # noqa: BLE001 - the user's code, whatever it raises
+        return _Failed(wrap(error))
+
+
+async def _settled(
+    call: Callable[[], Any], wrap: Callable[[BaseException], TargetError], read: Callable[[Any], Any]
+) -> Any:
+    """What comes of the call in the end, on the loop."""
+    try:
+        result = call()
+        if inspect.isawaitable(result):
+            result = await result
+        if inspect.isasyncgen(result):
+            result = Stream(tuple([chunk async for chunk in result]))
+        return read(_whole(result))
+    except StopIteration:
+        raise  # Python makes another error of it
+    except Exception as error:  # noqa: BLE001 - the user's code, whatever it raises
+        return _Failed(wrap(error))
+
+
+def _nothing(_: object) -> None:
+    """What is made of the result of closing."""
+
+
+def _whole(result: object) -> object:
+    """What the call gave; a generator is run to its end."""
+    return Stream(tuple(result)) if inspect.isgenerator(result) else result
+
+
+def _calling_or_failed(doing: str, agent: object) -> Calling | _Failed:
+    try:
+        return _calling_of(agent)
+    except ValueError as error:
+        return _Failed(TargetStartError(f"{doing}: {error}"))
