@@ -116,14 +116,12 @@ def verdict_reason(criteria: Sequence[CriterionResult], checks: Sequence[CheckRe
 
 
 def why(result: ScenarioResult) -> str:
-    """The sentence on why a result is not a pass, for every report; empty for a pass.
-
-    Results of earlier releases were stored with other reasons, so it is made of their findings again.
-    """
+    """The sentence on why a result is not a pass, for every report; empty for a pass."""
     if result.passed:
         return ""
+    # A result that somebody made without a reason still has its findings.
     judged = verdict_reason(*report_order(result)) if result.score is not None and findings(result) else ""
-    return judged or result.reason or result.outcome.value
+    return result.reason or judged or result.outcome.value
 
 
 def _in_short(item: CriterionResult | CheckResult) -> str:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..errors import ConvoprobeError
+import pytest
+
+from ..errors import Blame, ConvoprobeError
 from ..remedies import options_for
 from .options import OPTIONS
+
+
+class NoVerdict(pytest.fail.Exception):  # type: ignore[name-defined, misc]
+    """Trouble before a conversation, shown as a text without a traceback; `blame` says whose it is."""
+
+    def __init__(self, text: str, blame: Blame) -> None:
+        super().__init__(text, pytrace=False)
+        self.blame = blame
 
 
 def error_text(error: ConvoprobeError) -> str:

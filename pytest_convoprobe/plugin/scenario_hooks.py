@@ -71,4 +71,8 @@ class ScenarioHooks:
             from .item_reports import complete
 
             complete(item, call, report)
+        if report.failed and call.excinfo is not None:
+            from .headings import name_blame
+
+            name_blame(item.config, report, call.excinfo.value)
         return report

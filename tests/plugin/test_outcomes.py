@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from pytest_convoprobe.errors import Blame
+
 from .suite import Suite
 
 
@@ -32,9 +34,38 @@ def test_trouble_that_is_no_verdict_is_an_error(suite: Suite) -> None:
     result = suite.run()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*ERROR at setup of away*", "ERROR scenarios/away.yaml::away - infrastructure: the provider is down"]
+        [
+            "*ERROR at setup of away: blame infrastructure, not the agent*",
+            "ERROR scenarios/away.yaml::away - infrastructure: the provider is down",
+        ]
     )
     result.stdout.no_fnmatch_line("*assert_passed*")
+
+
+@pytest.mark.parametrize("blame", [one.value for one in Blame if one is not Blame.AGENT])
+def test_the_heading_says_who_is_to_blame(suite: Suite, blame: str) -> None:
+    suite.scenario("Refund 1.5", outcome="error", blame=blame, reason="it is so")
+    shown = suite.run().stdout.str()
+    assert f"ERROR at setup of Refund 1.5: blame {blame}, not the agent" in shown
+    assert f"ERROR scenarios/Refund 1.5.yaml::Refund 1.5 - {blame}: it is so" in shown
+
+
+def test_a_heading_changes_no_line_of_progress(suite: Suite) -> None:
+    suite.scenario("Refund 1.5", outcome="error", reason="it is so")
+    shown = suite.run("-v").stdout.str()
+    assert shown.count("scenarios/Refund 1.5.yaml::Refund 1") == 3  # progress, command, short summary
+
+
+def test_a_missing_target_is_named_in_the_heading(suite: Suite) -> None:
+    suite.conftest("@pytest.fixture(scope='session')\ndef convoprobe_target(): return None", target="")
+    suite.scenario("one")
+    suite.run().stdout.fnmatch_lines(["*ERROR at setup of one: blame infrastructure, not the agent*"])
+
+
+def test_an_ordinary_tests_heading_says_it_too(suite: Suite) -> None:
+    suite.scenario("away", file="inline.yml", outcome="error", blame="judge")
+    suite.write("test_it.py", "def test_it(convoprobe):\n    convoprobe.run('inline.yml').assert_passed()\n")
+    suite.run("test_it.py").stdout.fnmatch_lines(["*test_it: blame judge, not the agent*"])
 
 
 def test_skip_in_the_file_is_skipped_with_its_reason(suite: Suite) -> None:

@@ -192,7 +192,7 @@ def trial(
 FAILED = trial(
     outcome=Outcome.FAILED,
     blame=Blame.AGENT,
-    reason="3 of 8 do not hold",
+    reason="prohibited tool issue_refund: expected no call, found 1 call (+2 more)",
     score=0.625,
     criteria=CRITERIA,
     checks=CHECKS,

@@ -515,9 +515,7 @@ def test_every_failing_thing_is_shown() -> None:
 
 def test_a_headline_counts_what_cannot_be_told() -> None:
     undecided = CriterionResult(NOT_MET.criterion, "cannot_tell", None, "It breaks off.")
-    shown = result(
-        Outcome.SKIPPED, blame=Blame.JUDGE, score=0.3, criteria=(MET, undecided, UNTOLD), reason="x"
-    )
+    shown = result(Outcome.SKIPPED, blame=Blame.JUDGE, score=0.3, criteria=(MET, undecided, UNTOLD))
     assert headline(shown) == "judge: c2 cannot tell: The agent tells the wind (+1 more)"
 
 

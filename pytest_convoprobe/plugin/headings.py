@@ -1,0 +1,21 @@
+"""The headings of pytest's section of errors and failures: they say who is to blame."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..errors import Blame
+from ..result import ScenarioNotPassed
+
+
+def name_blame(config: pytest.Config, report: pytest.TestReport, error: BaseException) -> None:
+    """Let the heading of a report be `ERROR at setup of Refund: blame judge, not the agent`.
+
+    pytest takes the heading from the last part of a report's location, which is a text for people. Under `-v`
+    it also writes a line that depends on it: names with a dot would come twice there, so they keep theirs.
+    """
+    blame = error.result.blame if isinstance(error, ScenarioNotPassed) else getattr(error, "blame", None)
+    path, line, name = report.location
+    written = "." in name and config.get_verbosity() > 0
+    if isinstance(blame, Blame) and blame is not Blame.AGENT and not written:
+        report.location = path, line, f"{name}: blame {blame.value}, not the agent"
