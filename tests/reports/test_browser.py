@@ -88,7 +88,8 @@ def test_unfolds_by_keyboard(browser: Browser) -> None:
     browser.press("\ue007")  # Enter
     browser.until("document.querySelector('#t1 .body').childElementCount > 0")
     assert "open=1" in browser.run("return location.hash")
-    assert browser.texts("#t1 .lead") == ["prohibited tool issue_refund: expected no call, found 1 call (+2 more)"]
+    (lead,) = browser.texts("#t1 .lead")
+    assert lead == "prohibited tool issue_refund: expected no call, found 1 call (+2 more)"
     assert browser.texts("#t1 .changes li")[0].startswith("new: it passed in run")
     assert browser.texts("#t1 .changes li")[1].startswith("target's system prompt changed since run")
     assert (
