@@ -66,14 +66,15 @@ class Project:
             (self.folder / "scenarios" / f"talk{number}.yaml").write_text(text)
         return self
 
-    def pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def pytest(self, *arguments: str, plugins: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         """Run it in a process that is spared the import of LiteLLM."""
-        words = self.command(*arguments)[3:]
-        return warm_process.run("pytest", *words, cwd=self.folder, env=self.environment)
+        words = self.words(*arguments, plugins=plugins)[1:]
+        return warm_process.run(*words, cwd=self.folder, env=self.environment)
 
-    def real_pytest(self, *arguments: str, plugins: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def new_pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run it with an interpreter that has imported nothing before."""
         return subprocess.run(
-            self.command(*arguments, plugins=plugins),
+            [sys.executable, *self.words(*arguments)],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,
@@ -82,9 +83,10 @@ class Project:
             check=False,
         )
 
-    def command(self, *arguments: str, plugins: tuple[str, ...] = ()) -> list[str]:
+    def words(self, *arguments: str, plugins: tuple[str, ...] = ()) -> list[str]:
+        """What Python is to run."""
         loaded = [word for name in ("convoprobe", *plugins) for word in ("-p", name)]
-        return [sys.executable, "-m", "pytest", *loaded, *arguments]
+        return ["-m", "pytest", *loaded, *arguments]
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -117,7 +119,7 @@ def test_three_talks_pass_and_their_replay_needs_no_server_and_no_litellm(tmp_pa
         assert len(server.requests) == 3 * (2 + 1)
     assert len(project.recordings) == 3
     (tmp_path / "conftest.py").write_text(NO_LITELLM)
-    done = project.real_pytest("--convoprobe-replay=only")
+    done = project.new_pytest("--convoprobe-replay=only")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 passed" in done.stdout
 
@@ -185,15 +187,18 @@ def test_a_run_that_is_killed_leaves_no_broken_file(tmp_path: Path) -> None:
     with ChatServer(latency=0.03) as server:
         project = Project(tmp_path, server.base_url).scenarios(*topics)
         running = subprocess.Popen(
-            project.command("--convoprobe-replay=record", "--convoprobe-concurrency=4"),
+            [
+                warm_process.executable(),
+                *project.words("--convoprobe-replay=record", "--convoprobe-concurrency=4"),
+            ],
             cwd=tmp_path,
             env=project.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         _until(lambda: len(project.recordings) >= 5)
         running.send_signal(signal.SIGKILL)
-        running.wait()
+        running.communicate()  # until nobody is there who could write
     recorded = project.recordings
     assert len(recorded) >= 5
     for recording in recorded:
@@ -214,7 +219,7 @@ def _until(condition: Any) -> None:
 def test_recording_works_in_several_processes(tmp_path: Path, chat_server: ChatServer) -> None:
     topics = tuple(f"topic {number}" for number in range(4))
     project = Project(tmp_path, chat_server.base_url).scenarios(*topics)
-    done = project.real_pytest("-n2", "--convoprobe-replay=record", plugins=("xdist.plugin",))
+    done = project.pytest("-n2", "--convoprobe-replay=record", plugins=("xdist.plugin",))
     assert done.returncode == 0, done.stdout
     assert len(project.recordings) == 4
     assert project.pytest("--convoprobe-replay=only").returncode == 0

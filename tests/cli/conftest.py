@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_convoprobe.cli import main
+from tests.support import warm_process
 
 Convoprobe = Callable[..., Result]
 
@@ -43,7 +43,7 @@ def on_terminal(folder: Path) -> Callable[..., str]:
         ours, theirs = pty.openpty()
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns), **(env or {})}
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest_convoprobe.cli", *arguments],
+            [warm_process.executable(), "-m", "pytest_convoprobe.cli", *arguments],
             cwd=folder,
             env=environment,
             stdin=theirs,

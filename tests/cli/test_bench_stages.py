@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from click.testing import CliRunner, Result
 
 from pytest_convoprobe.cli import main
 from pytest_convoprobe.files import locked
+from tests.support import warm_process
 from tests.support.chat_server import ChatServer, Fault, fault
 
 from .benchmark import CARELESS, INVENTS, answer, benchmark
@@ -389,7 +389,7 @@ def test_ctrl_c_keeps_what_is_finished(folder: Path, convoprobe: Convoprobe) -> 
 
     with ChatServer(stuck) as running:
         benchmark(folder, running.base_url, run={"concurrency": 1})
-        command = [sys.executable, "-m", "pytest_convoprobe.cli", "bench", "all", "hours"]
+        command = [warm_process.executable(), "-m", "pytest_convoprobe.cli", "bench", "all", "hours"]
         process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
         _wait_until(lambda: asked[0] == 5, process)
         process.send_signal(signal.SIGINT)

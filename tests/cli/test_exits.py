@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from click.testing import CliRunner
 
 from pytest_convoprobe.cli import main
 from pytest_convoprobe.errors import LLMUnavailable, ResultsError, SettingsError, TargetStartError
+from tests.support import warm_process
 
 from .conftest import Convoprobe
 from .live import project
@@ -73,7 +73,7 @@ def test_ctrl_c_leaves_an_interrupted_run(folder: Path, convoprobe: Convoprobe) 
     (folder / "agent.py").write_text(
         "import pathlib, time\ndef Agent(message):\n    pathlib.Path('begun').touch()\n    time.sleep(600)\n"
     )
-    command = [sys.executable, "-m", "pytest_convoprobe.cli", "stability", "scenarios/talk.yaml"]
+    command = [warm_process.executable(), "-m", "pytest_convoprobe.cli", "stability", "scenarios/talk.yaml"]
     process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
     while not (folder / "begun").exists():
         assert process.poll() is None

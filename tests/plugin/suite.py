@@ -70,12 +70,10 @@ class Suite:
             return self.pytester.runpytest_inprocess(*words, *args)
 
     def run_process(self, *args: str, plugins: Sequence[str] = ()) -> pytest.RunResult:
-        """Run pytest in a process of its own, with those plug-ins beside ours."""
-        with self._alone(plugins) as words:
-            return self.pytester.runpytest_subprocess(*words, *args)
+        """Run pytest in a process of its own, with those plug-ins beside ours.
 
-    def run_live(self, *args: str, plugins: Sequence[str] = ()) -> pytest.RunResult:
-        """As `run_process`, for a run that calls models: it is spared the import of LiteLLM."""
+        It is spared the imports, as are the workers of xdist, so it cannot show what is imported.
+        """
         with self._alone(plugins) as words:
             folder = f"--basetemp={self.path / 'runpytest'}"
             done = warm_process.run("pytest", folder, *words, *args, cwd=self.path)
@@ -84,11 +82,16 @@ class Suite:
         sys.stderr.write(done.stderr)
         return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0.0)
 
+    def run_new_process(self, *args: str, plugins: Sequence[str] = ()) -> pytest.RunResult:
+        """As `run_process`, with an interpreter that has imported nothing before."""
+        with self._alone(plugins) as words:
+            return self.pytester.runpytest_subprocess(*words, *args)
+
     def run_on_terminal(self, encoding: str, *args: str) -> str:
         """Run pytest in a process whose terminal has that encoding; what stands there then."""
         with self._alone() as words:
             done = subprocess.run(
-                [sys.executable, "-m", "pytest", *words, *args],
+                [warm_process.executable(), "-m", "pytest", *words, *args],
                 cwd=self.path,
                 env={**os.environ, "PYTHONIOENCODING": encoding},
                 stdout=subprocess.PIPE,

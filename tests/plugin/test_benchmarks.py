@@ -381,7 +381,7 @@ def test_a_suite_without_benchmarks_loads_nothing_of_them(suite: Suite) -> None:
     suite.write(
         "test_plain.py", "import sys\ndef test(): assert 'pytest_convoprobe.benchmark' not in sys.modules"
     )
-    suite.run_process("test_plain.py").assert_outcomes(passed=1)
+    suite.run_new_process("test_plain.py").assert_outcomes(passed=1)
 
 
 # The whole way, with models that answer on loopback.
@@ -416,15 +416,15 @@ EVERY_CALL = 2 * 8 * (2 + 2 + 1)
 def test_rows_are_made_once_and_again_only_where_the_settings_ask_for_it(
     live: Benches, server: ChatServer
 ) -> None:
-    live.suite.run_live("benchmarks").assert_outcomes(passed=2, failed=2)
+    live.suite.run_process("benchmarks").assert_outcomes(passed=2, failed=2)
     assert len(server.requests) == EVERY_CALL
     _assert_all_is_there(live.folder)
-    live.suite.run_live("benchmarks").assert_outcomes(passed=2, failed=2)
+    live.suite.run_process("benchmarks").assert_outcomes(passed=2, failed=2)
     assert len(server.requests) == EVERY_CALL, "the second run made rows that were there"
     config = live.folder / "config.yaml"
     config.write_text(config.read_text().replace("turns: 2", "turns: 3"))
     # The gate of one metric keeps what the folder has of the others.
-    live.suite.run_live("benchmarks", "-k", "m01").assert_outcomes(passed=1, failed=1, deselected=2)
+    live.suite.run_process("benchmarks", "-k", "m01").assert_outcomes(passed=1, failed=1, deselected=2)
     found = _results(live.folder)
     assert [rate["scored"] for target in found["targets"] for rate in target["by_metric"]] == [4] * 4
     assert "4 conversations are from an older version" in found["notes"][0]
@@ -433,7 +433,7 @@ def test_rows_are_made_once_and_again_only_where_the_settings_ask_for_it(
 def test_only_the_rows_of_what_is_selected_are_made_as_many_at_once_as_the_option_says(
     live: Benches, server: ChatServer
 ) -> None:
-    result = live.suite.run_live("benchmarks", "-k", "good and m01", "--convoprobe-concurrency=1")
+    result = live.suite.run_process("benchmarks", "-k", "good and m01", "--convoprobe-concurrency=1")
     result.assert_outcomes(passed=1, deselected=3)
     assert len(server.requests) == EVERY_CALL // 4
     assert not (live.folder / "runs/bad/scores.json").exists()
@@ -441,7 +441,7 @@ def test_only_the_rows_of_what_is_selected_are_made_as_many_at_once_as_the_optio
 
 
 def test_the_budget_of_the_command_line_ends_it_in_an_error(live: Benches) -> None:
-    result = live.suite.run_live("benchmarks", "--convoprobe-max-tokens=30", "--convoprobe-concurrency=1")
+    result = live.suite.run_process("benchmarks", "--convoprobe-max-tokens=30", "--convoprobe-concurrency=1")
     result.assert_outcomes(errors=4)
     result.stdout.fnmatch_lines(
         [
@@ -459,7 +459,7 @@ def test_workers_of_xdist_wait_for_one_another_and_make_each_row_once(
     assert len(server.requests) == EVERY_CALL
     _assert_all_is_there(live.folder)
     together = (live.folder / "results.json").read_bytes()
-    live.suite.run_live("benchmarks").assert_outcomes(passed=2, failed=2)
+    live.suite.run_process("benchmarks").assert_outcomes(passed=2, failed=2)
     assert len(server.requests) == EVERY_CALL, "one process made rows that two workers had made"
     assert (live.folder / "results.json").read_bytes() == together
 
@@ -499,6 +499,6 @@ def test_a_rerun_tries_again_what_failed(live: Benches, server: ChatServer) -> N
         "generation: {turns: 2}\n",
     )
     plugins = ["pytest_rerunfailures"]
-    result = live.suite.run_live("benchmarks", "-k", "m01", "--reruns=1", plugins=plugins)
+    result = live.suite.run_process("benchmarks", "-k", "m01", "--reruns=1", plugins=plugins)
     result.assert_outcomes(passed=1, deselected=1)
     result.stdout.fnmatch_lines(["*1 rerun*"])

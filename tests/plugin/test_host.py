@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from tests.support import warm_process
+
 from .suite import Suite
 
 HEAVY = ("litellm", "pydantic", "jinja2", "yaml", "httpx", "asyncio", "jmespath")
@@ -25,7 +27,7 @@ def test_a_suite_without_scenarios_loads_nothing_heavy(suite: Suite) -> None:
             assert [name for name in {HEAVY!r} if name in sys.modules] == []
         """,
     )
-    suite.run_process().assert_outcomes(passed=1)
+    suite.run_new_process().assert_outcomes(passed=1)
 
 
 def test_a_suite_without_scenarios_has_none_of_the_hooks_that_run_at_each_test(suite: Suite) -> None:
@@ -46,14 +48,14 @@ def test_collecting_and_a_whole_run_never_load_litellm(suite: Suite) -> None:
             print("litellm loaded:", "litellm" in sys.modules)
         """)
     suite.scenario("one")
-    suite.run_process("-s", "--collect-only").stdout.fnmatch_lines(["*litellm loaded: False"])
-    suite.run_process("-s").stdout.fnmatch_lines(["*litellm loaded: False"])
+    suite.run_new_process("-s", "--collect-only").stdout.fnmatch_lines(["*litellm loaded: False"])
+    suite.run_new_process("-s").stdout.fnmatch_lines(["*litellm loaded: False"])
 
 
 def test_nothing_of_ours_complains_under_the_strictest_options(suite: Suite) -> None:
     suite.scenario("one", tags=["smoke"])
     suite.write("test_plain.py", "def test_plain(convoprobe): pass")
-    result = suite.run_process("-W", "error", "--strict-markers", "--strict-config")
+    result = suite.run_new_process("-W", "error", "--strict-markers", "--strict-config")
     result.assert_outcomes(passed=2)
     assert result.errlines == []
 
@@ -95,7 +97,7 @@ def test_the_environment_and_the_working_folder_are_left_alone(suite: Suite) -> 
 def _interrupted(suite: Suite, *args: str) -> tuple[int, str]:
     """Start pytest, wait until its conversations run, press Ctrl-C, and wait for its end."""
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    command = [sys.executable, "-m", "pytest", "-p", "convoprobe", *args]
+    command = [warm_process.executable(), "-m", "pytest", "-p", "convoprobe", *args]
     process = subprocess.Popen(
         command, cwd=suite.path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_convoprobe.plugin.terminal import PytestTerminal
 from pytest_convoprobe.runs.progress import ProgressLine
+from tests.support import warm_process
 
 from .stand_in import log
 from .suite import Suite
@@ -95,7 +96,7 @@ def _on_terminal(suite: Suite, *args: str) -> str:
 
     ours, theirs = pty.openpty()
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TERM": "xterm", "COLUMNS": "120"}
-    command = [sys.executable, "-m", "pytest", "-p", "convoprobe", *args]
+    command = [warm_process.executable(), "-m", "pytest", "-p", "convoprobe", *args]
     process = subprocess.Popen(
         command, cwd=suite.path, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
     )

@@ -41,7 +41,7 @@ def test_another_judge_and_less_time_each_for_one_scenario(suite: Suite, chat_se
     suite.scenario("hurried")
     path = suite.path / "scenarios/hurried.yaml"
     path.write_text(path.read_text().replace("initial_query: Hello", "initial_query: Never answer"))
-    result = suite.run_live()
+    result = suite.run_process()
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(["*the scenario took longer than 0.2 s*"])
     assert models_of_the_judge(chat_server) == ["fake", "stricter"]

@@ -18,6 +18,7 @@ from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.fingerprints import NO_PRINTS
 from pytest_convoprobe.results.store import IndexRow, RunState, StoredRun, list_runs
+from tests.support import warm_process
 
 from .suite import Suite
 
@@ -225,7 +226,7 @@ def test_kill_9_under_xdist_loses_no_trial_that_had_ended(suite: Suite) -> None:
         """)
     for number in range(40):  # of which the second half never ends, however long we are kept from looking
         suite.scenario(f"s{number}", file="scenarios/all.yaml", sleep=0.05 if number < 20 else 120)
-    with running(suite, "-p", "xdist.plugin", "-n2") as process:
+    with running(suite, "-p", "xdist.plugin", "-n2", executable=sys.executable) as process:
         wait_for(lambda: len(told(suite)) >= 9 and described(suite), process)
         os.killpg(process.pid, signal.SIGKILL)
         assert process.wait(60) == -signal.SIGKILL
@@ -310,10 +311,10 @@ def test_the_run_is_described_before_others_write_their_summary(suite: Suite) ->
 
 
 @contextmanager
-def running(suite: Suite, *args: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A pytest in a process group of its own."""
+def running(suite: Suite, *args: str, executable: str | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A pytest in a session of its own."""
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    command = [sys.executable, "-m", "pytest", "-p", "convoprobe", *args]
+    command = [executable or warm_process.executable(), "-m", "pytest", "-p", "convoprobe", *args]
     with open(suite.path / "output.txt", "wb") as output:
         process = subprocess.Popen(
             command, cwd=suite.path, env=environment, stdout=output, stderr=output, start_new_session=True

@@ -34,7 +34,7 @@ def live(suite: Suite, server: ChatServer) -> Suite:
 def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: ChatServer) -> None:
     """A model that is in LiteLLM's list of prices is the judge; one that is not is the user."""
     live.write("convoprobe.yaml", (live.path / "convoprobe.yaml").read_text() + JUDGE)
-    first = live.run_process("--convoprobe-replay=record", "-v", "-W", "error")
+    first = live.run_new_process("--convoprobe-replay=record", "-v", "-W", "error")
     first.assert_outcomes(passed=2)
     assert (live.path / "scenarios/_recordings").is_dir()
     calls = len(server.requests)
@@ -46,7 +46,7 @@ def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: Ch
             print("litellm loaded:", "litellm" in sys.modules)
         """)
     live.write("conftest.py", (live.path / "conftest.py").read_text().replace("config.stash[BACKEND] =", ""))
-    second = live.run_process("--convoprobe-replay=only", "-s")
+    second = live.run_new_process("--convoprobe-replay=only", "-s")
     second.assert_outcomes(passed=2)
     second.stdout.fnmatch_lines(["*litellm loaded: False"])
     replayed, recorded = (ref.open().info for ref in list_runs(live.path / ".convoprobe"))
@@ -60,7 +60,7 @@ def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: Ch
 
 def _from_another_folder_and_rootdir(live: Suite) -> pytest.RunResult:
     words = ("--rootdir=scenarios", "scenarios", "-c", "/dev/null", "--convoprobe-config=convoprobe.yaml")
-    return live.run_live("--convoprobe-replay=only", *words, "-p", "conftest")
+    return live.run_process("--convoprobe-replay=only", *words, "-p", "conftest")
 
 
 def test_no_model_is_one_usage_error_before_any_work(suite: Suite) -> None:
@@ -97,7 +97,7 @@ def test_a_scenario_without_simulated_turns_needs_no_model_for_the_user(suite: S
         user = "{persona: Somebody, initial_query: Hello, script: [Goodbye]}"
         rest = "description: d\nevaluation: {correctness_criteria: [It answers]}\n"
         suite.write("scenarios/one.yaml", f"name: one\nsynthetic_user: {user}\n{rest}")
-        suite.run_live().assert_outcomes(passed=1)
+        suite.run_process().assert_outcomes(passed=1)
 
 
 def test_a_provider_that_is_down_is_an_error_not_a_failure(suite: Suite) -> None:
@@ -107,7 +107,7 @@ def test_a_provider_that_is_down_is_an_error_not_a_failure(suite: Suite) -> None
         "llm: {model: openai/fake, api_base: 'http://127.0.0.1:9/v1', api_key: x, max_attempts: 1}\n",
     )
     suite.scenario("one")
-    result = suite.run_live()
+    result = suite.run_process()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["ERROR scenarios/one.yaml::one - infrastructure: *"])
 
@@ -129,7 +129,7 @@ def test_the_fixture_runs_for_real_and_keeps_the_key_of_one_call_to_itself(live:
             assert result.transcript.turns[0].reply.text == "****"
         """,
     )
-    live.run_live("test_it.py").assert_outcomes(passed=2)
+    live.run_process("test_it.py").assert_outcomes(passed=2)
     written = [path.read_text() for path in live.path.rglob("*.json*")]
     assert written
     assert not [text for text in written if "one-call-secret-4711" in text]

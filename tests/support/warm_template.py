@@ -1,86 +1,161 @@
-"""The process that `warm_process.py` forks: a line of JSON on stdin is a run, one on stdout its exit code."""
+"""The process that `warm_python.py` has forked: `python -m tests.support.warm_template SOCKET`.
+
+SOCKET is the file descriptor of a socket that listens. Each connection is a process to be forked; its number
+and later its exit code are the answer. This process ends, with all that it has forked, when its stdin ends.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
-import json
+import importlib
+import marshal
 import os
 import runpy
+import select
+import signal
+import socket
 import sys
+import tempfile
 import threading
-import time
-from typing import Any
+import types
+from typing import Any, NoReturn
 
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 
+MODULES = """
+pytest xdist.plugin xdist.remote pytest_convoprobe.plugin pytest_convoprobe.plugin.inline
+pytest_convoprobe.plugin.benchmarks pytest_convoprobe.runs.session pytest_convoprobe.reports.failure
+pytest_convoprobe.targets.factory pytest_convoprobe.cli pytest_convoprobe.cli.live_run
+pytest_convoprobe.benchmark.pipeline.pipeline
+"""
+"""What most of the forked processes import too."""
 
-def serve() -> None:
-    _import_litellm()
-    # Threads would not be there in a forked process, but what they have locked would still be locked.
-    assert threading.active_count() == 1, threading.enumerate()
-    for line in sys.stdin:
-        request = json.loads(line)
+_SLICE = 0.01  # seconds between two looks for processes that have ended
+
+
+class Template:
+    def __init__(self, server: socket.socket, executable: str) -> None:
+        self._server = server
+        self._executable = executable
+        self._connections: dict[int, socket.socket] = {}
+        """By process."""
+
+    def serve(self) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the tests get it, and end this process
+        while True:
+            sockets = [0, self._server, *self._connections.values()]
+            ready, _, _ = select.select(sockets, [], [], _SLICE if self._connections else None)
+            if 0 in ready:
+                return self._kill([*self._connections])
+            if self._server in ready:
+                self._fork()
+            self._kill([one for one, connection in self._connections.items() if connection in ready])
+            self._report()
+
+    def _fork(self) -> None:
+        connection, _ = self._server.accept()
+        size, streams, *_ = socket.recv_fds(connection, 8, 3)
+        request = connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
         process = os.fork()
         if process == 0:
-            _become(**request)
-        sys.stdout.write(json.dumps(_exit_code(process, request["timeout"])) + "\n")
-        sys.stdout.flush()
+            for one in (self._server, connection, *self._connections.values()):
+                one.close()
+            _become(streams, self._executable, *marshal.loads(request))
+        for stream in streams:
+            os.close(stream)
+        self._connections[process] = connection
+        _send(connection, process)
+
+    def _kill(self, processes: list[int]) -> None:
+        """Those whose connection has ended."""
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process, signal.SIGKILL)
+
+    def _report(self) -> None:
+        for process in [*self._connections]:
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if ended:
+                with self._connections.pop(process) as connection:
+                    _send(connection, os.waitstatus_to_exitcode(status))
 
 
-def _import_litellm() -> None:
+def _send(connection: socket.socket, number: int) -> None:
+    with contextlib.suppress(OSError):
+        connection.sendall(number.to_bytes(8, "big", signed=True))
+
+
+def _import_modules() -> None:
     adapter = LiteLLM()
     adapter.preload()
     asyncio.run(adapter.loaded())
+    for name in MODULES.split():
+        importlib.import_module(name)
     for thread in threading.enumerate():
         if thread is not threading.main_thread():
             thread.join()
+    # Threads would not be there in a forked process, but what they have locked would still be locked.
+    assert threading.active_count() == 1, threading.enumerate()
     # The collector would write into every object that it looks at, also when a forked process ends, and so
     # copy all of the shared memory. It leaves out what is frozen.
     gc.freeze()
 
 
-def _exit_code(process: int, timeout: float) -> int | None:
-    """None for a process that had to be killed."""
-    end = time.monotonic() + timeout
-    while time.monotonic() < end:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.kill(process, 9)
-    os.waitpid(process, 0)
-    return None
-
-
-def _become(command: list[str], cwd: str, env: dict[str, str], output: list[str], timeout: float) -> None:
-    """Make this forked process what `python -m COMMAND` would have started, and run it."""
-    _redirect(output)
+def _become(
+    streams: list[int], executable: str, words: tuple[str, ...], cwd: str, env: dict[str, str]
+) -> NoReturn:
+    """Make this forked process what `python WORDS` would have started, and run it."""
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
-    sys.path[:1] = [cwd, *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
-    sys.argv = command
+    _redirect(streams)
+    tempfile.tempdir = None  # it depends on the environment
+    # The processes that it starts, as workers of xdist, are forked as well.
+    sys.executable = executable
     # The project that is run may have a package of this name.
     for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
         del sys.modules[name]
-    runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+    kind, program, *arguments = words[words[0] == "-u" :]
+    sys.path[:1] = [cwd if kind == "-m" else "", *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
+    _run(kind, program, arguments)
     sys.exit()
 
 
-def _redirect(output: list[str]) -> None:
-    sys.stdin = _standard(0, os.open(os.devnull, os.O_RDONLY))
-    sys.stdout, sys.stderr = (
-        _standard(number, os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-        for number, path in enumerate(output, start=1)
+def _run(kind: str, program: str, arguments: list[str]) -> None:
+    if kind == "-m":
+        sys.argv = [program, *arguments]
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = ["-c", *arguments]
+        sys.modules["__main__"] = main = types.ModuleType("__main__")
+        exec(compile(program, "<string>", "exec"), main.__dict__)
+
+
+def _redirect(streams: list[int]) -> None:
+    sys.stdin, sys.stdout, sys.stderr = map(_standard, range(3), streams)
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
+
+
+def _standard(number: int, stream: int) -> Any:
+    os.dup2(stream, number)
+    os.close(stream)
+    # As Python does it, which writes its errors line by line.
+    encoding, _, errors = os.environ.get("PYTHONIOENCODING", "").partition(":")
+    error_stream = number == 2
+    return open(
+        number,
+        "w" if number else "r",
+        1 if error_stream else -1,
+        encoding=encoding or "utf-8",
+        errors="backslashreplace" if error_stream else errors or "strict",
+        closefd=False,
     )
 
 
-def _standard(number: int, opened: int) -> Any:
-    os.dup2(opened, number)
-    os.close(opened)
-    return open(number, "w" if number else "r", encoding="utf-8", closefd=False)
-
-
 if __name__ == "__main__":
-    serve()
+    _import_modules()
+    Template(socket.socket(fileno=int(sys.argv[1])), sys.argv[2]).serve()
