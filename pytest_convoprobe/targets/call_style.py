@@ -9,6 +9,8 @@ from functools import partial
 from inspect import Parameter
 from typing import Any
 
+from .frameworks import complaint, framework_of, own_answering, refused_method
+
 METHODS = ("send", "respond", "reply", "chat", "run")
 """What an object's method for a message may be called, if the object itself can't be called."""
 
@@ -72,7 +74,18 @@ def is_async(function: object) -> bool:
 
 
 def answering(agent: object) -> Callable[..., Any] | None:
-    """What takes the messages of this object: itself, or the first of its `METHODS`."""
+    """What takes the messages of this object: itself, or the first of its `METHODS`.
+
+    Raises `ValueError` for an object of a known framework, unless the project has written such a method.
+    """
+    framework = framework_of(agent)
+    if framework is not None:
+        own = own_answering(agent, ("__call__", *METHODS))
+        if own is None:
+            raise ValueError(complaint(framework))
+        return own
+    if (framework := refused_method(agent)) is not None:
+        raise ValueError(complaint(framework))
     if callable(agent):
         return agent
     methods = (getattr(agent, name, None) for name in METHODS)

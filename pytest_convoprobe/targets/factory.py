@@ -41,11 +41,20 @@ def as_target(value: object, *, rootdir: Path | None = None, use: Use = Use.MANY
         return as_port(value)
     if value is None:
         raise TargetStartError(f"None can't be a target: {_WANTED}")
-    if not isinstance(value, type) and answering(value) is None:
-        raise TargetStartError(f"{_named(value)} can't be a target: {_WANTED}")
+    if not isinstance(value, type):
+        _require_answering(value)
     if inspect.iscoroutine(value) or inspect.isgenerator(value):
         raise TargetStartError(f"{_named(value)} can't be a target: return the function, don't call it")
     return PythonAgent(value, rootdir=root, name=_named(value), use=use)
+
+
+def _require_answering(value: object) -> None:
+    try:
+        found = answering(value)
+    except ValueError as error:
+        raise TargetStartError(f"{_named(value)} can't be a target: {error}") from None
+    if found is None:
+        raise TargetStartError(f"{_named(value)} can't be a target: {_WANTED}")
 
 
 _WANTED = "return a function, a class, an object with a method for messages, or `module:object` as text"

@@ -1,0 +1,303 @@
+"""Agents of known frameworks: recognised by the modules of their classes, and never called by a guess.
+
+Most of them begin a new conversation with each call. So an agent that is called like a function answers
+without memory, and its scenarios may pass all the same. The history has to be kept the way the framework
+wants it: the table has a wrapper for each that does so.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+_BY_HISTORY = """\
+def answer(message, history):  # history: earlier {"role": …, "content": …}
+    ...  # hand both to the agent"""
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A library with agents of its own.
+
+    `modules` are the dotted names that its classes' modules begin with; `*` at their end is for more letters.
+    `wrapper` is a target that keeps the history of a conversation. Classes named in `remember` keep it
+    themselves: their methods may be named explicitly. `marks` are names in the top module, where another
+    package may have the same name.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    wrapper: str = _BY_HISTORY
+    remember: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+
+    def has(self, kind: type) -> bool:
+        """Whether a class is one of this framework's own."""
+        module = f"{kind.__module__}."
+        beginnings = (name[:-1] if name.endswith("*") else f"{name}." for name in self.modules)
+        if not module.startswith(tuple(beginnings)):
+            return False
+        top = sys.modules.get(module.partition(".")[0])
+        return all(hasattr(top, mark) for mark in self.marks)
+
+
+FRAMEWORKS = (
+    Framework(
+        "PydanticAI",
+        ("pydantic_ai",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.history = []
+
+    async def __call__(self, message):
+        result = await agent.run(message, message_history=self.history)
+        self.history = result.all_messages()
+        return result.output""",
+    ),
+    Framework(
+        "smolagents",
+        ("smolagents",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.agent = make_agent()  # one for each conversation
+
+    def __call__(self, message):
+        return str(self.agent.run(message, reset=False))""",
+    ),
+    Framework(
+        "LangGraph",
+        ("langgraph",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.messages = []
+
+    async def __call__(self, message):
+        state = await graph.ainvoke({"messages": [*self.messages, ("user", message)]})
+        self.messages = state["messages"]
+        return state""",
+    ),
+    Framework(
+        "LangChain",
+        ("langchain", "langchain_*"),
+        """\
+async def answer(message, history):
+    return await chain.ainvoke([*history, {"role": "user", "content": message}])""",
+    ),
+    Framework(
+        "CrewAI",
+        ("crewai",),
+        """\
+def answer(message, history):
+    return crew.copy().kickoff(inputs={"message": message, "history": history}).raw""",
+    ),
+    Framework(
+        "OpenAI Agents SDK",
+        ("agents",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.items = []
+
+    async def __call__(self, message):
+        result = await Runner.run(agent, [*self.items, {"role": "user", "content": message}])
+        self.items = result.to_input_list()
+        return result.final_output""",
+        marks=("Runner",),
+    ),
+    Framework(
+        "LlamaIndex",
+        ("llama_index",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.context = Context(agent)
+
+    async def __call__(self, message):
+        return str(await agent.run(message, ctx=self.context))""",
+        remember=("BaseChatEngine",),
+    ),
+    Framework(
+        "AutoGen",
+        ("autogen", "autogen_*", "ag2"),
+        """\
+class Conversation:
+    def __init__(self):
+        self.agent = make_agent()  # one for each conversation
+
+    async def __call__(self, message):
+        result = await self.agent.run(task=message)
+        return result.messages[-1].content""",
+    ),
+    Framework(
+        "Haystack",
+        ("haystack",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.messages = []
+
+    def __call__(self, message):
+        self.messages.append(ChatMessage.from_user(message))
+        self.messages = agent.run(messages=self.messages)["messages"]
+        return self.messages[-1].text""",
+    ),
+    Framework(
+        "DSPy",
+        ("dspy",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.history = dspy.History(messages=[])
+
+    def __call__(self, message):
+        result = program(question=message, history=self.history)
+        self.history.messages.append({"question": message, **result})
+        return result.answer""",
+    ),
+    Framework(
+        "Google ADK",
+        ("google.adk",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.runner, self.session = InMemoryRunner(agent), None
+
+    async def __call__(self, message):
+        sessions, app = self.runner.session_service, self.runner.app_name
+        self.session = self.session or await sessions.create_session(app_name=app, user_id="user")
+        said = types.Content(role="user", parts=[types.Part(text=message)])
+        ids = {"user_id": "user", "session_id": self.session.id}
+        events = [event async for event in self.runner.run_async(**ids, new_message=said)]
+        return "".join(part.text or "" for part in events[-1].content.parts)""",
+    ),
+    Framework(
+        "Strands",
+        ("strands",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.agent = make_agent()  # one for each conversation
+
+    def __call__(self, message):
+        return str(self.agent(message))""",
+        remember=("Agent",),
+    ),
+    Framework(
+        "Agno",
+        ("agno",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.agent = Agent(..., db=InMemoryDb(), add_history_to_context=True)
+
+    def __call__(self, message):
+        return self.agent.run(message).content""",
+    ),
+    Framework(
+        "Semantic Kernel",
+        ("semantic_kernel",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.thread = None
+
+    async def __call__(self, message):
+        response = await agent.get_response(messages=message, thread=self.thread)
+        self.thread = response.thread
+        return str(response)""",
+    ),
+    Framework(
+        "Microsoft Agent Framework",
+        ("agent_framework",),
+        """\
+class Conversation:
+    def __init__(self):
+        self.thread = agent.get_new_thread()
+
+    async def __call__(self, message):
+        return str(await agent.run(message, thread=self.thread))""",
+    ),
+    # Clients of models, pipelines and smaller libraries: each keeps the history in its own way, if at all.
+    *(
+        Framework(name, modules)
+        for name, modules in (
+            ("CAMEL", ("camel",)),
+            ("Griptape", ("griptape",)),
+            ("Langroid", ("langroid",)),
+            ("Letta", ("letta", "letta_client")),
+            ("Marvin", ("marvin", "controlflow")),
+            ("Mirascope", ("mirascope",)),
+            ("Swarm", ("swarm", "agency_swarm")),
+            ("AgentScope", ("agentscope",)),
+            ("BeeAI", ("beeai_framework",)),
+            ("Atomic Agents", ("atomic_agents",)),
+            ("Transformers", ("transformers",)),
+            ("llama.cpp", ("llama_cpp",)),
+            ("vLLM", ("vllm",)),
+            ("Google Gen AI", ("google.genai", "google.generativeai", "vertexai")),
+            ("OpenAI", ("openai",)),
+            ("Anthropic", ("anthropic",)),
+            ("Cohere", ("cohere",)),
+            ("Mistral", ("mistralai",)),
+            ("Ollama", ("ollama",)),
+            ("Instructor", ("instructor",)),
+        )
+    ),
+)
+
+
+def own_answering(agent: object, methods: tuple[str, ...]) -> Callable[..., Any] | None:
+    """The method for messages that the project has written itself, on top of a framework's class."""
+    for name in methods:
+        owner = next((kind for kind in type(agent).__mro__ if name in kind.__dict__), None)
+        if owner is not None and framework_of_class(owner) is None:
+            found = getattr(agent, name)
+            return found if callable(found) else None
+    return None
+
+
+def framework_of(agent: object) -> Framework | None:
+    """The framework that an object belongs to, also by a base of its class."""
+    return next(_frameworks(type(agent)), None)
+
+
+def refused_method(agent: object) -> Framework | None:
+    """The framework of a bound method that starts a new conversation with each call."""
+    plain = agent
+    while isinstance(plain, functools.partial):
+        plain = plain.func
+    owner = getattr(plain, "__self__", None) if inspect.ismethod(plain) else None
+    found = framework_of(owner)
+    if found is None or framework_of_class(_defining(type(owner), plain)) is None:
+        return None
+    return None if any(kind.__name__ in found.remember for kind in type(owner).__mro__) else found
+
+
+def _defining(kind: type, method: Any) -> type:
+    """The class that has the method in its body."""
+    return next((base for base in kind.__mro__ if method.__name__ in base.__dict__), kind)
+
+
+def framework_of_class(kind: type) -> Framework | None:
+    """The framework whose own class this is."""
+    return next((framework for framework in FRAMEWORKS if framework.has(kind)), None)
+
+
+def _frameworks(kind: type) -> Iterator[Framework]:
+    found = map(framework_of_class, kind.__mro__)
+    yield from (framework for framework in found if framework is not None)
+
+
+def complaint(framework: Framework) -> str:
+    """Why an object of the framework isn't called, and what to give instead."""
+    return (
+        f"it belongs to {framework.name}, and called with each message alone it may forget the conversation. "
+        f"Give a target that keeps the history, such as\n\n{framework.wrapper}"
+    )
