@@ -52,7 +52,9 @@ class LandmarkReply(BaseModel):
 
 
 class ScenarioReply(BaseModel):
-    """One scenario as the generator writes it; the fields are in the order in which to think of them."""
+    """One scenario as the generator writes it; the fields stand in the order in which to think of them."""
+
+    # The docstring is in the schema that is sent. With another one, recordings of the call no longer fit.
 
     persona: Line = Field(description="Who the user is: situation, manner of writing, mood.")
     user_goal: Line = Field(description="What the user openly wants from the assistant.")
