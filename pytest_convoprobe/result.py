@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from .errors import Blame
-from .judging.types import CheckResult, CriterionResult
+from .judging.types import CheckResult, CriterionResult, UserReview
 from .llm.ledger import Spending
 from .llm.port import Role
 from .transcript import Transcript
@@ -31,6 +31,7 @@ class ScenarioResult:
     `started` is in seconds since the epoch. `duration` is in seconds, without the wait in the queue.
     `scenario_id` is the scenario's id within the run; `file` and `line` say where it is.
     `remedies` are settings that may put an error right, for the door that shows it; they are not stored.
+    `review` is about the user's side of a conversation that did not pass, if there is something to say.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ScenarioResult:
     models: Mapping[Role, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
+    review: UserReview | None = None
 
     @property
     def passed(self) -> bool:

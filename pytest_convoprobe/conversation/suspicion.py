@@ -32,6 +32,7 @@ _FACT_WORD = 4
 
 _ADDRESS = re.compile(r"\S+@\S+|\w+://\S+|www\.\S+")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_NUMBER = re.compile(r"\d")
 _TOKEN = re.compile(r"\w+")
 _QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e\u055e\u1367\u2e2e\u203d]")
 
@@ -48,7 +49,8 @@ def suspect(text: str, turns: Sequence[Turn], facts: Sequence[str] = ()) -> bool
         return False
     if len(words) >= _FEW_WORDS or _QUESTION_MARK.search(text) or _has_foreign_letters(text):
         return bool(words)
-    return bool(words) and _speaks_another_language(turns)
+    # Too short to know: with a number it is an answer, and else what the user said before shows its language.
+    return bool(words) and not _NUMBER.search(text) and _speaks_another_language(turns)
 
 
 def _speaks_another_language(turns: Sequence[Turn]) -> bool:

@@ -88,11 +88,11 @@ def _in_order(parts: tuple[str, ...], haystack: str) -> bool:
 
 
 # Characters of scripts without spaces between words: there, a quote may begin anywhere.
-_SPACELESS = (
+SPACELESS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 # An underscore is not part of a word here, because it is trimmed from the ends of a quote.
-_WORD = rf"[^\W_{_SPACELESS}]"
+_WORD = rf"[^\W_{SPACELESS}]"
 
 
 def _pattern(part: str) -> re.Pattern[str]:
@@ -175,4 +175,4 @@ def _tells(part: str) -> bool:
 
 
 def _stands_alone(character: str) -> bool:
-    return character.isdigit() or re.match(f"[{_SPACELESS}]", character) is not None
+    return character.isdigit() or re.match(f"[{SPACELESS}]", character) is not None

@@ -54,6 +54,20 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
+class UserReview:
+    """The user's side of a conversation that did not pass.
+
+    `hindered` is what the user did that explains the findings, with the turn; empty if nothing is proven.
+    `note` says why there was no usable review. `never_said` are the known facts that no message of the user
+    has, by their words.
+    """
+
+    hindered: str = ""
+    note: str = ""
+    never_said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Verdict:
     """`passed` is None if nothing speaks against the agent but something could not be decided.
 

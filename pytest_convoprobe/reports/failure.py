@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..errors import Blame
 from ..files import shown_path
 from ..formatting import counted, number
@@ -78,6 +80,8 @@ def _add_head(page: Page, result: ScenarioResult) -> None:
         page.pair("blame", BLAME_WORDS[result.blame])
     if not result.passed:
         page.pair("why", why(result))
+    for line in user_side_lines(result):
+        page.pair("user", line)
     if result.transcript.now is not None:
         page.pair("began", in_words(result.transcript.now))
     page.pair("ended", ending(result))
@@ -85,6 +89,17 @@ def _add_head(page: Page, result: ScenarioResult) -> None:
         page.pair("score", _score(result))
     if result.target:
         page.pair("target", one_line(result.target))
+
+
+def user_side_lines(result: ScenarioResult) -> Iterator[str]:
+    """What a report says about the user's side: why it was not reviewed, and what it never said."""
+    review = result.review
+    if review is None:
+        return
+    if review.note:
+        yield one_line(review.note)
+    if review.never_said:
+        yield f"known facts never said: {'; '.join(map(one_line, review.never_said))}"
 
 
 def ending(result: ScenarioResult) -> str:

@@ -19,7 +19,7 @@ from ..results.compare import Change, ScenarioChange
 from ..results.run_info import RunState
 from ..text import one_line, shorten, visible
 from ..transcript import Turn
-from .failure import MUST, headline
+from .failure import MUST, headline, user_side_lines
 from .money import ROLE_NAMES, by_roles
 from .run_headline import against, title
 from .run_report import RunReport
@@ -146,6 +146,7 @@ def _details(result: ScenarioResult) -> str:
     lines = [f"{place} · {escaped(why(result), 600)}"]
     against_it = [item for item in findings(result) if item.holds is not True]
     lines += ["\n".join(_finding(item) for item in against_it)] if against_it else []
+    lines += [f"_user:_ {escaped(line, 600)}" for line in user_side_lines(result)]
     numbers = {item.turn for item in against_it if item.turn is not None}
     lines += [_turn(turn) for turn in result.transcript.turns if turn.number in numbers]
     summary = f"{_SIGNS[result.outcome]} {_name(result)}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Blame, ResultsError
-from ..judging.types import CheckResult, Criterion, CriterionKind, CriterionResult
+from ..judging.types import CheckResult, Criterion, CriterionKind, CriterionResult, UserReview
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult, report_order
@@ -60,6 +60,7 @@ def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -
         "spending": {role.value: _spending(spent) for role, spent in result.spending.items()},
         "criteria": [_criterion(found) for found in criteria],
         "checks": [_check(found) for found in checks],
+        **({"review": _review(result.review)} if result.review else {}),
         "transcript": _transcript(result.transcript),
     }
 
@@ -148,6 +149,10 @@ def _check(found: CheckResult) -> dict[str, Any]:
     }
 
 
+def _review(review: UserReview) -> dict[str, Any]:
+    return {"hindered": review.hindered, "note": review.note, "never_said": list(review.never_said)}
+
+
 def _transcript(transcript: Transcript) -> dict[str, Any]:
     # Rare fields are left out where they have their default: files of other conversations stay as they were.
     return {
@@ -205,6 +210,7 @@ def _result(data: Mapping[str, Any]) -> ScenarioResult:
         target=_text(data.get("target", "")),
         models={Role(role): model for role, model in data.get("models", {}).items()},
         tags=tuple(map(_text, data.get("tags", ()))),
+        review=_read_review(data["review"]) if data.get("review") else None,
     )
 
 
@@ -260,6 +266,11 @@ def _read_check(data: Mapping[str, Any]) -> CheckResult:
         found=str(data.get("found", "")),
         turn=data.get("turn"),
     )
+
+
+def _read_review(data: Mapping[str, Any]) -> UserReview:
+    never_said = tuple(map(_text, data.get("never_said", ())))
+    return UserReview(_text(data.get("hindered", "")), _text(data.get("note", "")), never_said)
 
 
 def _read_transcript(data: Mapping[str, Any]) -> Transcript:

@@ -27,11 +27,12 @@ from ..errors import (
 from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
 from ..judging.judge import judge
-from ..judging.types import CheckResult, CriterionResult, Verdict
+from ..judging.review import NOT_REVIEWED, against_agent, review_user, user_side
+from ..judging.types import CheckResult, CriterionResult, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
-from ..llm.port import LLM, Role
+from ..llm.port import LLM, CallContext, Role
 from ..llm.recording import Recording, recording_path
 from ..llm.stack import build_llm
 from ..project_code.calls import Raised, in_own_thread, undisturbed
@@ -146,6 +147,8 @@ class _Trial:
         self._checks: tuple[CheckResult, ...] = ()
         self._criteria: tuple[CriterionResult, ...] = ()
         self._termination: Termination | None = None
+        self._decided: Verdict | None = None
+        self._review = UserReview()
         self._now: datetime | None = None
         self._target_name = type(job.target).__qualname__  # until the target has said it itself
         self._started = time.time()
@@ -157,6 +160,10 @@ class _Trial:
         try:
             verdict = await within_scenario_timeout(limit, self._recorded)
         except ScenarioTimeout as error:
+            if self._decided is not None:
+                # Only the review was still to come. What was found against the agent stays.
+                self._review = UserReview(note=NOT_REVIEWED + str(error))
+                return self._judged(self._decided)
             # The conversation only knows that it was cancelled; here it is known why.
             self._termination = Termination.TIMEOUT
             return self._broken(error)
@@ -216,7 +223,23 @@ class _Trial:
                 CriterionResult(criterion, "cannot_tell", None, str(error))
                 for criterion in criteria_of(self._job.scenario.evaluation)
             )
-        return decide(self._criteria, self._checks)
+        verdict = decide(self._criteria, self._checks)
+        if verdict.passed is False:
+            self._decided = verdict
+            self._review = await self._review_user(llm)
+        return verdict
+
+    async def _review_user(self, llm: LLM) -> UserReview:
+        """Find out whether the user is the reason; without a proof, the agent is."""
+        return await review_user(
+            llm,
+            self._job.settings.judge,
+            self._job.scenario.synthetic_user,
+            self.transcript,
+            against_agent(self._criteria, self._checks),
+            CallContext(Role.REVIEWER, self._job.scenario_id, self._job.trial),
+            self._redactor,
+        )
 
     async def _judge(self, llm: LLM) -> tuple[CriterionResult, ...]:
         return await judge(
@@ -286,6 +309,9 @@ class _Trial:
             return self._result(outcome, reason, Blame.JUDGE, verdict)
         if verdict.passed:
             return self._result(Outcome.PASSED, "", None, verdict)
+        if self._review.hindered:
+            # Without a score: a conversation in which the user was at fault says nothing about the agent.
+            return self._result(Outcome.ERROR, self._review.hindered, Blame.SIMULATOR)
         return self._result(Outcome.FAILED, reason, Blame.AGENT, verdict)
 
     def _broken(self, error: ConvoprobeError) -> ScenarioResult:
@@ -328,7 +354,12 @@ class _Trial:
             target=self._target_name,
             models=self._named_models(),
             tags=loaded.tags,
+            review=None if outcome is Outcome.PASSED else mask.record(self._user_side),
         )
+
+    @property
+    def _user_side(self) -> UserReview | None:
+        return user_side(self._job.scenario.synthetic_user, self.transcript, self._review)
 
     def _named_models(self) -> dict[Role, str]:
         settings = self._job.settings

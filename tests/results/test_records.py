@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_convoprobe.errors import Blame, ResultsError
-from pytest_convoprobe.judging.types import CheckResult, Criterion, CriterionKind, CriterionResult
+from pytest_convoprobe.judging.types import CheckResult, Criterion, CriterionKind, CriterionResult, UserReview
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.result import Outcome, ScenarioResult
@@ -46,6 +46,7 @@ HOLDS = st.sampled_from([True, False, None])
 FOUND = st.builds(CriterionResult, CRITERION, TEXT, HOLDS, TEXT, st.none() | TEXT, st.none() | COUNT)
 CHECK = st.builds(CheckResult, TEXT, st.booleans(), TEXT, TEXT, st.none() | COUNT)
 SPENT = st.builds(Spending, COUNT, COUNT, COUNT, USAGE, MAYBE)
+REVIEW = st.builds(UserReview, TEXT, TEXT, st.lists(TEXT, max_size=2).map(tuple))
 RESULT = st.builds(
     ScenarioResult,
     name=TEXT,
@@ -66,6 +67,7 @@ RESULT = st.builds(
     duration=NUMBER,
     target=TEXT,
     models=st.dictionaries(st.sampled_from(Role), TEXT),
+    review=st.none() | REVIEW,
     tags=st.lists(TEXT, max_size=2).map(tuple),
 )
 DIGEST = st.none() | st.text("0123456789abcdef", min_size=16, max_size=16)

@@ -19,7 +19,7 @@ from ...results.records import TrialRecord
 from ...start_time import in_words
 from ...text import one_line, shorten, visible
 from ...transcript import Origin, ToolCall, Turn
-from ..failure import BLAME_WORDS, MUST, ending
+from ..failure import BLAME_WORDS, MUST, ending, user_side_lines
 from ..money import ROLE_NAMES, is_replayed
 from ..paste_command import records_again, stored_words
 from ..run_report import RunReport
@@ -87,6 +87,8 @@ def _facts(result: ScenarioResult) -> Iterator[tuple[str, str]]:
         yield "Target", one_line(result.target)
     if began := moment(result.started):
         yield "Began", began
+    for line in user_side_lines(result):
+        yield "User", line
     if result.transcript.now is not None:
         yield "Date in it", in_words(result.transcript.now)
     again = "Record again" if records_again(result) else "Run again"

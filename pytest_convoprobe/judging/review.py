@@ -1,0 +1,251 @@
+"""The review of the user's side, before a conversation counts against the agent.
+
+One call, to the judge's model. What it says is checked by code: a fact is one of the scenario's, the agent's
+question is in the turn that it names, and a quote is the user's own. So a review can't excuse an agent by
+what never happened, and what it can't prove changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import BaseModel, Field
+
+from .. import prompts
+from ..errors import ConvoprobeError
+from ..llm.masking import TextRedactor
+from ..llm.port import LLM, CallContext, LLMRequest, Message
+from ..llm.structured import ask
+from ..scenario.models import SyntheticUser
+from ..settings.models import ModelSettings
+from ..text import one_line, shorten
+from ..transcript import Origin, Transcript, Turn
+from .evidence import Located, Sources
+from .facts import distinctive, never_said, tokens, was_said
+from .transcript_view import texts_by_turn, view_of
+from .types import CheckResult, CriterionResult, UserReview
+
+NOT_REVIEWED = "the user's side was not reviewed: "
+"""How a note begins that says why there was no review."""
+
+_QUOTE = 120
+_ROLE_WORDS = 3
+_QUESTION_MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u1367")
+# What an agent does is its own: no user makes it call a tool that it must never call.
+_INEXCUSABLE = "prohibited tool "
+
+
+class Withheld(BaseModel):
+    """A known fact that the agent asked for in `turn`, and never got."""
+
+    fact: str
+    turn: int
+    question: str
+
+
+class Slip(BaseModel):
+    """Words of the user that its description doesn't allow."""
+
+    turn: int
+    quote: str
+
+
+class UserReviewReply(BaseModel):
+    """What the reviewer found; the fields are in the order in which it is to think."""
+
+    finding: str
+    withheld: tuple[Withheld, ...] = ()
+    invented: tuple[Slip, ...] = ()
+    out_of_role: tuple[Slip, ...] = ()
+    explains: tuple[str, ...] = Field(default=(), description="Findings that come from this alone.")
+
+
+@dataclass(frozen=True)
+class Against:
+    """A finding against the agent: a criterion that speaks against it, or a check that doesn't hold."""
+
+    id: str
+    text: str
+    excusable: bool = True
+
+
+def against_agent(criteria: Iterable[CriterionResult], checks: Iterable[CheckResult]) -> tuple[Against, ...]:
+    """What speaks against the agent, with the ids that the reviewer knows it by."""
+    broken = [check for check in checks if not check.holds]
+    return (
+        *(
+            Against(found.criterion.id, f"{found.criterion.text}: {found.answer}. {found.finding}")
+            for found in criteria
+            if found.holds is False
+        ),
+        *(
+            Against(
+                f"check {number}",
+                f"{check.name}: expected {check.expected}, found {check.found}",
+                not check.name.startswith(_INEXCUSABLE),
+            )
+            for number, check in enumerate(broken, start=1)
+        ),
+    )
+
+
+def simulated_turns(transcript: Transcript) -> tuple[Turn, ...]:
+    """The turns whose message a model wrote. The others are the author's: they are never at fault."""
+    return tuple(turn for turn in transcript.turns if turn.origin is Origin.SIMULATED)
+
+
+async def review_user(
+    llm: LLM,
+    model: ModelSettings,
+    user: SyntheticUser,
+    transcript: Transcript,
+    findings: Sequence[Against],
+    context: CallContext,
+    redactor: TextRedactor | None = None,
+) -> UserReview:
+    """Whether the user did something that explains every finding. One call, none without simulated messages.
+
+    A review that can't be had, or proves nothing, leaves the findings as they are: the note says why.
+    """
+    if not simulated_turns(transcript):
+        return UserReview()
+    if transcript.now is None:
+        # Its recording, or its stored trial, has no such call: a replay must not need one.
+        return UserReview(note=f"{NOT_REVIEWED}it was recorded before there were reviews")
+    question = Message("user", _question(user, transcript, findings))
+    system = Message("system", prompts.render("review_system"))
+    request = LLMRequest(model, (system, question), context, schema_name="user_review")
+    try:
+        reply = await ask(llm, request, UserReviewReply, redactor=redactor)
+    except ConvoprobeError as error:
+        return UserReview(note=NOT_REVIEWED + one_line(str(error)))
+    return _weighed(reply, findings, _Evidence(user, transcript))
+
+
+def user_side(user: SyntheticUser, transcript: Transcript, review: UserReview) -> UserReview | None:
+    """The review with the known facts that the user kept to itself; None if there is nothing to say."""
+    if simulated_turns(transcript):
+        said = [turn.user for turn in transcript.turns]
+        review = replace(review, never_said=never_said(user.clarification_behavior.known_facts, said))
+    return None if review == UserReview() else review
+
+
+def _weighed(reply: UserReviewReply, findings: Sequence[Against], evidence: _Evidence) -> UserReview:
+    explained = {identifier.strip().strip("[]").lower() for identifier in reply.explains}
+    if not all(finding.excusable and finding.id in explained for finding in findings):
+        return UserReview()
+    proven = next(evidence.proven(reply), "")
+    if proven:
+        return UserReview(hindered=proven)
+    return UserReview(note="the review blames the user, but the conversation doesn't bear it out")
+
+
+def _question(user: SyntheticUser, transcript: Transcript, findings: Sequence[Against]) -> str:
+    behaviour = user.clarification_behavior
+    return prompts.render(
+        "review",
+        persona=user.persona,
+        opening=user.initial_query,
+        known_facts=behaviour.known_facts,
+        unknown_facts=behaviour.unknown_facts,
+        instructions=tuple(_instructions(user)),
+        turns=[turn.number for turn in simulated_turns(transcript)],
+        view=view_of(transcript),
+        findings=findings,
+    )
+
+
+def _instructions(user: SyntheticUser) -> Iterator[str]:
+    yield from (landmark.instruction for landmark in user.landmarks)
+    for part in user.script:
+        instruction = None if isinstance(part, str) else part.instruction
+        if instruction:
+            yield instruction
+
+
+class _Evidence:
+    """Looks up in the conversation what a reviewer claims."""
+
+    def __init__(self, user: SyntheticUser, transcript: Transcript) -> None:
+        self._user = user
+        self._facts = user.clarification_behavior.known_facts
+        self._turns = {turn.number: turn for turn in transcript.turns}
+        self._simulated = {turn.number: turn for turn in simulated_turns(transcript)}
+        self._all = texts_by_turn(transcript)
+
+    def proven(self, reply: UserReviewReply) -> Iterator[str]:
+        """A sentence for each claim that the conversation bears out."""
+        yield from (words for claim in reply.withheld if (words := self._withheld(claim)))
+        yield from (words for claim in reply.invented if (words := self._invented(claim)))
+        yield from (words for claim in reply.out_of_role if (words := self._out_of_role(claim)))
+
+    def _withheld(self, claim: Withheld) -> str:
+        fact = self._fact(claim.fact)
+        turn = self._turns.get(claim.turn)
+        if fact is None or turn is None or not _is_in(claim.question, turn.reply.text):
+            return ""
+        # It had the chance to answer only if a model wrote a later message.
+        later = [other for number, other in self._simulated.items() if number > turn.number]
+        said = was_said(fact, [other.user for other in self._turns.values()])
+        if not later or said or not _asks_for(claim.question, turn.reply.text, fact):
+            return ""
+        return (
+            f'the synthetic user never said "{_short(fact)}", although the agent asked for it in turn '
+            f'{turn.number} ("{_short(claim.question)}")'
+        )
+
+    def _invented(self, claim: Slip) -> str:
+        turn = self._simulated.get(claim.turn)
+        if turn is None or not _is_in(claim.quote, turn.user):
+            return ""
+        new = distinctive(claim.quote) - self._known(before=turn.number)
+        # What nobody took up has hindered nobody.
+        used = {
+            token
+            for number, texts in self._all.items()
+            if number >= turn.number
+            for text in texts
+            if text != turn.user
+            for token in tokens(text)
+        }
+        if not new & used:
+            return ""
+        return f'in turn {turn.number} the synthetic user made up "{_short(claim.quote)}"'
+
+    def _out_of_role(self, claim: Slip) -> str:
+        turn = self._simulated.get(claim.turn)
+        if turn is None or not _is_in(claim.quote, turn.user) or len(claim.quote.split()) < _ROLE_WORDS:
+            return ""
+        return f'in turn {turn.number} the synthetic user left its role ("{_short(claim.quote)}")'
+
+    def _fact(self, named: str) -> str | None:
+        """By its id (`fact 2`), or by its words."""
+        by_id = {f"fact {number}": fact for number, fact in enumerate(self._facts, start=1)}
+        key = " ".join(named.strip().strip("[]").casefold().split())
+        by_words = {" ".join(fact.casefold().split()): fact for fact in self._facts}
+        return by_id.get(key) or by_words.get(key)
+
+    def _known(self, before: int) -> set[str]:
+        """The words that the user had from its description, or from the agent."""
+        user = self._user
+        behaviour = user.clarification_behavior
+        given = [user.persona, user.initial_query, *behaviour.known_facts, *behaviour.unknown_facts]
+        given += [*_instructions(user), *(part for part in user.script if isinstance(part, str))]
+        heard = [turn.reply.text for number, turn in self._turns.items() if number < before]
+        return {token for text in (*given, *heard) for token in tokens(text)}
+
+
+def _is_in(quote: str, text: str) -> bool:
+    return isinstance(Sources({1: (text,)}).locate(quote, 1), Located)
+
+
+def _asks_for(question: str, reply: str, fact: str) -> bool:
+    """Whether the words may ask for the fact: there is a question mark with them, or a word of the fact."""
+    start = reply.casefold().find(question.strip().casefold())
+    around = reply[max(0, start) : start + len(question) + 40] if start >= 0 else question
+    return any(mark in around for mark in _QUESTION_MARKS) or bool(tokens(question) & tokens(fact))
+
+
+def _short(text: str) -> str:
+    return shorten(one_line(text), _QUOTE)
