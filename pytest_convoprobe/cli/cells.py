@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..formatting import UNKNOWN
+from ..formatting import UNKNOWN, percent
 from .tables import Cell
 
 if TYPE_CHECKING:
     from ..results.store import RunInfo
 
+NO_VERDICT = "no verdict"
 COLORS = {"passed": "green", "failed": "red", "error": "yellow", "skipped": "faint"}
 
 
@@ -27,6 +28,16 @@ def commit_text(info: RunInfo) -> str:
 def counts_text(counts: Mapping[str, int]) -> str:
     """`5 passed, 1 failed`."""
     return ", ".join(f"{counts[name]} {name}" for name in COLORS if counts.get(name)) or "nothing"
+
+
+def errors_text(errors: Mapping[str, int]) -> str:
+    """`2 judge, 1 budget`: errors by blame; empty without any."""
+    return ", ".join(f"{number:,} {blame}" for blame, number in errors.items())
+
+
+def rate_text(rate: float | None) -> str:
+    """`75 %`; without a verdict no rate is known, which is not 0 %."""
+    return NO_VERDICT if rate is None else percent(rate)
 
 
 def rate_color(rate: float | None) -> str:

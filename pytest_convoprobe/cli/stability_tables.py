@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..formatting import counted, number, percent, percent_range
-from .cells import rate_color
+from ..formatting import counted, number, percent_range
+from .cells import errors_text, rate_color, rate_text
 from .console import Console
 from .tables import Cell, Column, Row, print_table
 
@@ -20,6 +20,7 @@ _COLUMNS = (
     Column("SCENARIO", flexible=True),
     Column("PASSED", right=True),
     Column("RATE", right=True),
+    Column("ERRORS", rank=1, sparse=True),
     Column("95 %", right=True, rank=2),
     Column("SCORE", right=True, rank=3),
     Column("LATEST", rank=1),
@@ -39,10 +40,11 @@ def _row(one: Stability) -> Row:
     return (
         one.scenario_id,
         f"{one.passed}/{one.trials}",
-        Cell(percent(one.rate), rate_color(one.rate)),
+        Cell(rate_text(one.rate), rate_color(one.rate)),
+        errors_text(one.errors),
         percent_range(one.interval),
         spread(one),
-        sparkline([float(passed) for passed in one.series[-_LATEST:]]),
+        sparkline([None if passed is None else float(passed) for passed in one.series[-_LATEST:]]),
         ", ".join(flip.key for flip in one.flips),
         "yes" if one.within_commit else "no",
     )

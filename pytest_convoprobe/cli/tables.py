@@ -17,13 +17,15 @@ class Column:
     """One column.
 
     A `flexible` one gives way where the terminal is narrow, its cells lose their middle. After that
-    columns go, those with the highest `rank` first; one of rank 0 stays.
+    columns go, those with the highest `rank` first; one of rank 0 stays. A `sparse` one is left out where no
+    row has anything in it.
     """
 
     title: str
     right: bool = False
     flexible: bool = False
     rank: int = 0
+    sparse: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,13 @@ def print_table(console: Console, columns: Sequence[Column], rows: Sequence[Row]
 
 def table_lines(console: Console, columns: Sequence[Column], rows: Sequence[Row]) -> list[str]:
     """The lines of a table: the titles, then the rows."""
+    cells = [[_cell(console, value) for value in row] for row in rows]
+    filled = [
+        place for place, one in enumerate(columns) if not one.sparse or any(row[place].text for row in cells)
+    ]
+    columns = [columns[place] for place in filled]
     head = [Cell(column.title, "bold") for column in columns]
-    cells = [head, *([_cell(console, value) for value in row] for row in rows)]
+    cells = [head, *([row[place] for place in filled] for row in cells)]
     widths = [max(cell_width(row[index].text) for row in cells) for index in range(len(columns))]
     kept, fitted = _fit(console, columns, widths)
     return [_line(console, columns, row, kept, fitted) for row in cells]

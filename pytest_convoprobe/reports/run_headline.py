@@ -11,11 +11,14 @@ from .run_report import RunReport
 
 
 def title(report: RunReport) -> str:
-    """`7 of 9 passed`."""
-    passed, ran = report.counts[Outcome.PASSED], report.ran
-    if not ran:
+    """`7 of 8 passed, 1 error`: what has no verdict is no part of the share, and is never left unsaid."""
+    passed, judged, errors = report.counts[Outcome.PASSED], report.judged, report.counts[Outcome.ERROR]
+    if not report.ran:
         return "Nothing ran"
-    return f"All {ran:,} passed" if passed == ran else f"{passed:,} of {ran:,} passed"
+    if not errors:
+        return f"All {judged:,} passed" if passed == judged else f"{passed:,} of {judged:,} passed"
+    rate = f"{passed:,} of {judged:,} passed" if judged else "No verdict"
+    return f"{rate}, {counted(errors, 'error')}"
 
 
 def against(report: RunReport) -> str:

@@ -60,6 +60,11 @@ class RunReport:
         """The trials that ran: skipped ones say nothing."""
         return len(self.trials) - self.counts[Outcome.SKIPPED]
 
+    @property
+    def judged(self) -> int:
+        """The trials with a verdict on the agent: what a rate is a share of."""
+        return self.counts[Outcome.PASSED] + self.counts[Outcome.FAILED]
+
     def points(self, scenario_id: str) -> tuple[Point, ...]:
         """The scenario's runs, this one the last."""
         trend = self.trends.get(scenario_id)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..result import Outcome
 from ..stats import Interval, pass_at_k, pass_hat_k, wilson
 from .fingerprints import NO_PRINTS, changes
 from .index import IndexRow
-from .trial_filter import counts_as_trial, final, mean, mean_known
+from .trial_filter import errors, final, has_verdict, is_undecided, mean, mean_known
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _ABSENT = "·"
@@ -24,9 +24,10 @@ _ABSENT = "·"
 class Point:
     """One run's trials of a scenario.
 
-    `rate` is the share that passed, None if none counted; `score`, `duration`, `latency` (both in
-    seconds) and `cost` (US dollars) are means, None where unknown. `changed` says what is different from the
-    last point with known fingerprints ("scenario", "prompts", "target's system prompt",
+    `trials` counts those with a verdict; `errors` counts the others by blame, which are not the agent's fault
+    and no part of the rate. `rate` is the share that passed, None without a verdict; `score`, `duration`,
+    `latency` (both in seconds) and `cost` (US dollars) are means, None where unknown. `changed` says what is
+    different from the last point with known fingerprints ("scenario", "prompts", "target's system prompt",
     "target's tools").
     """
 
@@ -41,11 +42,15 @@ class Point:
     latency: float | None
     cost: float | None
     changed: tuple[str, ...] = ()
+    errors: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Trend:
-    """A scenario over its latest runs, the oldest first; `interval` is Wilson's of `rate`."""
+    """A scenario over its latest runs, the oldest first; `interval` is Wilson's of `rate`.
+
+    `trials` are those with a verdict; `errors` are the others, by blame.
+    """
 
     scenario_id: str
     name: str
@@ -55,6 +60,7 @@ class Trend:
     passed: int
     rate: float | None
     interval: Interval | None
+    errors: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rates(self) -> tuple[float | None, ...]:
@@ -80,13 +86,13 @@ class UnsteadyAnswer:
 class Stability:
     """How stable the outcome of a scenario is. All rows have the same fingerprints.
 
-    `outcomes` counts trials by outcome, those included that don't count in `trials` (none where `flaky`
-    found it). `interval` is Wilson's
-    of `rate`. `score_low`, `score_high` and `score_deviation` (of the sample) describe the spread of the
-    score. `flips` has what flipped, the most even first; `series` whether each trial passed, the
-    oldest first. `within_commit` says that one and the same commit saw different outcomes: where it
-    is False, the agent's own code may have made the difference. `example` is the newest trial that didn't
-    pass (or simply the newest), for the words of its criteria.
+    `outcomes` counts trials by outcome, those included that don't count in `trials`, which have a verdict.
+    `errors` are trials without one, by blame. `interval` is Wilson's of `rate`. `score_low`, `score_high` and
+    `score_deviation` (of the sample) describe the spread of the score. `flips` has what flipped, the most
+    even first; `series` whether each trial passed (None: no verdict), the oldest first. `within_commit` says
+    that one and the same commit saw different outcomes: where it is False, the agent's own code may have made
+    the difference. `example` is the newest trial that didn't pass (or simply the newest), for the words of
+    its criteria.
     """
 
     scenario_id: str
@@ -103,14 +109,15 @@ class Stability:
     score_mean: float | None
     score_deviation: float | None
     flips: tuple[UnsteadyAnswer, ...]
-    series: tuple[bool, ...]
+    series: tuple[bool | None, ...]
     within_commit: bool
     example: IndexRow
+    errors: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_flaky(self) -> bool:
-        """Whether outcomes differ."""
-        return 0 < self.passed < self.trials
+        """Whether outcomes differ: the verdicts, or whether there is one."""
+        return len(set(self.series)) > 1
 
     def pass_at(self, k: int) -> float | None:
         """The chance that at least one of `k` trials passes."""
@@ -131,16 +138,17 @@ def flaky(rows: Iterable[IndexRow], min_runs: int = 5) -> list[Stability]:
     """The scenarios with different outcomes on the same fingerprints, the most uneven first.
 
     Only what a scenario rests on now is looked at: trials from before a change are left out, and so are
-    scenarios of fewer than `min_runs` trials that count. All trials count, those that a rerun replaced too.
+    scenarios of fewer than `min_runs` trials with a verdict, or kept from one by the judge, the simulator or
+    the scenario. All trials count, those that a rerun replaced too.
     """
     found = []
     for group in _grouped(rows).values():
-        counted = [row for row in group if counts_as_trial(row)]
-        if len(counted) < max(2, min_runs) or len({row.passed for row in counted}) < 2:
+        counted = [row for row in group if _tells(row)]
+        if len(counted) < max(2, min_runs) or len({row.outcome for row in counted}) < 2:
             continue
         newest = _rests_on(max(counted, key=_when))
         steadiness = stability(row for row in counted if _rests_on(row) == newest)
-        if steadiness.is_flaky and steadiness.trials >= min_runs:
+        if steadiness.is_flaky and len(steadiness.series) >= min_runs:
             found.append(steadiness)
     return sorted(found, key=lambda one: (abs((one.rate or 0.0) - 0.5), -one.trials, one.scenario_id))
 
@@ -150,7 +158,8 @@ def stability(rows: Iterable[IndexRow]) -> Stability:
     ordered = sorted(rows, key=_when)
     if not ordered:
         raise ValueError("there are no trials to look at")
-    counted = [row for row in ordered if counts_as_trial(row)]
+    told = [row for row in ordered if _tells(row)]
+    counted = [row for row in told if has_verdict(row)]
     scores = [row.score for row in counted if row.score is not None]
     passed, newest = sum(row.passed for row in counted), ordered[-1]
     return Stability(
@@ -167,10 +176,11 @@ def stability(rows: Iterable[IndexRow]) -> Stability:
         score_high=max(scores, default=None),
         score_mean=mean(scores),
         score_deviation=_deviation(scores),
-        flips=_flips(counted),
-        series=tuple(row.passed for row in counted),
-        within_commit=_within_commit(counted),
-        example=next((row for row in reversed(counted) if not row.passed), newest),
+        flips=_flips(told),
+        series=tuple(row.passed if has_verdict(row) else None for row in told),
+        within_commit=_within_commit(told),
+        example=next((row for row in reversed(told) if not row.passed), newest),
+        errors=errors(ordered),
     )
 
 
@@ -192,6 +202,11 @@ def _grouped(rows: Iterable[IndexRow]) -> dict[str, list[IndexRow]]:
     for row in rows:
         groups[row.scenario_id].append(row)
     return groups
+
+
+def _tells(row: IndexRow) -> bool:
+    """Whether the trial says something about its scenario: an outage says nothing."""
+    return has_verdict(row) or is_undecided(row)
 
 
 def _when(row: IndexRow) -> tuple[str, float, int]:
@@ -223,7 +238,15 @@ def _trend(rows: Sequence[IndexRow], window: int) -> Trend:
         passed=passed,
         rate=passed / trials if trials else None,
         interval=wilson(passed, trials),
+        errors=_added(point.errors for point in points),
     )
+
+
+def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(total)
 
 
 def _points(runs: Iterable[Sequence[IndexRow]]) -> list[Point]:
@@ -237,7 +260,7 @@ def _points(runs: Iterable[Sequence[IndexRow]]) -> list[Point]:
 
 
 def _point(rows: Sequence[IndexRow], changed: tuple[str, ...]) -> Point:
-    counted = [row for row in rows if counts_as_trial(row)]
+    counted = [row for row in rows if has_verdict(row)]
     passed = sum(row.passed for row in counted)
     ran = [row for row in rows if row.outcome is not Outcome.SKIPPED]
     return Point(
@@ -252,6 +275,7 @@ def _point(rows: Sequence[IndexRow], changed: tuple[str, ...]) -> Point:
         latency=mean_known(row.latency for row in ran),
         cost=mean(row.cost for row in ran),
         changed=changed,
+        errors=errors(rows),
     )
 
 
@@ -275,8 +299,8 @@ def _flips(rows: Sequence[IndexRow]) -> tuple[UnsteadyAnswer, ...]:
 
 
 def _within_commit(rows: Sequence[IndexRow]) -> bool:
-    seen: defaultdict[str, set[bool]] = defaultdict(set)
+    seen: defaultdict[str, set[Outcome]] = defaultdict(set)
     for row in rows:
         # Without git, only one run is certain to have met one and the same code.
-        seen[row.commit or row.run].add(row.passed)
+        seen[row.commit or row.run].add(row.outcome)
     return any(len(outcomes) > 1 for outcomes in seen.values())

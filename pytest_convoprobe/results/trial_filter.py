@@ -24,6 +24,27 @@ def counts_as_trial(row: IndexRow) -> bool:
     )
 
 
+def has_verdict(row: IndexRow) -> bool:
+    """Whether somebody knows how the agent did."""
+    return row.outcome in (Outcome.PASSED, Outcome.FAILED)
+
+
+def is_undecided(row: IndexRow) -> bool:
+    """Whether the judge, the simulator or the scenario kept the trial from a verdict; a rerun would too."""
+    return row.outcome is Outcome.ERROR and row.blame in _TELLING
+
+
+def errors(rows: Iterable[IndexRow]) -> dict[str, int]:
+    """How many rows have no verdict because of an error, by blame: they are no part of any rate."""
+    return dict(
+        Counter(
+            row.blame.value if row.blame else row.outcome.value
+            for row in rows
+            if row.outcome is Outcome.ERROR
+        ).most_common()
+    )
+
+
 def final(rows: Iterable[IndexRow]) -> list[IndexRow]:
     """The rows that count: of a trial that was run again in the same run, only the last."""
     last: dict[tuple[str, str, int], IndexRow] = {}

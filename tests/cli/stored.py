@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.fingerprints import Prints
@@ -28,9 +29,12 @@ def failed(name: str, **values: Any) -> ScenarioResult:
     return _trial(Outcome.FAILED, name, {**known, **values})
 
 
-def _trial(outcome: Outcome, name: str, values: dict[str, Any]) -> ScenarioResult:
-    from pytest_convoprobe.errors import Blame
+def errored(name: str, blame: Blame, **values: Any) -> ScenarioResult:
+    """One without a verdict."""
+    return _trial(Outcome.ERROR, name, {"blame": blame, "reason": "no verdict", **values})
 
+
+def _trial(outcome: Outcome, name: str, values: dict[str, Any]) -> ScenarioResult:
     known = {"name": name, "scenario_id": f"scenarios/{name}.yaml::{name}", "started": START, **values}
     if isinstance(known.get("blame"), str):
         known["blame"] = Blame(known["blame"])

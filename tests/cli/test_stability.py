@@ -78,7 +78,8 @@ def test_without_a_verdict(folder: Path, convoprobe: Convoprobe) -> None:
         project(folder, server.base_url)
         result = convoprobe("stability", "scenarios/talk.yaml", "--trials", "2")
     assert result.exit_code == 3
-    assert "0 of 0 trials passed" in result.output
+    assert "\n  no verdict\n  without a verdict, and not counted: 2 infrastructure\n" in result.output
+    assert "0 %" not in result.output
     assert "2 times: infrastructure: openai/fake refuses the API key" in result.output
     assert KEY not in result.output
 

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_convoprobe.errors import Blame
+
 from .conftest import Convoprobe
-from .stored import PRINTS, failed, passed, store
+from .stored import PRINTS, errored, failed, passed, store
 
 
 def test_a_scenario_over_its_runs(folder: Path, convoprobe: Convoprobe) -> None:
@@ -18,6 +20,17 @@ def test_a_scenario_over_its_runs(folder: Path, convoprobe: Convoprobe) -> None:
     assert first.split()[:10] == "scenarios/one.yaml::one 3 2/3 67 % 21-94 % █▁█ 1.00 prompts".split()
     assert first.endswith("prompts (1 run ago)")
     assert second.split()[:5] == "scenarios/two.yaml::two 3 3/3 100 %".split()
+
+
+def test_errors_have_a_column_of_their_own(folder: Path, convoprobe: Convoprobe) -> None:
+    store(folder, 1, [passed("one"), errored("two", Blame.SIMULATOR)])
+    store(folder, 2, [errored("one", Blame.JUDGE), errored("two", Blame.SCENARIO)])
+    head, first, second = convoprobe("trends").output.splitlines()
+    assert head.split()[3:5] == ["RATE", "ERRORS"]
+    assert "1/1 100 % 1 judge" in " ".join(first.split())
+    assert "0/0 no verdict 1 simulator, 1 scenario - ··" in " ".join(second.split())
+    shown = convoprobe("trends", "--scenario", "one").output
+    assert "no verdict 1 judge" in " ".join(shown.split())
 
 
 def test_the_window(folder: Path, convoprobe: Convoprobe) -> None:

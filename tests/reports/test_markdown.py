@@ -23,7 +23,7 @@ def test_begins_with_what_everybody_reads() -> None:
     lines = markdown(with_past()).split("\n")
     assert lines[:6] == [
         MARK,
-        "### ❌ Conversations: 5 of 9 passed",
+        "### ❌ Conversations: 5 of 7 passed, 2 errors",
         "",
         "**2 failed** (agent) · **2 errors** (1 judge, 1 infrastructure) · **1 skipped** · "
         "$0.3600, 133,360 tokens · 1 min 35 s",

@@ -35,7 +35,7 @@ def test_the_run_before_is_the_last_one_that_has_the_scenario() -> None:
 
 
 def test_in_words() -> None:
-    assert title(with_past()) == "5 of 9 passed"
+    assert title(with_past()) == "5 of 7 passed, 2 errors"
     assert title(run_report(PASSING)) == "All 5 passed"
     assert title(run_report([trial(outcome=Outcome.SKIPPED)])) == "Nothing ran"
     assert against(with_past()) == "1 scenario worse, 1 better than in the run before"

@@ -45,9 +45,13 @@ class TestTrends:
         assert trend.rates == (1.0, None)
         assert (trend.trials, trend.rate) == (1, 1.0)
 
-    def test_a_verdict_that_the_judge_cannot_give_counts(self) -> None:
-        (trend,) = trends([row("a", None, blame=Blame.JUDGE)])
-        assert (trend.trials, trend.rate) == (1, 0.0)
+    @pytest.mark.parametrize("blame", [one for one in Blame if one is not Blame.AGENT])
+    def test_an_error_is_counted_apart_and_is_no_part_of_a_rate(self, blame: Blame) -> None:
+        (trend,) = trends([row("a", True, 1), row("a", None, 2, blame=blame)])
+        assert (trend.trials, trend.passed, trend.rate, trend.errors) == (1, 1, 1.0, {blame.value: 1})
+        assert (trend.points[1].rate, trend.points[1].errors) == (None, {blame.value: 1})
+        (alone,) = trends([row("a", None, blame=blame)])
+        assert (alone.rate, alone.interval) == (None, None)
 
     def test_of_a_rerun_the_last_counts(self) -> None:
         (trend,) = trends([row("a", False, started=1.0), row("a", True, started=2.0)])
@@ -106,6 +110,12 @@ class TestFlaky:
 
     def test_an_outage_is_no_flakiness(self) -> None:
         assert flaky(runs(True, None, True, None, True, None), min_runs=2) == []
+
+    def test_a_judge_that_cannot_always_decide_is_listed_with_the_rate_of_its_verdicts(self) -> None:
+        rows = [row("a", None if number % 2 else True, number, blame=Blame.JUDGE) for number in range(6)]
+        (found,) = flaky(rows)
+        assert (found.trials, found.passed, found.rate, found.errors) == (3, 3, 1.0, {"judge": 3})
+        assert found.series == (True, None, True, None, True, None)
 
     def test_an_outage_after_it_hides_no_flakiness(self) -> None:
         rows = [*runs(True, False, True, False, True), row("a", None, 9, prints=Prints())]

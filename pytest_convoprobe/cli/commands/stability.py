@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...formatting import counted, percent, percent_range
-from ..cells import rate_color
+from ..cells import NO_VERDICT, errors_text, rate_color
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE, advice
 from ..project import Project, json_option, project_options
@@ -93,13 +93,21 @@ def _status(found: Stability) -> int:
     return OK if found.outcomes == {"passed": found.trials} else TROUBLE
 
 
+def _rate(found: Stability) -> str:
+    if not found.trials:
+        return NO_VERDICT
+    passed = f"{found.passed} of {found.trials} trials passed: {percent(found.rate)}"
+    return f"{passed} (95 % interval {percent_range(found.interval)})"
+
+
 def _print(run: LiveRun, found: Stability) -> None:
     from ..live_run import show_command
 
     console = Console.of()
     console.say(console.safe(found.scenario_id), "bold")
-    passed = f"{found.passed} of {found.trials} trials passed: {percent(found.rate)}"
-    console.say(f"  {passed} (95 % interval {percent_range(found.interval)})", rate_color(found.rate))
+    console.say(f"  {_rate(found)}", rate_color(found.rate))
+    if found.errors:
+        console.say(f"  without a verdict, and not counted: {errors_text(found.errors)}", "yellow")
     if found.trials:
         chances = [f"{k}: {percent(found.pass_hat(k))}" for k in _fitting(found.trials)]
         console.say(f"  pass^k  {', '.join(chances)}")

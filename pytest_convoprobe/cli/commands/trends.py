@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...formatting import UNKNOWN, counted, dollars, moment, number, percent, percent_range, seconds
-from ..cells import rate_color
+from ...formatting import UNKNOWN, counted, dollars, moment, number, percent_range, seconds
+from ..cells import NO_VERDICT, errors_text, rate_color, rate_text
 from ..console import Console, write_json
 from ..exits import UsageProblem
 from ..load_rows import all_rows, in_scenario
@@ -23,6 +23,7 @@ _COLUMNS = (
     Column("RUNS", right=True, rank=4),
     Column("PASSED", right=True, rank=3),
     Column("RATE", right=True),
+    Column("ERRORS", rank=2, sparse=True),
     Column("95 %", right=True, rank=5),
     Column("TREND"),
     Column("SCORE", right=True, rank=6),
@@ -32,6 +33,7 @@ _POINTS = (
     Column("RUN"),
     Column("STARTED", rank=5),
     Column("PASSED", right=True),
+    Column("ERRORS", rank=1, sparse=True),
     Column("SCORE", right=True),
     Column("TOOK", right=True, rank=2),
     Column("REPLY", right=True, rank=3),
@@ -61,7 +63,7 @@ def command(
     """Show the results of scenarios over the stored runs: the pass rate with its 95 % interval, and a line
     with one mark for each run. If --scenario selects only one, each of its runs is shown.
 
-    Trials without a verdict on the agent, for example because a provider was down, don't count.
+    PASSED and RATE are of the trials with a verdict on the agent. Errors are counted beside them, by blame.
 
     \b
     Example:
@@ -91,7 +93,8 @@ def _row(trend: Trend) -> Row:
         trend.scenario_id,
         str(len(trend.points)),
         f"{trend.passed}/{trend.trials}",
-        Cell(percent(trend.rate), rate_color(trend.rate)),
+        Cell(rate_text(trend.rate), rate_color(trend.rate)),
+        errors_text(trend.errors),
         percent_range(trend.interval),
         sparkline(trend.rates),
         number(scores[-1] if scores else None),
@@ -109,11 +112,12 @@ def _last_change(trend: Trend) -> str:
 
 
 def _point(point: Point) -> Row:
-    passed = f"{point.passed}/{point.trials}" if point.trials else "no verdict"
+    passed = f"{point.passed}/{point.trials}" if point.trials else NO_VERDICT
     return (
         point.run,
         moment(point.started) or UNKNOWN,
         Cell(passed, rate_color(point.rate)),
+        errors_text(point.errors),
         number(point.score),
         seconds(point.duration),
         seconds(point.latency),

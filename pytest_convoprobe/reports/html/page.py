@@ -90,7 +90,10 @@ def context(report: RunReport) -> dict[str, Any]:
 
 
 def _share(report: RunReport) -> str:
-    return percent(report.counts[Outcome.PASSED] / report.ran) if report.ran else "none"
+    """The share of the verdicts that passed. Errors are counted beside it."""
+    if not report.judged:
+        return "no verdict" if report.ran else "none"
+    return percent(report.counts[Outcome.PASSED] / report.judged)
 
 
 def _took(info: RunInfo) -> str:
@@ -189,10 +192,11 @@ def _row(report: RunReport, number: int, trial: TrialRecord) -> Row:
 
 
 def _trial(report: RunReport, result: ScenarioResult) -> str:
-    """`trial 2 · 1 of 3 passed`, where there is more than one."""
+    """`trial 2 · 1 of 2 passed, 1 error`, where there is more than one."""
     points = report.points(result.scenario_id)
     outcomes = points[-1].outcomes if points else {}
-    of = sum(outcomes.values())
-    if of <= 1 and result.trial == 1:
+    if sum(outcomes.values()) <= 1 and result.trial == 1:
         return ""
-    return f"trial {result.trial} · {outcomes.get('passed', 0)} of {of} passed"
+    judged = outcomes.get("passed", 0) + outcomes.get("failed", 0)
+    errors = f", {counted(outcomes['error'], 'error')}" if outcomes.get("error") else ""
+    return f"trial {result.trial} · {outcomes.get('passed', 0)} of {judged} passed{errors}"
