@@ -15,7 +15,7 @@ import pytest
 
 from . import file_names, options
 from .fixtures import _convoprobe_result, convoprobe, convoprobe_target
-from .keys import GATHERED, SESSION, START, TAGS, start
+from .keys import GATHERED, LEFT_OUT, SESSION, START, TAGS, start
 
 __all__ = ["_convoprobe_result", "convoprobe", "convoprobe_target"]
 
@@ -39,6 +39,10 @@ def pytest_configure(config: pytest.Config) -> None:
         configure(config)
     if config.option.convoprobe_html:
         start(config)
+    if options.is_guarded(config):
+        from .enough import configure as configure_guards
+
+        configure_guards(config)
 
 
 def _register_scenario_hooks(config: pytest.Config) -> None:
@@ -69,12 +73,24 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> Generator[None, Any, Any]:
+    ignored = yield
+    if ignored or collection_path.name == file_names.SCENARIOS:
+        seen = file_names.files_seen(config)
+        seen.worth_a_walk |= file_names.SCENARIOS in collection_path.parts
+        if ignored:
+            seen.ignored.add(collection_path)
+    return ignored
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     collectors = yield
     if not file_names.is_yaml(file_path):
         return collectors
+    file_names.files_seen(parent.config).add(file_path)
     if file_names.may_be_benchmark(file_path):
         from .benchmarks import benchmark_file
 
@@ -100,6 +116,10 @@ def pytest_collection_modifyitems(config: pytest.Config) -> Generator[None, None
 
 @pytest.hookimpl(tryfirst=True)  # before the terminal reporter asks for what to say about it
 def pytest_collection_finish(session: pytest.Session) -> None:
+    if file_names.is_worth_a_walk(session.config):
+        from .left_out import check as check_left_out
+
+        check_left_out(session)
     if TAGS in session.config.stash:
         from .preflight import check
 
@@ -107,11 +127,25 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    if SESSION not in config.stash:
-        return []
-    from .preflight import notes
+    lines: list[str] = []
+    if LEFT_OUT in config.stash:
+        from .left_out import notes as left_out
 
-    return notes(config)
+        lines += left_out(config)
+    if SESSION in config.stash:
+        from .preflight import notes
+
+        lines += notes(config)
+    return lines
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a worker of xdist found when it collected: the process that started it collects nothing."""
+    if output := getattr(node, "workeroutput", None):
+        from .left_out import take_from_worker
+
+        take_from_worker(node.config, output)
 
 
 @pytest.hookimpl(optionalhook=True)

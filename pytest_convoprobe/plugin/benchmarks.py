@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ..benchmark.format.definition import looks_like_benchmark, read_document
+from ..benchmark.format.model_swap import swap_of
 from ..benchmark.format.models import Metric
 from ..benchmark.format.project import LoadedBenchmark, load_project, require_complete, require_models
 from ..benchmark.studies.gating import GateState, GateVerdict
@@ -29,7 +30,6 @@ from .marks import add_tags
 
 GAPS = "_gaps"
 """The item that looks at the gaps between groups; no metric's id begins like this."""
-_COPY_OF_ANOTHER = "validation.json"
 
 
 class UnreadableAnswers(pytest.PytestWarning):
@@ -58,7 +58,8 @@ def _is_meant(path: Path, root: Path) -> bool:
     """
     parts = path.relative_to(root).parts if root in path.parents else (path.parent.name,)
     left_out = any(part.startswith(("_", ".")) for part in parts)
-    return not left_out and not (path.parent / _COPY_OF_ANOTHER).exists() and looks_like_benchmark(path)
+    # By its content: an empty file of that name must not take a benchmark out of a gate.
+    return not left_out and swap_of(path.parent) is None and looks_like_benchmark(path)
 
 
 class _Notes:

@@ -11,12 +11,42 @@ from pathlib import Path
 
 import pytest
 
-from ..scenario.discovery import BENCHMARK_FILE, DEFAULT_PATTERNS, is_scenario_file
+from ..scenario.discovery import BENCHMARK_FILE, DEFAULT_PATTERNS, ENDINGS, is_scenario_file
+from .keys import TAGS
+
+SCENARIOS = "scenarios"
+"""The folders of this name are the ones whose files are scenarios, if nothing else is said."""
+
+
+class Seen(set[Path]):
+    """The YAML files that pytest came by. `ignored` are the files and folders that it passed by."""
+
+    def __init__(self) -> None:
+        self.ignored: set[Path] = set()
+        self.worth_a_walk = False
+        """Whether there is a folder that is named like one of scenarios."""
+
+
+_SEEN: pytest.StashKey[Seen] = pytest.StashKey()
+
+
+def files_seen(config: pytest.Config) -> Seen:
+    """What pytest's own walk has come by so far."""
+    if _SEEN not in config.stash:
+        config.stash[_SEEN] = Seen()
+    return config.stash[_SEEN]
+
+
+def is_worth_a_walk(config: pytest.Config) -> bool:
+    """Whether there may be scenarios at all: a suite without any pays for no second walk."""
+    if TAGS in config.stash or config.getini("convoprobe_files") or files_seen(config).worth_a_walk:
+        return True
+    return any(SCENARIOS in path.parts for path in asked_folders(config))
 
 
 def is_yaml(path: Path) -> bool:
     """Whether the file is looked at at all."""
-    return path.suffix.lower() in (".yaml", ".yml")
+    return path.suffix.lower() in ENDINGS
 
 
 def may_be_benchmark(path: Path) -> bool:
@@ -31,8 +61,7 @@ def is_scenarios(path: Path, parent: pytest.Collector, *, taken: bool) -> bool:
     `taken` it.
     """
     config = parent.config
-    patterns = tuple(config.getini("convoprobe_files")) or DEFAULT_PATTERNS
-    if is_scenario_file(path, _root(config, path), patterns):
+    if is_scenario_file(path, root_of(config, path), patterns_of(config)):
         return True
     return not taken and is_asked_for(parent.session, path)
 
@@ -48,7 +77,18 @@ def _asked(config: pytest.Config) -> list[Path]:
     return [Path(os.path.abspath(config.invocation_params.dir / name)) for name in names]
 
 
-def _root(config: pytest.Config, path: Path) -> Path:
+def asked_folders(config: pytest.Config) -> list[Path]:
+    """The folders that pytest was asked to search; a folder within another one is left out."""
+    folders = [path for path in _asked(config) if path.is_dir()]
+    return [one for one in dict.fromkeys(folders) if not any(other in one.parents for other in folders)]
+
+
+def patterns_of(config: pytest.Config) -> tuple[str, ...]:
+    """The patterns of scenario files."""
+    return tuple(config.getini("convoprobe_files")) or DEFAULT_PATTERNS
+
+
+def root_of(config: pytest.Config, path: Path) -> Path:
     """The folder below which names of folders count: the rootdir, or else what was asked for."""
     roots = [config.rootpath, config.invocation_params.dir, *_asked(config)]
     return next((root for root in roots if root in path.parents), path.parent)

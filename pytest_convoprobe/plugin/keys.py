@@ -30,6 +30,8 @@ TAGS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 GATHERED: pytest.StashKey[dict[tuple[str, str | None], list[list[Digest]]]] = pytest.StashKey()
 #: On the config: what benchmarks have to say; there as soon as one is collected.
 BENCHMARKS: pytest.StashKey[list[str]] = pytest.StashKey()
+#: On the config: what pytest left out on purpose, in lines for people.
+LEFT_OUT: pytest.StashKey[list[str]] = pytest.StashKey()
 #: On the config: whether the notices of the settings have been shown.
 NOTED: pytest.StashKey[bool] = pytest.StashKey()
 #: On an item: the item that runs after it, as far as pytest knows.

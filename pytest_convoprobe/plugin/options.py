@@ -116,6 +116,14 @@ OPTIONS = (
         ini=True,
     ),
     Option(
+        "min_scenarios",
+        "Fail the run if fewer than N scenarios ran; skipped ones don't count (default: 0).",
+        (),
+        whole,
+        metavar="N",
+        ini=True,
+    ),
+    Option(
         "replay",
         "Answer model calls from recordings: off, auto (record what is missing), only (never call "
         "a model), record (record everything again). Default: off.",
@@ -267,6 +275,11 @@ def deciding_words(config: pytest.Config) -> list[str]:
     given = {option: config.getoption(option.key, None) for option in OPTIONS if option.name in _DECIDING}
     # `record` is left out: the command is for looking at one scenario, not for paying for a new recording.
     return [f"{option.flag}={value}" for option, value in given.items() if value not in (None, "record")]
+
+
+def is_guarded(config: pytest.Config) -> bool:
+    """Whether something is asked for that makes a run which looks at too little red."""
+    return bool(value_of(config, "min_scenarios") or config.getini("convoprobe_files"))
 
 
 def wants_reports(config: pytest.Config) -> bool:

@@ -1,9 +1,11 @@
 """Which files are scenario files: one rule, for pytest's collection and for the command line.
 
 A file is one if a pattern matches its path below the root, unless the path has a folder or file
-whose name begins with `_` or `.`, lies in `node_modules` or a virtual environment, or in a folder
-with a `benchmark.yaml` (a benchmark's files are not scenarios). Folders above the root don't
+whose name begins with `_` or `.`, lies in `node_modules` or a virtual environment, or in the folder
+of a benchmark (a benchmark's files are not scenarios). Folders above the root don't
 matter: a project that was checked out into a folder named `scenarios` isn't full of scenarios.
+
+`search.py` walks through folders with this rule.
 """
 
 from __future__ import annotations
@@ -25,8 +27,16 @@ DEFAULT_PATTERNS = (
 The case of the ending makes no difference: `refund.YAML` must not go unnoticed.
 """
 
+ENDINGS = (".yaml", ".yml")
+"""Whatever the patterns are, only YAML files are read."""
+
 BENCHMARK_FILE = "benchmark.yaml"
-_OF_A_SCENARIO = re.compile(rb"^(synthetic_user|evaluation)\s*:", re.MULTILINE)
+# A key at the top of a file: in block style at the margin, in flow style (and JSON) behind `{` or `,`.
+_KEY = rb"""(?:^(?:\xef\xbb\xbf)?|[{,]\s*)["']?(?:%s)["']?\s*:"""
+_OF_A_SCENARIO = re.compile(_KEY % b"synthetic_user|evaluation", re.MULTILINE)
+_NOT_OF_A_BENCHMARK = re.compile(_KEY % b"synthetic_user|evaluation|skip", re.MULTILINE)
+_OF_A_BENCHMARK = re.compile(_KEY % b"metrics|description|scenario|gate", re.MULTILINE)
+_NAME = re.compile(_KEY % b"name", re.MULTILINE)
 _NEVER = frozenset(("node_modules", "site-packages"))
 _ROOT_MARKERS = (
     ".git",
@@ -42,9 +52,9 @@ _ROOT_MARKERS = (
 
 def matches(relative: PurePath, patterns: Sequence[str] = DEFAULT_PATTERNS) -> bool:
     """Whether a path, relative to the root, has the name of a scenario file. Looks at names only."""
-    if any(_is_left_out(part) for part in relative.parts):
+    if any(_is_left_out(part) for part in relative.parts) or relative.suffix.lower() not in ENDINGS:
         return False
-    path = relative.with_suffix(relative.suffix.lower()).as_posix() if relative.name else ""
+    path = relative.with_suffix(relative.suffix.lower()).as_posix()
     return any(_regex(pattern).fullmatch(path) for pattern in patterns)
 
 
@@ -60,21 +70,13 @@ def is_scenario_file(path: Path, root: Path, patterns: Sequence[str] = DEFAULT_P
     except ValueError:
         return False
     named = matches(relative, patterns) or _matches_with_name_of_root(relative, root, patterns)
-    return named and not _in_benchmark(relative, root)
+    return named and not _in_benchmark(relative, root) and not is_loop(path, root)
 
 
 def _matches_with_name_of_root(relative: PurePath, root: Path, patterns: Sequence[str]) -> bool:
     if not root.name or _is_left_out(root.name):
         return False
     return matches(PurePath(root.name, relative), patterns) and not (root / ".git").exists()
-
-
-def find_scenario_files(
-    folder: Path, root: Path | None = None, patterns: Sequence[str] = DEFAULT_PATTERNS
-) -> tuple[Path, ...]:
-    """The scenario files in a folder and below it, sorted; `root` is the project's by default."""
-    base = project_root(_absolute(folder)) if root is None else _absolute(root)
-    return tuple(path for path in _files(folder) if is_scenario_file(_absolute(path), base, patterns))
 
 
 def project_root(folder: Path) -> Path:
@@ -85,22 +87,25 @@ def project_root(folder: Path) -> Path:
     return folder
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder):
-        if BENCHMARK_FILE in names and is_benchmark(Path(place, BENCHMARK_FILE)):
-            folders.clear()
-            continue
-        folders[:] = sorted(name for name in folders if _is_worth_a_look(place, name))
-        yield from (path for name in sorted(names) if (path := Path(place, name)).is_file())
+def is_worth_a_look(folder: Path, root: Path) -> bool:
+    """Whether scenario files may lie in a folder below the root, by its name and by what it is."""
+    if _is_left_out(folder.name) or is_loop(folder, root):
+        return False
+    environment = (folder / "pyvenv.cfg", folder / "conda-meta" / "history")
+    return not any(file.exists() for file in environment)
 
 
-def _absolute(path: Path) -> Path:
-    """Without `..`, and with symbolic links as they are: their own names count."""
-    return Path(os.path.abspath(path))
+def is_loop(path: Path, root: Path) -> bool:
+    """Whether a path, below the root, comes by one of its own folders again, through a symbolic link.
 
-
-def _is_worth_a_look(place: str, name: str) -> bool:
-    return not _is_left_out(name) and not Path(place, name, "pyvenv.cfg").exists()
+    Such a path is only another name of something that is found under a shorter one; each scenario would
+    run some forty times, until the system refuses to follow the link.
+    """
+    parts = [path, *(parent for parent in path.parents if root in parent.parents)]
+    if not any(map(os.path.islink, parts)):
+        return False
+    places = [*map(os.path.realpath, parts), os.path.realpath(root)]
+    return len(set(places)) < len(places)
 
 
 def _is_left_out(name: str) -> bool:
@@ -113,14 +118,24 @@ def _in_benchmark(relative: PurePath, root: Path) -> bool:
 
 
 def is_benchmark(file: Path) -> bool:
-    """Whether there is such a file, and it isn't a scenario that happens to have the name.
+    """Whether there is such a file, and it looks like a benchmark: by its keys, without reading it as YAML.
 
-    Otherwise that name would silently take a whole folder out of a gate.
+    Otherwise a stray file of that name would silently take a whole folder of scenarios out of a gate.
     """
     try:
-        return file.is_file() and _OF_A_SCENARIO.search(file.read_bytes()) is None
+        text = file.read_bytes() if file.is_file() else b""
     except OSError:
-        return True
+        return False
+    signs = (_NAME.search(text), _OF_A_BENCHMARK.search(text))
+    return all(signs) and not _NOT_OF_A_BENCHMARK.search(text)
+
+
+def looks_like_scenario(file: Path) -> bool:
+    """Whether a file has a key that hardly anything but a scenario has. It need not be valid."""
+    try:
+        return _OF_A_SCENARIO.search(file.read_bytes()) is not None
+    except OSError:
+        return False
 
 
 @lru_cache(maxsize=64)

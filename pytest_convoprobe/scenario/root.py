@@ -1,12 +1,23 @@
-"""Which folder is the project's root: the one that pytest takes."""
+"""Which folder is the project's root: the one that pytest takes, and what pytest's ini file there says.
+
+The command line has to find what pytest finds, without pytest.
+"""
 
 from __future__ import annotations
 
 import configparser
+import shlex
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from .discovery import project_root
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # pragma: no cover - the same parser under its old name
+    import tomli as tomllib
 
 _ALWAYS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
 _WITH_SECTION = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
@@ -19,6 +30,31 @@ def find_root(start: Path) -> Path:
         if found := next((folder for folder in folders if marked(folder)), None):
             return found
     return project_root(start)
+
+
+def ini_words(root: Path, name: str) -> tuple[str, ...]:
+    """The words of an option in the ini file that pytest reads in its rootdir; empty if nothing sets it."""
+    for file in (root / one for one in ("pytest.ini", ".pytest.ini")):
+        if file.is_file():
+            return _option(file, "pytest", name)
+    if mentions(root / "pyproject.toml", "[tool.pytest"):
+        return _option_of_toml(root / "pyproject.toml", name)
+    found = (one for one in _WITH_SECTION.items() if _has_section(root / one[0], one[1]))
+    return next((_option(root / file, section, name) for file, section in found), ())
+
+
+def _option(file: Path, section: str, name: str) -> tuple[str, ...]:
+    return tuple(shlex.split(_parsed(file).get(section, name, fallback="")))
+
+
+def _option_of_toml(file: Path, name: str) -> tuple[str, ...]:
+    """From `[tool.pytest.ini_options]`, or `[tool.pytest]` of later versions."""
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))["tool"]["pytest"]
+    except (OSError, ValueError, LookupError):
+        return ()
+    value = {**table, **table.get("ini_options", {})}.get(name, ())
+    return tuple(shlex.split(value)) if isinstance(value, str) else tuple(map(str, value))
 
 
 def _configures_pytest(folder: Path) -> bool:
@@ -42,9 +78,12 @@ def mentions(file: Path, text: str) -> bool:
 
 
 def _has_section(file: Path, section: str) -> bool:
+    return _parsed(file).has_section(section)
+
+
+def _parsed(file: Path) -> configparser.RawConfigParser:
+    """An ini file; one that cannot be read has no sections."""
     parser = configparser.RawConfigParser(strict=False)
-    try:
+    with suppress(configparser.Error, UnicodeDecodeError, OSError):
         parser.read(file, encoding="utf-8")
-    except (configparser.Error, UnicodeDecodeError, OSError):
-        return False
-    return parser.has_section(section)
+    return parser

@@ -85,6 +85,41 @@ def test_other_patterns(project: Path) -> None:
     assert "a.probe.yaml: ok" in result.output
 
 
+def test_what_pytest_would_not_come_by_is_a_problem(project: Path) -> None:
+    (project / "scenarios" / "a.yaml").write_text(MINIMAL)
+    (project / "scenarios" / "dist").mkdir()
+    (project / "scenarios" / "dist" / "b.yaml").write_text(MINIMAL)
+    (project / "scenarios" / "link.yaml").symlink_to("gone.yaml")
+    result = validate("scenarios")
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        f"{Path('scenarios/a.yaml')}: ok, 1 scenario",
+        f"{Path('scenarios/dist/b.yaml')}: pytest passes by folders named `dist` (norecursedirs), so this "
+        "would not run; move it, or leave it out on purpose with a name that begins with `_`",
+        f"{Path('scenarios/link.yaml')}: the link leads nowhere (gone.yaml)",
+        "2 files checked, 2 scenarios, 2 problems",
+    ]
+    assert validate("scenarios/dist").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pytest.ini", "[pytest]\nconvoprobe_files = talks/*.yaml\nnorecursedirs = old\n"),
+        ("setup.cfg", "[tool:pytest]\nconvoprobe_files =\n    talks/*.yaml\nnorecursedirs = old\n"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\nconvoprobe_files = 'talks/*.yaml'\n"),
+        ("pyproject.toml", "[tool.pytest]\nconvoprobe_files = ['talks/*.yaml']\n"),
+    ],
+)
+def test_the_patterns_of_pytest_s_ini_file(project: Path, name: str, text: str) -> None:
+    (project / name).write_text(text)
+    for folder in ("talks", "scenarios", "old/scenarios"):
+        (project / folder).mkdir(parents=True, exist_ok=True)
+        (project / folder / "a.yaml").write_text(MINIMAL)
+    assert validate(".").output.splitlines()[0] == f"{Path('talks/a.yaml')}: ok, 1 scenario"
+    assert validate(".").output.endswith("1 file checked, 1 scenario, all good\n")
+
+
 @pytest.mark.parametrize("arguments", [[], ["nowhere.yaml"], ["--colour", "."]])
 def test_a_wrong_command_line(project: Path, arguments: list[str]) -> None:
     assert validate(*arguments).exit_code == 2

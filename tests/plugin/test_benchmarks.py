@@ -314,7 +314,7 @@ def test_a_scenario_of_that_name_stays_one(benches: Benches) -> None:
 
 def test_what_validate_made_beside_is_no_test(benches: Benches) -> None:
     benches.write()
-    (benches.folder / "validation.json").write_text("{}")
+    (benches.folder / "validation.json").write_text('{"role": "evaluator", "second": "openai/other"}')
     assert benches.run().ret == pytest.ExitCode.NO_TESTS_COLLECTED
     benches.suite.run("benchmarks/advice/benchmark.yaml").assert_outcomes(passed=2, failed=2)
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convoprobe.scenario.discovery import find_scenario_files, is_scenario_file, matches, project_root
+from pytest_convoprobe.scenario.discovery import is_scenario_file, matches, project_root
+from pytest_convoprobe.scenario.search import find_scenario_files
 
 
 def _tree(root: Path, *names: str) -> None:
@@ -106,6 +107,7 @@ def test_a_file_outside_of_the_root_is_none(tmp_path: Path) -> None:
 
 def test_a_benchmarks_folder_holds_no_scenarios(tmp_path: Path) -> None:
     _tree(tmp_path, "scenarios/a.yaml", "scenarios/bench/benchmark.yaml", "scenarios/bench/runs/b.yaml")
+    (tmp_path / "scenarios/bench/benchmark.yaml").write_text("name: b\ndescription: d\n")
     assert _found(tmp_path, tmp_path) == ["scenarios/a.yaml"]
     assert not is_scenario_file(tmp_path / "scenarios/bench/runs/b.yaml", tmp_path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from ...scenario.loading import LoadedScenario
 
 
+_PASSED_BY = (
+    "pytest passes by folders named `{}` (norecursedirs), so this would not run; move it, or leave it out on "
+    "purpose with a name that begins with `_`"
+)
+
+
 @click.command(short_help="Check scenario files.")
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
     "patterns",
     metavar="GLOB",
     multiple=True,
-    help="Pattern of scenario files in folders, instead of the usual ones; may be repeated.",
+    help="Pattern of scenario files in folders, instead of those that pytest has; may be repeated.",
 )
 @json_option
 @click.pass_context
@@ -38,8 +44,9 @@ def command(
 ) -> None:
     """Check scenario files without running them.
 
-    A PATH that is a file is checked whatever its name. In a folder, the files that pytest collects are
-    checked: *.yaml and *.yml below a folder named `scenarios`, and *.scenario.yaml anywhere.
+    A PATH that is a file is checked whatever its name. In a folder, all scenario files are checked: *.yaml
+    and *.yml below a folder named `scenarios`, and *.scenario.yaml anywhere, or what pytest's ini option
+    convoprobe_files says. A file that pytest would not come by, or that nobody can read, is a problem.
 
     The exit status is 0 if all files are valid, 1 if something is wrong, 2 for a wrong command line.
 
@@ -65,11 +72,32 @@ def _checked(
         if not files:
             click.echo(f"{path}: no scenario files in this folder", err=True)
             tally.broken += 1
-        for file in files:
-            loaded, problems, text = _check(file, tally)
+        for file, fault in files:
+            loaded, problems, text = _check(file, tally) if not fault.unreadable else ((), (), "")
+            problems, text = _with_fault(file, fault, problems, text, tally)
             if show and (problems or not quiet):
                 click.echo(text)
             yield {"file": str(file), "scenarios": [one.id for one in loaded], "problems": problems}
+
+
+class _Fault(NamedTuple):
+    """Why pytest would not run what is in a file; empty if it would."""
+
+    reason: str = ""
+    unreadable: bool = False
+
+
+def _with_fault(
+    file: Path, fault: _Fault, problems: Sequence[Problem], text: str, tally: _Tally
+) -> tuple[Sequence[Problem], str]:
+    from ...errors import Problem
+
+    if not fault.reason:
+        return problems, text
+    problem = Problem(fault.reason, str(file))
+    tally.broken += 1
+    tally.problems += 1
+    return (*problems, problem), "\n".join(filter(None, (text if problems else "", str(problem))))
 
 
 @dataclass
@@ -86,13 +114,25 @@ class _Tally:
         return checked if self.broken else f"{checked}, all good"
 
 
-def _files(path: Path, patterns: Sequence[str]) -> Iterator[Path]:
-    from ...scenario.discovery import DEFAULT_PATTERNS, find_scenario_files
+def _files(path: Path, patterns: Sequence[str]) -> Iterator[tuple[Path, _Fault]]:
+    """The scenario files of a folder, by the rules that pytest has in this project."""
+    from ...scenario.discovery import DEFAULT_PATTERNS
+    from ...scenario.root import find_root, ini_words
+    from ...scenario.search import NO_RECURSE, passed_by, search
 
-    if path.is_dir():
-        yield from find_scenario_files(path, patterns=patterns or DEFAULT_PATTERNS)
-    else:
-        yield path
+    if not path.is_dir():
+        yield path, _Fault()
+        return
+    folder = path.absolute()
+    root = find_root(folder)
+    found = search(path, root, patterns or ini_words(root, "convoprobe_files") or DEFAULT_PATTERNS)
+    no_recurse = ini_words(root, "norecursedirs")
+    for file in found.scenarios:
+        passed = passed_by(file.absolute(), folder, no_recurse or NO_RECURSE)
+        if passed and no_recurse:
+            continue  # somebody wrote this list: what it leaves out is left out on purpose
+        yield file, _Fault(_PASSED_BY.format(passed[1]) if passed else "")
+    yield from ((one.path, _Fault(one.reason, unreadable=True)) for one in found.unreadable)
 
 
 def _check(file: Path, tally: _Tally) -> tuple[Sequence[LoadedScenario], Sequence[Problem], str]:

@@ -1,0 +1,146 @@
+"""Scenario files that pytest never came by: found by a walk of our own, and never passed over in silence.
+
+pytest passes by folders of certain names (`build`, `dist`), and links that lead nowhere. A gate is worth
+nothing if it is green because a folder was renamed. What somebody left out on purpose is no fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..files import shown_path
+from ..formatting import counted
+from ..scenario.discovery import looks_like_scenario
+from ..scenario.search import NO_RECURSE, Found, passed_by, search
+from .file_names import asked_folders, files_seen, patterns_of, root_of
+from .keys import LEFT_OUT, TAGS
+
+_WORKER_OUTPUT = "convoprobe_left_out"
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file that pytest did not come by. `error`: it is a scenario, or may be one that cannot be read."""
+
+    path: Path
+    reason: str
+    error: bool
+
+    def __str__(self) -> str:
+        return f"{shown_path(self.path)}: {self.reason}"
+
+
+def check(session: pytest.Session) -> None:
+    """Stop before anything is spent if a scenario is left out; what else is left out is noted.
+
+    In a worker of xdist, and where an exception would hide other errors, the run's end reports it.
+    """
+    config = session.config
+    if session.shouldstop or session.shouldfail:
+        return  # pytest broke off its own walk
+    found = list(_left_out(session))
+    config.stash[LEFT_OUT] = [str(one) for one in found if not one.error]
+    if not (errors := [str(one) for one in found if one.error]):
+        return
+    worker: dict[str, Any] | None = getattr(config, "workeroutput", None)
+    if worker is not None:
+        worker[_WORKER_OUTPUT] = errors
+    elif config.option.collectonly or session.testsfailed:
+        config.pluginmanager.register(AtTheEnd(errors), "convoprobe-left-out")
+    else:
+        raise pytest.UsageError(_in_words(errors))
+
+
+def notes(config: pytest.Config) -> list[str]:
+    """What was left out and is no error."""
+    found = config.stash.get(LEFT_OUT, [])
+    return [f"note: left out: {line}" for line in _shortened(found)]
+
+
+class AtTheEnd:
+    """The hooks of a session that could not be stopped: its end is red, and says why."""
+
+    def __init__(self, errors: list[str]) -> None:
+        self._errors = errors
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section("convoprobe: scenarios that were left out", red=True)
+        terminalreporter.line(_in_words(self._errors))
+
+
+def take_from_worker(config: pytest.Config, output: dict[str, Any]) -> None:
+    """Take what a worker of xdist found: all of them collect, and find the same."""
+    errors = output.get(_WORKER_OUTPUT)
+    if errors and not config.pluginmanager.hasplugin("convoprobe-left-out"):
+        config.pluginmanager.register(AtTheEnd(errors), "convoprobe-left-out")
+
+
+def _in_words(errors: list[str]) -> str:
+    listed = "\n".join(f"  {line}" for line in _shortened(errors))
+    return (
+        f"{counted(len(errors), 'scenario file')} would not run, and nothing else would say so:\n{listed}\n"
+        "Move or remove them, or leave them out on purpose: with `--ignore=PATH` (or in `addopts`), or with "
+        "a name that begins with `_`"
+    )
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    more = len(lines) - _SHOWN
+    return lines if more <= 0 else [*lines[:_SHOWN], f"and {more} more"]
+
+
+def _left_out(session: pytest.Session) -> Iterator[LeftOut]:
+    """What the walk finds and pytest did not come by, below the folders that it was asked to search."""
+    config = session.config
+    ours = TAGS in config.stash or bool(config.getini("convoprobe_files"))
+    for folder in asked_folders(config):
+        found = search(folder, root_of(config, folder / "any"), patterns_of(config))
+        yield from (one for one in _of_folder(config, folder, found) if ours or looks_like_scenario(one.path))
+
+
+def _of_folder(config: pytest.Config, folder: Path, found: Found) -> Iterator[LeftOut]:
+    seen = files_seen(config)
+    for one in found.unreadable:
+        _, meant = _reason(config, one.path, folder)
+        yield LeftOut(one.path, one.reason, error=not meant)
+    for path in [*found.scenarios, *found.benchmarks]:
+        if path not in seen:
+            reason, meant = _reason(config, path, folder)
+            scenario = path in found.benchmarks or looks_like_scenario(path)
+            yield LeftOut(path, reason, error=scenario and not meant)
+
+
+def _reason(config: pytest.Config, path: Path, folder: Path) -> tuple[str, bool]:
+    """Why pytest did not come by a file, and whether that was somebody's will."""
+    patterns: list[str] = config.getini("norecursedirs")
+    if found := passed_by(path, folder, patterns):
+        # A list that somebody wrote is their will; pytest's own list knows nothing of scenarios.
+        meant = tuple(patterns) != NO_RECURSE or _told_to_ignore(config, found[0])
+        return f"pytest passes by folders named `{found[1]}` (norecursedirs)", meant
+    if any(one in files_seen(config).ignored for one in (path, *path.parents)):
+        return "pytest was told to ignore it", True
+    return "pytest did not come by it", False
+
+
+def _told_to_ignore(config: pytest.Config, folder: Path) -> bool:
+    """Whether an option or a conftest.py names a folder that pytest passes by anyhow."""
+    start = config.invocation_params.dir
+    named = [start / one for one in config.getoption("ignore") or []]
+    globs = [str(start / one) for one in config.getoption("ignore_glob") or []]
+    # The only way to what a conftest.py says; without it the folder counts as one that nobody named.
+    of_conftest = getattr(config, "_getconftest_pathlist", lambda *_, **__: None)
+    named += of_conftest("collect_ignore", path=folder.parent) or []
+    globs += map(str, of_conftest("collect_ignore_glob", path=folder.parent) or [])
+    here = (folder, *folder.parents)
+    return any(one in here for one in named) or any(fnmatch(str(one), glob) for one in here for glob in globs)

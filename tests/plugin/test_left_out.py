@@ -1,0 +1,170 @@
+"""No scenario file is passed over in silence, and a run that looked at too little is not green."""
+
+from __future__ import annotations
+
+import pytest
+
+from .suite import Suite
+
+
+@pytest.mark.parametrize("folder", ["build", "dist", "venv", "x.egg"])
+def test_a_scenario_in_a_folder_that_pytest_passes_by(suite: Suite, folder: str) -> None:
+    suite.scenario("one")
+    suite.scenario("lost", file=f"scenarios/{folder}/x.yaml")
+    result = suite.run("-q", "scenarios")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: 1 scenario file would not run, and nothing else would say so:",
+            f"  scenarios/{folder}/x.yaml: pytest passes by folders named `*` (norecursedirs)",
+            "Move or remove them, or leave them out on purpose: with `--ignore=PATH`*",
+        ]
+    )
+    assert suite.log == []
+
+
+def test_where_all_are_lost(suite: Suite) -> None:
+    suite.scenario("lost", file="scenarios/build/x.yaml")
+    suite.write("test_plain.py", "def test_plain(): pass")
+    suite.run("-q").stderr.fnmatch_lines(["  scenarios/build/x.yaml: *"])
+
+
+def test_a_broken_scenario_is_a_lost_one_too(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.write("scenarios/build/x.yaml", "name: x\nevaluation: [\n")
+    assert suite.run().ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_link_that_leads_nowhere(suite: Suite) -> None:
+    suite.scenario("one")
+    (suite.path / "scenarios/link.yaml").symlink_to("gone.yaml")
+    result = suite.run("scenarios")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["  scenarios/link.yaml: the link leads nowhere (gone.yaml)"])
+
+
+def test_a_stray_benchmark_file_is_an_error_and_hides_nothing(suite: Suite) -> None:
+    suite.scenario("y", file="scenarios/sub/y.yaml")
+    suite.write("scenarios/sub/benchmark.yaml", "foo: 1")
+    result = suite.run("--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*scenarios/sub/benchmark.yaml:1:1: this isn't a scenario*"])
+
+
+def test_a_benchmark_that_pytest_passes_by(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.write("bench/dist/benchmark.yaml", "name: b\ndescription: d\nmetrics: []\n")
+    suite.run().stderr.fnmatch_lines(["  bench/dist/benchmark.yaml: pytest passes by*"])
+
+
+def test_what_is_no_scenario_is_only_named(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.write("scenarios/build/data.yaml", "a: 1")
+    result = suite.run("-q")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["note: left out: scenarios/build/data.yaml: pytest passes by folders named*"]
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--ignore=scenarios/build"],
+        ["--ignore-glob=*/build"],
+        ["scenarios/one.yaml"],
+        ["-o", "norecursedirs=build"],
+        ["-o", "convoprobe_files=scenarios/*.yaml"],
+    ],
+)
+def test_what_is_left_out_on_purpose_is_no_error(suite: Suite, words: list[str]) -> None:
+    suite.scenario("one")
+    suite.scenario("lost", file="scenarios/build/x.yaml")
+    suite.run(*words).assert_outcomes(passed=1)
+
+
+def test_a_conftest_may_leave_out_what_it_wants(suite: Suite) -> None:
+    suite.conftest("collect_ignore = ['scenarios/build', 'scenarios/old.yaml']")
+    for name in ("one", "old", "build/x"):
+        suite.scenario("a", file=f"scenarios/{name}.yaml")
+    result = suite.run()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["note: left out: scenarios/old.yaml: pytest was told to ignore it"])
+
+
+def test_selecting_is_no_error(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.scenario("two")
+    suite.run("-k", "one", "--deselect=scenarios/two.yaml").assert_outcomes(passed=1, deselected=1)
+
+
+def test_a_folder_that_is_asked_for_by_name_is_collected(suite: Suite) -> None:
+    suite.scenario("one", file="scenarios/build/x.yaml")
+    suite.run("scenarios/build").assert_outcomes(passed=1)
+
+
+def test_each_scenario_of_a_loop_runs_once(suite: Suite) -> None:
+    suite.scenario("one")
+    (suite.path / "scenarios/loop").symlink_to(".")
+    suite.run().assert_outcomes(passed=1)
+
+
+def test_other_files_of_other_projects_are_nobody_s_business(suite: Suite) -> None:
+    suite.write("tests/scenarios/build/load.yaml", "users: [bob]")
+    (suite.path / "tests/scenarios/link.yaml").symlink_to("gone.yaml")
+    suite.write("test_plain.py", "def test_plain(): pass")
+    result = suite.run()
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*left out*")
+
+
+def test_with_other_errors_the_end_is_red_and_says_why(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.scenario("lost", file="scenarios/build/x.yaml")
+    suite.write("scenarios/broken.yaml", "name: [")
+    result = suite.run("--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*scenarios that were left out*", "  scenarios/build/x.yaml: *"])
+    listed = suite.run("--collect-only", "-q", "--ignore=scenarios/broken.yaml")
+    assert listed.ret == pytest.ExitCode.TESTS_FAILED
+    listed.stdout.fnmatch_lines(["scenarios/one.yaml::one", "  scenarios/build/x.yaml: *"])
+
+
+def test_under_xdist_the_end_is_red(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.scenario("lost", file="scenarios/build/x.yaml")
+    result = suite.run_process("-n1", "--convoprobe-min-scenarios=2", plugins=["xdist.plugin"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines_random(
+        ["  scenarios/build/x.yaml: *", "1 scenario ran, and at least 2 must*"]
+    )
+
+
+class TestEnough:
+    def test_too_few_scenarios(self, suite: Suite) -> None:
+        suite.scenario("one")
+        suite.scenario("not now", skip=True)
+        result = suite.run("-q", "--convoprobe-min-scenarios=2", "--convoprobe-trials=3")
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(["1 scenario ran, and at least 2 must (convoprobe_min_scenarios)*"])
+
+    def test_none_at_all(self, suite: Suite) -> None:
+        suite.write("test_plain.py", "def test_plain(): pass")
+        result = suite.run("--convoprobe-min-scenarios=1")
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(["0 scenarios ran, and at least 1 must*"])
+
+    def test_enough(self, suite: Suite) -> None:
+        suite.write("pytest.ini", "[pytest]\nconvoprobe_min_scenarios = 2\n")
+        suite.scenario("one")
+        suite.scenario("two")
+        assert suite.run().ret == 0
+        assert suite.run("-k", "one").ret == pytest.ExitCode.TESTS_FAILED
+        assert suite.run("-k", "one", "--convoprobe-min-scenarios=0").ret == 0
+
+    def test_a_pattern_that_fits_nothing(self, suite: Suite) -> None:
+        suite.write("pytest.ini", "[pytest]\nconvoprobe_files = scenarios/*.yaml talks/*.yaml\n")
+        suite.scenario("one")
+        result = suite.run("scenarios/one.yaml")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["ERROR: convoprobe_files: no file in * fits `talks/[*].yaml`.*"])
