@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 NEAR_ENOUGH = 0.65
 """The ratio of difflib from which two words count as one; its own 0.6 takes words of different meaning."""
+_SLIP = 0.85
 
 
 def suggest(word: str, known: Iterable[str], others: Mapping[str, str] | None = None) -> str | None:
@@ -29,6 +30,14 @@ def did_you_mean(word: str, known: Iterable[str], others: Mapping[str, str] | No
     """`; did you mean `simulate`?`, to be put behind a message; empty where no word is near."""
     near = suggest(word, known, others)
     return f"; did you mean `{near}`?" if near else ""
+
+
+def is_slip_of(word: str, known: Iterable[str]) -> bool:
+    """Whether it is one of these words with letters swapped, or one too many or too few: `flase`, `tru`."""
+    return any(
+        sorted(word) == sorted(other) or difflib.SequenceMatcher(None, word, other).ratio() >= _SLIP
+        for other in known
+    )
 
 
 def plain_name(name: str) -> str:

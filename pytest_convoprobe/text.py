@@ -22,6 +22,9 @@ _INVISIBLE = frozenset(
     map(chr, [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0])
 ) | frozenset(map(chr, [*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0)]))
 
+# A blank pattern of Braille, and the selectors of a glyph, which show nothing by themselves.
+_LOOKS_EMPTY = frozenset("\u2800\ufe0e\ufe0f")
+
 _LINE_COMMAND = re.compile(r"^(\s*)(?=::)", re.MULTILINE)
 _INLINE_COMMAND = re.compile(r"##(?=\w*\[)")
 
@@ -92,6 +95,23 @@ def shorten(text: str, limit: int) -> str:
 def one_line(text: str) -> str:
     """The text on one line: every run of white space is one space."""
     return " ".join(text.split())
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to see: it is empty, or white space and invisible characters only."""
+    return not any(map(_is_ink, text))
+
+
+def has_words(text: str) -> bool:
+    """Whether there is at least one letter or digit of any language that can be seen."""
+    return any(character.isalnum() and _is_ink(character) for character in text)
+
+
+def _is_ink(character: str) -> bool:
+    if character in _INVISIBLE or character in _LOOKS_EMPTY:
+        return False
+    # Cc, Cf, Cs, Cn and the separators: nothing that a reader would see.
+    return unicodedata.category(character)[0] not in "CZ"
 
 
 def _visible_character(character: str) -> str:

@@ -34,7 +34,9 @@ class ToolCall:
     """One call of a tool by the target.
 
     `arguments` are the parsed arguments. `result` is the tool's return value (any JSON value or text),
-    `error` the text of its exception. `latency` is in seconds, None if unknown.
+    `error` the text of its exception. `latency` is in seconds, None if unknown. `executed` is False for a
+    call that was never carried out: the tool doesn't exist, its arguments can't be used, or it was refused.
+    `unreported` names the parts, `"arguments"` and `"result"`, of which the target says nothing.
     """
 
     name: str
@@ -42,6 +44,13 @@ class ToolCall:
     result: Any = None
     error: str | None = None
     latency: float | None = None
+    executed: bool = True
+    unreported: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did nothing: it was never carried out, or it ended in an error."""
+        return self.error is not None or not self.executed
 
 
 @dataclass(frozen=True)
@@ -52,14 +61,17 @@ class Reply:
     `()` that it made none. `usage` is None if the target doesn't report tokens. `ended` says that the agent
     has closed the conversation with this reply: it gets no further message. `thoughts` are what the target
     wrote for itself alone: neither the user nor the judge gets them. A `text` with `<think>…</think>` is
-    divided into both.
+    divided into both. `gaps` says in words why `tool_calls` or `usage` is None, by the name of the part; it
+    is not stored.
     """
 
     text: str
-    tool_calls: tuple[ToolCall, ...] | None = ()
+    # Not `()`: what nobody mentions must not pass for "no tool was called".
+    tool_calls: tuple[ToolCall, ...] | None = None
     usage: Usage | None = None
     ended: bool = False
     thoughts: str = ""
+    gaps: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.tool_calls is not None and not isinstance(self.tool_calls, tuple):
@@ -111,7 +123,8 @@ class Termination(str, Enum):
 class Transcript:
     """A conversation: its turns, why it ended, and the message without a reply, if there is one.
 
-    `pending` is the user message that was waiting for a reply when the conversation was interrupted.
+    `pending` is the user message that was waiting for a reply when the conversation was interrupted, and
+    `pending_calls` are the tool calls that the target had made for it by then, as far as it reports them.
     `unsaid` counts the messages of the script that were not sent, since the agent ended the conversation.
     `now` is when the conversation began, with the zone: what the user and the judge were told. It is None for
     one that was recorded or stored before that was known.
@@ -122,6 +135,7 @@ class Transcript:
     pending: str | None = None
     unsaid: int = 0
     now: datetime | None = None
+    pending_calls: tuple[ToolCall, ...] = ()
 
     @property
     def tool_calls(self) -> tuple[tuple[int, ToolCall], ...]:

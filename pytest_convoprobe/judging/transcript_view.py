@@ -138,6 +138,12 @@ def _outcome(call: ToolCall) -> Iterator[str]:
     if call.error is not None:
         yield from _said("the tool fails", call.error)
         return
+    if not call.executed:
+        yield "  (the call was not carried out)"
+        return
+    if "result" in call.unreported:
+        yield "  (its result is not reported)"
+        return
     text = as_text(call.result)
     yield from _said("the tool returns", text[:RESULT_LIMIT])
     if len(text) > RESULT_LIMIT:

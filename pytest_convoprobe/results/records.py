@@ -155,11 +155,13 @@ def _review(review: UserReview) -> dict[str, Any]:
 
 def _transcript(transcript: Transcript) -> dict[str, Any]:
     # Rare fields are left out where they have their default: files of other conversations stay as they were.
+    pending_calls = [_tool_call(call) for call in transcript.pending_calls]
     return {
         **({"unsaid": transcript.unsaid} if transcript.unsaid else {}),
         **({"now": transcript.now.isoformat()} if transcript.now else {}),
         "termination": transcript.termination.value if transcript.termination else None,
         "pending": transcript.pending,
+        **({"pending_calls": pending_calls} if pending_calls else {}),
         "turns": [_turn(turn) for turn in transcript.turns],
     }
 
@@ -180,12 +182,17 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 
 def _tool_call(call: ToolCall) -> dict[str, Any]:
+    # Only what is out of the ordinary: so the trials of earlier releases and today's look the same.
+    unusual: dict[str, Any] = {} if call.executed else {"executed": False}
+    if call.unreported:
+        unusual["unreported"] = list(call.unreported)
     return {
         "name": call.name,
         "arguments": plain(call.arguments),
         "result": plain(call.result),
         "error": call.error,
         "latency": number(call.latency),
+        **unusual,
     }
 
 
@@ -280,6 +287,7 @@ def _read_transcript(data: Mapping[str, Any]) -> Transcript:
         pending=data.get("pending"),
         unsaid=_whole(data.get("unsaid", 0)),
         now=read_time(data["now"]) if data.get("now") else None,
+        pending_calls=tuple(_read_tool_call(call) for call in data.get("pending_calls", ())),
     )
 
 
@@ -304,4 +312,6 @@ def _read_tool_call(data: Mapping[str, Any]) -> ToolCall:
         result=data.get("result"),
         error=data.get("error"),
         latency=_float(data.get("latency")),
+        executed=data.get("executed") is not False,
+        unreported=tuple(map(_text, data.get("unreported", ()))),
     )

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonVal
 
 from ..yaml_source.explain import complain
 from .fields import Count, OrPlainValue, ScenarioPart, Text, as_condition, check_pattern
-from .rules import FACTS, assertion_complaints
+from .rules import FACTS, assertion_complaints, condition_complaints
 
 
 class ArgumentCondition(ScenarioPart):
@@ -36,25 +36,26 @@ class ArgumentCondition(ScenarioPart):
 
     @model_validator(mode="after")
     def _says_something(self) -> ArgumentCondition:
-        if not self.model_fields_set:
-            complain([((), "this says nothing; give it `equals`, `contains` or `matches`")])
+        complain(condition_complaints(self.model_fields_set, self.contains, self.matches))
         return self
 
 
 class ToolAssertion(ScenarioPart):
     """Facts about the calls of one tool in the whole conversation; all that are given must hold.
 
-    - `times`, `at_least`, `at_most` count all calls of the tool, whatever their arguments.
-    - `args`: there is a call whose arguments satisfy all of these conditions together; with
-      `every: true` each call does (and no call at all is fine: add `at_least: 1` to ask for one).
+    - `times`, `at_least`, `at_most` count the uses of the tool, whatever their arguments. `times: 0` and
+      `at_most: 0` forbid the attempt as well.
+    - `args`: there is a use whose arguments satisfy all of these conditions together; with `every: true`
+      each call does, failed ones too (and no call at all is fine: add `at_least: 1` to ask for one).
       Names with dots reach into mappings and lists (`address.city`, `items.0.id`), unless the call
       has an argument of exactly that name.
-    - `before: other`: the first call of this tool comes before the first call of the other. It holds
+    - `before: other`: the first use of this tool comes before the first call of the other. It holds
       if the other is never called; it fails if the other is called and this one isn't.
-    - `after: other`: the first call of this tool comes after the first call of the other. It holds if
+    - `after: other`: the first call of this tool comes after the first use of the other. It holds if
       this tool is never called; it fails if this one is called and the other isn't.
 
-    A call that ended in an error counts like any other.
+    A use is a call that was carried out and didn't fail. With `tool_usage.count_failed_calls`, failed calls
+    are uses too.
     """
 
     model_config = ConfigDict(
@@ -78,5 +79,5 @@ class ToolAssertion(ScenarioPart):
 
     @model_validator(mode="after")
     def _consistent(self) -> ToolAssertion:
-        complain(assertion_complaints(self))
+        complain(assertion_complaints(self, self.model_fields_set))
         return self

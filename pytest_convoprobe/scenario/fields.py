@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler, StringConstraints
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from ..text import has_words, is_blank
 from ..yaml_source.explain import UNION_TAG, describe, refusal
 from .rules import BOOLEAN_WORDS, UNTIL_DONE, pattern_complaint, skip_complaint
 
@@ -24,10 +25,31 @@ NOT_BOOLEAN_WORD: dict[str, Any] = {
     "not": {"enum": sorted(form for word in BOOLEAN_WORDS for form in {word, word.title(), word.upper()})},
 }
 
+
+def check_visible(value: str) -> str:
+    """A text in which there is something to see."""
+    if is_blank(value):
+        raise refusal("must have visible characters: this text only has invisible ones")
+    return value
+
+
+def check_words(value: str) -> str:
+    """A sentence that says something."""
+    if not has_words(value):
+        raise refusal(f"must say something in words, got {describe(value)}")
+    return value
+
+
 Text = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1), Field(json_schema_extra=NOT_BLANK)
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1),
+    AfterValidator(check_visible),
+    Field(json_schema_extra=NOT_BLANK),
 ]
 """A text that isn't empty; whitespace around it is cut."""
+
+Sentence = Annotated[Text, AfterValidator(check_words)]
+"""A text with at least one letter or digit: something that can be judged."""
 
 Turn = Annotated[int, Field(strict=True, ge=1, le=100)]
 """A number of turns, or the number of a turn."""

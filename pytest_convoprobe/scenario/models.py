@@ -25,6 +25,7 @@ from .fields import (
     Count,
     Limit,
     ScenarioPart,
+    Sentence,
     Temperature,
     Text,
     Turn,
@@ -32,7 +33,8 @@ from .fields import (
     check_skip,
     text_or_mapping,
 )
-from .rules import landmark_complaints, script_complaints
+from .rules import landmark_complaints, prohibition_complaints, script_complaints
+from .tool_names import matches
 
 __all__ = [
     "ArgumentCondition",
@@ -165,7 +167,7 @@ class SyntheticUser(ScenarioPart):
 
 
 AssertionItem = Annotated[
-    Annotated[Text, Tag(f"{UNION_TAG}text")] | Annotated[ToolAssertion, Tag(f"{UNION_TAG}mapping")],
+    Annotated[Sentence, Tag(f"{UNION_TAG}text")] | Annotated[ToolAssertion, Tag(f"{UNION_TAG}mapping")],
     Discriminator(text_or_mapping),
 ]
 """A sentence that the judge decides, or conditions that code decides."""
@@ -174,7 +176,9 @@ AssertionItem = Annotated[
 class ToolCallCriterion(ScenarioPart):
     """Assertions about the calls of one tool."""
 
-    tool: Text = Field(description="The tool's name.", examples=["get_weather"])
+    tool: Text = Field(
+        description="The tool's name, or a pattern of names.", examples=["get_weather", "mcp__shop__*"]
+    )
     assertions: tuple[AssertionItem, ...] = Field(
         (),
         description="Sentences (for the judge) and mappings (for code); all must hold.",
@@ -183,36 +187,58 @@ class ToolCallCriterion(ScenarioPart):
 
     @field_validator("assertions")
     @classmethod
-    def _about_another_tool(cls, assertions: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
+    def _about_something(cls, assertions: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
         tool = info.data.get("tool")
+        if not assertions:
+            complain([((), "an empty list asserts nothing; name an assertion, or leave the key out")])
         complain(
             ((index, key), f"`{tool}` can't come {key} itself; name another tool")
             for index, assertion in enumerate(assertions)
             for key in ("before", "after")
-            if tool is not None and getattr(assertion, key, None) == tool
+            if tool is not None and matches(getattr(assertion, key, None) or "", tool)
         )
         return assertions
 
 
 class ToolUsage(ScenarioPart):
-    """Which tools the agent must, may and must not call."""
+    """Which tools the agent must, may and must not call.
 
-    required_tools: tuple[Text, ...] = Field((), description="Tools that must be called at least once.")
-    optional_tools: tuple[Text, ...] = Field((), description="Tools that may be called; this never fails.")
-    prohibited_tools: tuple[Text, ...] = Field((), description="Tools that must never be called.")
+    Every name may be a pattern: `*` is any text, `?` one character, `[ab]` one of these. Upper and lower
+    case differ.
+
+    A call that was never carried out (the tool doesn't exist, its arguments can't be used, or it was refused)
+    is not a use of the tool, and neither is one that failed: they don't satisfy `required_tools`, `times`,
+    `at_least`, `args`, `before` or `after`. Each still breaks a prohibition: `prohibited_tools`,
+    `only_listed`, `times: 0`, `at_most: 0`, `every`, and the order of `before` and `after`.
+    """
+
+    required_tools: tuple[Text, ...] = Field(
+        (), description="Tools that must be called at least once.", examples=[["get_weather"]]
+    )
+    optional_tools: tuple[Text, ...] = Field(
+        (), description="Tools that may be called. They matter where `only_listed` forbids the others."
+    )
+    prohibited_tools: tuple[Text, ...] = Field(
+        (), description="Tools that must never be called.", examples=[["delete_order", "mcp__shop__delete_*"]]
+    )
     tool_call_criteria: tuple[ToolCallCriterion, ...] = Field(
         (), description="Assertions about the calls of a tool."
+    )
+    only_listed: bool = Field(
+        False,
+        strict=True,
+        description="No tool may be called but those of `required_tools`, `optional_tools` and "
+        "`tool_call_criteria`.",
+    )
+    count_failed_calls: bool = Field(
+        False, strict=True, description="A call that ended in an error counts as a use of the tool."
     )
 
     @field_validator("prohibited_tools")
     @classmethod
     def _not_both(cls, prohibited: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        complain(
-            ((index,), f"`{tool}` is both prohibited and {kind}")
-            for index, tool in enumerate(prohibited)
-            for kind in ("required", "optional")
-            if tool in info.data.get(f"{kind}_tools", ())
-        )
+        allowed = {kind: info.data.get(f"{kind}_tools", ()) for kind in ("required", "optional")}
+        complain(prohibition_complaints(prohibited, allowed))
         return prohibited
 
 
@@ -233,12 +259,12 @@ class Efficiency(ScenarioPart):
 class Evaluation(ScenarioPart):
     """The criteria and checks; the scenario passes if all of them hold."""
 
-    correctness_criteria: tuple[Text, ...] = Field(
+    correctness_criteria: tuple[Sentence, ...] = Field(
         min_length=1,
         description="What the agent must do, one sentence each. The judge decides.",
         examples=[["The agent tells the price in euros"]],
     )
-    failure_criteria: tuple[Text, ...] = Field(
+    failure_criteria: tuple[Sentence, ...] = Field(
         (),
         description="What the agent must not do, one sentence each. The judge decides.",
         examples=[["The agent asks for a password"]],

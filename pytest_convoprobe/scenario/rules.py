@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Protocol
 
+from ..suggest import is_slip_of
+from ..text import has_words, is_blank
 from ..yaml_source import Loc
+from .tool_names import matches
 
 Complaints = Iterator[tuple[Loc, str]]
 UNTIL_DONE = "until_done"
@@ -54,7 +57,14 @@ class ToolFacts(Protocol):
     def every(self) -> bool: ...
 
 
-BOOLEAN_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~"))
+BOOLEAN_WORDS = frozenset(
+    ("true", "false", "yes", "no", "on", "off", "null", "none", "~", "y", "n", "t", "f", "nil", "nan")
+)
+"""What some language or file format takes for a boolean or for nothing."""
+_NOT_A_REASON = BOOLEAN_WORDS | {
+    "not", "never", "nope", "yep", "yeah", "ok", "enabled", "disabled", "enable", "disable", "active",
+    "inactive", "undefined", "default", "oui", "non", "ja", "nein", "si", "sí", "da", "skip", "skipped",
+}  # fmt: skip
 
 
 def turns_of(item: str | SimulatedStretch) -> int:
@@ -119,11 +129,38 @@ def _last_turn(script: Sequence[str | SimulatedStretch]) -> int | None:
     return script_length(script)
 
 
-def assertion_complaints(assertion: ToolFacts) -> Complaints:
-    """At least one fact, and none that rules out another."""
+_ONLY_LISTED = "to forbid all tools but those that are listed, write `only_listed: true`"
+
+
+def prohibition_complaints(prohibited: Sequence[str], allowed: Mapping[str, Sequence[str]]) -> Complaints:
+    """No tool is both prohibited and, as the keys of `allowed` say, required or optional."""
+    for index, pattern in enumerate(prohibited):
+        for kind, names in allowed.items():
+            for tool in names:
+                if tool == pattern:
+                    yield (index,), f"`{tool}` is both prohibited and {kind}"
+                elif matches(pattern, tool):
+                    yield (index,), f"`{pattern}` prohibits `{tool}`, which is {kind}; {_ONLY_LISTED}"
+
+
+def condition_complaints(given: Collection[str], contains: object, pattern: str | None) -> Complaints:
+    """At least one condition, and none that every text fulfils."""
+    if not given:
+        yield (), "this says nothing; give it `equals`, `contains` or `matches`"
+    for name, empty in (("contains", contains == ""), ("matches", pattern == "")):
+        if empty and name in given:
+            yield (name,), "every text has an empty part; say what the argument has to contain"
+
+
+def assertion_complaints(assertion: ToolFacts, written: Collection[str] = ()) -> Complaints:
+    """At least one fact, and none that rules out another. `written` are the keys that the file has."""
     given = {name for name in FACTS if getattr(assertion, name) not in (None, {})}
     if not given:
         yield (), f"this asserts nothing; give it at least one of {', '.join(FACTS)}"
+    elif given == {"at_least"} and assertion.at_least == 0:
+        yield ("at_least",), "every number of calls is at least 0: this asserts nothing; write 1 or more"
+    elif "args" in written and not assertion.args:
+        yield ("args",), "this has no condition, so it asserts nothing; name an argument or leave `args` out"
     if assertion.times is not None and given & {"at_least", "at_most"}:
         yield ("times",), "`times` is the exact number; give it alone, or `at_least` and `at_most`"
     if (assertion.at_least or 0) > (assertion.at_most if assertion.at_most is not None else 10**9):
@@ -158,4 +195,19 @@ def skip_complaint(skip: Any) -> str | None:
         return "must be true, false or a reason; an empty reason is none"
     if word.lower() in BOOLEAN_WORDS:
         return f'"{word}" in quotes is a text and not a boolean; write `skip: true` or `skip: false`'
+    if not _is_reason(word):
+        # Whoever writes `skip: n` or `skip: "0"` most likely means that the scenario shall run.
+        return f'"{word}" is not a reason in words; write `skip: true`, `skip: false` or why it is skipped'
     return None
+
+
+def _is_reason(text: str) -> bool:
+    """Whether it can be read as a reason, and not as a boolean or number with something around it."""
+    seen = "".join(character for character in text if character.isspace() or not is_blank(character))
+    words = [word.lower() for word in re.findall(r"\w+", seen)]
+    letters = [word for word in words if has_words(word) and not word.isnumeric()]
+    if not letters or all(len(word) == 1 and word.isascii() for word in letters):
+        return False
+    if len(words) > 1:
+        return not set(words) <= _NOT_A_REASON
+    return words[0] not in _NOT_A_REASON and not is_slip_of(words[0], ("true", "false"))

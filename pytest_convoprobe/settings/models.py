@@ -141,6 +141,12 @@ class ModelTarget(TargetSection, ModelSettings):
     max_tool_rounds: Count = Field(10, description="Maximum number of rounds of tool calls for one reply.")
 
 
+_TOOL_NAMES = (
+    "Names of all of the agent's tools. A required tool that isn't one of them is an error before the first "
+    "call."
+)
+
+
 class PythonTarget(TargetSection):
     """An object in Python: a function, an async function, a class, or a factory of one."""
 
@@ -150,6 +156,7 @@ class PythonTarget(TargetSection):
 
     type: Literal["python"] = Field("python", description="`python`.")
     object: Text = Field(description="`package.module:object` or `path/file.py:object`.")
+    tools: tuple[Text, ...] | None = Field(None, description=_TOOL_NAMES)
 
 
 class HttpTarget(TargetSection):
@@ -169,10 +176,16 @@ class HttpTarget(TargetSection):
     )
     text: Text = Field("text", description="JMESPath of the reply's text.")
     tool_calls: Text | None = Field(None, description="JMESPath of the reply's tool calls.")
+    tool_calls_optional: bool = Field(
+        False,
+        description="An answer without `tool_calls` means that no tool was called. Otherwise, checks of tool "
+        "calls are errors then.",
+    )
     usage: Text | None = Field(None, description="JMESPath of the token usage.")
     ended: Text | None = Field(
         None, description="JMESPath that is true if the agent has ended the conversation."
     )
+    tools: tuple[Text, ...] | None = Field(None, description=_TOOL_NAMES)
     timeout: Seconds = Field(60.0, description="Limit of one request, in seconds.")
 
 

@@ -57,7 +57,7 @@ class FakeConversation:
             answer = await answer
         if isinstance(answer, BaseException):
             raise answer
-        return Reply(answer) if isinstance(answer, str) else answer
+        return Reply(answer, ()) if isinstance(answer, str) else answer
 
     async def aclose(self) -> None:
         self.closed = True

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic_core import to_jsonable_python
@@ -19,6 +20,8 @@ from ..transcript import ToolCall, Usage
 RAW_ARGUMENTS = "_raw"
 """The key that arguments stand under when they are not a JSON object."""
 
+_ARGUMENT_KEYS = ("arguments", "args", "input", "parameters")
+_RESULT_KEYS = ("result", "output", "response")
 _THOUGHT_KEYS = ("thoughts", "reasoning_content")
 _THOUGHT_BLOCKS = ("thinking", "redacted_thinking", "reasoning", "reasoning_text", "thought")
 
@@ -43,20 +46,42 @@ def joined_text(value: object) -> str | None:
 def as_tool_call(value: object) -> ToolCall:
     """From a `ToolCall`, a mapping or object (OpenAI's shape too), `(name, arguments, result)` or a name."""
     if isinstance(value, str):
-        return ToolCall(clean_text(value))
+        return ToolCall(clean_text(value), unreported=("arguments", "result"))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return _from_tuple(value)
     inner = field_of(value, "function") or value
     name = first_field(inner, "name", "tool", "tool_name", "function_name")
     if not isinstance(name, str) or not name:
         raise ValueError(f"a tool call has no name: {described(value)}")
-    return ToolCall(
+    call = ToolCall(
         name=clean_text(name),
-        arguments=as_arguments(first_field(inner, "arguments", "args", "input", "parameters")),
-        result=plain(first_field(value, "result", "output", "response")),
+        arguments=as_arguments(first_field(inner, *_ARGUMENT_KEYS)),
+        result=plain(first_field(value, *_RESULT_KEYS)),
         error=_as_error(field_of(value, "error")),
         latency=_as_seconds(field_of(value, "latency")),
+        unreported=_unreported(value, inner),
     )
+    return replace(call, executed=_was_executed(value, call))
+
+
+def _unreported(value: object, inner: object) -> tuple[str, ...]:
+    """Which of its parts the call doesn't mention: they aren't empty, nobody knows them."""
+    if isinstance(value, ToolCall):
+        return value.unreported
+    parts = {"arguments": (inner, _ARGUMENT_KEYS), "result": (value, (*_RESULT_KEYS, "error"))}
+    return tuple(
+        name for name, (owner, keys) in parts.items() if not any(has_field(owner, key) for key in keys)
+    )
+
+
+def _was_executed(value: object, call: ToolCall) -> bool:
+    """Whether the call was carried out, as far as that is known."""
+    if field_of(value, "executed") is False:
+        return False
+    raw = call.arguments.get(RAW_ARGUMENTS)
+    # An object that breaks off. Other texts may be what a tool with one parameter takes.
+    torn = isinstance(raw, str) and raw.lstrip().startswith("{")
+    return not torn or call.result is not None
 
 
 def as_arguments(value: object) -> dict[str, Any]:
@@ -82,13 +107,22 @@ def as_usage(value: object) -> Usage | None:
     else:
         prompt = first_field(value, "prompt_tokens", "input_tokens", "request_tokens")
         completion = first_field(value, "completion_tokens", "output_tokens", "response_tokens")
-        counts = [prompt or 0, completion or 0]
+        counts = [prompt, completion]
         if prompt is None and completion is None:
             return None
-    numbers = [int(count) for count in counts if isinstance(count, int) and count >= 0]
+    numbers = [int(count) for count in (one or 0 for one in counts) if isinstance(count, int) and count >= 0]
     if len(numbers) != 2:
         raise ValueError(f"the usage has to be two counts of tokens, not {counts}")
-    return Usage(*numbers)
+    usage = Usage(*numbers)
+    return usage if None not in counts else _completed(usage, counts, field_of(value, "total_tokens"))
+
+
+def _completed(half: Usage, counts: Sequence[object], total: object) -> Usage | None:
+    """A half that isn't mentioned is the rest of the total. Without a total it isn't 0, but not known."""
+    if not isinstance(total, int) or total < half.total:
+        return None
+    rest = total - half.total
+    return half + (Usage(rest, 0) if counts[0] is None else Usage(0, rest))
 
 
 def plain(value: object) -> Any:
@@ -132,7 +166,8 @@ def _from_tuple(value: Sequence[object]) -> ToolCall:
     if not 1 <= len(value) <= 3 or not isinstance(value[0], str):
         raise ValueError(f"a tool call as a tuple is (name, arguments, result), not {described(value)}")
     _, arguments, result = (*value, None, None)[:3]
-    return ToolCall(clean_text(str(value[0])), as_arguments(arguments), plain(result))
+    unreported = ("arguments", "result")[len(value) - 1 :]
+    return ToolCall(clean_text(value[0]), as_arguments(arguments), plain(result), unreported=unreported)
 
 
 def _as_error(value: object) -> str | None:

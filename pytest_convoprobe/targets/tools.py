@@ -86,20 +86,25 @@ class Toolbox:
         try:
             result = await self._run(request, arguments, home or LoopHome.here())
         except _ToolError as error:
-            return ToolCall(request.name, arguments, error=str(error), latency=_since(started))
+            latency, executed = _since(started), not isinstance(error, _NotExecuted)
+            return ToolCall(request.name, arguments, error=str(error), latency=latency, executed=executed)
         return ToolCall(request.name, arguments, result=result, latency=_since(started))
 
     async def _run(self, request: ToolRequest, arguments: Mapping[str, Any], home: Home) -> Any:
         tool = self._tools.get(request.name)
         if tool is None:
             known = ", ".join(f"`{name}`" for name in self._tools) or "none"
-            raise _ToolError(f"there is no tool `{request.name}`; the tools are: {known}")
+            raise _NotExecuted(f"there is no tool `{request.name}`; the tools are: {known}")
         _check_json(request.arguments)
         return await _result(lambda: _called(tool, arguments), is_async(tool.function), home)
 
 
 class _ToolError(Exception):
     """What the model is told instead of a result."""
+
+
+class _NotExecuted(_ToolError):
+    """The tool's function was never called: what the agent asked for can't be done."""
 
 
 def make_tool(function: Callable[..., Any]) -> Tool:
@@ -208,9 +213,9 @@ def _check_json(arguments: str) -> None:
     try:
         parsed = json.loads(arguments) if arguments.strip() else {}
     except ValueError as error:
-        raise _ToolError(f"the arguments are not valid JSON: {error}") from None
+        raise _NotExecuted(f"the arguments are not valid JSON: {error}") from None
     if not isinstance(parsed, dict):
-        raise _ToolError("the arguments have to be a JSON object with a key for each parameter")
+        raise _NotExecuted("the arguments have to be a JSON object with a key for each parameter")
 
 
 def _complaint(error: ValidationError, tool: Tool) -> str:
@@ -228,7 +233,7 @@ def _called(tool: Tool, arguments: Mapping[str, Any]) -> Any:
     try:
         call = tool.bind(arguments)
     except ValidationError as error:
-        raise _ToolError(_complaint(error, tool)) from None
+        raise _NotExecuted(_complaint(error, tool)) from None
     return call()
 
 

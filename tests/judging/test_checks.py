@@ -322,3 +322,137 @@ def test_without_a_single_turn_the_limits_hold_and_required_tools_do_not() -> No
         efficiency={"max_tool_calls": 1, "max_llm_tokens": 1, "max_conversation_turns": 1},
     )
     assert [result.holds for result in run_checks(asked, Transcript())] == [False, True, True, True]
+
+
+# What counts as a use
+
+FAILED = ToolCall("book", {"room": 1}, error="the hotel is closed")
+REFUSED = ToolCall("book", {"room": 1}, error="there is no tool `book`", executed=False)
+BOOKED = call("book", room=1)
+
+
+@pytest.mark.parametrize("nothing", [FAILED, REFUSED])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"required_tools": ["book"]},
+        assertion("book", times=1),
+        assertion("book", at_least=1),
+        assertion("book", args={"room": 1}),
+        assertion("book", before="pay"),
+    ],
+)
+def test_a_call_that_did_nothing_is_not_a_use(asked: dict[str, Any], nothing: ToolCall) -> None:
+    assert not check(calling([nothing, call("pay")]), **asked).holds
+    assert check(calling([nothing], [BOOKED, call("pay")]), **asked).holds
+
+
+@pytest.mark.parametrize("nothing", [FAILED, REFUSED])
+def test_what_has_to_come_first_must_have_worked(nothing: ToolCall) -> None:
+    assert not check(calling([nothing, call("pay")]), **assertion("pay", after="book")).holds
+    assert check(calling([nothing, BOOKED, call("pay")]), **assertion("pay", after="book")).holds
+
+
+@pytest.mark.parametrize("nothing", [FAILED, REFUSED])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"prohibited_tools": ["book"]},
+        {"only_listed": True},
+        assertion("book", times=0),
+        assertion("book", at_most=0),
+        assertion("book", after="ask"),
+        assertion("ask", before="book"),
+        assertion("book", every=True, args={"room": 2}),
+    ],
+)
+def test_an_attempt_breaks_a_prohibition(asked: dict[str, Any], nothing: ToolCall) -> None:
+    assert not check(calling([nothing], [call("ask")]), **asked).holds
+
+
+def test_failed_calls_count_where_the_scenario_says_so() -> None:
+    asked = {"required_tools": ["book"], "count_failed_calls": True}
+    assert check(calling([FAILED]), **asked).holds
+    assert not check(calling([REFUSED]), **asked).holds
+
+
+def test_calls_that_did_nothing_are_shown_as_such() -> None:
+    found = check(calling([FAILED, REFUSED], [FAILED]), required_tools=["book"])
+    assert found.found == "3 calls (2 failed, 1 not carried out)"
+
+
+# Patterns
+
+
+def test_patterns_match_names_of_tools() -> None:
+    delete = call("mcp__shop__delete_order", id=7)
+    assert not check(calling([delete]), prohibited_tools=["mcp__shop__delete_*"]).holds
+    assert check(calling([delete]), required_tools=["*delete_order"]).holds
+    assert check(calling([delete]), **assertion("mcp__*", times=1)).holds
+    assert check(calling([call("ask"), delete]), **assertion("mcp__*", after="as[jk]")).holds
+
+
+def test_upper_and_lower_case_are_different_tools_where_the_tools_are_known() -> None:
+    usage = evaluation(tool_usage={"prohibited_tools": ["delete_*"]})
+    (result,) = run_checks(usage, calling([call("DELETE_all")]), ["DELETE_all", "delete_one"])
+    assert result.holds
+
+
+def test_only_listed_forbids_every_other_tool() -> None:
+    listed = {"only_listed": True, "optional_tools": ["get_*"], "required_tools": ["send_email"]}
+    transcript = calling([OSLO, call("send_email")], [call("pay", sum=3)])
+    (_, result) = run_checks(evaluation(tool_usage=listed), transcript)
+    assert result == CheckResult(
+        "only the listed tools", False, "no tool but send_email, get_*", '1 call: pay({"sum": 3})', 2
+    )
+    (_, fine) = run_checks(evaluation(tool_usage=listed), calling([OSLO, call("send_email")]))
+    assert fine.holds
+
+
+# Names that match nothing
+
+
+@pytest.mark.parametrize(
+    ("listed", "called"),
+    [
+        ("delete_order", "deleteOrder"),
+        ("delete_order", "mcp__shop__delete_order"),
+        ("mcp__shop__delete_*", "delete_order"),
+        ("Delete-Order", "delete_order"),
+    ],
+)
+@pytest.mark.parametrize("key", ["prohibited_tools", "required_tools"])
+def test_a_name_that_is_only_spelled_otherwise_is_an_error(key: str, listed: str, called: str) -> None:
+    with pytest.raises(ScenarioError, match="did you mean that") as caught:
+        check(calling([call(called)]), **{key: [listed]})
+    assert f"`{called}`" in str(caught.value)
+
+
+def test_a_prohibited_tool_that_does_not_exist_is_said_not_to_fail() -> None:
+    usage = {"prohibited_tools": ["launch_rocket"]}
+    (result,) = run_checks(evaluation(tool_usage=usage), calling([OSLO]), ["get_weather"])
+    assert result.holds
+    assert result.found == "no call; the target has no such tool, so this can't fail"
+
+
+# Silence
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "\u200b", "\ufeff \u00ad", "\u2800", "\u3164"])
+def test_an_agent_that_is_silent_in_every_turn_fails(text: str) -> None:
+    (result,) = run_checks(evaluation(), talk(("Hi", Reply(text)), ("Hello?", Reply(text, (OSLO,)))))
+    assert result == CheckResult(
+        "the agent says something", False, "a reply with text", "empty replies in every turn", 1
+    )
+
+
+@pytest.mark.parametrize("text", ["Hello", "7", "👍", "..."])
+def test_an_agent_that_speaks_once_is_not_silent(text: str) -> None:
+    assert run_checks(evaluation(), talk(("Hi", Reply("")), ("Hello?", Reply(text)))) == ()
+
+
+def test_arguments_that_are_not_reported_are_not_wrong_ones() -> None:
+    bare = ToolCall("book", unreported=("arguments", "result"))
+    with pytest.raises(ScenarioError, match="does not report the arguments of its call of book in turn 1"):
+        check(calling([bare]), **assertion("book", args={"room": 1}))
+    assert check(calling([bare]), required_tools=["book"]).holds

@@ -33,9 +33,9 @@ evaluation:
 """
 
 TURNS = (
-    Turn(1, "Hello", Reply("Which order?"), Origin.INITIAL, 1.0),
+    Turn(1, "Hello", Reply("Which order?", ()), Origin.INITIAL, 1.0),
     Turn(2, "Order 7", Reply("Done.", (ToolCall("refund", {"order": 7}),)), Origin.SIMULATED, 1.0),
-    Turn(3, "Thanks, bye", Reply("Bye."), Origin.SIMULATED, 1.0),
+    Turn(3, "Thanks, bye", Reply("Bye.", ()), Origin.SIMULATED, 1.0),
 )
 WHOLE = Transcript(TURNS, Termination.USER_DONE)
 
@@ -205,7 +205,7 @@ def go_on(project: Path, run: StoredRun, from_turn: int, target: Any, settings: 
 
 class TestRerun:
     def test_what_was_said_before_is_said_again(self, project: Path) -> None:
-        target = FakeTarget(lambda message, turn: Reply(f"Which order? {turn}"))
+        target = FakeTarget(lambda message, turn: Reply(f"Which order? {turn}", ()))
         result = go_on(project, store(project), 3, target)
         assert target.conversations[0].messages == ["Hello", "Order 7", "live 3"]
         assert [turn.origin for turn in result.transcript.turns] == [
@@ -226,7 +226,7 @@ class TestRerun:
         assert target.conversations[0].messages == ["Hello", "live 2"]
 
     def test_after_the_last_turn_the_user_goes_on(self, project: Path) -> None:
-        target = FakeTarget(lambda message, turn: Reply(f"Which order? {turn}"))
+        target = FakeTarget(lambda message, turn: Reply(f"Which order? {turn}", ()))
         go_on(project, store(project), 4, target)
         assert target.conversations[0].messages == ["Hello", "Order 7", "Thanks, bye", "live 4"]
 

@@ -71,7 +71,7 @@ def run(
     text = SCENARIO.format(max_turns=max_turns, more=more)
     (loaded,) = parse_scenarios(text, str(tmp_path / "greeting.yaml"))
     assert loaded.scenario is not None
-    agent = target or FakeTarget(lambda message, turn: Reply(f"echo {turn}"))
+    agent = target or FakeTarget(lambda message, turn: Reply(f"echo {turn}", ()))
     job = Job(
         loaded,
         f"greeting.yaml::{loaded.id}",

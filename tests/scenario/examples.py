@@ -313,6 +313,32 @@ INVALID = {
     ),
     "script item": Wrong(_user("script: [[a]]"), "6:12", "script[0]: must be text or a mapping, got a list"),
     "asserts nothing": Wrong(_assertion("{}"), "9:60", "this asserts nothing"),
+    "no assertions": Wrong(
+        _evaluation("tool_usage: {tool_call_criteria: [{tool: t, assertions: []}]}"),
+        "9:59",
+        "an empty list asserts nothing",
+        schema=False,
+    ),
+    "at least none": Wrong(_assertion("{at_least: 0}"), "9:71", "this asserts nothing", schema=False),
+    "no condition": Wrong(
+        _assertion("{times: 1, args: {}}"),
+        "9:77",
+        "this has no condition, so it asserts nothing",
+        schema=False,
+    ),
+    "contains an empty text": Wrong(
+        _assertion('{args: {a: {contains: ""}}}'), "9:82", "every text has an empty part", schema=False
+    ),
+    "an invisible criterion": Wrong(
+        _criterion('- "\\u200b"'), "8:7", "this text only has invisible ones", schema=False
+    ),
+    "a criterion of dots": Wrong(_criterion('- "..."'), "8:7", "must say something in words", schema=False),
+    "an assertion of dashes": Wrong(_assertion('"--"'), "9:60", "must say something in words", schema=False),
+    "an invisible tool": Wrong(
+        _evaluation('tool_usage: {prohibited_tools: ["\\ufeff"]}'), "9:35", "only has invisible", schema=False
+    ),
+    "no as skip": Wrong(MINIMAL + "skip: n\n", "9:7", "write `skip: true` or `skip: false`"),
+    "zero as skip": Wrong(MINIMAL + 'skip: "0"\n', "9:7", "is not a reason in words", schema=False),
     "negative times": Wrong(_assertion("{times: -1}"), "9:68", "must be at least 0"),
     "times and at_most": Wrong(
         _assertion("{times: 1, at_most: 2}"), "9:68", "`times` is the exact number", schema=False
@@ -338,6 +364,15 @@ INVALID = {
         "9:59",
         "prohibited_tools[1]: `a` is both prohibited and required",
         schema=False,
+    ),
+    "required by a prohibited pattern": Wrong(
+        _evaluation('tool_usage: {required_tools: [get_a], prohibited_tools: ["*"]}'),
+        "9:60",
+        "`*` prohibits `get_a`, which is required; to forbid all tools but those that are listed",
+        schema=False,
+    ),
+    "before a pattern of itself": Wrong(
+        _assertion('{before: "[t]"}'), "9:69", "`t` can't come before itself", schema=False
     ),
     # Not a scenario at all.
     "a list": Wrong("- a\n- b\n", "1:1", "this isn't a scenario: it is a list"),

@@ -76,12 +76,37 @@ def test_whatever_is_no_pattern_is_told_and_nothing_else_happens(pattern: str) -
     assert told is None or told.startswith("not a regular expression")
 
 
-@pytest.mark.parametrize("skip", [True, False, "later", "No network in CI"])
+@pytest.mark.parametrize(
+    "skip",
+    [True, False, "later", "No network in CI", "flaky", "WIP", "#123: no answer", "not yet", "CI 2", "冬"],
+)
 def test_a_good_skip(skip: object) -> None:
     assert skip_complaint(skip) is None
 
 
-@pytest.mark.parametrize("skip", [None, 0, 1, "", "  ", "yes", "False", "null", [], {}])
+@pytest.mark.parametrize(
+    "skip",
+    [
+        *(None, 0, 1, "", "  ", "yes", "False", "null", [], {}),
+        *(
+            "n",
+            "N",
+            "0",
+            "1",
+            "0.0",
+            "False.",
+            "(false)",
+            "'no'",
+            "no!",
+            "-",
+            "...",
+            "\u200b",
+            "flase",
+            "Fales",
+        ),
+        *("tru", "true true", "n/a", "not", "never", "disabled", "nein", "1 2", "fal\u200bse"),
+    ],
+)
 def test_a_bad_skip(skip: object) -> None:
     assert skip_complaint(skip)
 

@@ -187,9 +187,64 @@ async def test_without_a_path_tool_calls_are_not_told(talk: Talk) -> None:
     assert replies == [Reply("hi", None, None)]
 
 
-async def test_a_path_that_finds_no_tool_calls_says_that_there_were_none(talk: Talk) -> None:
-    replies, _ = await talk({"text": "hi"}, tool_calls="calls", usage="usage")
-    assert replies == [Reply("hi", (), None)]
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"text": "hi"},
+        {"text": "hi", "calls": None},
+        {"text": "hi", "answer": {"tools": [{"name": "delete"}]}},
+    ],
+)
+async def test_a_path_that_finds_nothing_reports_nothing(talk: Talk, answer: Any) -> None:
+    replies, _ = await talk(answer, tool_calls="calls", usage="usage")
+    assert (replies[0].tool_calls, replies[0].usage) == (None, None)
+
+
+async def test_an_empty_list_says_that_no_tool_was_called(talk: Talk) -> None:
+    replies, _ = await talk({"text": "hi", "calls": []}, tool_calls="calls")
+    assert replies[0].tool_calls == ()
+
+
+async def test_a_service_may_leave_the_tool_calls_out_if_the_settings_say_so(talk: Talk) -> None:
+    replies, _ = await talk({"text": "hi"}, tool_calls="calls", tool_calls_optional=True)
+    assert replies[0].tool_calls == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "calls"),
+    [
+        ("messages[].toolz[]", None),
+        ("messages[].tools[]", ("f",)),
+        ("messagez[].tools[]", None),
+        ("messages[?role == 'tool'].tools[]", ("f",)),
+        ("messages[?rolle == 'tool'].tools[]", None),
+        ("messages[?role == 'nobody'].tools[]", ()),
+        ("messages[-1].empty[].x", ()),
+        ("messages[*].toolz | []", None),
+        ("messages[].toolz[] || `[]`", ()),
+        ("messages[].toolz[] || answer.toolz[]", None),
+    ],
+)
+async def test_a_projection_over_what_is_not_there_reports_nothing(
+    talk: Talk, path: str, calls: tuple[str, ...] | None
+) -> None:
+    answer = {"text": "hi", "messages": [{"role": "tool", "tools": [{"name": "f"}], "empty": []}]}
+    replies, _ = await talk(answer, tool_calls=path)
+    found = replies[0].tool_calls
+    assert (None if found is None else tuple(call.name for call in found)) == calls
+
+
+async def test_a_text_of_a_projection_without_a_match_is_an_error_and_not_silence(talk: Talk) -> None:
+    error = await unavailable(talk, {"messages": [{"content": "hi"}]}, text="messages[].kontent")
+    assert "`text: messages[].kontent` finds nothing in the answer" in error
+    assert "`messages[0].content`" in error
+
+
+async def test_parts_of_a_tool_call_that_are_not_there_are_not_reported(talk: Talk) -> None:
+    answer = {"text": "hi", "calls": [{"name": "f", "argz": {"a": 1}}, {"name": "g", "arguments": {}}]}
+    replies, _ = await talk(answer, tool_calls="calls")
+    first, second = replies[0].tool_calls
+    assert (first.unreported, second.unreported) == (("arguments", "result"), ("result",))
 
 
 async def test_texts_of_a_list_are_joined(talk: Talk) -> None:

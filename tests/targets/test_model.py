@@ -245,7 +245,7 @@ async def test_variables_that_are_missing_are_told_to_whoever_calls(start: Start
 async def test_what_the_model_thinks_is_not_said(start: Start) -> None:
     llm = FakeLLM([LLMReply("<think>a lie?</think>It is 7.", thoughts="They ask for a number.")])
     assert await (await start(llm)).send("which?") == Reply(
-        "It is 7.", usage=Usage(), thoughts="a lie?\n\nThey ask for a number."
+        "It is 7.", (), usage=Usage(), thoughts="a lie?\n\nThey ask for a number."
     )
 
 

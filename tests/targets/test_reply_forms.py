@@ -110,7 +110,7 @@ def test_structured_output_can_be_read_as_it_was_written() -> None:
         (("good", []), Reply("good", ())),
         (("good", None), Reply("good", None)),
         (
-            ("good", [("t", {"a": 1}, 2)], {"input_tokens": 3}),
+            ("good", [("t", {"a": 1}, 2)], {"input_tokens": 3, "output_tokens": 0}),
             Reply("good", (ToolCall("t", {"a": 1}, 2),), Usage(3)),
         ),
     ],
@@ -401,3 +401,10 @@ def test_content_blocks_of_thoughts_are_not_said() -> None:
     blocks = [{"type": "thinking", "thinking": "psst"}, {"type": "text", "text": "Hi"}]
     assert as_reply({"content": blocks}).text == "Hi"
     assert as_reply({"content": [{"type": "reasoning", "text": "psst"}, *blocks]}).text == "Hi"
+
+
+@pytest.mark.parametrize(
+    "value", ["hello", {"text": "hello"}, Reply("hello"), SimpleNamespace(content="hello")]
+)
+def test_an_answer_that_does_not_mention_tool_calls_does_not_report_them(value: object) -> None:
+    assert as_reply(value).tool_calls is None

@@ -51,6 +51,39 @@ def test_result_error_and_latency_of_a_tool_call() -> None:
     assert (call.result, call.error, call.latency) == ({"n": 1}, "late", 0.5)
 
 
+@pytest.mark.parametrize(
+    ("value", "unreported"),
+    [
+        ({"name": "f", "arguments": None, "result": None}, ()),
+        ({"name": "f", "arguments": {}}, ("result",)),
+        ({"name": "f", "argz": {"a": 1}, "output": 1}, ("arguments",)),
+        ({"name": "f", "args": {}, "error": "late"}, ()),
+        ({"function": {"name": "f"}}, ("arguments", "result")),
+        (("f",), ("arguments", "result")),
+        (("f", {}), ("result",)),
+        ("f", ("arguments", "result")),
+        (ToolCall("f"), ()),
+    ],
+)
+def test_parts_that_a_tool_call_does_not_mention(value: object, unreported: tuple[str, ...]) -> None:
+    assert as_tool_call(value).unreported == unreported
+
+
+@pytest.mark.parametrize(
+    ("value", "executed"),
+    [
+        ({"name": "f", "executed": False}, False),
+        ({"name": "f", "arguments": '{"city": "Os'}, False),
+        ({"name": "f", "arguments": '{"city": "Os', "result": "sunny"}, True),
+        ({"name": "f", "arguments": "Oslo"}, True),
+        (ToolCall("f", error="refused", executed=False), False),
+        (ToolCall("f", error="late"), True),
+    ],
+)
+def test_whether_a_call_was_carried_out(value: object, executed: bool) -> None:
+    assert as_tool_call(value).executed is executed
+
+
 @pytest.mark.parametrize("value", [{}, {"name": ""}, {"name": 3}, (), (1, 2), ("a", {}, 1, 2), 7])
 def test_what_is_no_tool_call(value: object) -> None:
     with pytest.raises(ValueError, match="a tool call"):
@@ -84,6 +117,14 @@ def test_arguments(value: object, arguments: dict[str, Any]) -> None:
 )
 def test_shapes_of_usage(value: object) -> None:
     assert as_usage(value) == Usage(3, 4)
+
+
+def test_half_of_the_usage_is_not_the_usage() -> None:
+    assert as_usage({"prompt_tokens": 3}) is None
+    assert as_usage({"output_tokens": 4}) is None
+    assert as_usage({"prompt_tokens": 3, "total_tokens": 7}) == Usage(3, 4)
+    assert as_usage({"output_tokens": 4, "total_tokens": 7}) == Usage(3, 4)
+    assert as_usage({"prompt_tokens": 3, "completion_tokens": 0}) == Usage(3, 0)
 
 
 @pytest.mark.parametrize("value", [None, {}, {"total": 3}])

@@ -281,3 +281,17 @@ async def test_a_tool_may_say_that_what_it_stands_on_is_away() -> None:
 
     with pytest.raises(TargetUnavailable, match="the database is down"):
         await call(fail, {})
+
+
+# Whether the function was called
+
+
+async def test_a_call_that_never_reached_the_function_is_marked() -> None:
+    def look_up(order: int) -> int:
+        raise ValueError(order)
+
+    given = {"torn": '{"order": 1', "a list": "[1]", "nothing": "{}", "a word": '{"order": "x"}'}
+    assert [(await call(look_up, text)).executed for text in given.values()] == [False] * 4
+    assert not (await call(look_up, {"order": 1}, "look_upp")).executed
+    failed = await call(look_up, {"order": 1})
+    assert (failed.executed, failed.error) == (True, "ValueError: 1")

@@ -22,7 +22,7 @@ def answer(message: str) -> Reply:
     days = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
     day = next((day for day in days if day in message.lower()), None)
     if day is None:
-        return Reply("I know when the shop is open. Which day do you mean?")
+        return Reply("I know when the shop is open. Which day do you mean?", ())
     found = opening_hours(day)
     call = ToolCall("opening_hours", {"day": day}, result=found)
     return Reply(f"On {day.capitalize()} the shop is {found}.", (call,))

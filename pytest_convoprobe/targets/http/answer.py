@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-import jmespath
-from jmespath.exceptions import JMESPathError
-
-from ...errors import SettingsError
 from ...project_code.tracebacks import clean
 from ...redaction import Redactor
 from ...settings.models import HttpTarget
 from ...transcript import Reply, ToolCall, Usage
 from ..reply_parts import as_tool_call, as_usage, clean_text, joined_text
+from .paths import AnswerPath, keys_in
 
 _SHOWN = 300
 # Cut before it is searched for secrets: the search would take long in megabytes.
@@ -54,16 +51,19 @@ class HttpAnswer:
 
 
 class AnswerReader:
-    """Picks text, tool calls and usage out; raises `SettingsError` for a JMESPath that can't be read."""
+    """Picks text, tool calls and usage out; raises `SettingsError` for a JMESPath that can't be read.
+
+    What a path doesn't find isn't reported, which is not the same as none.
+    """
 
     def __init__(self, settings: HttpTarget) -> None:
-        self._text_path = settings.text
-        self._text = _compiled(settings.text, "target.text")
+        self._text = AnswerPath(settings.text, "target.text")
         # Only who says where the text is can be told that it isn't there.
         self._plain_allowed = "text" not in settings.model_fields_set
-        self._tool_calls = _compiled(settings.tool_calls, "target.tool_calls")
-        self._usage = _compiled(settings.usage, "target.usage")
-        self._ended = _compiled(settings.ended, "target.ended")
+        self._tool_calls = _path(settings.tool_calls, "target.tool_calls")
+        self._usage = _path(settings.usage, "target.usage")
+        self._ended = _path(settings.ended, "target.ended")
+        self._tool_calls_optional = settings.tool_calls_optional
 
     def read(self, answer: HttpAnswer) -> Reply:
         """Raises `ValueError` saying what is wrong with the answer."""
@@ -72,39 +72,55 @@ class AnswerReader:
         if self._plain_allowed and answer.content_type == "text/plain":
             return Reply(clean_text(answer.text), tool_calls=None)
         data = _parsed(answer)
-        return Reply(
-            self._text_in(data), self._calls_in(data), self._usage_in(data), ended=self._is_ended(data)
-        )
+        text, calls, usage = self._text_in(data), self._calls_in(data), self._usage_in(data)
+        gaps = dict(self._gaps(data, calls, usage))
+        return Reply(text, calls, usage, ended=self._is_ended(data), gaps=gaps)
 
     def _text_in(self, data: Any) -> str:
         if self._plain_allowed and isinstance(data, str):
             return clean_text(data)
-        found = _search(self._text, data)
+        found = self._text.find(data)
         if found is None:
-            raise ValueError(f"`text: {self._text_path}` finds nothing in the answer")
+            raise ValueError(
+                f"`text: {self._text.path}` finds nothing in the answer, which has {keys_in(data)}"
+            )
         text = joined_text(found)
         if text is None:
-            raise ValueError(f"`text: {self._text_path}` finds {_kind(found)} in the answer, not a text")
+            raise ValueError(f"`text: {self._text.path}` finds {_kind(found)} in the answer, not a text")
         return clean_text(text)
 
     def _calls_in(self, data: Any) -> tuple[ToolCall, ...] | None:
         if self._tool_calls is None:
             return None
-        found = _search(self._tool_calls, data)
+        found = self._tool_calls.find(data)
         if found is None:
-            return ()
+            return () if self._tool_calls_optional else None
         if not isinstance(found, (list, dict)):
             raise ValueError(f"`tool_calls` finds {_kind(found)} in the answer, not a list")
         return tuple(as_tool_call(item) for item in (found if isinstance(found, list) else [found]))
 
     def _usage_in(self, data: Any) -> Usage | None:
-        found = None if self._usage is None else _search(self._usage, data)
+        found = None if self._usage is None else self._usage.find(data)
         if found is not None and not isinstance(found, dict):
             raise ValueError(f"`usage` finds {_kind(found)} in the answer, not counts of tokens by name")
         return as_usage(found)
 
+    def _gaps(
+        self, data: Any, calls: tuple[ToolCall, ...] | None, usage: Usage | None
+    ) -> Iterator[tuple[str, str]]:
+        """What is missing in the answer, although the settings say where it should be."""
+        if self._tool_calls is not None and calls is None:
+            yield (
+                "tool_calls",
+                f"{_finds_nothing('tool_calls', self._tool_calls, data)}. Correct the path; if the service "
+                "leaves the tool calls out where there are none, set `target.tool_calls_optional: true`",
+            )
+        if self._usage is not None and usage is None:
+            nothing = _finds_nothing("usage", self._usage, data)
+            yield "usage", f"{nothing}. Correct the path; it must find the tokens of prompt and completion"
+
     def _is_ended(self, data: Any) -> bool:
-        found = None if self._ended is None else _search(self._ended, data)
+        found = None if self._ended is None else self._ended.find(data)
         if found is not None and not isinstance(found, bool):
             # A text such as "false" would count as true.
             raise ValueError(
@@ -114,21 +130,13 @@ class AnswerReader:
         return bool(found)
 
 
-def _compiled(path: str | None, key: str) -> Any:
-    if path is None:
-        return None
-    try:
-        return jmespath.compile(path)
-    except JMESPathError as error:
-        reason = " ".join(str(error).split())
-        raise SettingsError.of(f"`{path}` is not a JMESPath expression: {reason}", path=key) from None
+def _finds_nothing(key: str, path: AnswerPath, data: Any) -> str:
+    what = "nothing" if path.find(data) is None else "no counts of tokens"
+    return f"`target.{key}: {path.path}` finds {what} in the answer, which has {keys_in(data)}"
 
 
-def _search(expression: Any, data: Any) -> Any:
-    try:
-        return expression.search(data)
-    except JMESPathError as error:
-        raise ValueError(f"a JMESPath doesn't fit the answer: {error}") from None
+def _path(path: str | None, key: str) -> AnswerPath | None:
+    return None if path is None else AnswerPath(path, key)
 
 
 def _parsed(answer: HttpAnswer) -> Any:

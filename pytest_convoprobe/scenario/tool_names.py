@@ -1,0 +1,207 @@
+"""Names of tools in a scenario: patterns, and what a target has no tool for.
+
+A name may be a pattern of the shell (`mcp__shop__delete_*`), in which upper and lower case differ.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from ..suggest import plain_name, suggest
+
+_NAMESPACE = re.compile(r"__|[./:]")
+_TYPO = 0.75
+_LONG_ENOUGH = 3
+_WHOLE_TYPO = 0.9
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a name or pattern of a scenario means the tool of this name."""
+    return pattern == name or fnmatchcase(name, pattern)
+
+
+def is_pattern(name: str) -> bool:
+    """Whether it may mean several tools."""
+    return any(character in name for character in "*?[")
+
+
+class Asserts(Protocol):
+    """What may name other tools: a sentence for the judge doesn't."""
+
+    @property
+    def before(self) -> str | None: ...
+
+    @property
+    def after(self) -> str | None: ...
+
+
+class Criterion(Protocol):
+    """Assertions about the calls of one tool."""
+
+    @property
+    def tool(self) -> str: ...
+
+    @property
+    def assertions(self) -> Sequence[str | Asserts]: ...
+
+
+class Usage(Protocol):
+    """All that a scenario says of tools."""
+
+    @property
+    def required_tools(self) -> Sequence[str]: ...
+
+    @property
+    def optional_tools(self) -> Sequence[str]: ...
+
+    @property
+    def prohibited_tools(self) -> Sequence[str]: ...
+
+    @property
+    def tool_call_criteria(self) -> Sequence[Criterion]: ...
+
+
+@dataclass(frozen=True)
+class ToolName:
+    """One name of a tool in a scenario, and the key that it is in.
+
+    A name that is `needed` is one without which the scenario makes no sense. Others, such as a prohibited
+    one, may be meant as a precaution.
+    """
+
+    key: str
+    name: str
+    needed: bool
+
+    def known_in(self, tools: Iterable[str]) -> bool:
+        return any(matches(self.name, tool) for tool in tools)
+
+
+def names_in(usage: Usage) -> Iterator[ToolName]:
+    """Every name of a tool that the scenario's checks depend on."""
+    lists = (
+        ("required_tools", usage.required_tools, True),
+        ("optional_tools", usage.optional_tools, False),
+        ("prohibited_tools", usage.prohibited_tools, False),
+    )
+    for key, names, needed in lists:
+        yield from (ToolName(key, name, needed) for name in names)
+    for criterion in usage.tool_call_criteria:
+        yield ToolName("tool_call_criteria", criterion.tool, not _forbids(criterion))
+        for assertion in criterion.assertions:
+            for side in ("before", "after"):
+                other = getattr(assertion, side, None)
+                if other is not None:
+                    yield ToolName(f"tool_call_criteria, `{side}`", other, True)
+
+
+def _forbids(criterion: Criterion) -> bool:
+    """Whether the criterion only says that the tool isn't called."""
+    zero = [0 in (getattr(one, "times", None), getattr(one, "at_most", None)) for one in criterion.assertions]
+    return bool(zero) and all(zero)
+
+
+@dataclass(frozen=True)
+class NameFindings:
+    """What is wrong with a scenario's names, and what is only worth a note."""
+
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def compare_names(usage: Usage, tools: Sequence[str]) -> NameFindings:
+    """The scenario's names beside the tools that the target has.
+
+    A name without a tool is a problem if it is needed, or if it resembles a tool. Otherwise it is a
+    precaution that can't fail, which is a note.
+    """
+    problems, notes = [], []
+    for one in names_in(usage):
+        if one.known_in(tools):
+            continue
+        near = resembling(one.name, tools)
+        what = "no tool of the target matches" if is_pattern(one.name) else "the target has no tool"
+        if one.needed or near:
+            guess = near or suggest(one.name, tools)
+            problems.append(f"{one.key}: {what} `{one.name}`{_advice(guess, tools)}")
+        elif one.key != "optional_tools":
+            notes.append(f"{one.key}: {what} `{one.name}`, so this can't fail")
+    return NameFindings(tuple(problems), tuple(notes))
+
+
+def _advice(guess: str | None, tools: Sequence[str]) -> str:
+    if guess:
+        return f"; did you mean `{guess}`?"
+    listed = ", ".join(f"`{tool}`" for tool in tools[:12])
+    return f"; its tools are {listed}{' …' if len(tools) > 12 else ''}" if tools else "; it has no tools"
+
+
+def resembling(name: str, tools: Iterable[str]) -> str | None:
+    """The tool that is meant by a name that is slightly wrong; stricter than `suggest`.
+
+    Spelling, word order and the namespace of a server may differ (`deleteOrder`, `delete_ordr`,
+    `mcp__shop__delete_order`). Another verb is another tool: `get_order` doesn't resemble `set_order`.
+    """
+    return next((tool for tool in tools if same_but_spelling(name, tool) or _is_typo(name, tool)), None)
+
+
+def same_but_spelling(name: str, tool: str) -> bool:
+    """Whether the two differ in case, separators or namespace only; the name may be a pattern."""
+    pairs = [(name, tool)]
+    if _namespaced(name) != _namespaced(tool):
+        pairs.append((_bare(name), _bare(tool)))
+    return any(fnmatchcase(_squashed(b), _squashed(a, keep="*?[]")) for a, b in pairs)
+
+
+def _is_typo(name: str, tool: str) -> bool:
+    if is_pattern(name):
+        # Only the fixed start of a pattern can be compared: `delte_*` and the first word of `delete_order`.
+        words = _words(re.split(r"[*?\[]", name)[0])
+        return bool(words) and _near_words(words, _words(tool)[: len(words)])
+    name, tool = (_bare(name), _bare(tool)) if _namespaced(name) != _namespaced(tool) else (name, tool)
+    one, other = _words(name), _words(tool)
+    return _near_words(one, other) or sorted(one) == sorted(other) or _near_whole(name, tool)
+
+
+def _near_words(one: Sequence[str], other: Sequence[str]) -> bool:
+    return len(one) == len(other) and all(map(_near_word, one, other))
+
+
+def _near_word(one: str, other: str) -> bool:
+    """The first letter is seldom wrong, and what differs there is another word: `lock`, `unlock`."""
+    if one == other:
+        return True
+    long = min(len(one), len(other)) >= _LONG_ENOUGH
+    return long and one[0] == other[0] and _ratio(one, other) >= _TYPO
+
+
+def _near_whole(one: str, other: str) -> bool:
+    first, second = _squashed(one), _squashed(other)
+    return first[:1] == second[:1] and _ratio(first, second) >= _WHOLE_TYPO
+
+
+def _ratio(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in re.split(r"[\W_]+", plain_name(name)) if word]
+
+
+def _squashed(name: str, keep: str = "") -> str:
+    """The letters and digits alone, in lower case."""
+    return "".join(character for character in name.lower() if character.isalnum() or character in keep)
+
+
+def _namespaced(name: str) -> bool:
+    return _NAMESPACE.search(name) is not None
+
+
+def _bare(name: str) -> str:
+    """The name without the server or module before it: `delete_order` of `mcp__shop__delete_order`."""
+    return _NAMESPACE.split(name)[-1]

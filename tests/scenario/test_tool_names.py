@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_convoprobe.scenario.models import ToolUsage
+from pytest_convoprobe.scenario.tool_names import compare_names, resembling
+
+TOOLS = ("get_order", "delete_order", "mcp__shop__cancel_order", "block_user")
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        ("delete_ordr", "delete_order"),
+        ("deleteOrder", "delete_order"),
+        ("DELETE-ORDER", "delete_order"),
+        ("delete_orders", "delete_order"),
+        ("cancel_order", "mcp__shop__cancel_order"),
+        ("mcp__shop__delete_*", "delete_order"),
+        ("delte_*", "delete_order"),
+        ("mcp__shp__cancel_*", "mcp__shop__cancel_order"),
+    ],
+)
+def test_a_name_that_is_slightly_wrong_resembles_a_tool(name: str, tool: str) -> None:
+    assert resembling(name, TOOLS) == tool
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["set_order", "create_order", "unblock_user", "send_money", "mcp__bank__cancel_order", "pay_*", "order"],
+)
+def test_another_tool_is_not_a_misspelt_one(name: str) -> None:
+    assert resembling(name, TOOLS) is None
+
+
+def test_an_unknown_required_tool_is_a_problem_even_if_it_resembles_none() -> None:
+    found = compare_names(ToolUsage(required_tools=("send_money",)), TOOLS[:2])
+    assert found.problems == (
+        "required_tools: the target has no tool `send_money`; its tools are `get_order`, `delete_order`",
+    )
+
+
+def test_an_unknown_prohibited_tool_is_a_problem_if_it_resembles_one() -> None:
+    found = compare_names(ToolUsage(prohibited_tools=("delete_ordr", "launch_rocket", "delete_*")), TOOLS)
+    assert found.problems == (
+        "prohibited_tools: the target has no tool `delete_ordr`; did you mean `delete_order`?",
+    )
+    assert found.notes == ("prohibited_tools: the target has no tool `launch_rocket`, so this can't fail",)
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_the_tools_of_criteria_must_exist(side: str) -> None:
+    criteria = [{"tool": "get_order", "assertions": [{side: "pay"}]}, {"tool": "book", "assertions": ["x"]}]
+    problems = compare_names(ToolUsage.model_validate({"tool_call_criteria": criteria}), TOOLS).problems
+    assert [problem.partition(";")[0] for problem in problems] == [
+        f"tool_call_criteria, `{side}`: the target has no tool `pay`",
+        "tool_call_criteria: the target has no tool `book`",
+    ]
+
+
+def test_a_pattern_that_matches_no_tool() -> None:
+    found = compare_names(ToolUsage(required_tools=("pay_*",), prohibited_tools=("wipe_*",)), TOOLS)
+    assert found.problems[0].startswith("required_tools: no tool of the target matches `pay_*`")
+    assert found.notes == ("prohibited_tools: no tool of the target matches `wipe_*`, so this can't fail",)
+
+
+def test_a_criterion_that_only_forbids_a_tool_is_a_prohibition() -> None:
+    criteria = [{"tool": "launch_rocket", "assertions": [{"times": 0}]}]
+    found = compare_names(ToolUsage.model_validate({"tool_call_criteria": criteria}), TOOLS)
+    assert (found.problems, len(found.notes)) == ((), 1)
