@@ -1,8 +1,10 @@
 """From `package.module:object` or `path/file.py:object` to the object.
 
-A file inside a package (a folder with an `__init__.py`) is imported under its dotted name, a lone file
-under a name of our own that can't collide with anything. While the import runs, the folder that
-`import tools` would be looked for in stands first in `sys.path`; afterwards `sys.path` is as before.
+A module exists once: a test that changes `agent.URL` has to change what the target sees. So a file that is
+imported already, under whatever name, is used as it is. Otherwise a file inside a package (a folder with an
+`__init__.py`) is imported under its dotted name, and so is a lone file that Python's path leads to. Any other
+lone file gets a name of our own, which can't collide with anything. While the import runs, the folder that
+`import tools` would be looked for in comes first in `sys.path`; afterwards `sys.path` is as before.
 """
 
 from __future__ import annotations
@@ -91,13 +93,63 @@ def _not_found(error: ModuleNotFoundError, reference: Reference, rootdir: Path) 
 def _load_module(reference: Reference, rootdir: Path) -> ModuleType:
     if not reference.is_file:
         with _first_in_path(rootdir):
-            return importlib.import_module(reference.module)
+            return _dotted(reference.module)
     file = (rootdir / reference.module).resolve()
     if not file.is_file():
         raise TargetStartError(f"`{reference}`: there is no file {file}")
+    if (known := _imported(file)) is not None:
+        return known
     top, dotted = _package_of(file)
+    natural = _natural_name(file) if dotted is None else dotted
     with _first_in_path(top):
-        return _lone(file) if dotted is None else _packaged(file, dotted)
+        return _lone(file) if natural is None else _packaged(file, natural)
+
+
+def _dotted(name: str) -> ModuleType:
+    """The module of that name; it may have been loaded from its file, under another name."""
+    if name not in sys.modules:
+        spec = importlib.util.find_spec(name)
+        origin = spec.origin if spec is not None and spec.has_location else None
+        known = _imported(Path(origin).resolve()) if origin is not None else None
+        if known is not None:
+            return known
+    return importlib.import_module(name)
+
+
+def _imported(file: Path) -> ModuleType | None:
+    """The module that has been imported from this file. One that is being imported is waited for."""
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, ModuleType) and _file_of(module, file.name) == file:
+            return importlib.import_module(name)
+    return None
+
+
+def _file_of(module: ModuleType, name: str) -> Path | None:
+    """Where a module comes from, if its file has this name."""
+    # Asked for in the usual way, a module that loads itself lazily would be loaded.
+    found = object.__getattribute__(module, "__dict__").get("__file__")
+    if not isinstance(found, str) or not found.endswith(name):
+        return None
+    return Path(found).resolve()
+
+
+def _natural_name(file: Path) -> str | None:
+    """The name that `import` finds this file by, from the nearest folder in Python's path; or None."""
+    folders = {Path(entry or ".").resolve() for entry in sys.path if isinstance(entry, str)}
+    for folder in (folder for folder in file.parents if folder in folders):
+        parts = file.relative_to(folder).with_suffix("").parts
+        name = ".".join(parts)
+        if _DOTTED.fullmatch(name) and len(parts) == name.count(".") + 1 and _origin(name) == file:
+            return name
+    return None
+
+
+def _origin(name: str) -> Path | None:
+    try:
+        spec = importlib.util.find_spec(name)
+    except Exception:  # noqa: BLE001 - finding a module imports the packages around it
+        return None
+    return Path(spec.origin).resolve() if spec is not None and spec.origin else None
 
 
 def _package_of(file: Path) -> tuple[Path, str | None]:

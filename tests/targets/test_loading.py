@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import importlib
 import pickle
 import sys
 import threading
@@ -169,6 +170,69 @@ def test_a_file_that_failed_can_be_loaded_after_it_was_mended(tmp_path: Path) ->
         load("agent.py:x", tmp_path)
     file.write_text("x = 'mended now'")
     assert load("agent.py:x", tmp_path) == "mended now"
+
+
+# One module, however it is named
+
+
+def test_a_file_that_is_imported_already_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "agent_of_tests.py").write_text("URL = 'real'\ndef url(): return URL")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("agent_of_tests.URL", "fake")
+    assert load("agent_of_tests.py:url", tmp_path)() == "fake"  # type: ignore[operator]
+
+
+def test_a_file_that_python_would_find_has_its_natural_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "agent_of_tests.py").write_text("URL = 'real'\ndef url(): return URL")
+    monkeypatch.syspath_prepend(tmp_path)
+    url = load("agent_of_tests.py:url", tmp_path)
+    monkeypatch.setattr("agent_of_tests.URL", "fake")
+    assert (url(), url.__module__) == ("fake", "agent_of_tests")  # type: ignore[operator]
+
+
+def test_folders_without_an_init_file_are_part_of_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "space" / "inner").mkdir(parents=True)
+    (tmp_path / "space" / "inner" / "agent.py").write_text("name = __name__")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert load("space/inner/agent.py:name", tmp_path) == "space.inner.agent"
+
+
+def test_a_file_imported_under_another_name_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop_of_tests").mkdir()
+    (tmp_path / "shop_of_tests" / "__init__.py").touch()
+    (tmp_path / "shop_of_tests" / "agent.py").write_text("name = __name__")
+    monkeypatch.syspath_prepend(tmp_path / "shop_of_tests")
+    importlib.import_module("agent")
+    assert load("shop_of_tests/agent.py:name", tmp_path) == "agent"
+
+
+def test_a_module_and_its_file_are_one(tmp_path: Path) -> None:
+    (tmp_path / "agent_of_tests.py").write_text("class Agent: ...")
+    assert load("agent_of_tests.py:Agent", tmp_path) is load("agent_of_tests:Agent", tmp_path)
+
+
+def test_a_module_of_that_name_from_elsewhere_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "agent.py").write_text(f"word = '{folder}'")
+        monkeypatch.syspath_prepend(tmp_path / folder)
+    assert [load(f"{folder}/agent.py:word", tmp_path) for folder in ("a", "b")] == ["a", "b"]
+    assert importlib.import_module("agent").word == "b"
+
+
+def test_a_name_of_the_standard_library_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("word = 'mine'")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert load("json.py:word", tmp_path) == "mine"
+    assert load("json:dumps", tmp_path).__module__ == "json"  # type: ignore[attr-defined]
 
 
 async def test_once_makes_it_once_for_all_who_ask() -> None:
