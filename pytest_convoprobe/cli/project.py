@@ -13,6 +13,7 @@ import click
 from ..scenario.root import find_root
 
 if TYPE_CHECKING:
+    from ..results.lookup import Baseline
     from ..results.store import RunRef, StoredRun
     from ..settings.loading import LoadedSettings
     from ..settings.nearest import ProjectSettings
@@ -61,6 +62,12 @@ class Project:
         from ..results.store import open_run
 
         return open_run(self.resolve(text).path)
+
+    def baseline(self, text: str, head: StoredRun | None = None) -> Baseline:
+        """The run that the user means as a baseline for `head`. Raises `ResultsError`."""
+        from ..results.lookup import resolve_baseline
+
+        return resolve_baseline(self.results, text, than=head.path if head else None)
 
     def runs(self) -> list[RunRef]:
         """All stored runs, the newest first."""

@@ -8,17 +8,20 @@ from typing import cast
 import pytest
 
 from ..errors import ConvoprobeError
-from ..reports.comparison import Names, comparison_text, run_name, unfinished_note
-from ..results.compare import Comparison, FailOn, compare
-from ..results.store import StoredRun, open_run, resolve_run
+from ..reports.comparison import Names, comparison_text, run_name, run_notes
+from ..results.compare import Comparison, FailOn, compare_runs
+from ..results.lookup import Baseline, resolve_baseline
+from ..results.run_info import RunState
+from ..results.store import StoredRun
 from .keys import GATHERED, start
 from .session import load_settings
-from .storing import recorder_of
+from .storing import recorder_of, state_of
 from .terminal import writes_unicode
 
 BASELINE = "--convoprobe-baseline"
 FAIL_ON = "--convoprobe-fail-on"
 _DEFAULT = "regression"
+_NOTHING_RUNS = "collectonly", "setuponly", "setupplan"
 
 
 class BaselineGate:
@@ -28,56 +31,73 @@ class BaselineGate:
         self._config = config
         self._named = named
         self._fail_on = cast(FailOn, config.getoption(FAIL_ON) or _DEFAULT)
-        self._base: StoredRun | None = None
+        self._baseline: Baseline | None = None
         self._head: StoredRun | None = None
         self._comparison: Comparison | None = None
+        self._problem = ""
 
     @property
     def base(self) -> StoredRun | None:
         """The run that this one is compared with, once the session has begun."""
-        return self._base
+        return self._baseline.run if self._baseline else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was passed over for the baseline."""
+        return self._baseline.notes if self._baseline else ()
+
+    @property
+    def fail_on(self) -> FailOn:
+        """What closes the gate."""
+        return self._fail_on
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Find the baseline before anything is spent; `latest` must not come to mean this run."""
-        if self._config.option.collectonly:
+        if any(self._config.getoption(name, False) for name in _NOTHING_RUNS):
             return
         try:
             folder = self._config.rootpath / load_settings(self._config).settings.results.dir
-            self._base = open_run(resolve_run(folder, self._named).path)
+            self._baseline = resolve_baseline(folder, self._named)
         except ConvoprobeError as error:
             raise pytest.UsageError(f"{BASELINE}: {error}") from None
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Compare, and close the gate: a run that could not be compared does not pass it either."""
-        if self._base is None or GATHERED not in self._config.stash:
-            return  # no scenario ran
-        self._compare(self._base, ended=not (session.shouldstop or session.shouldfail))
+        if self._baseline is None:
+            return
+        self._compare(self._baseline.run, session)
         closed = self._comparison is None or self._comparison.fails(self._fail_on)
         if closed and self._fail_on != "none" and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._base is None or GATHERED not in self._config.stash:
+        if self._baseline is None:
             return
         terminalreporter.section("convoprobe: compared with a baseline")
-        for line in self._lines(self._base):
+        for line in self._lines(self._baseline):
             terminalreporter.line(line)
 
-    def _compare(self, base: StoredRun, *, ended: bool) -> None:
-        folder = recorder_of(self._config).folder
-        if folder is None:
+    def _compare(self, base: StoredRun, session: pytest.Session) -> None:
+        """By what this process knows: the disk may have refused what the terminal shows."""
+        if GATHERED not in self._config.stash:
+            self._problem = "no scenario ran: is the folder of scenarios still where it was?"
+            return
+        self._head = recorder_of(self._config).known_run()
+        if self._head is None:
+            self._problem = "nothing of this run was stored"
             return
         try:
-            self._head = open_run(folder)
-            self._comparison = compare(base.rows(), self._head.rows(), head_ended=ended)
-        except (ConvoprobeError, OSError):
-            self._comparison = None
+            state = state_of(session, session.exitstatus)
+            self._comparison = compare_runs(base, self._head, ended=state is RunState.FINISHED)
+        except (ConvoprobeError, OSError) as error:
+            self._problem = f"this run can't be read: {error}"
 
-    def _lines(self, base: StoredRun) -> list[str]:
+    def _lines(self, baseline: Baseline) -> list[str]:
+        base, closed = baseline.run, "closed" if self._fail_on != "none" else "none asked for"
         if self._comparison is None or self._head is None:
-            return [f"no comparison with {base.id}: nothing of this run was stored (gate: {self._fail_on})"]
+            return [f"no comparison with {base.id}: {self._problem}", f"gate ({self._fail_on}): {closed}"]
         text = comparison_text(
             self._comparison,
             Names(run_name(base.info), "this run"),
@@ -85,8 +105,8 @@ class BaselineGate:
             width=shutil.get_terminal_size().columns,
             ascii_only=not writes_unicode(),
         )
-        note = unfinished_note(base.info)
-        return [*text.splitlines(), *([note] if note else [])]
+        notes = [*baseline.notes, *run_notes(self._comparison, base.info), *base.notes, *self._head.notes]
+        return [*text.splitlines(), *(f"note: {note}" for note in notes)]
 
 
 def configure(config: pytest.Config) -> None:

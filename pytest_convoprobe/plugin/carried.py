@@ -12,8 +12,9 @@ _NAME = "convoprobe"
 def carried(report: pytest.TestReport) -> dict[str, Any]:
     """What a report carries, to be added to: plain data, so that it can travel between processes.
 
-    `digests` of the results that are new in it, `unrun`, the record of a scenario that met no target, and
-    `problems` of storing.
+    `digests` of the results that are new in it, `trials`, which results the item had (scenario and number),
+    `unrun`, the record of a scenario that met no target, and `problems` of storing. From a worker also
+    `unstored`, the records that the disk did not take, and once `selection`, what was selected.
     """
     found: dict[str, Any] = report.__dict__.setdefault(_NAME, {})
     return found

@@ -10,6 +10,7 @@ import pytest
 from ..errors import ScenarioFileError
 from . import options
 from .items import ScenarioItem
+from .keys import COLLECTED
 from .session import backend_of
 
 
@@ -21,6 +22,7 @@ class ScenarioFile(pytest.File):
             scenarios = backend_of(self.config).load_scenarios(self.path)
         except ScenarioFileError as error:
             raise self.CollectError(self._in_words(error)) from None
+        self.config.stash.setdefault(COLLECTED, {})[self.path] = len(scenarios)
         trials = range(1, options.trials(self.config) + 1)
         return [ScenarioItem.of(self, loaded, trial) for loaded in scenarios for trial in trials]
 

@@ -37,7 +37,7 @@ def submit(order: Order, target: Target) -> Handle[ScenarioResult]:
     """Queue a conversation. Raises what the settings raise."""
     config = order.item.config
     job, recorder = _job(order, target), recorder_of(config)
-    recorder.begin()
+    recorder.describe()  # before the agent runs: one that ends the process leaves a run that broke off
     return session_of(config).submit(job, recorder)
 
 

@@ -7,6 +7,7 @@ plug-in can use them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,6 +29,8 @@ RUN_ID: pytest.StashKey[str] = pytest.StashKey()
 TAGS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 #: On the config: digests of results by node id, gathered from reports, so from xdist's workers too.
 GATHERED: pytest.StashKey[dict[tuple[str, str | None], list[list[Digest]]]] = pytest.StashKey()
+#: On the config: how many scenarios each file has that was collected, selected or not.
+COLLECTED: pytest.StashKey[dict[Path, int]] = pytest.StashKey()
 #: On the config: what benchmarks have to say; there as soon as one is collected.
 BENCHMARKS: pytest.StashKey[list[str]] = pytest.StashKey()
 #: On the config: what pytest left out on purpose, in lines for people.

@@ -70,15 +70,16 @@ class RunReports:
     def _report(self) -> RunReport | None:
         """The stored run with what came before it; None if nothing was stored. Raises `ResultsError`."""
         from ..reports.run_report import read_report
-        from ..results.store import list_runs, open_run
+        from ..results.store import list_runs
 
-        folder = recorder_of(self._config).folder
-        if folder is None:
+        run = recorder_of(self._config).known_run()
+        if run is None:
             return None
-        baseline = self._config.pluginmanager.get_plugin("convoprobe-baseline")
-        return read_report(
-            open_run(folder), list_runs(folder.parents[1]), None if baseline is None else baseline.base
-        )
+        gate = self._config.pluginmanager.get_plugin("convoprobe-baseline")
+        earlier = list_runs(run.path.parents[1])
+        if gate is None:
+            return read_report(run, earlier)
+        return read_report(run, earlier, gate.base, fail_on=gate.fail_on, notes=gate.notes)
 
     def _write_html(self, report: RunReport, path: str) -> None:
         from ..reports.html import write_html

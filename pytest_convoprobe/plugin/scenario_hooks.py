@@ -9,7 +9,7 @@ import pytest
 
 from . import options
 from .keys import NEXT_ITEM, RESULTS, SESSION
-from .storing import StoringHooks
+from .storing import STORING_HOOKS, StoringHooks
 
 _NAME = "convoprobe-scenarios"
 
@@ -20,7 +20,7 @@ def register(config: pytest.Config) -> None:
     if manager.hasplugin(_NAME):
         return
     manager.register(ScenarioHooks(), _NAME)
-    manager.register(StoringHooks(config), "convoprobe-storing")
+    manager.register(StoringHooks(config), STORING_HOOKS)
     if options.wants_reports(config):
         from .run_reports import configure
 

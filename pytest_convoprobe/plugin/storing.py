@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..results.run_info import RunState
+from ..results.run_info import RunState, Selection
 from .carried import carried
 from .keys import RECORDER, RESULTS, RUN_ID
 from .orders import Order, has_mark, order_of
+from .selection import Progress, selection_of
 from .session import backend_of, load_settings
 
 if TYPE_CHECKING:
     from ..runs.recorder import RunRecorder
+
+STORING_HOOKS = "convoprobe-storing"
+"""The name under which the hooks are registered."""
 
 _WORKER_INPUT = "convoprobe_run"
 _SCENARIO_ITEM = re.compile(
@@ -37,6 +42,13 @@ def recorder_of(config: pytest.Config) -> RunRecorder:
     return config.stash[RECORDER]
 
 
+def state_of(session: pytest.Session, exit_status: int) -> RunState:
+    """How the session ends, by what was selected and what was reported."""
+    hooks = session.config.pluginmanager.get_plugin(STORING_HOOKS)
+    assert isinstance(hooks, StoringHooks)  # noqa: S101 - they come with the first scenario
+    return hooks.progress.state(session, exit_status)
+
+
 def share_run_id(node: Any) -> None:
     """Tell a worker of xdist, before it starts, to which run its trials belong."""
     node.workerinput[_WORKER_INPUT] = _run_id(node.config)
@@ -53,6 +65,11 @@ def _run_id(config: pytest.Config) -> str:
 def take(config: pytest.Config, load: Mapping[str, Any]) -> None:
     """Take what a report carried to the process that describes the run."""
     recorder = recorder_of(config)
+    if chosen := load.get("selection"):
+        recorder.selection = lambda: Selection(**chosen)
+    recorder.expect((scenario, trial) for scenario, trial in load.get("trials", ()))
+    for lost in load.get("unstored", ()):
+        recorder.take_unstored(lost)
     if record := load.get("unrun"):
         recorder.unrun(record)
     if "digests" in load:
@@ -67,12 +84,38 @@ class StoringHooks:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._session: pytest.Session | None = None
+        self._deselected: list[pytest.Item] = []
+        self._selection_sent = False
+        self.progress = Progress()
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self._deselected += items
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """What could not be collected is missing, whatever comes of the rest."""
+        self.progress.collection_failed |= report.failed
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._session = session
+        self.progress.collection_failed |= session.testsfailed > 0
+        recorder_of(self._config).selection = self._selection
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        self.progress.select(ids)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.progress.note(report)
+
+    def _selection(self) -> Selection | None:
+        return None if self._session is None else selection_of(self._session, self._deselected)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
         """A worker of xdist died in a scenario: without a record it would look like one that was removed."""
         recorder = recorder_of(self._config)
-        recorder.lost_worker = True
+        self.progress.lost_worker = True
         if recorder.wanted and (record := _crashed(self._config, crashitem, report)):
             recorder.unrun(record)
 
@@ -89,7 +132,18 @@ class StoringHooks:
         report = yield
         if (order := order_of(item)) is not None:
             _complete(order, call, report)
+        if RESULTS in item.stash:
+            self._carry(item, report)
         return report
+
+    def _carry(self, item: pytest.Item, report: pytest.TestReport) -> None:
+        """What xdist's controller can't know otherwise: it collects nothing, and sees no result whole."""
+        load = carried(report)
+        load["trials"] = [(one.scenario_id, one.trial) for one in item.stash[RESULTS]]
+        if hasattr(item.config, "workerinput"):
+            load["unstored"] = recorder_of(item.config).unstored()
+            if not self._selection_sent and (selection := self._selection()):
+                self._selection_sent, load["selection"] = True, asdict(selection)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
@@ -112,19 +166,10 @@ class StoringHooks:
         recorder = self._config.stash.get(RECORDER, None)
         if recorder is None or self._session is None:
             return []
-        recorder.finish(_state(self._session, exit_status), exit_status)
+        recorder.finish(self.progress.state(self._session, exit_status), exit_status)
         if close:
             recorder.close()
         return recorder.problems
-
-
-def _state(session: pytest.Session, exit_status: int) -> RunState:
-    maxfail = session.config.getoption("maxfail", 0)
-    if maxfail and session.testsfailed >= maxfail:
-        return RunState.STOPPED
-    if exit_status == pytest.ExitCode.INTERRUPTED:
-        return RunState.INTERRUPTED
-    return RunState.STOPPED if session.shouldstop or session.shouldfail else RunState.FINISHED
 
 
 def _complete(order: Order, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:

@@ -85,6 +85,9 @@ def _baseline(baseline: BaselineComparison) -> dict[str, Any]:
             for one in comparison.changes
             if one.kind is not Change.SAME
         ],
+        "changed": dict(comparison.changed),
+        "known": comparison.known[0],
+        "ran": comparison.known[1],
         "p_value": comparison.p_value,
         "difference": comparison.difference,
     }

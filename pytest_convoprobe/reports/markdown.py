@@ -12,16 +12,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..files import shown_path
-from ..formatting import counted, dollars, moment, percent, seconds
+from ..formatting import counted, dollars, moment, seconds
 from ..judging.types import CheckResult, CriterionResult
 from ..result import Outcome, ScenarioResult, answer_word, findings, why
-from ..results.compare import Change, ScenarioChange
+from ..results.compare import ScenarioChange
 from ..results.run_info import RunState
 from ..text import one_line, shorten, visible
 from ..transcript import Turn
+from .comparison import LISTED, figures_of, gate_line, statements, totals
 from .failure import MUST, headline, user_side_lines
 from .money import ROLE_NAMES, by_roles
-from .run_headline import against, title
+from .run_headline import base_name, title
 from .run_report import RunReport
 
 MARK = "<!-- convoprobe -->"
@@ -35,7 +36,7 @@ _ROWS = (30, 15, 5, 1)
 _NOTES = 3
 _DETAILED = 100
 _SIGNS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.ERROR: "⚠️", Outcome.SKIPPED: "⏭️"}
-_WORSE = (Change.NEW_FAILURE, Change.NO_VERDICT, Change.WORSE)
+_SENTENCE = 600
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]()<>#+.!|~&$:=^@-]")
 _REFERENCE = re.compile(r"(?<=@)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)", re.IGNORECASE)
@@ -65,26 +66,45 @@ def escaped(text: str, limit: int = 300) -> str:
 
 def _head(report: RunReport, wrong: Sequence[ScenarioResult], rows: int) -> Iterator[str]:
     """What everybody reads, with at most so many rows of each kind."""
-    sign = _SIGNS[Outcome.FAILED if wrong else Outcome.PASSED] if report.ran else _SIGNS[Outcome.SKIPPED]
-    yield f"{MARK}\n### {sign} Conversations: {title(report).lower()}"
+    yield f"{MARK}\n### {_sign(report, wrong)} Conversations: {title(report).lower()}"
     yield " · ".join(_counts(report))
     if report.info.state not in (RunState.FINISHED, RunState.RUNNING):
         yield f"**The run did not finish: it was {_ENDED[report.info.state]}.**"
     if report.notes:
         more = f"; and {len(report.notes) - _NOTES:,} more" if len(report.notes) > _NOTES else ""
         yield f"**Not all of it could be read:** {'; '.join(map(escaped, report.notes[:_NOTES]))}{more}."
-    if report.baseline is not None:
-        worse = report.baseline.comparison.of(*_WORSE)
-        yield f"**Against {escaped(report.baseline.run)}:** {escaped(against(report))}."
-        yield from _list(map(_change, worse[:rows]), len(worse) - rows)
-    elif said := against(report):
-        yield escaped(said[0].upper() + said[1:]) + "."
+    yield from _compared(report, rows)
     if wrong:
-        yield _table(wrong, rows)
+        yield _table(report, wrong, rows)
+
+
+def _sign(report: RunReport, wrong: Sequence[ScenarioResult]) -> str:
+    """Green only where all was looked at, and nothing was found."""
+    baseline = report.baseline
+    if wrong or (baseline and baseline.comparison.fails(baseline.fail_on)):
+        return _SIGNS[Outcome.FAILED]
+    if report.notes or report.info.state not in (RunState.FINISHED, RunState.RUNNING):
+        return _SIGNS[Outcome.ERROR]
+    return _SIGNS[Outcome.PASSED if report.ran else Outcome.SKIPPED]
+
+
+def _compared(report: RunReport, rows: int) -> Iterator[str]:
+    """The rows and the sentences of `convoprobe compare`, in the same words."""
+    compared = report.baseline or report.previous
+    if compared is None:
+        return
+    yield f"**Against {escaped(base_name(report))}:** {totals(compared.comparison)}."
+    listed = compared.comparison.of(*LISTED)
+    yield from _list(map(_change, listed[:rows]), len(listed) - rows)
+    yield "<br>".join(
+        escaped(line, _SENTENCE) for line in [*statements(compared.comparison), *compared.notes]
+    )
+    if report.baseline is not None:
+        yield f"**{gate_line(compared.comparison, compared.fail_on)}**"
 
 
 _ENDED = {
-    RunState.STOPPED: "stopped at a failure",
+    RunState.STOPPED: "stopped early",
     RunState.INTERRUPTED: "interrupted",
     RunState.BROKEN_OFF: "broken off",
 }
@@ -112,11 +132,12 @@ def _counts(report: RunReport) -> Iterator[str]:
 
 
 def _change(change: ScenarioChange) -> str:
-    """`new failure: Refund after a month (100 % → 33 %; prompts changed)`."""
-    rates = [None if side is None else side.rate for side in (change.base, change.head)]
-    shown = " → ".join("no verdict" if rate is None else percent(rate) for rate in rates)
-    because = "".join(f"; {escaped(what)} changed" for what in change.changed)
-    return f"{change.kind.value}: **{escaped(change.name, 120)}** ({shown}{because})"
+    """`new failure: Refund after a month (passed 3 of 3 → 1 of 3, score 1.00 → 0.40; changed: prompts)`."""
+    changed = f"changed: {', '.join(change.changed)}" if change.changed else ""
+    beside = "; ".join(filter(None, (figures_of(change), changed)))
+    return f"{change.kind.value}: **{escaped(change.name, 120)}**" + (
+        f" ({escaped(beside)})" if beside else ""
+    )
 
 
 def _list(lines: Iterable[str], more: int) -> Iterator[str]:
@@ -125,14 +146,26 @@ def _list(lines: Iterable[str], more: int) -> Iterator[str]:
         yield "\n".join([*found, *([f"- and {more:,} more"] if more > 0 else [])])
 
 
-def _table(wrong: Sequence[ScenarioResult], most: int) -> str:
+def _table(report: RunReport, wrong: Sequence[ScenarioResult], most: int) -> str:
+    """A row for each scenario, with its first trial that did not pass."""
+    first = {one.scenario_id: one for one in reversed(wrong)}
+    scenarios = [one for one in wrong if first[one.scenario_id] is one]
     rows = [
-        f"| {_SIGNS[one.outcome]} | {_name(one)} | {escaped(headline(one), 200)} |" for one in wrong[:most]
+        f"| {_SIGNS[one.outcome]} | {_scenario(report, one)} | {escaped(headline(one), 200)} |"
+        for one in scenarios[:most]
     ]
-    more = len(wrong) - len(rows)
+    more = len(scenarios) - len(rows)
     if more:
         rows.append(f"| | _and {more:,} more_ | |")
     return "\n".join(["| | Scenario | Why |", "|---|---|---|", *rows])
+
+
+def _scenario(report: RunReport, result: ScenarioResult) -> str:
+    """The name, with how many of its trials passed where there are several."""
+    trials = [one for one in report.results if one.scenario_id == result.scenario_id]
+    ran = [one for one in trials if one.outcome is not Outcome.SKIPPED]
+    passed = sum(one.passed for one in ran)
+    return escaped(result.name, 120) + (f" (passed {passed} of {len(ran)} trials)" if len(ran) > 1 else "")
 
 
 def _name(result: ScenarioResult) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from ..formatting import counted
 from ..result import Outcome
-from ..results.compare import Change
+from .comparison import totals
 from .run_report import RunReport
 
 
@@ -23,19 +20,14 @@ def title(report: RunReport) -> str:
 
 def against(report: RunReport) -> str:
     """How the run compares with its baseline, or else with the run before; empty without either."""
-    if report.baseline is not None:
-        comparison = report.baseline.comparison
-        worse = len(comparison.of(Change.NEW_FAILURE, Change.NO_VERDICT, Change.WORSE))
-        return _compared(worse, len(comparison.of(Change.FIXED, Change.BETTER)), report.baseline.run)
-    scenarios = {result.scenario_id for result in report.results}
-    if not any(report.before(scenario) for scenario in scenarios):
+    compared = report.baseline or report.previous
+    return "" if compared is None else f"against {base_name(report)}: {totals(compared.comparison)}"
+
+
+def base_name(report: RunReport) -> str:
+    """What the run is compared with, named whole; empty without that."""
+    compared = report.baseline or report.previous
+    if compared is None:
         return ""
-    newly = Counter(report.newly(scenario) for scenario in scenarios)
-    return _compared(newly[False], newly[True], "")
-
-
-def _compared(worse: int, better: int, run: str) -> str:
-    than = f"than in {run}" if run else "than in the run before"
-    said = [f"{counted(worse, 'scenario')} worse"] if worse else []
-    said += [f"{better:,} better" if worse else f"{counted(better, 'scenario')} better"] if better else []
-    return f"{', '.join(said)} {than}" if said else f"no scenario better or worse {than}"
+    name = compared.name or compared.run
+    return name if report.baseline is not None else f"the run before, {name}"

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from ..formatting import counted
 from ..result import Outcome, ScenarioResult
-from ..results.compare import Comparison, compare
+from ..results.compare import Comparison, FailOn, compare, compare_runs, facts
 from ..results.history import Point, Trend, trends
 from ..results.index import IndexRow
 from ..results.records import TrialRecord
-from ..results.run_info import RunInfo
+from ..results.run_changes import run_changes
+from ..results.run_info import RunInfo, RunState
 from ..results.store import RunRef, StoredRun, final
+from ..results.trial_filter import has_verdict
+from .comparison import run_name, run_notes
 
 WINDOW = 12
 """How many runs a trend has, the one that is reported among them."""
@@ -23,10 +27,13 @@ _WORST_FIRST = (Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED, Outcome.PASSED)
 
 @dataclass(frozen=True)
 class BaselineComparison:
-    """The run that this one is compared with, by its id."""
+    """The run that this one is compared with, by its id and its whole `name` (with the commit)."""
 
     run: str
     comparison: Comparison
+    name: str = ""
+    fail_on: FailOn = "regression"
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,9 @@ class RunReport:
 
     `trials` are the final ones (of a rerun only the last), worst first and otherwise as they ended.
     `trends` has each scenario's by its id, with this run as the last point; `runs` has the outcomes of
-    the same runs as a whole, the oldest first. `notes` say what of the run could not be read.
+    the same runs as a whole, the oldest first. `notes` say what of the run could not be read. `baseline` is
+    the comparison with the run that somebody named, `previous` the one with the run before, if that one is
+    comparable.
     """
 
     info: RunInfo
@@ -44,6 +53,7 @@ class RunReport:
     trends: Mapping[str, Trend] = field(default_factory=dict)
     runs: tuple[Mapping[str, int], ...] = ()
     baseline: BaselineComparison | None = None
+    previous: BaselineComparison | None = None
 
     @cached_property
     def results(self) -> tuple[ScenarioResult, ...]:
@@ -90,20 +100,39 @@ class RunReport:
         return now == 1
 
 
-def read_report(run: StoredRun, runs: Iterable[RunRef] = (), baseline: StoredRun | None = None) -> RunReport:
+def read_report(
+    run: StoredRun,
+    runs: Iterable[RunRef] = (),
+    baseline: StoredRun | None = None,
+    *,
+    fail_on: FailOn = "regression",
+    notes: tuple[str, ...] = (),
+) -> RunReport:
     """The report on a stored run; `runs` are those of its folder, of which the earlier ones make the trends.
 
-    Raises `ResultsError` if a trial is gone.
+    `notes` are about the choice of the baseline. Raises `ResultsError` if a trial is gone.
     """
     rows = final(run.rows())
-    earlier = [row for ref in _earlier(run, runs) for row in ref.open().rows()]
+    before = _earlier(run, runs)
+    earlier = [row for ref in before for row in ref.open().rows()]
     against = None
     if baseline is not None:
-        compared = compare(baseline.rows(), rows, head_ended=run.info.came_to_its_end)
-        against = BaselineComparison(baseline.id, compared)
+        compared = compare_runs(baseline, run)
+        said = (*notes, *run_notes(compared, baseline.info), *baseline.notes)
+        against = BaselineComparison(baseline.id, compared, run_name(baseline.info), fail_on, said)
     return make_report(
-        run.info, [run.trial(row) for row in rows], rows, earlier, notes=run.notes, baseline=against
+        run.info,
+        [run.trial(row) for row in rows],
+        rows,
+        earlier,
+        infos={ref.id: ref.info for ref in before},
+        notes=(*run.notes, *_missing(run)),
+        baseline=against,
     )
+
+
+def _missing(run: StoredRun) -> tuple[str, ...]:
+    return (f"{counted(run.missing, 'trial')} missing from the stored results",) if run.missing else ()
 
 
 def make_report(
@@ -112,10 +141,11 @@ def make_report(
     rows: Sequence[IndexRow],
     earlier: Sequence[IndexRow] = (),
     *,
+    infos: Mapping[str, RunInfo] | None = None,
     notes: tuple[str, ...] = (),
     baseline: BaselineComparison | None = None,
 ) -> RunReport:
-    """The report on trials; `rows` are theirs, `earlier` those of the runs before."""
+    """The report on trials; `rows` are theirs, `earlier` those of the runs before, described by `infos`."""
     now = {row.scenario_id for row in rows}
     found = trends([*earlier, *rows], WINDOW)
     return RunReport(
@@ -125,7 +155,32 @@ def make_report(
         trends={trend.scenario_id: trend for trend in found if trend.scenario_id in now},
         runs=_whole([*earlier, *rows]),
         baseline=baseline,
+        previous=_previous(info, rows, earlier, infos or {}),
     )
+
+
+def _previous(
+    info: RunInfo, rows: Sequence[IndexRow], earlier: Sequence[IndexRow], infos: Mapping[str, RunInfo]
+) -> BaselineComparison | None:
+    """The comparison with the newest run before this one that is comparable, if there is one."""
+    by_run: dict[str, list[IndexRow]] = {}
+    for row in earlier:
+        by_run.setdefault(row.run, []).append(row)
+    for run in sorted(by_run, reverse=True):
+        before = infos.get(run) or RunInfo(run, 0.0, RunState.FINISHED)
+        if _is_comparable(before, by_run[run], info, rows):
+            compared = compare(by_run[run], rows, base=facts(before), head=facts(info))
+            changed = {**dict.fromkeys(run_changes(before, info), 0), **compared.changed}
+            return BaselineComparison(run, replace(compared, changed=changed), run_name(before))
+    return None
+
+
+def _is_comparable(before: RunInfo, old: Sequence[IndexRow], info: RunInfo, rows: Sequence[IndexRow]) -> bool:
+    """Whether the run before finished, met the same target, and knows half of the scenarios."""
+    targets = {one.models.get("target") for one in (before, info)} - {None}
+    ran = {row.scenario_id for row in rows if row.outcome is not Outcome.SKIPPED}
+    known = {row.scenario_id for row in old if has_verdict(row)}
+    return before.came_to_its_end and len(targets) < 2 and 0 < len(ran) <= 2 * len(ran & known)
 
 
 def in_order(trials: Iterable[TrialRecord]) -> list[TrialRecord]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,7 @@ if TYPE_CHECKING:
     from ..settings.models import ModelSettings, ScenarioSettings
     from ..targets.port import Description
 
-_WORDS = {
-    "scenario": "scenario",
-    "prompts": "prompts",
-    "target_prompt": "target's system prompt",
-    "target_tools": "target's tools",
-}
+_ROLES = {"judge": "judge's", "user": "synthetic user's"}
 # What neither the conversation nor the verdict depends on.
 _NOT_CONTENT = {"name", "tags", "skip", "metadata"}
 
@@ -34,12 +29,21 @@ class Prints:
     `scenario` is of what the scenario says, wherever the file is; `prompts` of our own prompts and of
     the settings of the judge and the synthetic user; `target_prompt` and `target_tools` of the
     target's system prompt and the schemas of its tools.
+
+    The others are parts of `prompts`, so that a change of it has a name: `own_prompts` of our own prompts,
+    `judge` and `user` of the settings of the two without their models, and the models' names. Earlier
+    releases did not store them, so they don't take part in equality.
     """
 
     scenario: str | None = None
     prompts: str | None = None
     target_prompt: str | None = None
     target_tools: str | None = None
+    own_prompts: str | None = field(default=None, compare=False)
+    judge: str | None = field(default=None, compare=False)
+    judge_model: str | None = field(default=None, compare=False)
+    user: str | None = field(default=None, compare=False)
+    user_model: str | None = field(default=None, compare=False)
 
     def to_json(self) -> dict[str, str | None]:
         """A plain dict."""
@@ -51,19 +55,50 @@ class Prints:
         return cls(**{name: (data or {}).get(name) for name in _NAMES})
 
 
-_NAMES = tuple(field.name for field in fields(Prints))
+_NAMES = tuple(one.name for one in fields(Prints))
 NO_PRINTS = Prints()
 
 
 def changes(before: Prints, after: Prints) -> tuple[str, ...]:
-    """What is different: "scenario", "prompts", "target's system prompt", "target's tools".
+    """What is different: "scenario", "judge's model a → b", "prompts", "target's tools" and so on.
 
     What one of the two doesn't know isn't called a change.
     """
     if before is after:
         return ()
-    pairs = [(words, getattr(before, name), getattr(after, name)) for name, words in _WORDS.items()]
-    return tuple(words for words, old, new in pairs if old is not None and new is not None and old != new)
+    return tuple(_changes(before, after))
+
+
+def _changes(before: Prints, after: Prints) -> Iterator[str]:
+    if _differ(before.scenario, after.scenario):
+        yield "scenario"
+    if _differ(before.prompts, after.prompts):
+        # What an earlier release stored doesn't say which part of it changed.
+        yield from list(_changes_of_roles(before, after)) or ["prompts"]
+    if _differ(before.target_prompt, after.target_prompt):
+        yield "target's system prompt"
+    if _differ(before.target_tools, after.target_tools):
+        yield "target's tools"
+
+
+def _changes_of_roles(before: Prints, after: Prints) -> Iterator[str]:
+    if _differ(before.own_prompts, after.own_prompts):
+        yield "prompts"
+    for role, whose in _ROLES.items():
+        old, new = getattr(before, f"{role}_model"), getattr(after, f"{role}_model")
+        if _differ(old, new):
+            yield from_to(f"{whose} model", old, new)
+        if _differ(getattr(before, role), getattr(after, role)):
+            yield f"{whose} settings"
+
+
+def from_to(what: str, old: object, new: object) -> str:
+    """`judge's model a → b`, the words for a change of which both sides can be named."""
+    return f"{what} {old} → {new}"
+
+
+def _differ(old: str | None, new: str | None) -> bool:
+    return old is not None and new is not None and old != new
 
 
 def take_prints(
@@ -75,6 +110,11 @@ def take_prints(
         prompts=_digest([_own_prompts(), *_roles(settings, redactor)]),
         target_prompt=None if target.system_prompt is None else _digest(redactor.text(target.system_prompt)),
         target_tools=None if target.tools is None else _of_tools(target, redactor),
+        own_prompts=_own_prompts(),
+        judge=_without_model(settings.judge, redactor),
+        judge_model=redactor.text(settings.judge.model or "") or None,
+        user=_without_model(settings.synthetic_user, redactor),
+        user_model=redactor.text(settings.synthetic_user.model or "") or None,
     )
 
 
@@ -96,6 +136,12 @@ def _roles(settings: ScenarioSettings, redactor: Redactor) -> list[Any]:
         [_call(model, redactor).digest, redactor.text(model.extra_instructions or "")]
         for model in (settings.judge, settings.synthetic_user)
     ]
+
+
+def _without_model(model: ModelSettings, redactor: Redactor) -> str:
+    """The digest of a role's settings, whichever model has the role."""
+    plain = model.model_copy(update={"model": None})
+    return _digest([_call(plain, redactor).digest, redactor.text(model.extra_instructions or "")])
 
 
 def _call(model: ModelSettings, redactor: Redactor, **parts: Any) -> Fingerprint:

@@ -58,6 +58,11 @@ def commit_of(text: str, folder: Path) -> str | None:
     return _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}") or None
 
 
+def is_shallow(folder: Path) -> bool:
+    """Whether the checkout lacks the older part of its history, as in CI."""
+    return _git(folder, "rev-parse", "--is-shallow-repository") == "true"
+
+
 def _git(folder: Path, *arguments: str) -> str | None:
     """What git says, None if it fails. Nothing that it finds in the checkout is run or changed."""
     command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", *arguments]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -32,20 +32,41 @@ class RunRef:
         return StoredRun(self.path, self.info)
 
 
+UNSTORED = "unstored"
+"""In a row, the worker of a trial that is in no file."""
+
+
 class StoredRun:
     """A run on the disk.
 
     `notes` are lines for people about what was found broken: they are complete once all rows were read.
+    The process that made the run also knows the trials that the disk did not take (`unstored`), and which
+    there should be (`expected`, by scenario and number). Of other runs `run.json` says how many.
     """
 
-    def __init__(self, path: Path, info: RunInfo, notes: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        info: RunInfo,
+        notes: Iterable[str] = (),
+        *,
+        unstored: Sequence[TrialRecord] = (),
+        expected: Iterable[tuple[str, int]] | None = None,
+    ) -> None:
         self.path = path
         self.info = info
         self._notes = dict.fromkeys(notes)
+        self._unstored = unstored
+        self._expected = None if expected is None else frozenset(expected)
 
     @property
     def id(self) -> str:
         return self.info.id
+
+    @property
+    def unstored(self) -> int:
+        """How many of its trials are in no file."""
+        return len(self._unstored)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -55,9 +76,14 @@ class StoredRun:
         """The trials in short, worker by worker, each worker's in the order in which they ended."""
         for worker in self._workers:
             yield from self._rows_of(worker)
+        for place, record in enumerate(self._unstored):
+            row = row_of(record, run=self.id, offset=place, length=0, commit=self._commit)
+            yield replace(row, worker=UNSTORED)
 
     def trial(self, row: IndexRow) -> TrialRecord:
         """The whole trial of a row. Raises `ResultsError` if it isn't there any more."""
+        if row.worker == UNSTORED:
+            return self._unstored[row.offset]
         path = self.path / trials_file(row.worker)
         try:
             with path.open("rb") as file:
@@ -75,6 +101,14 @@ class StoredRun:
     def counts(self) -> dict[str, int]:
         """Trials by outcome; of an item that was run again only its last run counts."""
         return count(self.rows())
+
+    @cached_property
+    def missing(self) -> int:
+        """How many trials can't be read: their files were lost, or a later release wrote them."""
+        found = {(row.scenario_id, row.trial) for row in self.rows()}
+        if self._expected is not None:
+            return len(self._expected - found)
+        return max(0, sum(self.info.counts.values()) - len(found))
 
     @property
     def _commit(self) -> str | None:

@@ -19,9 +19,18 @@ class RunState(str, Enum):
 
     RUNNING = "running"
     FINISHED = "finished"
-    STOPPED = "stopped"  # by -x or --maxfail
-    INTERRUPTED = "interrupted"  # by Ctrl-C, a plug-in that ended the session, or the death of a worker
+    STOPPED = "stopped"  # by -x or --maxfail, before all had their turn
+    INTERRUPTED = "interrupted"  # by Ctrl-C, an internal error, a plug-in, or the death of a worker
     BROKEN_OFF = "broken off"  # it never said that it ended, and its process is gone
+
+
+ENDED_EARLY = {
+    RunState.RUNNING: "is still running",
+    RunState.STOPPED: "was stopped early",
+    RunState.INTERRUPTED: "was interrupted",
+    RunState.BROKEN_OFF: "broke off: its process ended without a word",
+}
+"""What to say of a run that is not finished."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,24 @@ class Ci:
 
 
 @dataclass(frozen=True)
+class Selection:
+    """How much of its project a run was to run.
+
+    `scenarios` are those that were selected, each counted once, and `existing` those that there are. A file
+    that was not collected counts as one scenario, for nobody looked into it. `trials` are the selected
+    scenarios times their trials; scenarios inside tests are not among them.
+    """
+
+    scenarios: int
+    existing: int
+    trials: int
+
+    @property
+    def partial(self) -> bool:
+        return self.scenarios < self.existing
+
+
+@dataclass(frozen=True)
 class RunInfo:
     """A run's facts. Times are seconds since the epoch; `ended` is None until it ends.
 
@@ -56,7 +83,7 @@ class RunInfo:
     secrets masked, `models` roles to models, `prices` roles to US dollars per token as far as the
     settings say them, and once it ended also as LiteLLM lists them, if the process had loaded it.
     `counts` has the number of trials by outcome, the last run of each counted. `command` is the command
-    line, masked.
+    line, masked. `selection` is None where it isn't known: earlier releases did not store it.
     """
 
     id: str
@@ -72,6 +99,7 @@ class RunInfo:
     git: Git | None = None
     ci: Ci | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    selection: Selection | None = None
 
     @property
     def commit(self) -> str | None:
@@ -117,6 +145,9 @@ def _info(cls: type[RunInfo], data: dict[str, Any]) -> RunInfo:
             "command": tuple(data.get("command", ())),
             "git": Git(**_known(Git, data["git"])) if data.get("git") else None,
             "ci": Ci(**_known(Ci, data["ci"])) if data.get("ci") else None,
+            "selection": Selection(**_known(Selection, chosen))
+            if (chosen := data.get("selection"))
+            else None,
         }
     )
 

@@ -41,13 +41,15 @@ class RunWriter:
     """One process's part of a run; it may be used from several threads.
 
     `worker` is `main`, or the name of xdist's worker. Nothing is written before the first trial
-    or description. No method raises when the disk refuses: `problem` then says so in a line for people.
+    or description. No method raises when the disk refuses: `problem` then says so in a line for people, and
+    `unwritten` has the masked trials that it did not take.
     """
 
     def __init__(self, results: Path, run: str, *, worker: str = MAIN, redactor: Redactor) -> None:
         self.run = run
         self.folder = results / RUNS / run
         self.problem: str | None = None
+        self.unwritten: list[dict[str, Any]] = []
         self._results = results
         self._worker = worker
         self._redactor = redactor
@@ -66,7 +68,15 @@ class RunWriter:
         record = self._redactor.data(to_record(result, prints, worker=self._worker))
         with self._lock:
             try:
-                self._append(record)
+                offset, length = self._append(record)
+            except OSError as error:
+                self.unwritten.append(record)
+                self._complain(error)
+                return
+            # The index is a shortcut: without its line, readers make the row from the trial.
+            row = row_of(from_record(record), run=self.run, offset=offset, length=length)
+            try:
+                self._index.append(_line(to_line(row)))
             except OSError as error:
                 self._complain(error)
 
@@ -89,13 +99,11 @@ class RunWriter:
             self._index.close()
             self._alive.close()
 
-    def _append(self, record: Mapping[str, Any]) -> None:
+    def _append(self, record: Mapping[str, Any]) -> tuple[int, int]:
         self._make_folder()
         if self._worker == MAIN:
             self._stay_alive()  # before the first trial, which may be there long before the description
-        offset, length = self._trials.append(_line(record))
-        row = row_of(from_record(record), run=self.run, offset=offset, length=length)
-        self._index.append(_line(to_line(row)))
+        return self._trials.append(_line(record))
 
     def _make_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

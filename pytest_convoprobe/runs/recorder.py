@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import TimeLimitExceeded
 from ..files import relative_name
+from ..formatting import counted
 from ..llm.litellm_adapter import listed_price
 from ..project_code.tracebacks import describe
 from ..redaction import Redactor
@@ -24,9 +25,9 @@ from ..result import Outcome, ScenarioResult
 from ..results.describe_run import describe_run, with_listed_prices
 from ..results.fingerprints import NO_PRINTS, Prints, take_prints
 from ..results.provenance import new_run_id
-from ..results.reading import open_run
+from ..results.reading import StoredRun
 from ..results.records import TrialRecord, from_record
-from ..results.run_info import RunInfo, RunState
+from ..results.run_info import RunInfo, RunState, Selection
 from ..results.writer import MAIN, RunWriter
 from ..settings.loading import LoadedSettings
 from ..targets.about import ask_description
@@ -56,8 +57,8 @@ class RunRecorder:
     ) -> None:
         self.run_id = run_id or new_run_id()
         self.wanted = wanted
-        self.lost_worker = False
-        """Whether a worker of xdist died: what it was given may never have run."""
+        self.selection: Callable[[], Selection | None] = lambda: None
+        """Says what the run selected; asked when the run is described."""
         self._root = root
         self._load = load
         self._command = command
@@ -70,6 +71,9 @@ class RunRecorder:
         self._problems: dict[str, None] = {}
         self._prints: dict[tuple[str, int], Prints] = {}
         self._describe_targets = True
+        self._unstored: list[TrialRecord] = []
+        self._carried_away = 0
+        self._expected: set[tuple[str, int]] = set()
 
     @property
     def folder(self) -> Path | None:
@@ -86,6 +90,37 @@ class RunRecorder:
     def take_problem(self, text: str) -> None:
         """A problem that a worker had."""
         self._problems[text] = None
+
+    def expect(self, trials: Iterable[tuple[str, int]]) -> None:
+        """These trials were reported, by scenario and number: the stored run must have them."""
+        self._expected.update(trials)
+
+    def take_unstored(self, record: Mapping[str, Any]) -> None:
+        """A trial that a worker could not store."""
+        self._unstored.append(from_record(record))
+
+    def unstored(self) -> list[dict[str, Any]]:
+        """The masked records that could not be stored and that nobody has asked for yet."""
+        records = self._writer.unwritten if "_writer" in self.__dict__ else []
+        begin, self._carried_away = self._carried_away, len(records)
+        return records[begin:]
+
+    def known_run(self) -> StoredRun | None:
+        """The run as this process knows it: what is stored, and what could not be; None without either."""
+        if "_writer" not in self.__dict__ or self._info is None:
+            return None
+        records = [*self._unstored, *map(from_record, self._writer.unwritten)]
+        if not records and not self._writer.begun:
+            return None
+        notes = [f"{counted(len(records), 'trial')} of this run could not be stored"] if records else []
+        return StoredRun(
+            self._writer.folder,
+            self._written or self._info,
+            notes,
+            unstored=records,
+            # As they are stored: a name may hold what is masked.
+            expected={(self._redactor.text(scenario), trial) for scenario, trial in self._expected},
+        )
 
     def begin(self) -> None:
         """Prepare for the first trial, on a thread that may wait: git is asked."""
@@ -181,7 +216,8 @@ class RunRecorder:
     def _prepare(self) -> None:
         """Make the writer, and look around once."""
         if self._info is None and self._writer and self._is_main:
-            self._info = describe_run(self.run_id, self._settings, command=self._command, folder=self._root)
+            info = describe_run(self.run_id, self._settings, command=self._command, folder=self._root)
+            self._info = replace(info, selection=self.selection())
 
     def _add(self, result: ScenarioResult, prints: Prints) -> None:
         self._writer.add(replace(result, file=relative_name(result.file, self._root)), prints)
@@ -202,17 +238,18 @@ class RunRecorder:
             self._add(trial.result, trial.prints)
 
     def _end(self, state: RunState, exit_status: int) -> None:
-        if self._info is None or not self._writer.begun:
+        known = self.known_run()
+        if known is None or self._info is None:
             return
         if self._written and self._written.exit_status == exit_status:
             return
         self._describe_once()
-        counts = open_run(self._writer.folder).counts
         self._written = replace(
             with_listed_prices(self._info, self._settings, listed_price),
-            state=RunState.INTERRUPTED if self.lost_worker else state,
+            state=state,
             ended=time.time(),
             exit_status=exit_status,
-            counts=counts,
+            counts=known.counts,
+            selection=self._info.selection or self.selection(),
         )
         self._writer.write_info(self._written)

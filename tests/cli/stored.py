@@ -20,7 +20,7 @@ START = 1_790_000_000.0
 
 def passed(name: str, **values: Any) -> ScenarioResult:
     """A passed trial of a scenario in a file of its own."""
-    return _trial(Outcome.PASSED, name, {"criteria": (MET,), "score": 1.0, **values})
+    return _trial(values.pop("outcome", Outcome.PASSED), name, {"criteria": (MET,), "score": 1.0, **values})
 
 
 def failed(name: str, **values: Any) -> ScenarioResult:
@@ -49,11 +49,12 @@ def store(
     prints: Prints = PRINTS,
     commit: str = "",
     ended: bool = True,
+    **facts: Any,
 ) -> str:
-    """Write a run of that day of November into `folder/.convoprobe`; its id."""
+    """Write a run of that day of November into `folder/.convoprobe`; its id. `facts` go to `run.json`."""
     run = f"202611{day:02}T120000Z-{day:06x}"
     writer = RunWriter(folder / ".convoprobe", run, redactor=Redactor(environ={}))
-    info = RunInfo(run, START, models={"judge": "openai/gpt-4o"})
+    info = RunInfo(run, START, **{"models": {"judge": "openai/gpt-4o"}, **facts})
     if commit:
         info = replace(info, git=Git(commit, "main"))
     writer.write_info(info)

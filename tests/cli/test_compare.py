@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_convoprobe.result import ScenarioResult
+from pytest_convoprobe.errors import Blame
+from pytest_convoprobe.result import Outcome, ScenarioResult
+from pytest_convoprobe.results.run_info import Selection
 
 from .conftest import Convoprobe
 from .stored import failed, passed, store
+
+COMMIT = ["commit", "-q", "--allow-empty", "-m", "one"]
 
 
 @pytest.fixture
@@ -80,7 +84,7 @@ def test_by_git_branches(folder: Path, convoprobe: Convoprobe) -> None:
 
 def test_added_and_removed_close_no_gate(folder: Path, convoprobe: Convoprobe) -> None:
     store(folder, 1, [passed("one"), passed("old")])
-    store(folder, 2, [passed("one"), failed("new")])
+    store(folder, 2, [passed("one"), passed("new")])
     result = convoprobe("compare", "latest~1")
     assert result.exit_code == 0
     assert "  added: scenarios/new.yaml::new" in result.output
@@ -94,6 +98,87 @@ def test_a_run_that_broke_off_does_not_pass_the_gate(folder: Path, convoprobe: C
     assert result.exit_code == 1
     assert "  no verdict: scenarios/two.yaml::two" in result.output
     assert f"note: {run} did not come to its end (broken off)" in result.output
+
+
+def test_what_fails_without_a_verdict_before_closes_the_gate(folder: Path, convoprobe: Convoprobe) -> None:
+    errored = passed("two", criteria=(), outcome=Outcome.ERROR, blame=Blame.INFRASTRUCTURE)
+    store(folder, 1, [passed("one"), errored])
+    store(folder, 2, [passed("one"), failed("two"), failed("new")])
+    result = convoprobe("compare", "latest~1", "--fail-on", "new-failure")
+    assert result.exit_code == 1
+    assert "  fails, and the baseline has no verdict on it: scenarios/two.yaml::two" in result.output
+    assert "the baseline knows 1 of 3 scenarios" in result.output
+    assert "closed by 2 failing, no verdict before" in result.output
+    assert "how many of the scenarios it selected is not known" in result.output
+
+
+def test_a_part_of_main_is_not_chosen_silently(folder: Path, convoprobe: Convoprobe) -> None:
+    whole = store(folder, 1, [passed("one"), passed("two")], selection=Selection(2, 2, 2))
+    part = store(folder, 2, [passed("one")], selection=Selection(1, 2, 1), command=("pytest", "one.yaml"))
+    store(folder, 3, [passed("one"), failed("two")], selection=Selection(2, 2, 2))
+    head = "20261103T120000Z-000003"
+    by_latest = convoprobe("compare", "latest", head)
+    assert by_latest.output.startswith(f"{whole} → {head}: 1 new failure, 1 the same")
+    assert f"note: {whole} is the baseline, because newer runs are partial" in by_latest.output
+    by_name = convoprobe("compare", part, head)
+    assert by_name.exit_code == 1
+    assert f"note: {part} selected only 1 of 2 scenarios (pytest one.yaml)" in by_name.output
+
+
+def test_of_earlier_releases_the_run_with_most_scenarios_is_the_fullest(
+    folder: Path, convoprobe: Convoprobe
+) -> None:
+    whole = store(folder, 1, [passed("one"), passed("two")])
+    store(folder, 2, [passed("one")])
+    head = store(folder, 3, [passed("one"), failed("two")])
+    assert convoprobe("compare", "latest", head).output.startswith(f"{whole} → ")
+
+
+def test_lost_trials_are_missing_and_close_the_gate(folder: Path, convoprobe: Convoprobe) -> None:
+    base = store(folder, 1, [passed("one"), passed("two")])
+    store(folder, 2, [passed("one"), passed("two")])
+    runs = folder / ".convoprobe" / "runs"
+    for file in (runs / base).glob("*.jsonl"):
+        file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:1]))
+    result = convoprobe("compare", "latest~1", "--fail-on", "new-failure")
+    assert result.exit_code == 1
+    assert "  missing: scenarios/two.yaml::two" in result.output
+    assert "closed by 1 missing, 1 trial missing from the stored results of the baseline" in result.output
+    for file in (runs / base).glob("*.jsonl"):
+        file.unlink()
+    result = convoprobe("compare", "latest~1")
+    assert result.exit_code == 2
+    assert f"{base} can't be a baseline: none of its 2 trials can be read" in result.output
+
+
+def test_a_later_release_is_missing_too(folder: Path, convoprobe: Convoprobe) -> None:
+    store(folder, 1, [passed("one")])
+    head = store(folder, 2, [passed("one"), passed("two")])
+    run = folder / ".convoprobe" / "runs" / head
+    (run / "index-main.jsonl").unlink()
+    trials = run / "trials-main.jsonl"
+    trials.write_text(trials.read_text().replace('"version":1', '"version":99'))
+    result = convoprobe("compare", "latest~1")
+    assert result.exit_code == 1
+    assert "  missing: scenarios/one.yaml::one" in result.output
+
+
+def test_a_shallow_clone_says_how_to_fetch(folder: Path, convoprobe: Convoprobe) -> None:
+    store(folder, 1, [passed("one")])
+    for command in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a@b", *COMMIT]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    (folder / ".git" / "shallow").write_text("0" * 40)
+    result = convoprobe("compare", "origin/main")
+    assert result.exit_code == 2
+    assert "`fetch-depth: 0`" in result.output
+
+
+def test_what_changed_between_the_runs_is_named(folder: Path, convoprobe: Convoprobe) -> None:
+    store(folder, 1, [passed("one")], models={"judge": "openai/a"})
+    store(folder, 2, [passed("one")], models={"judge": "openai/b"})
+    result = convoprobe("compare", "latest~1")
+    assert result.exit_code == 0
+    assert "changed between the runs: judge's model openai/a → openai/b" in result.output
 
 
 def test_a_run_is_not_compared_with_itself(worse: Path, convoprobe: Convoprobe) -> None:

@@ -22,12 +22,12 @@ def test_markdown_of_the_latest_run_goes_to_stdout(convoprobe: Convoprobe, runs:
     result = convoprobe("report", "--md")
     assert result.exit_code == 0
     assert "### ❌ Conversations: 1 of 2 passed" in result.stdout
-    assert "1 scenario worse than in the run before." in result.stdout
+    assert "**Against the run before, 20261101T120000Z&#45;000001:** 1 new failure" in result.stdout
 
 
 def test_another_run_and_a_baseline_can_be_named(convoprobe: Convoprobe, runs: list[str]) -> None:
     result = convoprobe("report", "latest", "--md", "--baseline", "latest~1")
-    assert "- new failure: **a** (100 % → 0 %)" in result.stdout
+    assert "- new failure: **a** (passed 1 of 1 → 0 of 1, score 1&#46;00 → 0&#46;50" in result.stdout
     assert "all 2 passed" in convoprobe("report", "latest~1", "--md").stdout
 
 

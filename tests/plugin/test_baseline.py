@@ -130,14 +130,103 @@ def test_a_run_that_cannot_be_stored_does_not_pass_the_gate(green: Suite) -> Non
     (green.path / ".convoprobe" / "runs").write_text("no folder")
     result = green.run(f"--convoprobe-baseline={base}")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["no comparison with *: nothing of this run was stored (gate: regression)"])
+    result.stdout.fnmatch_lines(
+        ["* → this run: 2 the same", "gate (regression): closed by 2 trials of this run not stored"]
+    )
 
 
-def test_a_run_without_scenarios_is_let_alone(green: Suite) -> None:
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "xdist"])
+def test_a_run_that_cannot_be_stored_is_compared_by_what_is_known(
+    green: Suite, workers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is called removed, and the page and the job's summary count all."""
+    base, summary = green.path / "base", green.path / "summary.md"
+    runs(green)[0].rename(base)
+    (green.path / ".convoprobe" / "runs").rmdir()
+    (green.path / ".convoprobe" / "runs").write_text("no folder")
+    for name in ("one", "two"):
+        change(green, name, outcome="failed")
+    green.conftest(XFAIL)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    more = [f"--convoprobe-baseline={base}", "--convoprobe-html=page.html", *workers]
+    result = green.run_process(*more, plugins=["xdist"] if workers else [])
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["* → this run: 2 new failures", "*closed by 2 new failures, 2 trials of this run not stored"]
+    )
+    assert "<h1>0 of 2 passed</h1>" in (green.path / "page.html").read_text(encoding="utf-8")
+    text = summary.read_text(encoding="utf-8")
+    assert "0 of 2 passed" in text
+    assert "closed by 2 new failures, 2 trials of this run not stored" in text
+
+
+def test_results_that_vanish_meanwhile_are_missing(green: Suite) -> None:
+    green.conftest("""
+        import shutil
+
+        @pytest.fixture(scope="session", autouse=True)
+        def vanish(request):
+            yield
+            from pytest_convoprobe.plugin.storing import recorder_of
+            for file in recorder_of(request.config).folder.glob("*.jsonl"):
+                file.unlink()
+        """)
+    result = green.run("--convoprobe-baseline=latest")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["* → this run: 2 missing"])
+    result.stdout.no_fnmatch_line("*removed*")
+
+
+@pytest.mark.parametrize(("fail_on", "status"), [("regression", 1), ("new-failure", 1), ("none", 0)])
+def test_a_run_without_scenarios_does_not_pass_the_gate(green: Suite, fail_on: str, status: int) -> None:
+    (green.path / "scenarios").rename(green.path / "talks")
     green.write("test_plain.py", "def test_plain(): pass")
-    result = green.run("test_plain.py", "--convoprobe-baseline=latest")
+    result = green.run(".", "--convoprobe-baseline=latest", f"--convoprobe-fail-on={fail_on}")
+    assert result.ret == status
+    result.stdout.fnmatch_lines([SECTION, "no comparison with *: no scenario ran*"])
+
+
+def test_the_fullest_run_is_the_baseline(green: Suite) -> None:
+    """The newest has one scenario only: what it lacks must not look as if it were added."""
+    green.run("scenarios/one.yaml").assert_outcomes(passed=1)
+    whole, part = (path.name for path in runs(green))
+    change(green, "two", outcome="failed")
+    green.conftest(XFAIL)
+    result = green.run("--convoprobe-baseline=latest", "--convoprobe-fail-on=new-failure")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            f"{whole}* → this run: 1 new failure, 1 the same",
+            "the baseline knows 2 of 2 scenarios",
+            f"note: {whole} is the baseline, because newer runs are partial*{part}",
+        ]
+    )
+    result = green.run(f"--convoprobe-baseline={part}", "--convoprobe-fail-on=new-failure")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "  fails, and the baseline has no verdict on it: scenarios/two.yaml::two",
+            "the baseline knows 1 of 2 scenarios",
+            "gate (new-failure): closed by 1 failing, no verdict before",
+            f"note: {part} selected only 1 of 2 scenarios (*scenarios/one.yaml)",
+        ]
+    )
+
+
+def test_what_was_not_selected_was_not_removed(green: Suite) -> None:
+    result = green.run("scenarios/one.yaml", "--convoprobe-baseline=latest")
     assert result.ret == 0
-    result.stdout.no_fnmatch_line(SECTION)
+    result.stdout.fnmatch_lines(["* → this run: 1 not run, 1 the same", "  not run: scenarios/two.yaml::two"])
+
+
+def test_an_earlier_run_without_verdicts_leaves_the_gate_closed(suite: Suite) -> None:
+    suite.scenario("one", outcome="error")
+    suite.run()
+    change(suite, "one", outcome="failed")
+    suite.conftest(XFAIL)
+    result = suite.run("--convoprobe-baseline=latest", "--convoprobe-fail-on=new-failure")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["the baseline knows 0 of 1 scenario"])
 
 
 def test_collecting_needs_no_baseline(green: Suite) -> None:

@@ -100,7 +100,7 @@ def test_the_summary_compares_with_the_baseline(project: Suite, summary: Path) -
     (project.path / "scenarios/all.yaml").unlink()
     project.scenario("bad", file="scenarios/all.yaml", outcome="failed")
     project.run("--convoprobe-baseline=latest")
-    assert "- new failure: **bad** (100 % → 0 %" in summary.read_text(encoding="utf-8")
+    assert "- new failure: **bad** (passed 1 of 1 → 0 of 1" in summary.read_text(encoding="utf-8")
 
 
 def test_annotations_on_github(project: Suite, monkeypatch: pytest.MonkeyPatch) -> None:

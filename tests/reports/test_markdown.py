@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_convoprobe.errors import Blame
+from pytest_convoprobe.reports.comparison import gate_line, statements
 from pytest_convoprobe.reports.markdown import COMMENT_LIMIT, MARK, escaped, markdown
 from pytest_convoprobe.reports.run_report import BaselineComparison
 from pytest_convoprobe.result import Outcome
@@ -28,7 +29,8 @@ def test_begins_with_what_everybody_reads() -> None:
         "**2 failed** (agent) · **2 errors** (1 judge, 1 infrastructure) · **1 skipped** · "
         "$0.3600, 133,360 tokens · 1 min 35 s",
         "",
-        "1 scenario worse, 1 better than in the run before.",
+        "**Against the run before, 20261112T080000Z&#45;aaaaa2:** "
+        "2 new failures, 2 without a verdict, 3 added, 2 the same.",
     ]
 
 
@@ -52,8 +54,29 @@ def test_what_got_worse_against_a_baseline() -> None:
     base = past({FAILED.result.name: "p", PASSING[0].result.name: "p"})
     comparison = compare(base, rows_of(TRIALS))
     text = markdown(run_report(baseline=BaselineComparison("20261101T000000Z-ffffff", comparison)))
-    assert "**Against 20261101T000000Z&#45;ffffff:** 1 scenario worse than in" in text
-    assert "- new failure: **Refund after the return window** (100 % → 0 %)" in text
+    assert "**Against 20261101T000000Z&#45;ffffff:** 1 new failure, " in text
+    assert "- new failure: **Refund after the return window** (passed 1 of 1 → 0 of 1" in text
+    assert "the baseline knows 2 of 9 scenarios" in text
+    assert all(escaped(line, 600) in text for line in statements(comparison))
+    assert f"**{gate_line(comparison, 'regression')}**" in text
+
+
+def test_a_scenario_has_one_row_with_its_trials() -> None:
+    trials = [
+        trial(outcome=outcome, trial=n)
+        for n, outcome in enumerate((Outcome.PASSED, *[Outcome.FAILED] * 2), 1)
+    ]
+    text = markdown(run_report(trials))
+    assert text.count("| ❌ |") == 1
+    assert "| ❌ | Refund after the return window (passed 1 of 3 trials) |" in text
+
+
+def test_a_run_that_is_not_whole_is_not_green() -> None:
+    assert "### ⚠️ Conversations" in markdown(run_report(PASSING, info={"state": RunState.INTERRUPTED}))
+    assert "### ⚠️ Conversations" in markdown(replace(run_report(PASSING), notes=("1 trial missing",)))
+    closed = compare([], rows_of([FAILED]))
+    text = markdown(run_report(PASSING, baseline=BaselineComparison("base", closed)))
+    assert "### ❌ Conversations" in text
 
 
 def test_a_torn_run_says_so() -> None:

@@ -38,10 +38,13 @@ def test_in_words() -> None:
     assert title(with_past()) == "5 of 7 passed, 2 errors"
     assert title(run_report(PASSING)) == "All 5 passed"
     assert title(run_report([trial(outcome=Outcome.SKIPPED)])) == "Nothing ran"
-    assert against(with_past()) == "1 scenario worse, 1 better than in the run before"
+    assert against(with_past()) == (
+        "against the run before, 20261112T080000Z-aaaaa2: "
+        "2 new failures, 2 without a verdict, 3 added, 2 the same"
+    )
     assert against(run_report()) == ""
     assert against(run_report([PASSING[1]], past({PASSING[1].result.name: "p"}))) == (
-        "no scenario better or worse than in the run before"
+        "against the run before, 20261110T080000Z-aaaaa0: 1 the same"
     )
 
 
@@ -49,7 +52,19 @@ def test_a_baseline_takes_the_place_of_the_run_before() -> None:
     base = past({one.result.name: "p" for one in TRIALS})
     comparison = compare(base, rows_of(TRIALS))
     report = run_report(baseline=BaselineComparison("main-run", comparison))
-    assert against(report) == "4 scenarios worse than in main-run"
+    assert against(report) == "against main-run: 2 new failures, 2 without a verdict, 1 not run, 5 the same"
+
+
+def test_a_run_before_that_cannot_be_compared_is_passed_over(tmp_path: Path) -> None:
+    names = ("a", "b", "c")
+    comparable = store(tmp_path, 1, map(passed, names))
+    store(tmp_path, 2, map(passed, names), ended=False)
+    store(tmp_path, 3, map(passed, names), models={"target": "another"})
+    store(tmp_path, 4, [passed("a")])
+    store(tmp_path, 5, map(passed, names), models={"target": "ours"})
+    runs = list_runs(tmp_path / ".convoprobe")
+    report = read_report(open_run(runs[0].path), runs)
+    assert against(report) == f"against the run before, {comparable}: 3 the same"
 
 
 def test_reads_a_stored_run_and_those_before_it(tmp_path: Path) -> None:

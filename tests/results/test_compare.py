@@ -4,7 +4,7 @@ import pytest
 
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.results.compare import Change, ScenarioChange, ScenarioInRun, compare
+from pytest_convoprobe.results.compare import Change, RunFacts, ScenarioChange, ScenarioInRun, compare
 from pytest_convoprobe.results.fingerprints import Prints
 from pytest_convoprobe.stats import mcnemar_exact
 
@@ -32,8 +32,11 @@ PASS, FAIL, AWAY = [True], [False], [None]
         (FAIL, PASS, Change.FIXED),
         (PASS, AWAY, Change.NO_VERDICT),
         (FAIL, AWAY, Change.NO_VERDICT),
-        (AWAY, PASS, Change.SAME),
-        (AWAY, AWAY, Change.SAME),
+        (AWAY, PASS, Change.FIRST_VERDICT),
+        (AWAY, FAIL, Change.FAILS_UNKNOWN),
+        (AWAY, AWAY, Change.NO_VERDICT),
+        ([], FAIL, Change.FAILS_UNKNOWN),
+        ([], AWAY, Change.NO_VERDICT),
         ([True] * 3, [True, True, False], Change.NEW_FAILURE),
         ([True, False, False], [True] * 3, Change.FIXED),
         ([True, True, False], [True, False, False], Change.WORSE),
@@ -60,9 +63,17 @@ def test_added_and_removed() -> None:
     assert found == {"old": Change.REMOVED, "new": Change.ADDED}
 
 
-def test_what_was_skipped_is_not_there() -> None:
+def test_what_was_skipped_did_not_run() -> None:
     skipped = row("a", outcome=Outcome.SKIPPED)
-    assert one([row("a")], [skipped]).kind is Change.REMOVED
+    assert one([row("a")], [skipped]).kind is Change.NOT_RUN
+    assert one([skipped], [row("a")]).kind is Change.FIRST_VERDICT
+    assert compare([], [skipped]).changes == ()
+
+
+def test_what_was_talked_over_and_then_skipped_has_no_verdict() -> None:
+    """`inconclusive: skip` may make a run green. It doesn't make a verdict."""
+    undecided = row("a", outcome=Outcome.SKIPPED, turns=3)
+    assert one([row("a")], [undecided]).kind is Change.NO_VERDICT
 
 
 @pytest.mark.parametrize(("score", "kind"), [(0.2, Change.WORSE), (0.8, Change.BETTER), (0.5, Change.SAME)])
@@ -77,8 +88,13 @@ def test_a_score_that_is_not_known_is_no_change(before: float | None, after: flo
     assert one([row("a", False, score=before)], [row("a", False, score=after)]).kind is Change.SAME
 
 
-def test_a_judge_that_cannot_tell_any_more_is_a_new_failure() -> None:
-    assert one([row("a")], [row("a", None, blame=Blame.JUDGE)]).kind is Change.NEW_FAILURE
+@pytest.mark.parametrize("blame", [Blame.JUDGE, Blame.SIMULATOR, Blame.SCENARIO])
+def test_a_trial_that_could_not_be_decided_is_no_verdict(blame: Blame) -> None:
+    head = [row("a"), row("a", None, blame=blame, trial=2)]
+    for rows in (head, head[1:]):
+        change = one(trials("a", True, True), rows)
+        assert change.kind is Change.NO_VERDICT
+        assert _head(change).undecided == 1
 
 
 def test_of_a_rerun_the_last_counts() -> None:
@@ -152,7 +168,10 @@ def test_one_scenario_tells_no_interval() -> None:
         (PASS, AWAY, True, True),
         (FAIL, PASS, False, False),
         ([True, True, False], [True, False, False], True, False),
-        ([], FAIL, False, False),
+        ([], FAIL, True, True),
+        (AWAY, FAIL, True, True),
+        (AWAY, AWAY, True, True),
+        (AWAY, PASS, False, False),
         (PASS, [], False, False),
     ],
 )
@@ -170,12 +189,56 @@ def test_gates(before: list, after: list, regression: bool, new_failure: bool) -
         ([True] * 3, [True, True], Change.NO_VERDICT),
         ([True] * 3, [False], Change.NEW_FAILURE),
         (PASS, PASS, Change.SAME),
-        (AWAY, [], Change.REMOVED),
+        (AWAY, [], Change.NO_VERDICT),
     ],
 )
 def test_what_a_broken_off_run_lacks_has_no_verdict(before: list, after: list, kind: Change) -> None:
-    (change,) = compare(trials("a", *before), trials("a", *after), head_ended=False).changes
-    assert change.kind is kind
+    comparison = compare(trials("a", *before), trials("a", *after), head=RunFacts(ended=False))
+    assert [change.kind for change in comparison.changes] == [kind]
+    assert comparison.fails("new-failure")
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (RunFacts(), Change.ADDED),
+        (RunFacts(partial=True), Change.FIRST_VERDICT),
+        (RunFacts(ended=False), Change.FIRST_VERDICT),
+        (RunFacts(missing=1), Change.MISSING),
+    ],
+)
+def test_only_a_whole_baseline_can_say_that_a_scenario_was_added(facts: RunFacts, kind: Change) -> None:
+    comparison = compare([], [row("a")], base=facts)
+    assert [change.kind for change in comparison.changes] == [kind]
+    assert comparison.fails("new-failure") is (facts.missing > 0)
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        (RunFacts(), Change.REMOVED),
+        (RunFacts(partial=True), Change.NOT_RUN),
+        (RunFacts(missing=1), Change.MISSING),
+    ],
+)
+def test_only_a_whole_run_can_say_that_a_scenario_was_removed(facts: RunFacts, kind: Change) -> None:
+    comparison = compare([row("a")], [], head=facts)
+    assert [change.kind for change in comparison.changes] == [kind]
+    assert comparison.fails("new-failure") is (facts.missing > 0)
+
+
+def test_how_much_the_baseline_knows() -> None:
+    base = [row("a"), row("b", None), row("d")]
+    head = [row("a"), row("b"), row("c", False), row("e", outcome=Outcome.SKIPPED)]
+    assert compare(base, head).known == (1, 3)
+
+
+def test_what_changed_is_named_where_nothing_flipped_too() -> None:
+    base = [row("a", target="old.py"), row("b", target="old.py")]
+    head = [row("a", target="new.py"), row("b", target="new.py")]
+    comparison = compare(base, head)
+    assert comparison.changed == {"target old.py → new.py": 2}
+    assert [change.kind for change in comparison.changes] == [Change.SAME] * 2
 
 
 def test_nothing_to_compare() -> None:

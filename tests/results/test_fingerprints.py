@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,15 +74,29 @@ def test_another_criterion_changes_the_scenario_only() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"model": "openai/y"},
         {"temperature": 0.5},
         {"extra_instructions": "Be strict"},
         {"extra_params": {"seed": 1}},
     ],
 )
-@pytest.mark.parametrize("role", ["judge", "user"])
-def test_settings_of_our_roles_change_the_prompts(role: str, settings: dict[str, Any]) -> None:
-    assert changes(taken(), taken(**{role: settings})) == ("prompts",)
+@pytest.mark.parametrize(("role", "whose"), [("judge", "judge's"), ("user", "synthetic user's")])
+def test_settings_of_our_roles_are_named(role: str, whose: str, settings: dict[str, Any]) -> None:
+    before, after = taken(), taken(**{role: settings})
+    assert before.prompts != after.prompts
+    assert changes(before, after) == (f"{whose} settings",)
+
+
+@pytest.mark.parametrize(("role", "whose"), [("judge", "judge's"), ("user", "synthetic user's")])
+def test_another_model_is_named_with_both_sides(role: str, whose: str) -> None:
+    before, after = taken(**{role: {"model": "openai/x"}}), taken(**{role: {"model": "openai/y"}})
+    assert changes(before, after) == (f"{whose} model openai/x → openai/y",)
+
+
+def test_what_an_earlier_release_stored_has_fewer_words() -> None:
+    now = taken(judge={"model": "openai/y"})
+    old = Prints(now.scenario, "another", now.target_prompt, now.target_tools)
+    assert changes(old, now) == ("prompts",)
+    assert replace(now, judge=None, own_prompts=None) == now
 
 
 @pytest.mark.parametrize(

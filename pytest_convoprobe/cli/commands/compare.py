@@ -14,6 +14,7 @@ from ..suggestions import OneOf
 
 if TYPE_CHECKING:
     from ...results.compare import Comparison, FailOn, ScenarioChange, ScenarioInRun
+    from ...results.lookup import Baseline
     from ...results.store import StoredRun
 
 _PIPED_WIDTH = 120
@@ -44,33 +45,40 @@ def command(
     """Compare the run HEAD (the latest by default) with the run BASE, scenario by scenario.
 
     A new failure passed every time in BASE and doesn't in HEAD. A regression is a new failure, or a
-    scenario that did not always pass in BASE and passes less often or scores less in HEAD. If BASE has a
-    verdict and HEAD has none, for example because HEAD was interrupted, both gates close. The exit status
-    is 1 if the gate is closed.
+    scenario that did not always pass in BASE and passes less often or scores less in HEAD. Both gates also
+    close where nobody knows: if HEAD did not come to its end or has no verdict on a scenario, if a scenario
+    fails on which BASE has no verdict, or if trials are missing. The exit status is 1 if the gate is closed.
+
+    If BASE is `latest` or a git name, several runs may be meant: then the one that selected most of the
+    scenarios is compared, never a part of them without a word.
 
     \b
     Example:
         convoprobe compare origin/main latest --fail-on new-failure
     """  # noqa: D301 - click looks for the character itself
-    from ...results.compare import compare
+    from ...results.compare import compare_runs
+    from ...results.run_info import RunState
 
     project = Project.here(config_file, results_dir)
-    before, after = project.open(base), project.open(head)
+    after = project.open(head)
+    baseline = project.baseline(base, None if base == head else after)
+    before = baseline.run
     if before.path.resolve() == after.path.resolve():
         raise UsageProblem(f"{base} and {head} are the same run, {after.id}: there is nothing to compare")
-    ended = after.info.came_to_its_end
-    comparison, gate = compare(before.rows(), after.rows(), head_ended=ended), cast("FailOn", fail_on)
+    comparison, gate = compare_runs(before, after), cast("FailOn", fail_on)
     if as_json:
         write_json(_as_json(before, after, comparison, gate))
     else:
-        _print(before, after, comparison, gate)
-    ctx.exit(FINDINGS if comparison.fails(gate) else OK)
+        _print(baseline, after, comparison, gate)
+    # Without a gate too: nobody knows what a run lacks whose process ended without a word.
+    broken_off = after.info.state is RunState.BROKEN_OFF
+    ctx.exit(FINDINGS if comparison.fails(gate) or broken_off else OK)
 
 
-def _print(before: StoredRun, after: StoredRun, comparison: Comparison, gate: FailOn) -> None:
-    from ...reports.comparison import Names, comparison_text, run_name, unfinished_note
+def _print(baseline: Baseline, after: StoredRun, comparison: Comparison, gate: FailOn) -> None:
+    from ...reports.comparison import Names, comparison_text, run_name, run_notes
 
-    console = Console.of()
+    console, before = Console.of(), baseline.run
     text = comparison_text(
         comparison,
         Names(run_name(before.info), run_name(after.info)),
@@ -80,9 +88,9 @@ def _print(before: StoredRun, after: StoredRun, comparison: Comparison, gate: Fa
         color=console.color,
     )
     console.write(text.split("\n"))
+    for note in (*baseline.notes, *run_notes(comparison, before.info, after.info)):
+        console.note(f"note: {note}")
     for stored in (before, after):
-        if note := unfinished_note(stored.info):
-            console.note(note)
         for note in stored.notes:
             console.note(f"note: {stored.id}: {note}")
 
@@ -116,7 +124,7 @@ def _change(change: ScenarioChange) -> dict[str, Any]:
 def _side(side: ScenarioInRun | None) -> dict[str, Any] | None:
     if side is None:
         return None
-    names = ("trials", "passed", "rate", "score", "cost", "latency")
+    names = ("trials", "passed", "undecided", "skipped", "rate", "score", "cost", "latency")
     row = side.example
     return {
         **{name: getattr(side, name) for name in names},

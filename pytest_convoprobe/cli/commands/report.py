@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..console import Console
-from ..exits import UsageProblem
+from ..exits import FINDINGS, UsageProblem
 from ..project import Project, project_options
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".xm
 )
 @click.option("--baseline", metavar="RUN", help="Show what is worse or better than in this run.")
 @project_options
+@click.pass_context
 def command(
+    ctx: click.Context,
     run: str,
     form: str | None,
     output: Path | None,
@@ -45,7 +47,8 @@ def command(
     results_dir: Path | None,
 ) -> None:
     """Write a report on a stored RUN, by default the latest. RUN is an id, `latest~2`, a folder, or a git
-    branch, tag or commit.
+    branch, tag or commit. If the run broke off (its process ended without a word), the report is written and
+    the exit status is 1.
 
     \b
     Example:
@@ -60,6 +63,8 @@ def command(
 
         _put(json.dumps(schema(), indent=2) + "\n", output)
         return
+    from ...results.run_info import ENDED_EARLY, RunState
+
     report = _read(Project.here(config_file, results_dir), run, baseline)
     for note in report.notes:
         Console.of().note(f"note: {report.info.id}: {note}")
@@ -67,6 +72,9 @@ def command(
         _page(report, output or Path(PAGE))
     else:
         _put(_WRITERS[chosen](report), output)
+    if report.info.state is RunState.BROKEN_OFF:
+        Console.of().note(f"{report.info.id} {ENDED_EARLY[report.info.state]}, and trials are missing")
+        ctx.exit(FINDINGS)
 
 
 def _read(project: Project, run: str, baseline: str | None) -> RunReport:
@@ -76,7 +84,10 @@ def _read(project: Project, run: str, baseline: str | None) -> RunReport:
     stored = project.open(run)
     # A run that was fetched from elsewhere, such as a CI artifact, has its own past beside it, if any.
     beside = stored.path.parent.parent
-    return read_report(stored, list_runs(beside), project.open(baseline) if baseline else None)
+    if not baseline:
+        return read_report(stored, list_runs(beside))
+    chosen = project.baseline(baseline, stored)
+    return read_report(stored, list_runs(beside), chosen.run, notes=chosen.notes)
 
 
 def _page(report: RunReport, path: Path) -> None:

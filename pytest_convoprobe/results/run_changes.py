@@ -1,0 +1,50 @@
+"""What is different between two runs as a whole, with both sides named: models, settings, the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .fingerprints import from_to
+from .run_info import RunInfo
+
+_ROLES = {"judge": "judge's model", "synthetic_user": "synthetic user's model", "target": "target"}
+_DECIDING = ("judge", "synthetic_user", "target")
+# How and where to call, not what is said; and models, which have words of their own.
+_NOT_SAID = frozenset(
+    "model api_key api_base api_version headers extra_headers timeout max_retries input_cost_per_token "
+    "output_cost_per_token".split()
+)
+_PACKAGE = "pytest-convoprobe"
+_LONGEST = 60
+
+
+def run_changes(base: RunInfo, head: RunInfo) -> tuple[str, ...]:
+    """`judge's model a → b`, `judge.temperature 0 → 0.7`; what one of the runs doesn't know is left out."""
+    return tuple(dict.fromkeys(_changes(base, head)))
+
+
+def _changes(base: RunInfo, head: RunInfo) -> Iterator[str]:
+    for role, words in _ROLES.items():
+        old, new = base.models.get(role), head.models.get(role)
+        if old and new and old != new:
+            yield from_to(words, old, new)
+    if base.settings and head.settings:
+        for section in _DECIDING:
+            yield from _settings(section, base.settings.get(section, {}), head.settings.get(section, {}))
+    old, new = base.versions.get(_PACKAGE), head.versions.get(_PACKAGE)
+    if old and new and old != new:
+        yield from_to(_PACKAGE, old, new)
+
+
+def _settings(section: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    for name in {**old, **new}:
+        before, after = old.get(name), new.get(name)
+        if name not in _NOT_SAID and before != after:
+            yield from_to(f"{section}.{name}", _shown(before), _shown(after))
+
+
+def _shown(value: object) -> str:
+    """A value that isn't set has its default, which a later release may have changed."""
+    text = "not set" if value is None else str(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,52 @@
+"""Whether a stored run is evidence: it is whole, and all that it looked at passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from ..formatting import counted
+from ..result import Outcome
+from .index import IndexRow
+from .reading import StoredRun
+from .run_info import ENDED_EARLY
+from .trial_filter import count, final, has_verdict
+
+_YAML = (".yaml", ".yml")
+
+
+def findings_of(run: StoredRun, *, min_scenarios: int = 1, allow_failures: bool = False) -> list[str]:
+    """What speaks against a run, in sentences; none if it is whole and, unless allowed, nothing failed."""
+    rows = final(run.rows())
+    found = [*_incomplete(run, rows), *_too_few(rows, min_scenarios)]
+    return found if allow_failures else [*found, *_failures(rows)]
+
+
+def _incomplete(run: StoredRun, rows: list[IndexRow]) -> Iterator[str]:
+    if not run.info.came_to_its_end:
+        yield f"the run {ENDED_EARLY[run.info.state]}"
+    selected = run.info.selection.trials if run.info.selection else 0
+    stored = sum(_is_of_a_file(row) for row in rows)
+    if stored < selected:
+        yield f"{selected:,} trials were selected, and {stored:,} are stored"
+    if run.missing:
+        yield f"{counted(run.missing, 'trial')} missing from the stored results"
+
+
+def _is_of_a_file(row: IndexRow) -> bool:
+    """Whether the trial was an item of its own: scenarios inside tests were not selected as such."""
+    return PurePath(row.scenario_id.partition("::")[0]).suffix.lower() in _YAML
+
+
+def _too_few(rows: list[IndexRow], least: int) -> Iterator[str]:
+    judged = len({row.scenario_id for row in rows if has_verdict(row)})
+    if judged < least:
+        yield f"{counted(judged, 'scenario')} with a verdict, and at least {least:,} expected"
+
+
+def _failures(rows: list[IndexRow]) -> Iterator[str]:
+    counts = count(rows)
+    if failed := counts.get(Outcome.FAILED.value):
+        yield f"{counted(failed, 'trial')} failed"
+    if errors := counts.get(Outcome.ERROR.value):
+        yield f"{counted(errors, 'trial')} ended in an error, without a verdict"
