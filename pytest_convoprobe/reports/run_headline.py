@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..formatting import counted
 from ..result import Outcome
 from .comparison import totals
 from .run_report import RunReport

@@ -17,13 +17,6 @@ from .index import IndexRow
 _TELLING = frozenset({Blame.JUDGE, Blame.SIMULATOR, Blame.SCENARIO})
 
 
-def counts_as_trial(row: IndexRow) -> bool:
-    """Whether the trial says something about its scenario."""
-    return row.outcome in (Outcome.PASSED, Outcome.FAILED) or (
-        row.outcome is Outcome.ERROR and row.blame in _TELLING
-    )
-
-
 def has_verdict(row: IndexRow) -> bool:
     """Whether somebody knows how the agent did."""
     return row.outcome in (Outcome.PASSED, Outcome.FAILED)
