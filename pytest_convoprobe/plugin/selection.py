@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from ..results.run_info import RunState, Selection
-from ..scenario.discovery import DEFAULT_PATTERNS, find_scenario_files
+from ..scenario.discovery import DEFAULT_PATTERNS, looks_like_scenario
+from ..scenario.search import find_scenario_files
 from .keys import COLLECTED
 from .orders import order_of
 
@@ -69,7 +70,8 @@ def selection_of(session: pytest.Session, deselected: Iterable[pytest.Item]) -> 
     scenarios, tests = _units(session.items)
     _, others = _units(deselected)
     collected: dict[Path, int] = session.config.stash.get(COLLECTED, {})
-    uncollected = [path for path in _files(session.config) if path not in collected]
+    elsewhere = (path for path in _files(session.config) if path not in collected)
+    uncollected = [path for path in elsewhere if looks_like_scenario(path)]
     existing = sum(collected.values()) + len(uncollected) + len(tests | others)
     trials = sum(order_of(item) is not None for item in session.items)
     return Selection(len(scenarios | tests), existing, trials)
