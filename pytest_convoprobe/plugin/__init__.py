@@ -151,10 +151,12 @@ def pytest_testnodedown(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Whatever its workers run, the reports come to the process that starts them."""
+    from .session import share_beginning
     from .storing import share_run_id
 
     start(node.config)
     share_run_id(node)
+    share_beginning(node)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -20,7 +20,7 @@ from ..benchmark.rows.row_types import ScoreRow
 from ..benchmark.rows.work import RowResult
 from ..benchmark.stages import registry
 from ..benchmark.stages.options import Options
-from ..benchmark.studies.gating import GateState, GateVerdict, MissingRows, judge_gaps, judge_metric
+from ..benchmark.studies.gating import GateState, GateVerdict, MissingRows, is_for, judge_gaps, judge_metric
 from ..errors import ConvoprobeError, SettingsError
 from ..files import shown_path
 from ..llm.budget import Budget
@@ -30,7 +30,7 @@ from ..text import harmless, shorten
 from . import options
 from .error_text import error_text
 from .orders import has_mark
-from .session import session_of, workers
+from .session import began, session_of, workers
 from .terminal import PytestTerminal
 
 STAGES = registry.stages_after("gen-scenarios")
@@ -85,7 +85,7 @@ class Gates:
         return self._loaded.benchmark.metrics
 
     def verdict(self, item: Question) -> GateVerdict:
-        """How an item's gate stands, after everything that it needs was made."""
+        """The verdict of an item's gate, after everything that it needs was made."""
         if reason := self._not_ready(item):
             return self._without_results(item, reason)
         # Once for each item: one that is run again tries again what failed.
@@ -96,11 +96,12 @@ class Gates:
         metric_id = item.metric.id if item.metric else None
         trouble = MissingRows.of(ran.reports[item.target_id], item.target_id, metric_id)
         verdict = self._judge(item.metric, target, ran.results.confidence, trouble)
+        verdict = _with_ages(verdict, ran.reports[item.target_id], item.target_id, metric_id)
         verdict = _with_file(verdict, ran.results)
         return verdict if verdict.state is GateState.PASSED else _with_notes(verdict, ran.results, target)
 
     def _without_results(self, item: Question, reason: str) -> GateVerdict:
-        """The whole reason once, at the first item that it holds for; the others point there."""
+        """The whole reason once, at the first item that has it; the others point there."""
         first = self._explained.setdefault(reason, item.nodeid)
         if first != item.nodeid:
             reason = f"{shorten(reason.splitlines()[0].partition(': `')[0], _BRIEF)} (see {first})"
@@ -135,12 +136,21 @@ class Gates:
 
     def _run_for(self, item: Question) -> Ran:
         together = [other for other in self._selected(item) if not self._not_ready(other)]
-        run = _Run(self._config, self._loaded, _needs(together, self.metrics))
-        ran = run.hold()
+        needs = _needs(together, self.metrics)
+        ran = _GateRun(self._config, self._loaded, needs, self._talk_again()).run()
         self._ran.update(
             {other.nodeid: ran for other in together if other is not item and other.verdict is None}
         )
         return ran
+
+    def _talk_again(self) -> frozenset[str]:
+        """The targets whose conversations of earlier sessions don't count.
+
+        A gate answers for the agent as it is now. What it reads while it runs is in no key of a row.
+        """
+        rule = options.value_of(self._config, "stored_rows") or self.gate.stored_rows
+        entries = self._loaded.config.targets if rule != "allow" else ()
+        return frozenset(entry.id for entry in entries if rule == "refuse" or not entry.settings.identified())
 
     def _selected(self, item: Question) -> list[Question]:
         """The items that are certain to be run in this process. A worker of xdist is given only some."""
@@ -160,6 +170,21 @@ def _with_notes(verdict: GateVerdict, results: Results, target: TargetResults) -
     return replace(verdict, lines=(*verdict.lines, *notes))
 
 
+def _with_ages(
+    verdict: GateVerdict, report: PipelineReport, target_id: str, metric_id: str | None
+) -> GateVerdict:
+    """With how many conversations are of earlier sessions and from when, or why they don't count."""
+    lines = list(verdict.lines)
+    if ages := report.conversations.get(target_id):
+        lines += filter(None, [ages.words(lambda place: is_for(place, metric_id))])
+    if verdict.state is GateState.UNKNOWN and (unused := report.unused.get(target_id)):
+        lines.append(
+            f"{unused} did not count: the agent may have changed since then in what no file shows; "
+            "`gate: {stored_rows: allow}` in benchmark.yaml uses them"
+        )
+    return replace(verdict, lines=tuple(lines))
+
+
 def _with_file(verdict: GateVerdict, results: Results) -> GateVerdict:
     """With a line that says so if the file of the results, which decides nothing, could not be written."""
     lines = [f"note: {harmless(results.unwritten)}"] if results.unwritten else []
@@ -167,7 +192,7 @@ def _with_file(verdict: GateVerdict, results: Results) -> GateVerdict:
 
 
 Needs = Mapping[tuple[str, ...], Sequence[str]]
-"""Targets' ids by the ids of the metrics that are to be scored for them; no metrics stand for all."""
+"""Targets' ids by the ids of the metrics that are to be scored for them; no metrics means all."""
 
 
 def _needs(items: Iterable[Question], metrics: Sequence[Metric]) -> Needs:
@@ -181,29 +206,32 @@ def _needs(items: Iterable[Question], metrics: Sequence[Metric]) -> Needs:
     return found
 
 
-class _Run:
+class _GateRun:
     """One run of the pipeline, waited for on pytest's thread."""
 
-    def __init__(self, config: pytest.Config, loaded: LoadedBenchmark, needs: Needs) -> None:
+    def __init__(
+        self, config: pytest.Config, loaded: LoadedBenchmark, needs: Needs, talk_again: frozenset[str]
+    ) -> None:
         self._config = config
         self._loaded = loaded
         self._needs = needs
-        self._watch = _Watch(loaded.folder.path.name)
+        self._talk_again = talk_again
+        self._progress = _GateProgress(loaded.folder.path.name)
         self._instead = _in_place_of_models(loaded)
 
-    def hold(self) -> Ran:
+    def run(self) -> Ran:
         """Make what is missing. What keeps the run from beginning is in the result."""
         try:
             budget = _budget(self._config, self._loaded)
-            return self._wait(self._hold(budget))
+            return self._wait(self._run_all(budget))
         except ConvoprobeError as error:
             return Ran(error=error_text(error))
 
     def _wait(self, work: Coroutine[Any, Any, Ran]) -> Ran:
-        with ProgressLine(PytestTerminal(self._config), self._watch.words) as progress:
+        with ProgressLine(PytestTerminal(self._config), self._progress.words) as progress:
             return session_of(self._config).wait_on(work, progress.tick)
 
-    async def _hold(self, budget: Budget) -> Ran:
+    async def _run_all(self, budget: Budget) -> Ran:
         reports: dict[str, PipelineReport] = {}
         results: Results | None = None
         engine = LocalEngine(llm=self._instead, budget=budget)
@@ -224,15 +252,18 @@ class _Run:
             replace(self._loaded, config=config),
             STAGES,
             engine=engine,
-            options=Options(only=",".join(metric_ids)),
-            progress=self._watch,
+            # Rows of this session count, those of other workers and of an item's first attempt too.
+            options=Options(
+                only=",".join(metric_ids), since=began(self._config), talk_again=self._talk_again
+            ),
+            progress=self._progress,
             llm=self._instead,
             patience=math.inf,  # another worker of xdist, or another run: it makes what is needed here
         )
 
 
 class _NoModels:
-    """Stands for models that the settings don't name: what is there needs none, what is missing fails."""
+    """In place of models that the settings don't name: what is there needs none, what is missing fails."""
 
     def __init__(self, error: SettingsError) -> None:
         self._error = error
@@ -260,7 +291,7 @@ def _budget(config: pytest.Config, loaded: LoadedBenchmark) -> Budget:
     return Budget(run.max_cost, run.max_tokens, workers=workers(config))
 
 
-class _Watch(Silent):
+class _GateProgress(Silent):
     """Keeps count for the line that says how far the run is."""
 
     def __init__(self, name: str) -> None:

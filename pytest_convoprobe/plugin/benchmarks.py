@@ -27,6 +27,7 @@ from .item_reports import rerun_command
 from .items import PROPERTY_PREFIX
 from .keys import BENCHMARKS
 from .marks import add_tags
+from .session import began
 
 GAPS = "_gaps"
 """The item that looks at the gaps between groups; no metric's id begins like this."""
@@ -46,6 +47,7 @@ def benchmark_file(path: Path, parent: pytest.Collector, *, asked: bool) -> Benc
     config = parent.config
     if BENCHMARKS not in config.stash:
         config.stash[BENCHMARKS] = []
+        began(config)  # here, before any test of the session can talk with an agent
         config.pluginmanager.register(_Notes(config), "convoprobe-benchmark-notes")
     found: BenchmarkFile = BenchmarkFile.from_parent(parent, path=path)
     return found

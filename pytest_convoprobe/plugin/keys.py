@@ -25,6 +25,8 @@ SESSION: pytest.StashKey[Session] = pytest.StashKey()
 #: On the config: the stored run, as far as this process writes it, and its id.
 RECORDER: pytest.StashKey[RunRecorder] = pytest.StashKey()
 RUN_ID: pytest.StashKey[str] = pytest.StashKey()
+#: On the config: when the session began, in seconds since 1970.
+BEGAN: pytest.StashKey[float] = pytest.StashKey()
 #: On the config: the markers made from tags, name to description; there as soon as a scenario is collected.
 TAGS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 #: On the config: digests of results by node id, gathered from reports, so from xdist's workers too.

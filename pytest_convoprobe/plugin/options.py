@@ -139,6 +139,14 @@ OPTIONS = (
         ini=True,
     ),
     Option(
+        "stored_rows",
+        "Which stored conversations of earlier sessions the gate of a benchmark uses: known (those with a "
+        "target that settings and a reported version describe wholly), allow (all that fit), refuse (none). "
+        "Default: gate.stored_rows of benchmark.yaml, else known.",
+        choices=("known", "allow", "refuse"),
+        ini=True,
+    ),
+    Option(
         "max_cost",
         "Stop calling models once the run has spent this many US dollars.",
         ("run.max_cost",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,14 @@ import pytest
 
 from . import options
 from .backend import BACKEND, Backend
-from .keys import SESSION, start
+from .keys import BEGAN, SESSION, start
 
 if TYPE_CHECKING:
     from ..runs.session import Session
     from ..settings.loading import LoadedSettings
     from ..settings.nearest import SettingsSource
+
+_BEGAN = "convoprobe_began"
 
 
 def backend_of(config: pytest.Config) -> Backend:
@@ -55,6 +58,17 @@ def settings_source(config: pytest.Config, extra: Mapping[str, Any] | None = Non
     file = (config.invocation_params.dir / named) if named else None
     overrides = {**options.overrides(config), **(extra or {})}
     return backend_of(config).settings_source(config.rootpath, file, overrides)
+
+
+def began(config: pytest.Config) -> float:
+    """When the session began, in seconds since 1970; the same in all workers of xdist."""
+    given = getattr(config, "workerinput", {}).get(_BEGAN)
+    return float(given) if given else config.stash.setdefault(BEGAN, time.time())
+
+
+def share_beginning(node: Any) -> None:
+    """Give a worker of xdist, before it starts, the time when the session began."""
+    node.workerinput[_BEGAN] = began(node.config)
 
 
 def workers(config: pytest.Config) -> int:

@@ -23,18 +23,18 @@ _AGAIN = 0.5  # seconds until code that has caught the interruption is interrupt
 
 def in_time(function: Callable[[], T], seconds: float, error: TimeLimitExceeded) -> T:
     """What the function returns. Once the time is up, it is interrupted and `error` raised with the place."""
-    clock, watch = Clock(), _Watch(seconds)
+    clock, timer = Clock(), _ThreadTimer(seconds)
     clock.limits.append(clock.now() + seconds)
-    with pulse.around(clock), contextlib.suppress(Interrupted), watch.interrupting():
+    with pulse.around(clock), contextlib.suppress(Interrupted), timer.interrupting():
         result = function()
-    if not watch.late:
+    if not timer.late:
         return result
-    if watch.found is not None:
-        error.located(watch.found.place, watch.found.trace, watch.found.advice)
+    if timer.found is not None:
+        error.located(timer.found.place, timer.found.trace, timer.found.advice)
     raise error
 
 
-class _Watch:
+class _ThreadTimer:
     """Interrupts the thread that made it when the time is up, until `interrupting` has ended."""
 
     def __init__(self, seconds: float) -> None:

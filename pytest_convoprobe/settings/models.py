@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, SerializeAsAny
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    SerializeAsAny,
+    model_validator,
+)
 
 from .field_types import Count, Effort, Limit, Money, Number, Seconds, Text, Time, WebAddress
 
@@ -103,6 +111,23 @@ class TargetSection(_Section):
         """Whether a target of this type is a language model."""
         return issubclass(cls, ModelSettings)
 
+    def identified(self) -> bool:
+        """Whether the settings, and the version where one is reported, are all that its answers depend on.
+
+        A stored conversation with any other target may be with another agent than the present one.
+        """
+        return False
+
+    def reports_version(self) -> bool:
+        """Whether the target can be asked which version of it is running."""
+        return False
+
+    @property
+    def code_references(self) -> tuple[str, ...]:
+        """All references to Python code, `path/file.py:object`."""
+        values = (getattr(self, name) for name in self.code_fields)
+        return tuple(one for value in values for one in ([value] if isinstance(value, str) else value))
+
     @property
     def label(self) -> str | None:
         """What the target is called in results; None for a model that isn't named."""
@@ -140,6 +165,10 @@ class ModelTarget(TargetSection, ModelSettings):
     )
     max_tool_rounds: Count = Field(10, description="Maximum number of rounds of tool calls for one reply.")
 
+    def identified(self) -> bool:
+        # Tools are code of the project, which may read anything.
+        return not self.tools
+
 
 _TOOL_NAMES = (
     "Names of all of the agent's tools. A required tool that isn't one of them is an error before the first "
@@ -157,6 +186,31 @@ class PythonTarget(TargetSection):
     type: Literal["python"] = Field("python", description="`python`.")
     object: Text = Field(description="`package.module:object` or `path/file.py:object`.")
     tools: tuple[Text, ...] | None = Field(None, description=_TOOL_NAMES)
+
+
+class VersionSource(_Section):
+    """Where an HTTP service reports its version: in each answer, or at an address of its own."""
+
+    path: Text | None = Field(None, description="JMESPath of the version in a JSON answer.")
+    header: Text | None = Field(None, description="Name of the response header with the version.")
+    url: WebAddress | None = Field(
+        None,
+        description="Address that is asked for the version with GET. If unset, the first answer to a message "
+        "has it.",
+    )
+
+    @model_validator(mode="after")
+    def _one_place(self) -> VersionSource:
+        if self.path and self.header:
+            raise ValueError("give `path` or `header`, not both")
+        if not (self.path or self.header or self.url):
+            raise ValueError("give a `path`, a `header`, or a `url`")
+        return self
+
+
+def _version_source(value: Any) -> Any:
+    """A text alone is the path."""
+    return {"path": value} if isinstance(value, str) and value else value
 
 
 class HttpTarget(TargetSection):
@@ -186,7 +240,18 @@ class HttpTarget(TargetSection):
         None, description="JMESPath that is true if the agent has ended the conversation."
     )
     tools: tuple[Text, ...] | None = Field(None, description=_TOOL_NAMES)
+    version: Annotated[VersionSource, BeforeValidator(_version_source)] | None = Field(
+        None,
+        description="Where the service reports its version: a JMESPath, or a mapping with `path` or "
+        "`header`, and `url` if it is asked elsewhere. A benchmark keys conversations by it.",
+    )
     timeout: Seconds = Field(60.0, description="Limit of one request, in seconds.")
+
+    def identified(self) -> bool:
+        return self.version is not None
+
+    def reports_version(self) -> bool:
+        return self.version is not None
 
 
 TARGET_TYPES: dict[str, type[TargetSection]] = {

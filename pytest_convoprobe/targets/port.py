@@ -72,6 +72,17 @@ class Describes(Protocol):
     def describe(self) -> Description: ...
 
 
+@runtime_checkable
+class Versioned(Protocol):
+    """A target that can be asked which version of it is running. This is optional.
+
+    It is asked before conversations begin. It returns an empty text where no version is known, and raises
+    what a conversation raises.
+    """
+
+    async def version(self) -> str: ...
+
+
 def description_of(target: Target) -> Description:
     """The target's description of itself, if it has one."""
     found = target.describe() if isinstance(target, Describes) else None

@@ -427,7 +427,8 @@ def test_rows_are_made_once_and_again_only_where_the_settings_ask_for_it(
     live.suite.run_process("benchmarks", "-k", "m01").assert_outcomes(passed=1, failed=1, deselected=2)
     found = _results(live.folder)
     assert [rate["scored"] for target in found["targets"] for rate in target["by_metric"]] == [4] * 4
-    assert "4 conversations are from an older version" in found["notes"][0]
+    assert "4 conversations (made " in found["notes"][0]
+    assert ") are from an older version" in found["notes"][0]
 
 
 def test_only_the_rows_of_what_is_selected_are_made_as_many_at_once_as_the_option_says(

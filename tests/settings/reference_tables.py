@@ -72,6 +72,8 @@ def _type(annotation: object) -> str:
         return _type(arguments[0])
     if origin is typing.Literal:
         return ", ".join(f"`{argument}`" for argument in arguments)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "mapping"
     return _NAMES.get(origin or annotation, "anything")  # type: ignore[call-overload]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from pytest_convoprobe.errors import SettingsError, TargetUnavailable
 from pytest_convoprobe.settings.models import HttpTarget
@@ -18,6 +18,7 @@ from pytest_convoprobe.transcript import Reply, ToolCall, Usage
 from tests.support.agent_server import AgentServer, Answer, Request
 
 KEY = "key-1234567890abcdef"
+KEYS = {"Authorization": SecretStr(KEY)}
 
 
 @pytest.fixture
@@ -426,3 +427,68 @@ async def test_the_service_may_end_the_conversation(talk: Talk, state: Any, path
 async def test_an_end_that_is_neither_true_nor_false_is_an_error(talk: Talk) -> None:
     words = await unavailable(talk, {"text": "hi", "closed": "false"}, ended="closed")
     assert "`ended` finds a text in the answer, not true or false" in words
+
+
+# The version
+
+
+async def version(answer: Any, source: Any, url: str = "", **settings: Any) -> tuple[str, list[Request]]:
+    answering = answer if callable(answer) else lambda request: answer
+    with AgentServer(answering) as server:
+        where = {**source, "url": f"{server.url}{url}"} if url else source
+        target = HttpAgent(HttpTarget(url=f"{server.url}/chat", version=where, **settings))
+        try:
+            return await target.version(), server.requests
+        finally:
+            await target.aclose()
+
+
+async def test_the_version_is_in_the_answer_to_a_first_message() -> None:
+    found, (request,) = await version({"text": "hi", "meta": {"v": 3}}, "meta.v")
+    assert found == "3"
+    assert (request.method, request.path, request.json["message"]) == ("POST", "/chat", "Hello")
+
+
+async def test_the_version_is_in_a_header() -> None:
+    answer = Answer('{"text": "hi"}', headers=(("X-Version", "1.2"),))
+    assert (await version(answer, {"header": "x-version"}))[0] == "1.2"
+
+
+async def test_the_version_is_asked_at_an_address_of_its_own() -> None:
+    found, (request,) = await version({"v": "1.2"}, {"path": "v"}, "/version", headers=KEYS)
+    assert found == "1.2"
+    assert (request.method, request.path, request.headers["authorization"]) == ("GET", "/version", KEY)
+
+
+async def test_the_text_of_that_answer_may_be_the_version() -> None:
+    assert (await version(Answer("abc123\n"), {}, "/version"))[0] == "abc123"
+
+
+async def test_another_host_is_asked_without_our_headers() -> None:
+    with AgentServer(lambda request: Answer("7")) as other:
+        target = HttpAgent(HttpTarget(url="http://127.0.0.1:9/", headers=KEYS, version={"url": other.url}))
+        assert await target.version() == "7"
+        await target.aclose()
+        assert "authorization" not in other.requests[0].headers
+
+
+@pytest.mark.parametrize(
+    ("answer", "source", "words"),
+    [
+        ({"text": "hi"}, "meta.v", "`version` finds nothing in the answer (meta.v)"),
+        ({"meta": {"v": True}}, "meta.v", "`version` finds a boolean in the answer"),
+        ({"meta": {"v": {}}}, "meta.v", "`version` finds an object in the answer"),
+        ({"text": "hi"}, {"header": "X-Version"}, "`version` finds nothing in the answer (header X-Version)"),
+        (Answer("no", status=500), "v", "Internal Server Error"),
+    ],
+)
+async def test_a_version_that_is_not_there_is_an_error(answer: Any, source: Any, words: str) -> None:
+    with pytest.raises(TargetUnavailable) as caught:
+        await version(answer, source)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("source", [{}, {"path": "a", "header": "b"}, {"path": ""}, "", 3])
+def test_a_version_has_one_place(source: Any) -> None:
+    with pytest.raises(ValidationError):
+        HttpTarget(url="http://h/", version=source)

@@ -14,6 +14,8 @@ from ...settings.models import ModelSettings, RunSettings, TargetSettings
 
 MOST_TURNS = 100
 
+StoredRows = Literal["known", "allow", "refuse"]
+
 
 class _FilePart(BaseModel):
     """A mapping of a file. The reader of the file has reported keys that are not ours."""
@@ -65,12 +67,17 @@ class Gate(_FilePart):
     No gap between two groups of one demographic may be larger than `max_group_gap` (None: not looked at); a
     gap counts only if it is significant with `confidence`, corrected for the number of comparisons. Where
     there are too few scenarios for any gap to be significant, a larger one leaves the gate open.
+
+    `stored_rows` says which conversations of earlier sessions count. `known`: those with a target that its
+    settings, and a version if it reports one, describe wholly. `allow`: all that fit the settings and
+    the code. `refuse`: none.
     """
 
     min_pass_rate: Annotated[Number, Field(ge=0, le=1)] = 1.0
     max_group_gap: Annotated[Number, Field(ge=0, le=1)] | None = None
     confidence: Annotated[Number, Field(gt=0, lt=1)] = 0.95
     bound: Literal["point", "lower"] = "point"
+    stored_rows: StoredRows = "known"
 
 
 class Benchmark(_FilePart):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from ...errors import ResultsError, SettingsError
 from ...files import shown_path
+from ...formatting import counted
 from ...llm.ledger import Spending
 from ...llm.port import LLM
 from ..analysis.aggregate import write_results
@@ -18,8 +20,10 @@ from ..analysis.results import Results
 from ..engines.local import engine_or_local
 from ..engines.worker import models_of
 from ..format.project import LoadedBenchmark, require_models
+from ..rows.ages import ConversationAges, span_of
 from ..rows.cost import write_cost
 from ..rows.folder_lock import only_run
+from ..rows.row_types import CONVERSATIONS
 from ..rows.work import Engine, Stage, Task
 from ..stages import registry
 from ..stages.options import Options
@@ -28,19 +32,23 @@ from ..stages.tables import Tables
 from .driver import Silent, StageListener, StageReport, TargetPlan, plan, run_stage
 from .dry_run import Coming, coming_of, expect
 from .forecast import Forecast, PriceOf, forecast
-from .stale import expect_anew, older_conversations, result_notes
+from .stale import expect_again, older_conversations, result_notes
+from .versions import ask_versions, last_versions
 
 
 @dataclass(frozen=True)
 class PipelineReport:
     """What the stages of a run did, in their order; `results` is what aggregate made of it.
 
-    After a dry run there are forecasts instead, and nothing was made or written.
+    After a dry run there are forecasts instead, and nothing was made or written. `conversations` says by
+    target how old those are that count, `unused` how many stored ones don't, and from when.
     """
 
     stages: tuple[StageReport, ...] = ()
     forecasts: tuple[Forecast, ...] = ()
     results: Results | None = None
+    conversations: Mapping[str, ConversationAges] = field(default_factory=dict)
+    unused: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -121,15 +129,21 @@ class _Pipeline:
         self._loaded = loaded
         self._options = options
         self._progress = progress
-        self._tables = Tables(loaded.folder, scratch)
+        self._since = options.since or time.time()
+        self._tables = Tables(loaded.folder, scratch, replace(options, since=self._since))
+        self._versions = last_versions(loaded)
         self._reports: list[StageReport] = []
 
     @property
     def _context(self) -> StepContext:
-        return StepContext(self._loaded, self._options, self._tables)
+        return StepContext(self._loaded, self._options, self._tables, self._versions)
 
     async def run(self, names: Sequence[str], engine: Engine) -> PipelineReport:
         self._check(names)
+        talks = any(step.kind is CONVERSATIONS for step in registry.steps_of(names))
+        if talks:
+            self._versions = await ask_versions(self._loaded)
+        unused = self._unused() if talks else {}
         try:
             for step in registry.steps_of(names):
                 step.require(self._context, names)
@@ -137,7 +151,30 @@ class _Pipeline:
             self._require_something(names)
         finally:
             self._write_cost(making=bool(registry.steps_of(names)))
-        return PipelineReport(tuple(self._reports), results=self._results(names))
+        ages = self._ages() if registry.steps_of(names) else {}
+        results = self._results(names)
+        return PipelineReport(tuple(self._reports), results=results, conversations=ages, unused=unused)
+
+    def _ages(self) -> dict[str, ConversationAges]:
+        found = {}
+        for target in self._context.targets:
+            with contextlib.suppress(ResultsError):  # the step itself reports it
+                table = self._tables("simulate", target)
+                found[target] = ConversationAges.of(table.heads(), self._since)
+                # What nobody asked for was not made again, but is not of another version for that.
+                table.count_since(0.0)
+        return found
+
+    def _unused(self) -> dict[str, str]:
+        """By target, the stored conversations that this run doesn't use, in words."""
+        found = {}
+        for target in self._options.talk_again.intersection(self._context.targets):
+            heads = self._tables("simulate", target).heads()
+            chosen = [head for place, head in heads.items() if self._options.choose(place)]
+            if days := [head.day for head in chosen if head.at < self._since]:
+                when = span_of(days)
+                found[target] = counted(len(days), "stored conversation") + (f" from {when}" if when else "")
+        return found
 
     def close(self) -> None:
         """Let go of all files."""
@@ -153,7 +190,7 @@ class _Pipeline:
     def plans(self) -> dict[str, dict[str, TargetPlan]]:
         """What is done and missing now, by step and target."""
         found = {step.name: self._plan(step) for step in registry.steps_of(registry.stage_names())}
-        expect_anew(found["evaluate"], older_conversations(found["simulate"]))
+        expect_again(found["evaluate"], older_conversations(found["simulate"]))
         return found
 
     async def forecast(self, names: Sequence[str]) -> PipelineReport:

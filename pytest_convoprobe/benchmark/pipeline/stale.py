@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from ...errors import ResultsError
+from ..rows.ages import span_of
 from ..rows.table import Table
 from ..rows.work import Place
 from ..stages import registry
@@ -63,12 +64,14 @@ def _plans(name: str, context: StepContext, tables: Tables) -> dict[str, TargetP
     return plan(registry.step(name).plan(context), partial(tables, name), Options())
 
 
-def older_conversations(simulated: Mapping[str, TargetPlan]) -> dict[str, set[Place]]:
-    """By target, existing conversations that a run would make again."""
-    return {
-        target: {unit.place for unit in one.missing} & one.table.heads().keys()
-        for target, one in simulated.items()
-    }
+def older_conversations(simulated: Mapping[str, TargetPlan]) -> dict[str, dict[Place, str]]:
+    """By target, existing conversations that a run would make again, each with the day that it is from."""
+    found = {}
+    for target, one in simulated.items():
+        heads = one.table.heads()
+        places = [unit.place for unit in one.missing if unit.place in heads]
+        found[target] = {place: heads[place].day for place in places}
+    return found
 
 
 def note_of_answers(target: str, evaluated: TargetPlan) -> list[str]:
@@ -83,7 +86,7 @@ def note_of_answers(target: str, evaluated: TargetPlan) -> list[str]:
     return [note] if older else []
 
 
-def expect_anew(evaluated: Mapping[str, TargetPlan], older: Mapping[str, Collection[Place]]) -> None:
+def expect_again(evaluated: Mapping[str, TargetPlan], older: Mapping[str, Collection[Place]]) -> None:
     """Count scores of older conversations among the missing ones: they go with what they are of."""
     for target, one in evaluated.items():
         for unit in one.units:
@@ -93,12 +96,14 @@ def expect_anew(evaluated: Mapping[str, TargetPlan], older: Mapping[str, Collect
                 one.missing.append(unit)
 
 
-def note_of_conversations(target: str, older: Collection[Place]) -> list[str]:
-    """A note of so many; none where there are none."""
-    are = "conversation is" if len(older) == 1 else "conversations are"
+def note_of_conversations(target: str, older: Mapping[Place, str]) -> list[str]:
+    """A note of so many, with the days that they are from; none where there are none."""
+    one = len(older) == 1
+    when = f" (made {span})" if (span := span_of(older.values())) else ""
+    which = f"{len(older)} {'conversation' if one else 'conversations'}{when} {'is' if one else 'are'}"
     note = (
-        f"{target}: {len(older)} {are} from an older version of their scenario, metric or settings "
-        "(they count; `convoprobe bench simulate` replaces them)"
+        f"{target}: {which} from an older version of their scenario, metric or settings, or of the agent's "
+        "code (they count; `convoprobe bench simulate` replaces them)"
     )
     return [note] if older else []
 

@@ -8,9 +8,11 @@ found without reading them.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ ROW = b',"row":'
 """What comes before the row."""
 NO_ROW = b"null}\n"
 """What comes there instead if there is none."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_LAST_TIME = 1e11
 _NUMBERS = 6
 """So many are there of what was spent in a role, see `as_numbers`."""
 
@@ -34,7 +38,8 @@ class Head:
 
     An `adopted` row comes from a file that we didn't write. Without a key it counts as done whatever
     it is made of, as long as its source has the digest `of`: the one that it was found with. None means that
-    this isn't known.
+    this isn't known. `at` is when we made it, in seconds since 1970, and `day` the date (UTC) that a row of
+    others gives; 0 and empty where it isn't known.
     """
 
     key: str
@@ -43,6 +48,8 @@ class Head:
     length: int
     adopted: bool = False
     of: str | None = None
+    at: float = 0.0
+    day: str = ""
 
     def fits(self, unit: Unit) -> bool:
         """Whether this is the row that the unit asks for."""
@@ -55,6 +62,7 @@ class Journal:
     """The lines of one file, which need not exist. One process at a time may have it open.
 
     `latest` has the newest row of each place, `failures` why the last attempt at a unit came to nothing.
+    A row that was made before `since` (seconds since 1970), or nobody knows when, doesn't count as done.
     With `scratch`, it is copied into that folder before anything is added. Raises `ResultsError` where the
     disk refuses.
     """
@@ -66,6 +74,7 @@ class Journal:
         self.latest: dict[Place, Head] = {}
         self.failures: dict[Place, str] = {}
         self.paid_rows = 0
+        self.since = 0.0
         self._path = path
         self._lines = Lines(path)
         self._digest = digest
@@ -88,15 +97,18 @@ class Journal:
 
     def done(self, unit: Unit) -> bool:
         """Whether the row that the unit asks for was ever made; it need not be the newest of its place."""
-        head = self.latest.get(unit.place)
-        return head is not None and (head.fits(unit) or (unit.place, unit.key) in self._older)
+        latest, older = self.latest.get(unit.place), self._older.get((unit.place, unit.key))
+        found = latest if latest is not None and latest.fits(unit) else older
+        return latest is not None and found is not None and found.at >= self.since
 
     def current(self, unit: Unit) -> Head:
         """The head of a unit that is done; a row made earlier becomes the newest of its place again."""
         head = self.latest[unit.place]
         if not head.fits(unit):
+            older = self._older[unit.place, unit.key]
             more = {} if unit.of is None else {"of": unit.of}
-            self.add(unit.place, unit.key, self.row(self._older[unit.place, unit.key]), more)
+            # It is as old as it was, although its line is new.
+            self.add(unit.place, unit.key, self.row(older), {**more, **made_at(older.at, older.day)})
         return self.latest[unit.place]
 
     def row(self, head: Head) -> Row:
@@ -171,8 +183,9 @@ class Journal:
         if old is not None and old.key:
             self._older[place, old.key] = old
         adopted = bool(head.get("adopted"))
+        at, day = _when(head)
         self.latest[place] = Head(
-            head["key"], head["digest"], line.offset, line.length, adopted, head.get("of")
+            head["key"], head["digest"], line.offset, line.length, adopted, head.get("of"), at, day
         )
 
     def _lines_to_write(self) -> Lines:
@@ -234,6 +247,24 @@ def _head(text: bytes) -> Mapping[str, Any] | None:
         return None
     good = all(isinstance(one, str) for one in texts) and isinstance(sample, int)
     return head if good and all(isinstance(one, list) and len(one) == _NUMBERS for one in spent) else None
+
+
+def made_at(at: float, day: str) -> dict[str, Any]:
+    """The part of a line's head that says when its row was made."""
+    return {"at": at} if at else {"day": day} if day else {}
+
+
+def _when(head: Mapping[str, Any]) -> tuple[float, str]:
+    """The time, or at least the date; lines of earlier versions have neither."""
+    at, day = head.get("at"), head.get("day")
+    if isinstance(at, (int, float)) and 0 < at < _LAST_TIME:
+        return at, day_of(at)
+    return 0.0, day if isinstance(day, str) and _DAY.fullmatch(day) else ""
+
+
+def day_of(at: float) -> str:
+    """The date of a time, `2026-11-20`. In UTC: machines of several time zones may share a folder."""
+    return datetime.fromtimestamp(at, timezone.utc).date().isoformat()
 
 
 def _encoded(row: Row) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...settings.models import ModelSettings, TargetSection
+from ...targets.source_files import code_digest
 from ..format.models import TargetEntry
 
 
@@ -31,9 +32,15 @@ def model_print(settings: ModelSettings) -> dict[str, Any]:
     return _parts(settings)
 
 
-def target_print(entry: TargetEntry) -> dict[str, Any]:
-    """The same of a target, with its id: two entries of one model are two targets."""
-    return {"id": entry.id, **_parts(entry.settings)}
+def target_print(entry: TargetEntry, root: Path | None = None, version: str = "") -> dict[str, Any]:
+    """The same of a target, with its id: two entries of one model are two targets.
+
+    With the code of the project below `root` that it is made of, and the `version` that it reports.
+    """
+    settings = entry.settings
+    code = code_digest(settings.code_references, root) if root and settings.code_references else ""
+    known = {"code": code, "version": version}
+    return {"id": entry.id, **_parts(settings), **{name: value for name, value in known.items() if value}}
 
 
 def _parts(settings: ModelSettings | TargetSection) -> dict[str, Any]:

@@ -233,11 +233,12 @@ class RowKind:
     """A kind of rows as a table needs to know it.
 
     `places` are those that a row of a file may have, the likeliest first; it raises `ResultsError`.
-    `digest` is of all that a later stage makes of the row.
+    `digest` is of all that a later stage makes of the row. A `dated` row says on which day it was made.
     """
 
     places: Callable[[Any, str], tuple[Place, ...]]
     digest: Callable[[Row], str]
+    dated: bool = False
 
 
 def _content(row: Row) -> str:
@@ -269,6 +270,6 @@ def _of_none(row: Any, target: str) -> tuple[Place, ...]:
 
 
 SCENARIOS = RowKind(_of_scenario, _content)
-CONVERSATIONS = RowKind(_of_conversation, lambda row: ConversationRow.from_json(row).digest)
+CONVERSATIONS = RowKind(_of_conversation, lambda row: ConversationRow.from_json(row).digest, dated=True)
 SCORES = RowKind(_of_score, _content)
 INTERNAL = RowKind(_of_none, _content)

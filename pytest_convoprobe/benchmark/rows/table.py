@@ -9,6 +9,7 @@ the journal. So rows are merged in one place, and all else reads the journal.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from ...errors import ResultsError
 from ...files import locked, shown_path, write_atomically
 from ...llm.ledger import Spending
 from .arrays import Broken, array_of, items
-from .journal import Head, Journal, unusable
+from .journal import Head, Journal, day_of, made_at, unusable
 from .row_types import RowKind
 from .spending import as_numbers
 from .work import Place, Row, RowResult, Unit
@@ -66,12 +67,18 @@ class Table:
         """Whether the row that the unit asks for was ever made; it need not be the newest of its place."""
         return self._journal.done(unit)
 
+    def count_since(self, since: float) -> None:
+        """From now on only rows that were made since then count as done."""
+        self._journal.since = since
+
     def put(self, outcome: RowResult) -> None:
         """Write down what became of a unit."""
-        unit = outcome.unit
+        unit, at = outcome.unit, time.time()
         row = None if outcome.row is None else {**outcome.row, "key": unit.key}
+        if row is not None and self._kind.dated:
+            row["made"] = day_of(at)
         of = {} if unit.of is None else {"of": unit.of}
-        more = {**of, "spent": as_numbers(outcome.spending), "failed": outcome.failure}
+        more = {**of, "at": at, "spent": as_numbers(outcome.spending), "failed": outcome.failure}
         self._journal.add(unit.place, unit.key, row, more)
 
     def outdated(self) -> set[Place]:
@@ -173,7 +180,9 @@ class Table:
         for number, row in enumerate(_items(file), 1):
             place = self._place(file, number, row, found)
             if not self._has(place, row):
-                more = {"adopted": True, **_found_with(place, before)}
+                # When it was added is no sign of its age: only what the row says is.
+                day = made_at(0.0, str(row.get("made", "")))
+                more = {"adopted": True, **_found_with(place, before), **day}
                 self._journal.add(place, str(row.get("key") or ""), row, more)
             found[place] = self._journal.latest[place].offset
         self._journal.keep_only(frozenset(found.values()))

@@ -17,7 +17,9 @@ class Options:
     `force` makes rows again that are done. `only` has patterns, separated by commas, for ids of rows, of
     scenarios without their variant, or of metrics; what is made of a metric before its scenarios is made if
     one of them is chosen. `limit` is the largest number of rows made in each stage. `dry_run` makes nothing
-    and forecasts. `all_metrics` scores each conversation for every metric.
+    and forecasts. `all_metrics` scores each conversation for every metric. `since` is when the run began,
+    or the session that it belongs to (seconds since 1970): conversations from before are old. Those with the
+    targets `talk_again` don't count as done then.
     """
 
     force: bool = False
@@ -25,6 +27,8 @@ class Options:
     limit: int | None = None
     dry_run: bool = False
     all_metrics: bool = False
+    since: float = 0.0
+    talk_again: frozenset[str] = frozenset()
 
     def choose(self, place: Place) -> bool:
         """Whether `only` lets a row be made."""

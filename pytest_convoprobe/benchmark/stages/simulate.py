@@ -38,7 +38,8 @@ from .step import Step, StepContext
 class Simulate:
     """One conversation for each scenario, target and sample.
 
-    `conversations` gives those of a target that are there, by its id: others may count samples from 0.
+    `conversations` gives those of a target that are there, by its id: others may count samples from 0. The
+    code of targets is below `root`; `versions` are those that targets report.
     """
 
     name = "simulate"
@@ -49,11 +50,15 @@ class Simulate:
         config: BenchmarkConfig,
         scenarios: EarlierTable,
         conversations: Callable[[str], EarlierTable] | None = None,
+        root: Path | None = None,
+        versions: Mapping[str, str] | None = None,
     ) -> None:
         self._benchmark = benchmark
         self._config = config
         self._scenarios = scenarios
         self._conversations = conversations
+        self._root = root
+        self._versions = versions or {}
 
     def units(self) -> Iterable[Unit]:
         known = {
@@ -94,7 +99,7 @@ class Simulate:
     def _common(self, entry: TargetEntry) -> str:
         config = self._config
         return digest(
-            target_print(entry),
+            target_print(entry, self._root, self._versions.get(entry.id, "")),
             model_print(config.user_model),
             config.generation.turns,
             config.landmarks,
@@ -218,7 +223,8 @@ class SimulateStep(Step):
 
     def plan(self, context: StepContext) -> Simulate:
         scenarios, own = context.table("gen-scenarios", ""), partial(context.table, "simulate")
-        return Simulate(context.benchmark, context.config, scenarios, own)
+        root, versions = context.loaded.root, context.versions
+        return Simulate(context.benchmark, context.config, scenarios, own, root, versions)
 
     def row_maker(self, task: Task) -> SimulateRowMaker:
         return SimulateRowMaker(task)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..format.folder import BenchmarkFolder
@@ -21,11 +21,15 @@ from .options import Options
 
 @dataclass(frozen=True)
 class StepContext:
-    """What a step is planned from: the benchmark, what was asked for, and the tables by step and target."""
+    """What a step is planned from: the benchmark, what was asked for, and the tables by step and target.
+
+    `versions` are what targets report as theirs, by target.
+    """
 
     loaded: LoadedBenchmark
     options: Options
     table: Callable[[str, str], Table]
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def benchmark(self) -> Benchmark:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from ..format.folder import BenchmarkFolder
 from ..rows.journal import Journal
-from ..rows.row_types import INTERNAL, RowKind
+from ..rows.row_types import CONVERSATIONS, INTERNAL, RowKind
 from ..rows.table import Table
+from .options import Options
 from .registry import step
 
 
@@ -17,8 +18,11 @@ class Tables:
     With `scratch`, nothing is written but in that folder.
     """
 
-    def __init__(self, folder: BenchmarkFolder, scratch: Path | None = None) -> None:
+    def __init__(
+        self, folder: BenchmarkFolder, scratch: Path | None = None, options: Options | None = None
+    ) -> None:
         self._folder = folder
+        self._options = options or Options()
         self._scratch = scratch
         self._open: dict[tuple[str, str], Table] = {}
 
@@ -51,7 +55,10 @@ class Tables:
         # Opened only where rows of others are taken over: they are valid for the source that is there.
         before = (lambda: self(found.source, target).heads()) if found.source else None
         journal = self._journal(name, target, found.kind)
-        return Table(found.file(self._folder, target), journal, found.kind, before)
+        table = Table(found.file(self._folder, target), journal, found.kind, before)
+        if found.kind is CONVERSATIONS and target in self._options.talk_again:
+            table.count_since(self._options.since)
+        return table
 
     def _journal(self, name: str, target: str, kind: RowKind) -> Journal:
         return Journal(self._lines(name, target), kind.digest, target, self._scratch)

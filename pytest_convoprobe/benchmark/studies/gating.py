@@ -81,7 +81,7 @@ class MissingRows:
             (place, reason)
             for _, found in reports
             for place, reason in found.failed
-            if _is_for(place, metric_id)
+            if is_for(place, metric_id)
         ]
         left = [found.given_up or stage.budget for stage, found in reports if found.left]
         remedies = dict.fromkeys(one for stage, _ in reports for one in stage.remedies)
@@ -302,7 +302,7 @@ def _plain(text: str, limit: int) -> str:
     return harmless(shorten(one_line(text), limit))
 
 
-def _is_for(place: Place, metric_id: str | None) -> bool:
+def is_for(place: Place, metric_id: str | None) -> bool:
     """Whether a row is of the metric; one whose id does not contain it may be."""
     if metric_id is None:
         return True

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +29,15 @@ _COLUMNS = (
     Column("MISSING", right=True),
     Column("FAILED", right=True),
     Column("UNREADABLE", right=True, rank=1),
+    Column("FROM", rank=2),
 )
 
 
 @dataclass(frozen=True)
 class State:
     """One stage and target. The missing ones are those that a run would make; `failed` ones are among
-    them.
+    them. `days` are those on which the stored conversations were made, empty where that isn't known;
+    `notes` say which of them are with an older agent.
     """
 
     stage: str
@@ -44,6 +46,8 @@ class State:
     missing: int
     failed: tuple[tuple[Place, str], ...]
     unreadable: int
+    days: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @click.command(short_help="Show what is done, missing, failed and unreadable.")
@@ -78,7 +82,16 @@ async def _states(loaded: LoadedBenchmark) -> list[State]:
 def _state(stage: str, target: str, one: TargetPlan) -> State:
     wanted = {unit.place for unit in one.missing}
     failed = tuple(pair for pair in one.table.failures() if pair[0] in wanted)
-    return State(stage, target, one.done, len(one.missing), failed, _unreadable(stage, one))
+    state = State(stage, target, one.done, len(one.missing), failed, _unreadable(stage, one))
+    return _with_ages(state, one) if stage == "simulate" else state
+
+
+def _with_ages(state: State, one: TargetPlan) -> State:
+    from ...benchmark.pipeline.stale import note_of_conversations, older_conversations
+
+    days = tuple(head.day for head in one.table.heads().values())
+    older = older_conversations({state.target: one})[state.target]
+    return replace(state, days=days, notes=tuple(note_of_conversations(state.target, older)))
 
 
 def _unreadable(stage: str, one: TargetPlan) -> int:
@@ -100,6 +113,8 @@ def _print(console: Console, states: list[State]) -> None:
     if not any(one.missing for one in states):
         console.say("nothing is missing")
     for one in states:
+        for note in one.notes:
+            console.say(f"note: {console.safe(note)}")
         print_failures(console, one.stage, one.target, one.failed)
 
 
@@ -112,10 +127,19 @@ def _rows(states: Iterable[State]) -> Iterable[Row]:
             Cell(f"{one.missing:,}", "yellow" if one.missing else ""),
             Cell(f"{len(one.failed):,}", "red" if one.failed else ""),
             Cell(f"{one.unreadable:,}", "yellow" if one.unreadable else ""),
+            _from(one.days),
         )
 
 
+def _from(days: Sequence[str]) -> str:
+    from ...benchmark.rows.ages import span_of
+
+    return span_of(days) or ("unknown" if days else "")
+
+
 def _as_json(one: State) -> dict[str, object]:
+    known = [day for day in one.days if day]
+    unknown = len(one.days) - len(known)
     return {
         "stage": one.stage,
         "target": one.target,
@@ -123,4 +147,6 @@ def _as_json(one: State) -> dict[str, object]:
         "missing": one.missing,
         "failed": failures_json(one.failed),
         "unreadable": one.unreadable,
+        "made": {"first": min(known, default=None), "last": max(known, default=None), "unknown": unknown},
+        "notes": list(one.notes),
     }

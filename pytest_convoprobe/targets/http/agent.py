@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
@@ -17,10 +18,14 @@ from ...settings.models import HttpTarget
 from ...transcript import Reply
 from ..hosted import RunsElsewhere
 from ..port import ConversationContext
-from .answer import AnswerReader, HttpAnswer
-from .recipe import TEMPLATE_ERRORS, Recipe
+from .answer import AnswerReader, HttpAnswer, VersionReader
+from .recipe import TEMPLATE_ERRORS, Recipe, RequestParts
+
+T = TypeVar("T")
 
 _MAX_BYTES = 10_000_000
+_HELLO = "Hello"
+"""The message by which a service is asked its version that reports it in answers only."""
 
 
 class _TooLargeError(Exception):
@@ -36,6 +41,8 @@ class HttpAgent(RunsElsewhere):
     def __init__(self, settings: HttpTarget) -> None:
         self._recipe = Recipe(settings)
         self._reader = AnswerReader(settings)
+        self._version = VersionReader(settings.version) if settings.version else None
+        self._version_url = settings.version.url if settings.version else None
         self._timeout = settings.timeout
         self._secrets = [value.get_secret_value() for value in settings.headers.values()]
         self._client: httpx.AsyncClient | None = None
@@ -49,10 +56,36 @@ class HttpAgent(RunsElsewhere):
         if client is not None:
             await client.aclose()
 
+    async def version(self) -> str:
+        """What the service reports as its version, empty if the settings don't say where it does.
+
+        Asked at an address of its own, or by one message of a conversation that ends with it. Raises
+        `TargetUnavailable`.
+        """
+        if self._version is None:
+            return ""
+        url = self._version_url
+        request = (
+            partial(self._recipe.fill_get, url)
+            if url
+            else partial(self._recipe.fill, _variables(_HELLO, (), "version"))
+        )
+        return self._read(self._version.read, await self._answer_to(request, httpx.Cookies()))
+
     async def exchange(self, variables: Mapping[str, Any], cookies: httpx.Cookies) -> Reply:
         """One request and the reply in its answer; raises `TargetUnavailable` for all that goes wrong."""
+        answer = await self._answer_to(partial(self._recipe.fill, variables), cookies)
+        return self._read(self._reader.read, answer)
+
+    def _read(self, read: Callable[[HttpAnswer], T], answer: HttpAnswer) -> T:
         try:
-            answer = await asyncio.wait_for(self._fetch(variables, cookies), self._timeout)
+            return read(answer)
+        except ValueError as error:
+            raise self._failure(f"status {answer.status}: {error}", answer) from None
+
+    async def _answer_to(self, request: Callable[[], RequestParts], cookies: httpx.Cookies) -> HttpAnswer:
+        try:
+            return await asyncio.wait_for(self._fetch(request, cookies), self._timeout)
         except (TimeoutError, asyncio.TimeoutError):
             raise self._failure(f"no answer within {exact_seconds(self._timeout)}") from None
         except _TooLargeError:
@@ -61,10 +94,6 @@ class HttpAgent(RunsElsewhere):
             raise self._failure(f"no connection; is the service running? ({describe(error)})") from None
         except (httpx.HTTPError, httpx.InvalidURL, *TEMPLATE_ERRORS) as error:
             raise self._failure(f"the request failed: {describe(error)}") from None
-        try:
-            return self._reader.read(answer)
-        except ValueError as error:
-            raise self._failure(f"status {answer.status}: {error}", answer) from None
 
     def _failure(self, reason: str, answer: HttpAnswer | None = None) -> TargetUnavailable:
         redactor = Redactor(_with_words(self._secrets))
@@ -73,9 +102,9 @@ class HttpAgent(RunsElsewhere):
             lines.append(answer.excerpt(redactor))
         return TargetUnavailable("\n".join(lines))
 
-    async def _fetch(self, variables: Mapping[str, Any], cookies: httpx.Cookies) -> HttpAnswer:
+    async def _fetch(self, request_of: Callable[[], RequestParts], cookies: httpx.Cookies) -> HttpAnswer:
         client = self._open()
-        parts = self._recipe.fill(variables)
+        parts = request_of()
         request = client.build_request(parts.method, parts.url, headers=parts.headers, content=parts.content)
         cookies.set_cookie_header(request)
         response = await client.send(request, stream=True)
@@ -110,18 +139,24 @@ class _Conversation:
 
     async def send(self, message: str) -> Reply:
         said = {"role": "user", "content": message}
-        variables = {
-            "message": message,
-            "history": list(self._history),
-            "messages": [*self._history, said],
-            "conversation_id": self._id,
-        }
+        variables = _variables(message, self._history, self._id)
         reply = await self._agent.exchange(variables, self._cookies)
         self._history += [said, {"role": "assistant", "content": reply.text}]
         return reply
 
     async def aclose(self) -> None:
         """Connections belong to the target."""
+
+
+def _variables(message: str, history: Sequence[Mapping[str, str]], identity: str) -> dict[str, Any]:
+    """What templates are filled with for one message."""
+    said = {"role": "user", "content": message}
+    return {
+        "message": message,
+        "history": list(history),
+        "messages": [*history, said],
+        "conversation_id": identity,
+    }
 
 
 async def _body_of(response: httpx.Response) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...project_code.tracebacks import clean
 from ...redaction import Redactor
-from ...settings.models import HttpTarget
+from ...settings.models import HttpTarget, VersionSource
 from ...transcript import Reply, ToolCall, Usage
 from ..reply_parts import as_tool_call, as_usage, clean_text, joined_text
 from .paths import AnswerPath, keys_in
@@ -18,6 +18,7 @@ from .paths import AnswerPath, keys_in
 _SHOWN = 300
 # Cut before it is searched for secrets: the search would take long in megabytes.
 _SEARCHED = 4_000
+_LONGEST_VERSION = 200
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,32 @@ class AnswerReader:
 def _finds_nothing(key: str, path: AnswerPath, data: Any) -> str:
     what = "nothing" if path.find(data) is None else "no counts of tokens"
     return f"`target.{key}: {path.path}` finds {what} in the answer, which has {keys_in(data)}"
+
+
+class VersionReader:
+    """Picks the service's version out of an answer; raises `SettingsError` for a bad JMESPath."""
+
+    def __init__(self, source: VersionSource) -> None:
+        self._source = source
+        self._path = _path(source.path, "target.version")
+
+    def read(self, answer: HttpAnswer) -> str:
+        """Raises `ValueError` saying why there is none: then nobody knows which agent answers."""
+        if not 200 <= answer.status <= 299:
+            raise ValueError(_refusal(answer))
+        found, where = self._found(answer)
+        # JSON's true and false say nothing about which version runs.
+        if found in (None, "") or isinstance(found, (bool, list, dict)):
+            what = "nothing" if found in (None, "") else _kind(found)
+            raise ValueError(f"`version` finds {what} in the answer ({where}), not a version")
+        return str(found)[:_LONGEST_VERSION]
+
+    def _found(self, answer: HttpAnswer) -> tuple[Any, str]:
+        if self._source.header:
+            return answer.headers.get(self._source.header.lower()), f"header {self._source.header}"
+        if self._path is not None:
+            return self._path.find(_parsed(answer)), self._path.path
+        return answer.text.strip(), "its whole text"
 
 
 def _path(path: str | None, key: str) -> AnswerPath | None:

@@ -75,6 +75,14 @@ class Recipe:
         content = _encoded(self._body(variables)) if self._has_body else None
         return RequestParts(self._method, self._url(variables), headers, content)
 
+    def fill_get(self, url: str) -> RequestParts:
+        """A request of another address, without a message."""
+        parts = self.fill(_TAME)
+        # Headers may be secret, and are meant for this service only.
+        ours = urlsplit(url)[:2] == urlsplit(parts.url)[:2]
+        headers = [pair for pair in parts.headers if ours and pair[0].lower() != b"content-type"]
+        return RequestParts("GET", url, headers, None)
+
     def _try_headers(self) -> None:
         for name, fill in self._headers.items():
             path = f"target.headers.{name}"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.transcript import Usage
 
 from ..echo import conversation, failed, made, place, table, unit
+
+TODAY = datetime.now(timezone.utc).date().isoformat()
 
 
 def array(folder: Path) -> Path:
@@ -51,7 +54,7 @@ class TestLines:
         table(tmp_path).put(made(1, "Good day"))
         again = table(tmp_path)
         assert again.done(unit(1))
-        assert again.row(place(1)) == {**conversation(1, "Good day"), "key": "k1"}
+        assert again.row(place(1)) == {**conversation(1, "Good day"), "key": "k1", "made": TODAY}
 
     def test_a_row_made_of_something_else_is_not_the_row_of_the_unit(self, tmp_path: Path) -> None:
         table(tmp_path).put(made(1))
@@ -158,7 +161,7 @@ class TestStamp:
         lines(tmp_path).unlink()
         again = table(tmp_path)
         assert again.done(unit(1))
-        assert again.row(place(2)) == {**conversation(2), "key": "k2"}
+        assert again.row(place(2)) == {**conversation(2), "key": "k2", "made": TODAY}
 
     def test_rows_of_others_survive_the_loss_of_the_lines(self, tmp_path: Path) -> None:
         written(tmp_path, [conversation(1, "by hand")])
@@ -179,7 +182,7 @@ class TestStamp:
         filled(tmp_path).close()
         lines(tmp_path).write_bytes(lines(tmp_path).read_bytes().replace(b'"row":{', b'"row":\0', 1))
         self.stamp(tmp_path).unlink()
-        assert table(tmp_path).row(place(1)) == {**conversation(1), "key": "k1"}
+        assert table(tmp_path).row(place(1)) == {**conversation(1), "key": "k1", "made": TODAY}
 
     @pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"file": [1, 2]}', "OFFSETS"])
     def test_one_that_is_not_ours_is_made_anew(self, tmp_path: Path, text: str) -> None:

@@ -52,6 +52,9 @@ def print_report(
         print_results(console, found, costs_of(loaded.folder), scenarios_known=whole)
     elif results:
         _print_stages(console, report.stages)
+    for target, ages in report.conversations.items():
+        if words := ages.words():
+            console.note(f"note: {console.safe(target)}: {words}")
     if report.results and report.results.unwritten:
         console.say(console.safe(report.results.unwritten), "red")
     if not fruitless:
@@ -68,6 +71,7 @@ def report_json(report: PipelineReport, folder: BenchmarkFolder) -> dict[str, An
         "forecasts": [forecast_json(one) for one in report.forecasts],
         "forecast_total": total_json(report.forecasts),
         "results": report.results.to_json() if report.results else None,
+        "old_conversations": {target: ages.words() for target, ages in report.conversations.items()},
         "results_unwritten": report.results.unwritten if report.results else "",
     }
 
