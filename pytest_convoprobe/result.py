@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from .errors import Blame
@@ -30,6 +30,7 @@ class ScenarioResult:
     `trace` is a short traceback of the user's own code if that crashed. `score` is None without a verdict.
     `started` is in seconds since the epoch. `duration` is in seconds, without the wait in the queue.
     `scenario_id` is the scenario's id within the run; `file` and `line` say where it is.
+    `attempts` is how often the trial was run: this is the last attempt, and `spending` is that of all.
     `remedies` are settings that may put an error right, for the door that shows it; they are not stored.
     `review` is about the user's side of a conversation that did not pass, if there is something to say.
     """
@@ -54,6 +55,7 @@ class ScenarioResult:
     models: Mapping[Role, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
+    attempts: int = 1
     review: UserReview | None = None
 
     @property
@@ -104,6 +106,22 @@ def findings(result: ScenarioResult) -> list[CriterionResult | CheckResult]:
     return [*criteria, *checks]
 
 
+def with_attempts(
+    result: ScenarioResult, attempts: int, earlier: Iterable[Mapping[Role, Spending]]
+) -> ScenarioResult:
+    """The last attempt of a trial that was run again; `earlier` is what the ones before it spent."""
+    spending = dict(result.spending)
+    for spent in earlier:
+        for role, more in spent.items():
+            spending[role] = spending.get(role, Spending()) + more
+    return replace(result, attempts=attempts, spending=spending)
+
+
+def attempt_words(attempts: int) -> str:
+    """`attempt 3 of 3`, for the last of several; empty for the only one."""
+    return f"attempt {attempts} of {attempts}" if attempts > 1 else ""
+
+
 def verdict_reason(criteria: Sequence[CriterionResult], checks: Sequence[CheckResult]) -> str:
     """The sentence on why a verdict is not a pass: `c1 not met: The agent names the city (+1 more)`.
 
@@ -146,5 +164,6 @@ def figures(result: ScenarioResult) -> dict[str, str | float]:
         "blame": result.blame.value if result.blame else None,
         "cost": None if total.cost is None else round(total.cost, 6),
         "tokens": total.usage.total,
+        "attempts": result.attempts if result.attempts > 1 else None,
     }
     return {name: value for name, value in found.items() if value is not None}

@@ -35,6 +35,11 @@ def errors_text(errors: Mapping[str, int]) -> str:
     return ", ".join(f"{number:,} {blame}" for blame, number in errors.items())
 
 
+def reruns_text(reruns: int) -> str:
+    """How many attempts a rerun replaced; empty without any."""
+    return f"{reruns:,}" if reruns else ""
+
+
 def rate_text(rate: float | None) -> str:
     """`75 %`; without a verdict no rate is known, which is not 0 %."""
     return NO_VERDICT if rate is None else percent(rate)

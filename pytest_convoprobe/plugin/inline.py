@@ -103,8 +103,7 @@ class Convoprobe:
         return self._kept(handle.result(0))
 
     def _kept(self, result: ScenarioResult) -> ScenarioResult:
-        keep(self._item, result)
-        return result
+        return keep(self._item, result)
 
     def _target(self, given: object) -> object:
         return given_by_fixture(self._request.getfixturevalue(TARGET_FIXTURE)) if given is None else given

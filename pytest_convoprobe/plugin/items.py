@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import ConvoprobeError, HookTimeout
-from ..result import Outcome, figures
+from ..result import Outcome, figures, with_attempts
 from ..targets.given_objects import Use
 from . import marks
 from .conversations import look_ahead, submit, wait
 from .error_text import NoVerdict, error_text
-from .keys import REPORTED, RESULTS, WAITED, start
+from .keys import EARLIER, REPORTED, RESULTS, WAITED, start
 from .lookahead import given_by_fixture, target_is_shared
 from .orders import BEGUN, ORDER, Order
 from .session import session_of
@@ -82,8 +82,7 @@ class ScenarioItem(pytest.Function):
             # A target that lives no longer than this item: ours is to be closed with it.
             with session.own_target(value, Use.ONCE) as target:
                 result = wait(submit(self.stash[ORDER], target), self)
-        keep(self, result)
-        return result
+        return keep(self, result)
 
     def _talk_ahead(self, target: Target) -> ScenarioResult:
         ahead = look_ahead(self.config)
@@ -109,14 +108,20 @@ def result_of(item: ScenarioItem, value: object) -> ScenarioResult | None:
 
 def forget(item: pytest.Item) -> None:
     """Drop what an earlier run of the same item left (a rerun)."""
+    # What the earlier attempts spent is spent, and the last one says how many there were.
+    earlier = item.stash.setdefault(EARLIER, {})
+    earlier.update({(one.scenario_id, one.trial): one for one in item.stash.get(RESULTS, [])})
     item.stash[RESULTS], item.stash[REPORTED], item.stash[WAITED] = [], 0, 0.0
     item.user_properties[:] = [
         pair for pair in item.user_properties if not pair[0].startswith(PROPERTY_PREFIX)
     ]
 
 
-def keep(item: pytest.Item, result: ScenarioResult) -> None:
-    """Note a result at its item, for reports and for whoever looks at the item."""
+def keep(item: pytest.Item, result: ScenarioResult) -> ScenarioResult:
+    """Note a result at its item, for reports and for whoever looks at the item; with its earlier attempts."""
+    before = item.stash.get(EARLIER, {}).get((result.scenario_id, result.trial))
+    if before is not None:
+        result = with_attempts(result, before.attempts + 1, [before.spending])
     item.stash.setdefault(RESULTS, []).append(result)
     item.user_properties.extend(properties(result))
     hook = item.ihook.pytest_convoprobe_result
@@ -126,6 +131,7 @@ def keep(item: pytest.Item, result: ScenarioResult) -> None:
         limit = session_of(item.config).settings_of(result.file).settings.run.scenario_timeout
         error = HookTimeout("pytest_convoprobe_result", limit)
         in_time(lambda: hook(item=item, result=result), limit, error)
+    return result
 
 
 def properties(result: ScenarioResult) -> list[tuple[str, Any]]:

@@ -43,6 +43,8 @@ NOTED: pytest.StashKey[bool] = pytest.StashKey()
 NEXT_ITEM: pytest.StashKey[pytest.Item | None] = pytest.StashKey()
 #: On an item: the results that it had so far, and how many of them a report has carried away.
 RESULTS: pytest.StashKey[list[ScenarioResult]] = pytest.StashKey()
+#: On an item: the last results of the runs before the present one, by scenario and trial (a rerun).
+EARLIER: pytest.StashKey[dict[tuple[str, int], ScenarioResult]] = pytest.StashKey()
 REPORTED: pytest.StashKey[int] = pytest.StashKey()
 #: On an item: how long it waited for its conversations, in seconds.
 WAITED: pytest.StashKey[float] = pytest.StashKey()

@@ -55,13 +55,16 @@ def _notices(config: pytest.Config) -> list[str]:
 
 
 def _last_run(runs: list[list[Digest]]) -> list[Digest]:
-    """The last run of an item decides (a rerun); what the earlier ones spent is spent nevertheless."""
+    """The last run of an item decides (a rerun). Its digests have what their earlier attempts spent.
+
+    A test may have run more scenarios before than in its last run: what they spent is spent nevertheless.
+    """
     *earlier, last = runs
-    wasted: dict[Role, Spending] = {}
-    for digest in (digest for run in earlier for digest in run):
-        _add(wasted, digest.spending)
+    kept = {digest.scenario_id for digest in last}
+    gone = {digest.scenario_id: digest for run in earlier for digest in run}
     total = dict(last[0].spending)
-    _add(total, wasted)
+    for digest in (digest for name, digest in gone.items() if name not in kept):
+        _add(total, digest.spending)
     return [replace(last[0], spending=total), *last[1:]]
 
 

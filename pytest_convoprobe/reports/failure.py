@@ -10,7 +10,7 @@ from ..formatting import counted, number
 from ..judging.transcript_view import ending_of
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
 from ..llm.port import Role
-from ..result import ScenarioResult, answer_word, findings, report_order, why
+from ..result import ScenarioResult, answer_word, attempt_words, findings, report_order, why
 from ..start_time import in_words
 from ..text import harmless, one_line, shorten
 from .money import ROLE_NAMES, spending_in_words
@@ -72,8 +72,10 @@ def render_failure(
 
 
 def _add_head(page: Page, result: ScenarioResult) -> None:
-    trial = f" (trial {result.trial})" if result.trial > 1 else ""
-    page.add(f"{result.outcome.value.upper()}  {one_line(result.name)}{trial}", color="bold")
+    trial = f"trial {result.trial}" if result.trial > 1 else ""
+    which = ", ".join(filter(None, (trial, attempt_words(result.attempts))))
+    name = f"{one_line(result.name)} ({which})" if which else one_line(result.name)
+    page.add(f"{result.outcome.value.upper()}  {name}", color="bold")
     file = shown_path(result.file)
     page.pair("where", f"{file}:{result.line}" if result.line else file)
     if result.blame is not None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..files import shown_path
 from ..formatting import counted, dollars, moment, seconds
 from ..judging.types import CheckResult, CriterionResult
-from ..result import Outcome, ScenarioResult, answer_word, findings, why
+from ..result import Outcome, ScenarioResult, answer_word, attempt_words, findings, why
 from ..results.compare import ScenarioChange
 from ..results.run_info import RunState
 from ..text import one_line, shorten, visible
@@ -68,6 +68,10 @@ def _head(report: RunReport, wrong: Sequence[ScenarioResult], rows: int) -> Iter
     """What everybody reads, with at most so many rows of each kind."""
     yield f"{MARK}\n### {_sign(report, wrong)} Conversations: {title(report).lower()}"
     yield " · ".join(_counts(report))
+    later = [one for one in report.results if one.passed and one.attempts > 1]
+    if later:
+        more = f", and {len(later) - rows:,} more" if len(later) > rows else ""
+        yield f"Passed on a later attempt: {', '.join(map(_name, later[:rows]))}{more}."
     if report.info.state not in (RunState.FINISHED, RunState.RUNNING):
         yield f"**The run did not finish: it was {_ENDED[report.info.state]}.**"
     if report.notes:
@@ -170,7 +174,8 @@ def _scenario(report: RunReport, result: ScenarioResult) -> str:
 
 def _name(result: ScenarioResult) -> str:
     trial = f" (trial {result.trial})" if result.trial > 1 else ""
-    return escaped(result.name, 120) + trial
+    attempt = f" ({attempt_words(result.attempts)})" if result.attempts > 1 else ""
+    return escaped(result.name, 120) + trial + attempt
 
 
 def _details(result: ScenarioResult) -> str:

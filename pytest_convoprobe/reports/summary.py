@@ -14,7 +14,7 @@ from ..errors import Blame
 from ..formatting import counted, dollars, seconds
 from ..llm.ledger import Spending
 from ..llm.port import Role
-from ..result import Outcome, ScenarioResult
+from ..result import Outcome, ScenarioResult, attempt_words
 from ..text import harmless, one_line, shorten
 from .failure import headline
 from .money import ROLE_NAMES, by_roles
@@ -42,6 +42,8 @@ class Digest:
     file: str = ""
     line: int = 0
     trial: int = 1
+    scenario_id: str = ""
+    attempts: int = 1
 
     @classmethod
     def of(cls, result: ScenarioResult) -> Digest:
@@ -56,11 +58,18 @@ class Digest:
             file=result.file,
             line=result.line,
             trial=result.trial,
+            scenario_id=result.scenario_id,
+            attempts=result.attempts,
         )
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts, lists, text and numbers."""
-        safe = replace(self, name=_encodable(self.name), file=_encodable(self.file))
+        safe = replace(
+            self,
+            name=_encodable(self.name),
+            file=_encodable(self.file),
+            scenario_id=_encodable(self.scenario_id),
+        )
         data: dict[str, Any] = _adapter().dump_python(safe, mode="json")
         return data
 
@@ -71,9 +80,11 @@ class Digest:
 
     @property
     def label(self) -> str:
-        """The name on one harmless line, with the trial where it isn't the first."""
+        """The name on one harmless line, with the trial where it isn't the first, and the attempt."""
         name = harmless(shorten(one_line(self.name), 60))
-        return f"{name} (trial {self.trial})" if self.trial > 1 else name
+        trial = f"trial {self.trial}" if self.trial > 1 else ""
+        which = ", ".join(filter(None, (trial, attempt_words(self.attempts))))
+        return f"{name} ({which})" if which else name
 
 
 def _encodable(text: str) -> str:
@@ -97,6 +108,7 @@ def summary_lines(results: Iterable[ScenarioResult | Digest], *, verbosity: int 
         return []
     return [
         *_not_passed(digests, None if verbosity > 0 else _LISTED),
+        *_passed_later(digests),
         _totals(digests),
         *_spent(digests),
         *_replayed(digests),
@@ -113,6 +125,12 @@ def _not_passed(digests: Sequence[Digest], limit: int | None) -> list[str]:
     ]
     more = len(wrong) - len(lines)
     return [*lines, f"         and {more:,} more (-v lists them)"] if more else lines
+
+
+def _passed_later(digests: Sequence[Digest]) -> list[str]:
+    """`passed   Refund (attempt 3 of 3)`: a pass that took several attempts is less than a pass."""
+    later = [one for one in digests if one.outcome is Outcome.PASSED and one.attempts > 1]
+    return [f"{_WORDS[one.outcome]:<8} {one.label}" for one in later]
 
 
 def _totals(digests: Sequence[Digest]) -> str:

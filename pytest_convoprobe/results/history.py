@@ -43,6 +43,7 @@ class Point:
     cost: float | None
     changed: tuple[str, ...] = ()
     errors: Mapping[str, int] = field(default_factory=dict)
+    reruns: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class Trend:
     rate: float | None
     interval: Interval | None
     errors: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def reruns(self) -> int:
+        """How many attempts a rerun replaced; the points' costs contain them."""
+        return sum(point.reruns for point in self.points)
 
     @property
     def rates(self) -> tuple[float | None, ...]:
@@ -276,6 +282,7 @@ def _point(rows: Sequence[IndexRow], changed: tuple[str, ...]) -> Point:
         cost=mean(row.cost for row in ran),
         changed=changed,
         errors=errors(rows),
+        reruns=sum(len(row.earlier) for row in rows),
     )
 
 

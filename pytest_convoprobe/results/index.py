@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import Blame, ResultsError
@@ -21,12 +21,12 @@ class IndexRow:
     """A trial in short.
 
     `run` is the run's id and `commit` the git commit that it ran on, None where there were changes that no
-    commit has; both are the run's, not the line's.
-    `worker` names the trials file, in which the whole trial has `length` bytes from `offset` on.
-    `latency` is the mean wait for a reply of the target in seconds, `cost` in US dollars; both are None
-    where they aren't known. `replayed` says that recordings answered every call. `holds` tells by
-    criterion id (`c1`) and by name of check what spoke for the agent (True), against it (False), or
-    couldn't be told (None).
+    commit has; both are the run's, not the line's. `worker` names the trials file, in which the whole trial
+    has `length` bytes from `offset` on. `latency` is the mean wait for a reply of the target in seconds,
+    `cost` in US dollars; both are None where they aren't known. `replayed` says that recordings answered
+    every call. `holds` tells by criterion id (`c1`) and by name of check what spoke for the agent (True),
+    against it (False), or couldn't be told (None). `earlier` are the attempts that a rerun replaced, the
+    oldest first; `cost` and `tokens` then are those of all.
     """
 
     run: str
@@ -54,6 +54,22 @@ class IndexRow:
     prints: Prints = NO_PRINTS
     holds: Mapping[str, bool | None] = field(default_factory=dict)
     commit: str | None = None
+    earlier: tuple[IndexRow, ...] = ()
+
+    @property
+    def attempts(self) -> int:
+        """How often the trial was run; this row is the last time."""
+        return 1 + len(self.earlier)
+
+    def after(self, earlier: Sequence[IndexRow]) -> IndexRow:
+        """The row with the attempts before it, which were paid for too."""
+        costs = [row.cost for row in (*earlier, self)]
+        return replace(
+            self,
+            earlier=tuple(earlier),
+            cost=None if None in costs else sum(cost or 0.0 for cost in costs),
+            tokens=sum(row.tokens for row in (*earlier, self)),
+        )
 
     @property
     def passed(self) -> bool:

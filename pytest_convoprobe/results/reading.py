@@ -12,10 +12,11 @@ from typing import Any, BinaryIO
 
 from ..errors import ResultsError
 from ..files import locked
+from ..result import with_attempts
 from .index import IndexRow, LineReader, row_of
 from .records import TrialRecord, from_record
 from .run_info import RunInfo, RunState
-from .trial_filter import count
+from .trial_filter import count, final
 from .writer import INFO, index_file, trials_file
 
 
@@ -81,7 +82,17 @@ class StoredRun:
             yield replace(row, worker=UNSTORED)
 
     def trial(self, row: IndexRow) -> TrialRecord:
-        """The whole trial of a row. Raises `ResultsError` if it isn't there any more."""
+        """The whole trial of a row, with what its earlier attempts spent.
+
+        Raises `ResultsError` if it isn't there any more.
+        """
+        record = self._trial(row)
+        if not row.earlier:
+            return record
+        spent = [self._trial(one).result.spending for one in row.earlier]
+        return replace(record, result=with_attempts(record.result, row.attempts, spent))
+
+    def _trial(self, row: IndexRow) -> TrialRecord:
         if row.worker == UNSTORED:
             return self._unstored[row.offset]
         path = self.path / trials_file(row.worker)
@@ -109,6 +120,11 @@ class StoredRun:
         if self._expected is not None:
             return len(self._expected - found)
         return max(0, sum(self.info.counts.values()) - len(found))
+
+    @cached_property
+    def reruns(self) -> int:
+        """How many attempts a rerun replaced."""
+        return sum(len(row.earlier) for row in final(self.rows()))
 
     @property
     def _commit(self) -> str | None:

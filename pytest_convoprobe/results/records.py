@@ -62,6 +62,7 @@ def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -
         "checks": [_check(found) for found in checks],
         **({"review": _review(result.review)} if result.review else {}),
         "transcript": _transcript(result.transcript),
+        **({"attempts": result.attempts} if result.attempts > 1 else {}),
     }
 
 
@@ -217,6 +218,7 @@ def _result(data: Mapping[str, Any]) -> ScenarioResult:
         target=_text(data.get("target", "")),
         models={Role(role): model for role, model in data.get("models", {}).items()},
         tags=tuple(map(_text, data.get("tags", ()))),
+        attempts=_whole(data.get("attempts", 1)),
         review=_read_review(data["review"]) if data.get("review") else None,
     )
 

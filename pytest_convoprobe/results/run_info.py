@@ -82,8 +82,9 @@ class RunInfo:
     `versions` maps packages (and `python`) to versions, `settings` sections to their values with
     secrets masked, `models` roles to models, `prices` roles to US dollars per token as far as the
     settings say them, and once it ended also as LiteLLM lists them, if the process had loaded it.
-    `counts` has the number of trials by outcome, the last run of each counted. `command` is the command
-    line, masked. `selection` is None where it isn't known: earlier releases did not store it.
+    `counts` has the number of trials by outcome, the last attempt of each counted, and `reruns` the number of
+    the attempts before. `command` is the command line, masked. `selection` is None where it isn't known:
+    earlier releases did not store it.
     """
 
     id: str
@@ -100,6 +101,7 @@ class RunInfo:
     ci: Ci | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     selection: Selection | None = None
+    reruns: int = 0
 
     @property
     def commit(self) -> str | None:
@@ -112,7 +114,10 @@ class RunInfo:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, with the version of the format."""
-        return {"version": VERSION, **asdict(self), "state": self.state.value, "command": list(self.command)}
+        data = {"version": VERSION, **asdict(self), "state": self.state.value, "command": list(self.command)}
+        if not self.reruns:
+            del data["reruns"]  # runs without any stay what they were to earlier releases
+        return data
 
     @classmethod
     def from_json(cls, data: Any) -> RunInfo:

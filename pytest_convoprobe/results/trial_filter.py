@@ -39,13 +39,19 @@ def errors(rows: Iterable[IndexRow]) -> dict[str, int]:
 
 
 def final(rows: Iterable[IndexRow]) -> list[IndexRow]:
-    """The rows that count: of a trial that was run again in the same run, only the last."""
-    last: dict[tuple[str, str, int], IndexRow] = {}
+    """The rows that count: of a trial that was run again in the same run, the last attempt.
+
+    It carries the earlier ones, and what all of them cost.
+    """
+    attempts: dict[tuple[str, str, int], list[IndexRow]] = {}
     for row in rows:
-        key = (row.run, row.scenario_id, row.trial)
-        if key not in last or row.started >= last[key].started:
-            last[key] = row
-    return list(last.values())
+        attempts.setdefault((row.run, row.scenario_id, row.trial), []).append(row)
+    return [found[0] if len(found) == 1 else _last(found) for found in attempts.values()]
+
+
+def _last(attempts: Iterable[IndexRow]) -> IndexRow:
+    *earlier, last = sorted(attempts, key=lambda row: row.started)
+    return last.after(earlier)
 
 
 def count(rows: Iterable[IndexRow]) -> dict[str, int]:

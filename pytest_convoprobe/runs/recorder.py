@@ -250,6 +250,7 @@ class RunRecorder:
             ended=time.time(),
             exit_status=exit_status,
             counts=known.counts,
+            reruns=known.reruns,
             selection=self._info.selection or self.selection(),
         )
         self._writer.write_info(self._written)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...formatting import UNKNOWN, moment, seconds
-from ..cells import COLORS, commit_text, counts_text
+from ..cells import COLORS, commit_text, counts_text, reruns_text
 from ..console import Console, write_json
 from ..project import Project, json_option, project_options
 from ..tables import Cell, Column, Row, print_table
@@ -24,6 +24,7 @@ _COLUMNS = (
     Column("FAILED", right=True),
     Column("ERROR", right=True),
     Column("SKIPPED", right=True, rank=4),
+    Column("RERUNS", right=True, rank=2, sparse=True),
     Column("TOOK", right=True, rank=3),
     Column("COMMIT", flexible=True, rank=5),
 )
@@ -82,6 +83,7 @@ def _row(run: RunRef) -> Row:
         moment(info.started) or UNKNOWN,
         Cell(state, "" if state == "finished" else "yellow"),
         *numbers,
+        reruns_text(info.reruns),
         took,
         commit_text(info),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...formatting import UNKNOWN, counted, dollars, moment, number, percent_range, seconds
-from ..cells import NO_VERDICT, errors_text, rate_color, rate_text
+from ..cells import NO_VERDICT, errors_text, rate_color, rate_text, reruns_text
 from ..console import Console, write_json
 from ..exits import UsageProblem
 from ..load_rows import all_rows, in_scenario
@@ -24,6 +24,7 @@ _COLUMNS = (
     Column("PASSED", right=True, rank=3),
     Column("RATE", right=True),
     Column("ERRORS", rank=2, sparse=True),
+    Column("RERUNS", right=True, rank=2, sparse=True),
     Column("95 %", right=True, rank=5),
     Column("TREND"),
     Column("SCORE", right=True, rank=6),
@@ -34,6 +35,7 @@ _POINTS = (
     Column("STARTED", rank=5),
     Column("PASSED", right=True),
     Column("ERRORS", rank=1, sparse=True),
+    Column("RERUNS", right=True, rank=1, sparse=True),
     Column("SCORE", right=True),
     Column("TOOK", right=True, rank=2),
     Column("REPLY", right=True, rank=3),
@@ -95,6 +97,7 @@ def _row(trend: Trend) -> Row:
         f"{trend.passed}/{trend.trials}",
         Cell(rate_text(trend.rate), rate_color(trend.rate)),
         errors_text(trend.errors),
+        reruns_text(trend.reruns),
         percent_range(trend.interval),
         sparkline(trend.rates),
         number(scores[-1] if scores else None),
@@ -118,6 +121,7 @@ def _point(point: Point) -> Row:
         moment(point.started) or UNKNOWN,
         Cell(passed, rate_color(point.rate)),
         errors_text(point.errors),
+        reruns_text(point.reruns),
         number(point.score),
         seconds(point.duration),
         seconds(point.latency),

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...formatting import counted, dollars, moment, percent, seconds
 from ...llm.ledger import Spending
-from ...result import Outcome, ScenarioResult, why
+from ...result import Outcome, ScenarioResult, attempt_words, why
 from ...results.records import TrialRecord
 from ...results.run_info import RunInfo, RunState
 from ...text import one_line, shorten, visible
@@ -192,11 +192,13 @@ def _row(report: RunReport, number: int, trial: TrialRecord) -> Row:
 
 
 def _trial(report: RunReport, result: ScenarioResult) -> str:
-    """`trial 2 · 1 of 2 passed, 1 error`, where there is more than one."""
+    """`trial 2 · 1 of 2 passed, 1 error`, where there is more than one; `attempt 2 of 2` of a rerun."""
     points = report.points(result.scenario_id)
     outcomes = points[-1].outcomes if points else {}
+    attempt = attempt_words(result.attempts)
     if sum(outcomes.values()) <= 1 and result.trial == 1:
-        return ""
+        return attempt
     judged = outcomes.get("passed", 0) + outcomes.get("failed", 0)
     errors = f", {counted(outcomes['error'], 'error')}" if outcomes.get("error") else ""
-    return f"trial {result.trial} · {outcomes.get('passed', 0)} of {judged} passed{errors}"
+    trial = f"trial {result.trial} · {outcomes.get('passed', 0)} of {judged} passed{errors}"
+    return f"{trial} · {attempt}" if attempt else trial
