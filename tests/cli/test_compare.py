@@ -203,3 +203,22 @@ def test_json(worse: Path, convoprobe: Convoprobe) -> None:
     assert (result.exit_code, found["fails"]) == (1, True)
     assert found["changes"][0]["kind"] == "new failure"
     assert found["changes"][0]["head"]["example"]["blame"] == "agent"
+
+
+def test_of_one_commit_the_fullest_run_is_the_baseline(folder: Path, convoprobe: Convoprobe) -> None:
+    """A part ran last, then one that met an outage, then one with changes that no commit has."""
+    for command in (["init", "-q", "-b", "main"], ["-c", "user.name=a", "-c", "user.email=a@b", *COMMIT]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    done = subprocess.run(
+        ["git", "rev-parse", "main"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    commit, all_of_it = done.stdout.strip(), Selection(2, 2, 2)
+    whole = store(folder, 1, [passed("one"), passed("two")], commit=commit, selection=all_of_it)
+    store(folder, 2, [passed("one")], commit=commit, selection=Selection(1, 2, 1))
+    outage = passed("two", criteria=(), outcome=Outcome.ERROR, blame=Blame.INFRASTRUCTURE)
+    store(folder, 3, [passed("one"), outage], commit=commit, selection=all_of_it)
+    store(folder, 4, [passed("one"), failed("two")], selection=all_of_it)
+    result = convoprobe("compare", "main", "latest", "--fail-on", "new-failure")
+    assert result.exit_code == 1
+    assert result.output.startswith(f"{whole} (main {commit[:8]}) → ")
+    assert "1 new failure, 1 the same" in result.output
