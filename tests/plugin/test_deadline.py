@@ -11,12 +11,12 @@ from .suite import Suite
 
 def test_an_agent_that_keeps_the_interpreter_ends_the_process(suite: Suite) -> None:
     (suite.path / "conftest.py").unlink()
-    hanging_project.write(suite.path, fine=["fine"], hanging=["matches"])
+    hanging_project.write(suite.path, fine=["fine"], hanging=["keeps"])
     result = suite.run_process("-p", "no:randomly", "--convoprobe-concurrency=1")
     assert result.ret == 1
     result.stderr.fnmatch_lines_random(
         [
-            "*File *hanging_agents.py* in send",
+            "*File *hanging_agents.py* in keep_the_interpreter",
             "*kept_the_interpreter_past_its_time_limit_the_process_ends_here",
         ]
     )
@@ -47,33 +47,42 @@ def test_the_fixture_gives_the_result_of_a_run_whose_agent_never_came_back(proje
         """
         import pytest
 
-        from tests.support.hanging_agents import HangingInEveryWay, HangingAgent, swallow_cancellation
-        import time
+        from tests.support.hanging_agents import HangingAgent, HangingInEveryWay, HangingInThread
+
+        def check(result):
+            assert result.outcome.value == "error"
+            assert result.blame.value == "infrastructure"
+            assert "hanging_agents.py:" in result.reason
+
+        def answers(result, message="fine"):  # its judge was not recorded for this test
+            assert result.transcript.turns[0].reply.text == f"echo {message}"
 
         @pytest.mark.parametrize("how", ["swallows", "sleeps", "waits"])
         def test_hangs(convoprobe, how):
-            result = convoprobe.run(f"scenarios/{how}.yaml", target=HangingInEveryWay)
-            assert result.outcome.value == "error"
-            assert result.blame.value == "infrastructure"
-            assert "hanging_agents.py:" in result.reason
-            after = convoprobe.run("scenarios/fine.yaml")  # its judge was not recorded for this test
-            assert after.transcript.turns[0].reply.text == "echo fine"
+            check(convoprobe.run(f"scenarios/{how}.yaml", target=HangingInEveryWay))
+            answers(convoprobe.run("scenarios/fine.yaml"))
 
-        @pytest.mark.parametrize("how", ["swallows", "sleeps", "spins"])
+        @pytest.mark.parametrize("how", ["swallows", "sleeps", "waits"])
         @pytest.mark.asyncio
         async def test_hangs_on_the_loop_of_the_test(convoprobe, how):
             async def agent(message):
-                return await HangingAgent().send(how if message != "fine" else message)
+                return await HangingAgent().send(message)
 
-            result = await convoprobe.run_async("scenarios/sleeps.yaml", target=agent)
-            assert result.outcome.value == "error"
-            assert result.blame.value == "infrastructure"
-            assert "hanging_agents.py:" in result.reason
-            after = await convoprobe.run_async("scenarios/fine.yaml", target=agent)
-            assert after.transcript.turns[0].reply.text == "echo fine"
+            target = HangingInThread if how == "waits" else agent
+            check(await convoprobe.run_async(f"scenarios/{how}.yaml", target=target))
+            answers(await convoprobe.run_async("scenarios/fine.yaml", target=target))
+
+        @pytest.mark.asyncio
+        async def test_leaves_a_thread(convoprobe):
+            answers(await convoprobe.run_async("scenarios/starts.yaml", target=HangingInThread), "starts")
+
+        def test_leaves_another_thread(convoprobe):
+            answers(convoprobe.run("scenarios/starts.yaml", target=HangingInThread), "starts")
         """,
     )
-    project.run_process("test_it.py", plugins=["asyncio"]).assert_outcomes(passed=6)
+    result = project.run_process("-p", "no:randomly", "test_it.py", plugins=["asyncio"])
+    result.assert_outcomes(passed=8)
+    result.stderr.fnmatch_lines(["convoprobe: the thread endless of an agent never ended*"])
 
 
 def test_a_client_of_another_tests_loop_is_not_the_agents_fault(project: Suite) -> None:

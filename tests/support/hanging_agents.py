@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import ctypes
 import threading
 import time
 from collections.abc import Awaitable, Iterator
-
-SLOW_PATTERN = re.compile("(a+)+$")
 
 
 class HangingAgent:
@@ -22,8 +20,8 @@ class HangingAgent:
         if "spins" in message:
             while True:
                 pass
-        if "matches" in message:
-            SLOW_PATTERN.match("a" * 60 + "!")
+        if "keeps" in message:
+            keep_the_interpreter()
         if "delays" in message:
             time.sleep(0.6)
         await asyncio.sleep(0.05)
@@ -55,6 +53,11 @@ class HangingInEveryWay:
     def send(self, message: str) -> Awaitable[str]:
         HangingInThread().send(message)
         return HangingAgent().send(message)
+
+
+def keep_the_interpreter() -> None:
+    """As `re.match("(a+)+$", "a" * 60 + "!")`, but without its use of the processor."""
+    ctypes.PyDLL(None).sleep(60)
 
 
 class HangsInClose(HangingAgent):
