@@ -12,13 +12,14 @@ from ...errors import ConvoprobeError
 from ...llm.budget import Budget
 from ...llm.limiter import Slots
 from ...llm.stack import build_llm
+from ...project_code.pulse import pulse
 from ...redaction import Redactor
 from ..rows.work import Item, RowResult, Task
 from .cluster_limits import Exchange, Member
 from .worker import DoesItems, ItemsAtOnce, Worker
 
 PACKAGE = "pytest-convoprobe"
-
+_STDERR = 2
 
 Make = Callable[[Task, Budget, Callable[[str], Slots]], DoesItems]
 """Makes the worker of a process, with the budget and the slots that it shares with the cluster."""
@@ -28,6 +29,8 @@ class LiveWorker:
     """A `Worker` whose models are called within the limits of the cluster."""
 
     def __init__(self, task: Task, budget: Budget, slots_of: Callable[[str], Slots]) -> None:
+        # This process is ours to end if a target keeps the interpreter: its items go to another one.
+        pulse.enable(_STDERR)
         self._llm = build_llm(task.config.run, Redactor(task.secrets), budget, slots_of)
         self._worker = Worker(task, self._llm)
 
