@@ -503,3 +503,46 @@ def test_a_rerun_tries_again_what_failed(live: Benches, server: ChatServer) -> N
     result = live.suite.run_process("benchmarks", "-k", "m01", "--reruns=1", plugins=plugins)
     result.assert_outcomes(passed=1, deselected=1)
     result.stdout.fnmatch_lines(["*1 rerun*"])
+
+
+HANGING = """\
+user_model: {model: openai/user, <<: &live {base_url: "URL", apikey: none}}
+evaluator_model: {model: openai/evaluator, <<: *live}
+targets:
+  - {id: own, type: python, object: "tests.support.hanging_agents:HangingInEveryWay"}
+  - {id: good, model: openai/good, <<: *live}
+generation: {turns: 1}
+run: {turn_timeout: 3, scenario_timeout: 10}
+"""
+DOES = ("fine", "starts", "swallows", "sleeps", "waits")
+"""What the user asks the agent for, one scenario each."""
+
+
+def _asks(body: Mapping[str, Any]) -> str:
+    if not str(body["model"]).endswith("user"):
+        return project.answer_body(body)
+    texts = "".join(str(message.get("content")) for message in body["messages"])
+    (does,) = [does for does in DOES if f"Somebody {does}." in texts]
+    return json.dumps({"message": does, "status": "continue"})
+
+
+def test_targets_that_never_come_back_cost_their_own_rows_only(benches: Benches) -> None:
+    with ChatServer(_asks) as server:
+        project.write(benches.folder, server.base_url, project.BENCHMARK.partition("  - id: m02")[0], HANGING)
+        named = {f"m01_s00{number}_v01": does for number, does in enumerate(DOES, 1)}
+        scenarios = [
+            {**_scenario(name, False), "persona": f"Somebody {does}."} for name, does in named.items()
+        ]
+        (benches.folder / "scenarios.json").write_text(json.dumps(scenarios))
+        result = benches.suite.run_process("benchmarks", "-rA")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines_random(
+        [
+            "PASSED *::good::m01*",
+            "3 conversations without a score, 2 with one",
+            "*hanging_agents.py:*did not return in time*",
+        ]
+    )
+    made = json.loads((benches.folder / "runs/own/conversations.json").read_text())
+    assert sorted(named[row["id"]] for row in made) == ["fine", "starts"]
+    result.stderr.fnmatch_lines(["*the thread endless of an agent never ended*"])

@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from itertools import chain, repeat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from tests.support.chat_server import ChatServer
 
 from .. import project
 from ..cluster_doubles import Spending, Stand, items, refusing, task
-from ..parts import config, conversation, evaluation, found, simulation
+from ..parts import SCENARIO, config, conversation, evaluation, found, simulation
 from ..parts import task as stage_task
 
 pytestmark = pytest.mark.cluster
@@ -338,15 +338,26 @@ def has_ray() -> None:
 async def test_a_target_that_never_comes_back_fails_alone(
     engine_of_models: RayEngine, tmp_path: Path
 ) -> None:
+    kinds = ("fine", "starts", "swallows", "sleeps", "waits")
+
+    def asks(body: Mapping[str, Any]) -> str:
+        texts = "".join(str(message.get("content")) for message in body["messages"])
+        return says(next(kind for kind in kinds if f"Somebody {kind}." in texts))
+
     target = PythonTarget(object="tests.support.hanging_agents:HangingInEveryWay")
-    run = RunSettings(turn_timeout=1, scenario_timeout=2, replay="off")
-    # A conversation that loses its event loop to the other one begins again, and asks its user again.
-    does = chain(["sleeps"], repeat("fine"))
-    with ChatServer(lambda _: says(next(does))) as server:
+    run = RunSettings(turn_timeout=3, scenario_timeout=10, replay="off")
+    talks = [
+        simulation(replace(SCENARIO, persona=f"Somebody {kind}."), sample=number)
+        for number, kind in enumerate(kinds)
+    ]
+    with ChatServer(asks) as server:
         user = ModelSettings(model="openai/user", api_base=server.base_url, api_key=SECRET)
         settings = config(target, turns=1, run=run, user_model=user)
-        talks = [simulation(sample=sample) for sample in (1, 2)]
         found = await outcomes(engine_of_models, stage_task("simulate", settings, root=REPOSITORY), talks)
-    (failure,) = [str(outcome.failure) for outcome in found if outcome.failure]
-    assert "in send did not return in time" in failure
-    assert len(found) == 2
+    failures = {kinds[outcome.unit.place.sample]: outcome.failure for outcome in found}
+    assert not failures.pop("fine")
+    assert not failures.pop("starts")
+    assert failures.keys() == {"swallows", "sleeps", "waits"}
+    for failure in failures.values():
+        assert "hanging_agents.py:" in str(failure)
+        assert "did not return in time" in str(failure)
