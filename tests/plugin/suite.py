@@ -75,8 +75,12 @@ class Suite:
         It is spared the imports, as are the workers of xdist, so it cannot show what is imported.
         """
         with self._alone(plugins) as words:
-            folder = f"--basetemp={self.path / 'runpytest'}"
-            done = warm_process.run("pytest", folder, *words, *args, cwd=self.path)
+            return self.run_with_all_plugins(*words, *args)
+
+    def run_with_all_plugins(self, *args: str) -> pytest.RunResult:
+        """As `run_process`, beside whatever plug-ins are installed."""
+        folder = f"--basetemp={self.path / 'runpytest'}"
+        done = warm_process.run("pytest", folder, *args, cwd=self.path)
         # pytester's own runs print what they get, which is shown when a test fails.
         sys.stdout.write(done.stdout)
         sys.stderr.write(done.stderr)

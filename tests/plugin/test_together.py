@@ -54,9 +54,7 @@ def _assert_same_outcomes(mixed: Suite, result: pytest.RunResult) -> None:
 
 
 def test_everything_at_once(mixed: Suite) -> None:
-    result = mixed.pytester.runpytest_subprocess(
-        "-n2", "--timeout=60", "--cov=.", "--reruns=0", "--html=out.html"
-    )
+    result = mixed.run_with_all_plugins("-n2", "--timeout=60", "--cov=.", "--reruns=0", "--html=out.html")
     result.assert_outcomes(**COUNTS)
 
 
@@ -123,7 +121,7 @@ def test_repeat_counts_as_trials_where_pytest_found_it_by_itself(suite: Suite) -
     suite.scenario("one")
     suite.scenario("flaky", outcome="failed", until_run=1)
     suite.write("test_plain.py", "def test_plain(): pass")
-    result = suite.pytester.runpytest_subprocess("--count=2", "--reruns=1", "--timeout=60", "--cov=.")
+    result = suite.run_with_all_plugins("--count=2", "--reruns=1", "--timeout=60", "--cov=.")
     result.assert_outcomes(passed=6)
 
 
