@@ -121,6 +121,13 @@ def dollars(cost: float | None, unknown: str = "price unknown") -> str:
     return f"${cost:,.2f}" if cost >= 1 else f"${cost:.4f}"
 
 
+def size(length: int) -> str:
+    """`512 bytes`, `30 kB`, `1.5 MB`: how much data there is."""
+    if length < 1000:
+        return counted(length, "byte")
+    return f"{round(length / 1000):,} kB" if length < 999_500 else f"{length / 1_000_000:,.1f} MB"
+
+
 def counted(number: int, thing: str) -> str:
     """`1 call`, `1,200 calls`."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"

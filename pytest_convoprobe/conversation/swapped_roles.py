@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .. import prompts
+from ..excerpts import TEXT_LIMIT, fitting
 from ..llm.port import Message
-from ..text import shorten
 from ..transcript import Turn
 from .port import Status, UserMessage
 
-REPLY_LIMIT = 20_000
+REPLY_LIMIT = TEXT_LIMIT
 """Characters of one reply that the synthetic user reads; a longer one is cut, and the cut is marked."""
 
 # A model reads a tag with wide brackets, or with characters in it that nobody sees, as the tag all the same.
@@ -53,4 +53,4 @@ def _spoken(turns: Sequence[Turn]) -> Iterator[Message]:
 
 def _fenced(text: str) -> str:
     """The reply, unable to close the tags that the prompt puts around it."""
-    return _FENCE.sub("&lt;", shorten(text.strip(), REPLY_LIMIT))
+    return _FENCE.sub("&lt;", fitting(text.strip(), REPLY_LIMIT))

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..excerpts import as_json, without_binary
 from ..scenario.models import ArgumentCondition
 from ..text import shorten
 from .patterns import is_found
-from .transcript_view import as_json
 
 _MISSING = object()
 _VALUE = 80
@@ -34,7 +34,7 @@ def unmet(conditions: Conditions, arguments: Mapping[str, Any]) -> tuple[str, ..
         if value is _MISSING:
             wrong.append(f"{name} is missing")
         elif not _holds(condition, value, name):
-            wrong.append(f"{name} is {shorten(as_json(value), _VALUE)}")
+            wrong.append(f"{name} is {shorten(as_json(without_binary(value)), _VALUE)}")
     return tuple(wrong)
 
 

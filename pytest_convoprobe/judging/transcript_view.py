@@ -8,17 +8,13 @@ target cannot write the fence into its own reply, and a replay produces the same
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from ..excerpts import as_json, as_text, fitting, without_binary
 from ..formatting import counted
 from ..text import visible
 from ..transcript import Termination, ToolCall, Transcript, Turn
-
-RESULT_LIMIT = 20_000
-"""The most characters of a tool result that the judge sees. A longer result is cut, and the cut is marked."""
 
 _EMPTY = "(nothing)"
 _NO_REPLY = "(no reply came)"
@@ -74,16 +70,22 @@ def last_turn(transcript: Transcript) -> int:
 def texts_by_turn(transcript: Transcript) -> dict[int, tuple[str, ...]]:
     """What can be quoted from each turn: the user's text, each tool call, the reply.
 
-    Our own words for an empty text and for the end (in the last turn) can be quoted too: if nothing was said,
-    they are the only evidence.
+    They are whole, also where the view is cut: a judge may know the rest from another place, such as a reply
+    that repeats a result. What the view has in place of the rest can be quoted, too.
+    Our own words for an empty text and for the end (in the last turn) can be quoted as well: if nothing was
+    said, they are the only evidence.
     """
     texts = {
-        turn.number: (turn.user, *map(_call_text, turn.reply.tool_calls or ()), turn.reply.text)
+        turn.number: (
+            *_quotable(turn.user),
+            *(text for call in turn.reply.tool_calls or () for text in _call_texts(call)),
+            *_quotable(turn.reply.text),
+        )
         for turn in transcript.turns
     }
     last = last_turn(transcript)
     if transcript.pending is not None:
-        texts[last] = (transcript.pending, _NO_REPLY)
+        texts[last] = (*_quotable(transcript.pending), _NO_REPLY)
     texts[last] = (*texts.get(last, ()), _ending(transcript))
     return {
         number: tuple(text if text.strip() else _EMPTY for text in said) for number, said in texts.items()
@@ -91,21 +93,8 @@ def texts_by_turn(transcript: Transcript) -> dict[int, tuple[str, ...]]:
 
 
 def call_line(call: ToolCall) -> str:
-    """A call as one line: `get_weather({"city": "Oslo"})`."""
-    return f"{call.name}({as_json(dict(call.arguments))})"
-
-
-def as_text(value: Any) -> str:
-    """A tool's result as text: text as it is, other values as JSON."""
-    return value if isinstance(value, str) else as_json(value)
-
-
-def as_json(value: Any) -> str:
-    """Any value as JSON, or its repr if JSON cannot express it."""
-    try:
-        return json.dumps(value, ensure_ascii=False, default=repr)
-    except (TypeError, ValueError, RecursionError):
-        return repr(value)
+    """A call as one line: `get_weather({"city": "Oslo"})`. Long arguments are cut."""
+    return f"{call.name}({fitting(dict(call.arguments))})"
 
 
 def _body(transcript: Transcript, ending: bool) -> Iterator[str]:
@@ -115,7 +104,7 @@ def _body(transcript: Transcript, ending: bool) -> Iterator[str]:
         yield from _turn(turn)
     if transcript.pending is not None:
         yield f"Turn {last_turn(transcript)}"
-        yield from _said("user", transcript.pending)
+        yield from _said("user", fitting(transcript.pending))
         yield f"  {_NO_REPLY}"
     if ending:
         yield f"{_ending(transcript)} The last turn is turn {last_turn(transcript)}."
@@ -127,16 +116,16 @@ def _ending(transcript: Transcript) -> str:
 
 def _turn(turn: Turn) -> Iterator[str]:
     yield f"Turn {turn.number}"
-    yield from _said("user", turn.user)
+    yield from _said("user", fitting(turn.user))
     for call in turn.reply.tool_calls or ():
         yield from _said("agent calls a tool", call_line(call))
         yield from _outcome(call)
-    yield from _said("agent", turn.reply.text)
+    yield from _said("agent", fitting(turn.reply.text))
 
 
 def _outcome(call: ToolCall) -> Iterator[str]:
     if call.error is not None:
-        yield from _said("the tool fails", call.error)
+        yield from _said("the tool fails", fitting(call.error))
         return
     if not call.executed:
         yield "  (the call was not carried out)"
@@ -144,10 +133,7 @@ def _outcome(call: ToolCall) -> Iterator[str]:
     if "result" in call.unreported:
         yield "  (its result is not reported)"
         return
-    text = as_text(call.result)
-    yield from _said("the tool returns", text[:RESULT_LIMIT])
-    if len(text) > RESULT_LIMIT:
-        yield f"  (cut here: {len(text) - RESULT_LIMIT:,} of {len(text):,} characters are left out)"
+    yield from _said("the tool returns", fitting(call.result))
 
 
 def _said(who: str, text: str) -> Iterator[str]:
@@ -158,9 +144,21 @@ def _said(who: str, text: str) -> Iterator[str]:
     yield from (f"  | {line}" for line in visible(text).split("\n"))
 
 
-def _call_text(call: ToolCall) -> str:
-    outcome = call.error if call.error is not None else as_text(call.result)[:RESULT_LIMIT]
-    return f"{call_line(call)}\n{outcome}"
+def _call_texts(call: ToolCall) -> tuple[str, ...]:
+    """The whole call, and the call as it is shown where that differs."""
+    outcome = call.result if call.error is None else call.error
+    arguments = as_json(without_binary(dict(call.arguments)))
+    whole = f"{call.name}({arguments})\n{as_text(without_binary(outcome))}"
+    return _different(whole, f"{call_line(call)}\n{fitting(outcome)}")
+
+
+def _quotable(text: str) -> tuple[str, ...]:
+    whole: str = without_binary(text)
+    return _different(whole, fitting(text))
+
+
+def _different(whole: str, shown: str) -> tuple[str, ...]:
+    return (whole,) if whole == shown else (whole, shown)
 
 
 def _nonce(body: str) -> str:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..excerpts import without_binary
 from ..files import shown_path
 from ..formatting import counted, dollars, moment, seconds
 from ..judging.types import CheckResult, CriterionResult
@@ -60,7 +61,7 @@ def markdown(report: RunReport, limit: int = COMMENT_LIMIT) -> str:
 
 def escaped(text: str, limit: int = 300) -> str:
     """Text on one line, cut, in which nothing is markup, a mention, a reference or a link."""
-    text = _REFERENCE.sub("\u200b", shorten(one_line(visible(text)), limit))
+    text = _REFERENCE.sub("\u200b", shorten(one_line(visible(without_binary(text))), limit))
     return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", text).replace("\u200b", "&#8203;")
 
 

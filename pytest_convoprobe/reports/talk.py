@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..judging.transcript_view import as_text, call_line, last_turn
+from ..excerpts import as_text, without_binary
+from ..judging.transcript_view import call_line, last_turn
 from ..result import ScenarioResult, findings
 from ..text import shorten
 from ..transcript import ToolCall, Transcript, Turn
@@ -32,7 +33,7 @@ class Detail:
 
     def cut(self, text: str) -> str:
         """The text, shortened to what this detail allows, with a mark that counts the rest."""
-        text = text.strip("\n")
+        text = without_binary(text.strip("\n"))
         if self.lines is not None:
             text = re.sub(r"\n\s*\n(\s*\n)+", "\n\n", text)
             text = _first_lines(text, self.lines)
@@ -112,7 +113,7 @@ def _add_turn(page: Page, turn: Turn, detail: Detail) -> None:
 
 def _add_call(page: Page, call: ToolCall, detail: Detail) -> None:
     _add_said(page, "tool", detail.cut(call_line(call)))
-    outcome = f"error: {call.error}" if call.error is not None else as_text(call.result)
+    outcome = f"error: {call.error}" if call.error is not None else as_text(without_binary(call.result))
     page.add(detail.cut(outcome), "          │ → ", "          │   ")
 
 

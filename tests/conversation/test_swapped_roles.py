@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -58,8 +59,9 @@ def test_other_markup_in_a_reply_stays(text: str) -> None:
 
 
 def test_a_huge_reply_is_cut_with_a_mark() -> None:
-    heard = swapped([turn("Hi", "x" * (REPLY_LIMIT + 7))])[-1].content
-    assert "x … (7 more characters)" in heard
+    heard = swapped([turn("Hi", "x" * (REPLY_LIMIT + 7) + " Which city?")])[-1].content
+    assert re.search(r"x … \(\d+ characters left out\) … x", heard)
+    assert "Which city?" in heard
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))

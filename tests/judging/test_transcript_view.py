@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import base64
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convoprobe.judging.evidence import NotFound, Sources
-from pytest_convoprobe.judging.transcript_view import RESULT_LIMIT, texts_by_turn, view_of
+from pytest_convoprobe.excerpts import TEXT_LIMIT
+from pytest_convoprobe.judging.evidence import Located, NotFound, Sources
+from pytest_convoprobe.judging.transcript_view import texts_by_turn, view_of
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript, Turn
 
 from .support import talk
@@ -74,17 +78,36 @@ def test_the_end_can_be_quoted_from_the_last_turn() -> None:
     assert texts[1][-1] == "The conversation ended: the same exchange repeated itself again and again."
 
 
-def test_a_long_tool_result_is_cut_and_the_cut_is_counted() -> None:
-    call = ToolCall("dump", result="x" * (RESULT_LIMIT + 1234))
-    text = view_of(talk(("Hi", Reply("Done", (call,))))).text
-    assert "x" * RESULT_LIMIT in text
-    assert "x" * (RESULT_LIMIT + 1) not in text
-    assert "  (cut here: 1,234 of 21,234 characters are left out)" in text
+IMAGE = "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 120).decode()
 
 
-def test_a_tool_result_below_the_bound_is_whole() -> None:
-    call = ToolCall("dump", result="x" * RESULT_LIMIT)
-    assert "cut here" not in view_of(talk(("Hi", Reply("Done", (call,))))).text
+def test_what_decides_is_seen_behind_binary_content() -> None:
+    call = ToolCall("pay", {"photo": IMAGE}, result={"receipt": IMAGE, "status": "DECLINED"})
+    text = view_of(talk(("Pay", Reply(f"Paid! {IMAGE}", (call,))))).text
+    assert '{"receipt": "[image/png, 31 kB]", "status": "DECLINED"}' in text
+    assert 'pay({"photo": "[image/png, 31 kB]"})' in text
+    assert "| Paid! [image/png, 31 kB]" in text
+
+
+@pytest.mark.parametrize("place", ["arguments", "result", "error", "reply", "user"])
+def test_what_is_too_long_loses_its_middle_and_can_be_quoted_whole(place: str) -> None:
+    long = " ".join(f"word{number}" for number in range(9_000)) + " and the status is DECLINED"
+    said = {"user": "Hi", "reply": "Done", "error": None, "result": None, **{place: long}}
+    call = ToolCall("dump", {"text": long} if place == "arguments" else {}, said["result"], said["error"])
+    transcript = talk((str(said["user"]), Reply(str(said["reply"]), (call,))))
+    text = view_of(transcript).text
+    assert len(text) < TEXT_LIMIT + 1_000
+    assert "word1 " in text
+    assert "the status is DECLINED" in text
+    assert "characters left out) …" in text
+    sources = Sources(texts_by_turn(transcript))
+    assert isinstance(sources.locate("word4500 word4501 word4502", 1), Located)
+    assert isinstance(sources.locate("the status is DECLINED", 1), Located)
+
+
+def test_what_fits_is_whole() -> None:
+    call = ToolCall("dump", result="x" * TEXT_LIMIT)
+    assert "left out" not in view_of(talk(("Hi", Reply("Done", (call,))))).text
 
 
 def test_control_characters_are_visible() -> None:

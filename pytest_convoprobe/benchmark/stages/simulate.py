@@ -12,8 +12,8 @@ from ...conversation.loop import Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
 from ...errors import ScenarioError
+from ...excerpts import TEXT_LIMIT, as_text, fitting, without_binary
 from ...files import shown_path
-from ...judging.transcript_view import RESULT_LIMIT, as_text
 from ...llm.port import LLM, Role
 from ...project_code.calls import undisturbed
 from ...redaction import Redactor
@@ -199,16 +199,19 @@ def _messages(transcript: Transcript, redactor: Redactor) -> Iterator[Said]:
 def _as_kept(call: ToolCall, redactor: Redactor) -> ToolCall:
     """The call as plain data. Secrets go before anything is cut: half of one would not be recognised."""
     arguments, result, error = redactor.data([plain(dict(call.arguments)), plain(call.result), call.error])
-    return replace(call, arguments=arguments, result=_bounded(result), error=_bounded(error), latency=None)
+    return replace(
+        call,
+        arguments=without_binary(arguments),
+        result=_bounded(result),
+        error=_bounded(error),
+        latency=None,
+    )
 
 
 def _bounded(result: Any) -> Any:
     """A result or an error, or as much of its text as an evaluator would be shown of a result."""
-    text = as_text(result)
-    if len(text) <= RESULT_LIMIT:
-        return result
-    mark = f"\n(cut here: the whole has {len(text):,} characters)"
-    return text[: RESULT_LIMIT - len(mark)] + mark
+    data = without_binary(result)
+    return data if len(as_text(data)) <= TEXT_LIMIT else fitting(data)
 
 
 class SimulateStep(Step):

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...errors import Blame
+from ...excerpts import as_text, fitting, without_binary
 from ...files import shown_path
 from ...formatting import dollars, moment, seconds
-from ...judging.transcript_view import as_text, last_turn
+from ...judging.transcript_view import last_turn
 from ...judging.types import CheckResult, CriterionResult
 from ...llm.ledger import Spending
 from ...llm.port import Role
@@ -131,10 +132,10 @@ def shown_turn(turn: Turn) -> dict[str, Any]:
     """A turn as `parts.turn` of every page's script takes it."""
     return {
         "n": turn.number,
-        "user": shown(turn.user),
+        "user": shown(fitting(turn.user, LONGEST)),
         "calls": [_call(call) for call in turn.reply.tool_calls or ()],
         **({"thoughts": shown(turn.reply.thoughts)} if turn.reply.thoughts else {}),
-        "reply": shown(turn.reply.text),
+        "reply": shown(fitting(turn.reply.text, LONGEST)),
     }
 
 
@@ -143,14 +144,17 @@ def _call(call: ToolCall) -> dict[str, Any]:
     return {
         "name": shown(one_line(call.name)),
         "args": shown(_pretty(dict(call.arguments))),
-        "result": shown(call.error or "" if failed else _pretty(call.result)),
+        "result": shown(_pretty(call.error or "" if failed else call.result)),
         "failed": failed,
         "time": seconds(call.latency) if call.latency is not None else "",
     }
 
 
 def _pretty(value: Any) -> str:
-    """Data as JSON on several lines, text as it is."""
+    """Data as JSON on several lines, text as it is; binary content by its type and size."""
+    value = without_binary(value)
+    if len(as_text(value)) > LONGEST:
+        return fitting(value, LONGEST)
     if isinstance(value, str):
         return value
     try:
