@@ -14,9 +14,10 @@ from ..result import Outcome, ScenarioResult
 from ..results.index import IndexRow, row_of
 from ..results.records import TrialRecord
 from ..results.run_info import RunState
+from ..runs.preconditions import require_models
 from ..runs.recorder import RunRecorder
 from ..runs.session import Session
-from ..runs.trial import Job, require_models
+from ..runs.trial import Job
 from ..scenario import coerce
 from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings

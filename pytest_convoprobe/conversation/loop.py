@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from ..errors import BudgetExceeded, ConvoprobeError, SimulatorError, TargetCrashed, TurnTimeout
 from ..project_code.deadline import Deadline
-from ..targets.port import TargetConversation
+from ..targets.port import TargetConversation, calls_so_far
 from ..transcript import Reply, Termination, ToolCall, Transcript, Turn
 from .port import Status, UserMessage, UserSimulator
 from .repetition import goes_in_circles
@@ -44,7 +44,7 @@ class Limits:
 
     def _is_last_call(self, call: ToolCall) -> bool:
         # Who tried to hand the user over and failed is still the one to talk with.
-        return call.error is None and any(fnmatchcase(call.name, one) for one in self.ends_with_tools)
+        return not call.failed and any(fnmatchcase(call.name, one) for one in self.ends_with_tools)
 
 
 class Conversation:
@@ -69,12 +69,15 @@ class Conversation:
         self._clock = clock
         self._turns: list[Turn] = []
         self._pending: str | None = None
+        self._pending_calls: tuple[ToolCall, ...] = ()
         self._termination: Termination | None = None
 
     @property
     def transcript(self) -> Transcript:
         """What was said until now; complete once `run` has returned or raised."""
-        return Transcript(tuple(self._turns), self._termination, self._pending)
+        return Transcript(
+            tuple(self._turns), self._termination, self._pending, pending_calls=self._pending_calls
+        )
 
     async def run(self) -> None:
         """Talk to the end.
@@ -110,10 +113,18 @@ class Conversation:
         self._pending = message.text
         started = self._clock()
         async with self._deadline("target"):
-            reply = await self._target.send(message.text)
+            reply = await self._sent(message.text)
         latency = self._clock() - started
         self._turns.append(Turn(self._number, message.text, reply, message.origin, latency))
         self._pending = None
+
+    async def _sent(self, message: str) -> Reply:
+        try:
+            return await self._target.send(message)
+        except BaseException:
+            # A cancellation too: what the agent did before its time was up has been done.
+            self._pending_calls = calls_so_far(self._target)
+            raise
 
     def _reason_to_end(self, message: UserMessage) -> Termination | None:
         # The user comes first: whether it got what it wanted says more than who closed the door.

@@ -55,7 +55,7 @@ class Backend:
 
     def check_models(self, loaded: LoadedSettings, scenario: Scenario) -> None:
         """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
-        from ..runs.trial import require_models
+        from ..runs.preconditions import require_models
 
         require_models(self.scenario_settings(loaded, scenario), scenario)
 

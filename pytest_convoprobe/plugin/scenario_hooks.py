@@ -21,6 +21,10 @@ def register(config: pytest.Config) -> None:
         return
     manager.register(ScenarioHooks(), _NAME)
     manager.register(StoringHooks(config), STORING_HOOKS)
+    if not hasattr(config, "workerinput"):
+        from .undecided import NothingDecided
+
+        manager.register(NothingDecided(config), "convoprobe-nothing-decided")
     if options.wants_reports(config):
         from .run_reports import configure
 

@@ -19,7 +19,7 @@ from ..result import Outcome, ScenarioResult, answer_word, attempt_words, findin
 from ..results.compare import ScenarioChange
 from ..results.run_info import RunState
 from ..text import one_line, shorten, visible
-from ..transcript import Turn
+from ..transcript import ToolCall, Turn
 from .comparison import LISTED, figures_of, gate_line, statements, totals
 from .failure import MUST, headline, user_side_lines
 from .money import ROLE_NAMES, by_roles
@@ -210,13 +210,18 @@ def _finding(item: CriterionResult | CheckResult) -> str:
 
 
 def _turn(turn: Turn) -> str:
-    calls = "".join(f"<br>_tool:_ {escaped(call.name)}" for call in turn.reply.tool_calls or ())
+    calls = "".join(map(_tool_call, turn.reply.tool_calls or ()))
     reply = escaped(turn.reply.text, 600) or "(an empty reply)"
     thoughts = (
         f"<br>_thoughts (not sent):_ {escaped(turn.reply.thoughts, 200)}" if turn.reply.thoughts else ""
     )
     said = f"{calls}{thoughts}<br>_agent:_ {reply}"
     return f"> Turn {turn.number}<br>_user:_ {escaped(turn.user, 600)}{said}"
+
+
+def _tool_call(call: ToolCall) -> str:
+    failed = " (not carried out)" if not call.executed else " (failed)" if call.failed else ""
+    return f"<br>_tool:_ {escaped(call.name)}{failed}"
 
 
 def _costs(report: RunReport) -> Iterator[str]:

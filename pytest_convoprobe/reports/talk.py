@@ -64,6 +64,8 @@ def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None
     if transcript.pending is not None:
         page.add(f"turn {last_turn(transcript)}", "  ", color="faint")
         _add_said(page, "user", detail.cut(transcript.pending))
+        for call in transcript.pending_calls:
+            _add_call(page, call, detail)
         page.add("(no reply came)", "    agent   ")
 
 
@@ -113,8 +115,19 @@ def _add_turn(page: Page, turn: Turn, detail: Detail) -> None:
 
 def _add_call(page: Page, call: ToolCall, detail: Detail) -> None:
     _add_said(page, "tool", detail.cut(call_line(call)))
-    outcome = f"error: {call.error}" if call.error is not None else as_text(without_binary(call.result))
-    page.add(detail.cut(outcome), "          │ → ", "          │   ")
+    page.add(detail.cut(_outcome(call)), "          │ → ", "          │   ")
+
+
+def _outcome(call: ToolCall) -> str:
+    if not call.executed:
+        return f"not carried out: {call.error}" if call.error is not None else "not carried out"
+    if call.error is not None:
+        return f"error: {call.error}"
+    return (
+        "(its result is not reported)"
+        if "result" in call.unreported
+        else as_text(without_binary(call.result))
+    )
 
 
 def _add_said(page: Page, who: str, text: str) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..errors import ConvoprobeError, ResultsError
+from ..judging.checks import SILENCE
+from ..judging.tool_checks import ONLY_LISTED
 from ..judging.types import CheckResult, CriterionResult
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult, findings
@@ -33,7 +35,7 @@ _WHOLE = frozenset(
 )
 # The names that `run_checks` gives. All other checks are the project's own, which only pytest can repeat.
 _BY_SCENARIO = re.compile(
-    r"(?:required|prohibited) tool .+|tool calls|turns|tokens of the agent"
+    rf"(?:required|prohibited) tool .+|{ONLY_LISTED}|{SILENCE}|tool calls|turns|tokens of the agent"
     r"|.+: (?:number of calls|arguments|(?:before|after) .+)"
 )
 

@@ -42,7 +42,6 @@ from ..scenario.loading import LoadedScenario
 from ..scenario.models import Scenario
 from ..settings.loading import LoadedSettings
 from ..settings.models import ScenarioSettings
-from ..settings.requirements import require_model
 from ..settings.secret_places import secrets_of
 from ..start_time import present
 from ..targets.about import ask_name
@@ -50,6 +49,7 @@ from ..targets.port import Target
 from ..targets.reply_parts import clean_text
 from ..transcript import Termination, Transcript, Turn
 from .conversation_host import ConversationHost, within_scenario_timeout
+from .preconditions import require_known_tools, require_models
 from .recorded_models import RecordedModels
 
 AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
@@ -150,6 +150,7 @@ class _Trial:
         self._decided: Verdict | None = None
         self._review = UserReview()
         self._now: datetime | None = None
+        self._tools: tuple[str, ...] | None = None
         self._target_name = type(job.target).__qualname__  # until the target has said it itself
         self._started = time.time()
         self._clock = time.perf_counter()
@@ -258,6 +259,7 @@ class _Trial:
             job.target, user, self._limits, llm, job.scenario_id, job.trial, now=self._now
         )
         async with opened as self._conversation:
+            self._tools = await require_known_tools(job.scenario, job.target)
             await self._conversation.run()
 
     def _user(self, llm: LLM) -> UserSimulator:
@@ -283,7 +285,7 @@ class _Trial:
         scenario, transcript, extra = self._job.scenario, self.transcript, self._job.extra_checks
 
         def check() -> tuple[CheckResult, ...]:
-            found = run_checks(scenario.evaluation, transcript)
+            found = run_checks(scenario.evaluation, transcript, self._tools)
             return (*found, *map(_decided, extra(scenario, transcript))) if extra else found
 
         try:
@@ -365,17 +367,6 @@ class _Trial:
         settings = self._job.settings
         named = {Role.SYNTHETIC_USER: settings.synthetic_user.model, Role.JUDGE: settings.judge.model}
         return {role: model for role, model in named.items() if model}
-
-
-def require_models(settings: ScenarioSettings, scenario: Scenario, *, only_judge: bool = False) -> None:
-    """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
-    require_model(settings.judge, Role.JUDGE)
-    if only_judge:
-        return
-    user = scenario.synthetic_user
-    literal = bool(user.script) and all(isinstance(part, str) for part in user.script)
-    if user.max_turns > 1 and not literal:
-        require_model(settings.synthetic_user, Role.SYNTHETIC_USER)
 
 
 def _decided(check: object) -> CheckResult:

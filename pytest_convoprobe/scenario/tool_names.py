@@ -82,8 +82,9 @@ class ToolName:
         return any(matches(self.name, tool) for tool in tools)
 
 
-def names_in(usage: Usage) -> Iterator[ToolName]:
-    """Every name of a tool that the scenario's checks depend on."""
+def names_in(usage: Usage, ends_with: Sequence[str] = ()) -> Iterator[ToolName]:
+    """Every name of a tool that the scenario depends on. A call of those in `ends_with` ends it."""
+    yield from (ToolName("synthetic_user.ends_with_tools", name, True) for name in ends_with)
     lists = (
         ("required_tools", usage.required_tools, True),
         ("optional_tools", usage.optional_tools, False),
@@ -114,14 +115,14 @@ class NameFindings:
     notes: tuple[str, ...]
 
 
-def compare_names(usage: Usage, tools: Sequence[str]) -> NameFindings:
+def compare_names(usage: Usage, tools: Sequence[str], ends_with: Sequence[str] = ()) -> NameFindings:
     """The scenario's names beside the tools that the target has.
 
     A name without a tool is a problem if it is needed, or if it resembles a tool. Otherwise it is a
     precaution that can't fail, which is a note.
     """
     problems, notes = [], []
-    for one in names_in(usage):
+    for one in names_in(usage, ends_with):
         if one.known_in(tools):
             continue
         near = resembling(one.name, tools)

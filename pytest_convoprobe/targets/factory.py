@@ -67,7 +67,7 @@ def _model_agent(settings: ModelTarget, rootdir: Path) -> Target:
 def _python_agent(settings: PythonTarget, rootdir: Path) -> Target:
     reference = settings.object
     try:
-        return PythonAgent(parse_reference(reference), rootdir=rootdir, name=reference)
+        return PythonAgent(parse_reference(reference), rootdir=rootdir, name=reference, tools=settings.tools)
     except TargetStartError as error:
         raise SettingsError.of(str(error), path="target.object") from None
 

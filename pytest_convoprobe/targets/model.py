@@ -16,6 +16,7 @@ from ..transcript import Reply, ToolCall, Usage
 from .hosted import RunsElsewhere
 from .loading import Once, Reference, load_object, parse_reference
 from .port import ConversationContext, Description
+from .reply_parts import as_arguments
 from .tools import Toolbox
 
 
@@ -67,6 +68,9 @@ def _function(source: object, rootdir: Path) -> Callable[..., Any]:
     return found
 
 
+_UNFINISHED = "it had not returned when the conversation broke off"
+
+
 class _Conversation:
     """One conversation; the model is told all of it again with each call."""
 
@@ -78,12 +82,13 @@ class _Conversation:
         system = _system_prompt(settings)
         self._messages = [Message("system", system)] if system else []
         self._turn = 0
+        self._calls: list[ToolCall] = []
 
     async def send(self, message: str) -> Reply:
         self._turn += 1
+        self._calls = []
         self._messages.append(Message("user", message))
         texts: list[tuple[str, str]] = []
-        calls: list[ToolCall] = []
         usage = Usage()
         for rounds_left in range(self._max_rounds, -1, -1):
             reply = await self._ask()
@@ -94,10 +99,14 @@ class _Conversation:
                 break
             if not rounds_left:
                 raise TargetCrashed(self._endless(reply.tool_requests))
-            calls += await self._call_tools(reply.tool_requests)
+            await self._call_tools(reply.tool_requests)
         # What it said beside its tool calls was said to the user as well.
         said, thought = ("\n\n".join(filter(str.strip, parts)) for parts in zip(*texts, strict=True))
-        return Reply(said, tuple(calls), usage, thoughts=thought)
+        return Reply(said, tuple(self._calls), usage, thoughts=thought)
+
+    def calls_so_far(self) -> tuple[ToolCall, ...]:
+        """The calls of the message that is being answered, or was last."""
+        return tuple(self._calls)
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -108,14 +117,19 @@ class _Conversation:
         request = LLMRequest(self._model, tuple(self._messages), call, self._toolbox.specs)
         return await context.llm.complete(request)
 
-    async def _call_tools(self, requests: tuple[ToolRequest, ...]) -> list[ToolCall]:
+    async def _call_tools(self, requests: tuple[ToolRequest, ...]) -> None:
         """All at once; results are handed back in the order in which they were asked for."""
-        calls = await asyncio.gather(
-            *(self._toolbox.call(request, self._context.home) for request in requests)
-        )
-        for request, call in zip(requests, calls, strict=True):
+        first = len(self._calls)
+        # Each has its place before it begins: what is interrupted has been called all the same.
+        self._calls += [
+            ToolCall(request.name, as_arguments(request.arguments), error=_UNFINISHED) for request in requests
+        ]
+        await asyncio.gather(*(self._call(request, first + at) for at, request in enumerate(requests)))
+        for request, call in zip(requests, self._calls[first:], strict=True):
             self._messages.append(Message("tool", _told(call), tool_call_id=request.id))
-        return list(calls)
+
+    async def _call(self, request: ToolRequest, place: int) -> None:
+        self._calls[place] = await self._toolbox.call(request, self._context.home)
 
     def _endless(self, wanted: tuple[ToolRequest, ...]) -> str:
         names = ", ".join(f"`{request.name}`" for request in wanted[:3])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from ..llm.port import LLM, ToolSpec
 from ..project_code.agent_loops import Home
-from ..transcript import Reply
+from ..transcript import Reply, ToolCall
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class Description:
     tools: tuple[ToolSpec, ...] | None = None
 
 
+def named_tools(names: Sequence[str] | None) -> tuple[ToolSpec, ...] | None:
+    """Tools of which only the names are known, for a description."""
+    return None if names is None else tuple(ToolSpec(name, "", {}) for name in names)
+
+
 class TargetConversation(Protocol):
     """One conversation with the target; messages come one at a time, in order."""
 
@@ -62,11 +68,24 @@ class Target(Protocol):
 
 
 @runtime_checkable
+class KeepsCalls(Protocol):
+    """A conversation that knows which tools were called for a message that got no reply. Optional."""
+
+    def calls_so_far(self) -> tuple[ToolCall, ...]: ...
+
+
+def calls_so_far(conversation: TargetConversation) -> tuple[ToolCall, ...]:
+    """The tool calls that were made for the message that is being answered, as far as they are known."""
+    return conversation.calls_so_far() if isinstance(conversation, KeepsCalls) else ()
+
+
+@runtime_checkable
 class Describes(Protocol):
     """A target that describes itself. This is optional.
 
-    Stored runs use the description to notice a change of the system prompt or the tools. It is called
-    after a conversation, and must return at once.
+    Stored runs use the description to notice a change of the system prompt or the tools, and the names of the
+    tools are compared with those in scenarios. It is called after a conversation was started, and must
+    return at once.
     """
 
     def describe(self) -> Description: ...

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import TargetStartError
@@ -12,7 +14,7 @@ from .failures import start_failure
 from .given_objects import Use
 from .hosted import Hosted, RunsElsewhere, home_of
 from .loading import Once, Reference, load_object
-from .port import ConversationContext, Description, Target, TargetConversation, description_of
+from .port import ConversationContext, Description, Target, TargetConversation, description_of, named_tools
 from .python_conversation import PythonConversation, Source, source_of
 
 _ABSENT = object()
@@ -23,11 +25,20 @@ class PythonAgent(RunsElsewhere):
 
     `source` is the object, or where to import it from: that is done once, in a thread, when the first
     conversation starts. An object that is itself a `Target` is used as it is. `use` says what may be done
-    with an object that has a state of its own.
+    with an object that has a state of its own. `tools` are the names of the agent's tools, if they are known.
     """
 
-    def __init__(self, source: object, *, rootdir: Path, name: str, use: Use = Use.MANY) -> None:
+    def __init__(
+        self,
+        source: object,
+        *,
+        rootdir: Path,
+        name: str,
+        use: Use = Use.MANY,
+        tools: Sequence[str] | None = None,
+    ) -> None:
         self.name = name
+        self._tools = named_tools(tools)
         self._use = use
         self._source: Once[Target | Source] = Once(functools.partial(_load, source, rootdir, name))
         self._hosted: Hosted | None = None
@@ -50,9 +61,11 @@ class PythonAgent(RunsElsewhere):
             await self._hosted.aclose()
 
     def describe(self) -> Description:
-        """What the object tells, if it is a target itself and has been loaded."""
+        """What the object says if it is a target itself and was loaded, and the tools of the settings."""
         source = self._source.value
-        return Description() if source is None or isinstance(source, Source) else description_of(source)
+        is_other = source is None or isinstance(source, Source)
+        described = Description() if is_other else description_of(as_port(source))
+        return described if self._tools is None else replace(described, tools=self._tools)
 
 
 def is_target(value: object) -> bool:

@@ -84,6 +84,26 @@ def test_an_inconclusive_scenario_may_be_skipped_at_its_own_place(suite: Suite) 
     result.stdout.fnmatch_lines(["SKIPPED [[]1[]] scenarios/a.yaml:11: cannot tell"])
 
 
+def test_a_run_in_which_nothing_is_decided_is_red(suite: Suite) -> None:
+    suite.scenario("unclear", outcome="skipped", blame="judge", reason="the judge cannot tell")
+    suite.scenario("later", skip="not ready yet")
+    result = suite.run()
+    result.assert_outcomes(skipped=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["the judge could not decide 1 scenario, and none passed: *no evidence*"])
+
+
+def test_one_undecided_beside_a_pass_may_be_skipped(suite: Suite) -> None:
+    suite.scenario("unclear", outcome="skipped", blame="judge", reason="the judge cannot tell")
+    suite.scenario("clear")
+    assert suite.run().ret == pytest.ExitCode.OK
+
+
+def test_a_run_of_skipped_scenarios_alone_is_left_to_pytest(suite: Suite) -> None:
+    suite.scenario("later", skip="not ready yet")
+    assert suite.run().ret == pytest.ExitCode.OK
+
+
 def test_tb_line_names_the_scenarios_line_and_the_reason(suite: Suite) -> None:
     suite.scenario("first", file="scenarios/a.yaml")
     suite.scenario("bad", file="scenarios/a.yaml", outcome="failed", reason="it was rude")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,18 @@ class TestRejudge:
         (found,) = again(project, store(project), judge_of("met"))
         assert found.new
         assert [(check.name, check.holds) for check in found.new.checks] == [("required tool apology", False)]
+
+    def test_an_agent_that_is_silent_fails_here_too(self, project: Path) -> None:
+        silent = tuple(
+            replace(turn, reply=Reply(" ", turn.reply.tool_calls)) for turn in OLD.transcript.turns
+        )
+        transcript = replace(OLD.transcript, turns=silent)
+        said = CheckResult("the agent says something", False, "a reply with text", "nothing", 1)
+        old = ScenarioResult(**{**vars(OLD), "transcript": transcript, "checks": (said, *OLD.checks)})
+        (found,) = again(project, store(project, old), judge_of("met"))
+        assert found.new
+        names = [check.name for check in found.new.checks if not check.holds]
+        assert (found.new.outcome, names) == (Outcome.FAILED, ["the agent says something"])
 
     def test_checks_of_the_project_are_carried_over(self, project: Path) -> None:
         own = CheckResult("no swearing", False, "none", "one")

@@ -19,13 +19,20 @@ from pytest_convoprobe.errors import (
 )
 from pytest_convoprobe.judging.types import CheckResult
 from pytest_convoprobe.llm.fake import FakeLLM
-from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role
+from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role, ToolRequest
 from pytest_convoprobe.result import Outcome, ScenarioResult
+from pytest_convoprobe.results.fingerprints import NO_PRINTS
+from pytest_convoprobe.results.records import from_record, to_record
 from pytest_convoprobe.runs.trial import Job, Runner
 from pytest_convoprobe.scenario.loading import parse_scenarios
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.settings.merge import scenario_settings
+from pytest_convoprobe.settings.models import HttpTarget, ModelTarget
 from pytest_convoprobe.targets.fake import FakeTarget
+from pytest_convoprobe.targets.http import HttpAgent
+from pytest_convoprobe.targets.model import ModelAgent
+from pytest_convoprobe.targets.port import Description, named_tools
+from pytest_convoprobe.targets.python import PythonAgent
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Usage
 
 SCENARIO = """\
@@ -374,3 +381,72 @@ def test_what_a_judge_without_a_verdict_said_is_kept(tmp_path: Path) -> None:
     result = run(tmp_path, llm=rambling, overrides={"llm.api_key": KEY})
     assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.JUDGE)
     assert result.trace == "I rather think so, ****"
+
+
+# The names of tools
+
+
+class Known(FakeTarget):
+    """A target that says which tools it has."""
+
+    def describe(self) -> Description:
+        return Description(tools=named_tools(["find_order", "delete_order"]))
+
+
+@pytest.mark.parametrize(
+    ("usage", "words"),
+    [
+        ("{prohibited_tools: [delete_ordr]}", "no tool `delete_ordr`; did you mean `delete_order`?"),
+        ("{prohibited_tools: [deleteOrder]}", "did you mean `delete_order`?"),
+        ("{required_tools: [find_ordre]}", "did you mean `find_order`?"),
+        ("{required_tools: [pay]}", "its tools are `find_order`, `delete_order`"),
+        ("{tool_call_criteria: [{tool: pay, assertions: [It is paid once]}]}", "no tool `pay`"),
+        ("{tool_call_criteria: [{tool: find_order, assertions: [{before: pay}]}]}", "no tool `pay`"),
+        ("{required_tools: ['mcp__shop__*']}", "no tool of the target matches `mcp__shop__*`"),
+    ],
+)
+def test_a_name_without_a_tool_is_an_error_before_the_first_call(
+    tmp_path: Path, usage: str, words: str
+) -> None:
+    llm = FakeLLM(answers())
+    target = Known(lambda message, turn: Reply("echo", ()))
+    result = run(tmp_path, target=target, llm=llm, more=f"  tool_usage: {usage}")
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO)
+    assert words in result.reason
+    assert (llm.requests, result.transcript.turns) == ([], ())
+
+
+def test_a_prohibited_tool_that_nobody_has_is_said_not_to_fail(tmp_path: Path) -> None:
+    target = Known(lambda message, turn: Reply(f"echo {turn}", ()))
+    result = run(tmp_path, target=target, more="  tool_usage: {prohibited_tools: [launch_rocket]}")
+    assert result.passed
+    assert result.checks[0].found == "no call; the target has no such tool, so this can't fail"
+
+
+@pytest.mark.parametrize("kind", [PythonAgent, HttpAgent])
+def test_the_settings_may_name_the_tools_of_an_agent(tmp_path: Path, kind: type) -> None:
+    target: Any = PythonAgent(lambda message: Reply("echo", ()), rootdir=tmp_path, name="a", tools=["pay"])
+    if kind is HttpAgent:
+        target = HttpAgent(HttpTarget(url="http://127.0.0.1:1/chat", tools=("pay",)))
+    result = run(tmp_path, target=target, more="  tool_usage: {prohibited_tools: [Pay]}")
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO)
+    assert "did you mean `pay`?" in result.reason
+
+
+def test_an_agent_that_is_silent_fails_whatever_the_judge_says(tmp_path: Path) -> None:
+    result = run(tmp_path, llm=answers("met", "(nothing)"), target=FakeTarget("\u200b"))
+    assert (result.outcome, result.blame) == (Outcome.FAILED, Blame.AGENT)
+    assert result.reason.startswith("the agent says something: expected a reply with text")
+
+
+def test_calls_before_the_end_of_an_endless_loop_are_kept(tmp_path: Path) -> None:
+    def pay(sum: int) -> str:
+        return f"paid {sum}"
+
+    asking = LLMReply("", (ToolRequest("1", "pay", '{"sum": 3}'),), finish_reason="tool_calls")
+    target = ModelAgent(ModelTarget(model="openai/fake", max_tool_rounds=1), tools=[pay])
+    result = run(tmp_path, target=target, llm=lambda request: asking)
+    assert (result.outcome, result.transcript.pending) == (Outcome.FAILED, "Hello there")
+    stored = from_record(json.loads(json.dumps(to_record(result, NO_PRINTS)))).result.transcript
+    for transcript in (result.transcript, stored):
+        assert [(call.name, call.result) for call in transcript.pending_calls] == [("pay", "paid 3")]

@@ -20,7 +20,7 @@ from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import CallContext, LLMReply, Message, Role, ToolRequest
 from pytest_convoprobe.settings.models import ModelSettings, ModelTarget
 from pytest_convoprobe.targets.model import ModelAgent
-from pytest_convoprobe.targets.port import ConversationContext
+from pytest_convoprobe.targets.port import ConversationContext, calls_so_far
 from pytest_convoprobe.transcript import Reply, Usage
 from tests.support.chat_server import ChatServer, Completion
 
@@ -253,3 +253,31 @@ async def test_thoughts_of_each_round_end_with_it(start: Start) -> None:
     llm = FakeLLM([asking(("add", '{"a": 1, "b": 2}'), text="<think>unfinished"), "It is 3."])
     reply = await (await start(llm, [add])).send("1 + 2?")
     assert (reply.text, reply.thoughts) == ("It is 3.", "unfinished")
+
+
+# What was done before the conversation broke off
+
+
+async def test_calls_of_an_endless_loop_are_known(start: Start) -> None:
+    llm = FakeLLM([asking(("add", '{"a": 1, "b": 2}'))] * 3)
+    conversation = await start(llm, [add], max_tool_rounds=2)
+    with pytest.raises(TargetCrashed):
+        await conversation.send("go")
+    assert [(call.name, call.result) for call in calls_so_far(conversation)] == [("add", 3), ("add", 3)]
+
+
+async def test_a_call_that_does_not_return_is_known(start: Start) -> None:
+    async def wait(a: int) -> int:
+        await asyncio.Event().wait()
+        return a
+
+    llm = FakeLLM([asking(("add", '{"a": 1, "b": 2}')), asking(("wait", '{"a": 1}'))])
+    conversation = await start(llm, [add, wait])
+    sending = asyncio.ensure_future(conversation.send("go"))
+    while len(calls_so_far(conversation)) < 2:
+        await asyncio.sleep(0)
+    sending.cancel()
+    await asyncio.wait([sending])
+    first, second = calls_so_far(conversation)
+    assert (first.name, first.error, second.name, second.arguments) == ("add", None, "wait", {"a": 1})
+    assert second.error == "it had not returned when the conversation broke off"

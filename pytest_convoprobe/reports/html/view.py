@@ -19,7 +19,7 @@ from ...result import ScenarioResult, answer_word, report_order, why
 from ...results.records import TrialRecord
 from ...start_time import in_words
 from ...text import one_line, shorten, visible
-from ...transcript import Origin, ToolCall, Turn
+from ...transcript import Origin, ToolCall, Transcript, Turn
 from ..failure import BLAME_WORDS, MUST, ending, user_side_lines
 from ..money import ROLE_NAMES, is_replayed
 from ..paste_command import records_again, stored_words
@@ -48,7 +48,7 @@ def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
         "criteria": [_criterion(found, texts) for found in criteria],
         "checks": [_check(check) for check in checks],
         "turns": turns,
-        "pending": None if pending is None else {"n": last_turn(result.transcript), "user": shown(pending)},
+        "pending": _pending(result.transcript),
         "ended": shown(ending(result)),
         "silent": bool(result.transcript.turns) and not result.transcript.tells_tools,
         "cost": [_cost(role, result) for role in Role if role in result.spending],
@@ -113,6 +113,15 @@ def _criterion(found: CriterionResult, texts: Mapping[int, list[tuple[str, str]]
     }
 
 
+def _pending(transcript: Transcript) -> dict[str, Any] | None:
+    """The turn without a reply: its message, and the calls that were made for it."""
+    if transcript.pending is None:
+        return None
+    calls = [_call(call) for call in transcript.pending_calls]
+    turn = {"n": last_turn(transcript), "user": shown(transcript.pending)}
+    return {**turn, "calls": calls} if calls else turn
+
+
 def _check(check: CheckResult) -> dict[str, Any]:
     return {
         "name": shown(check.name),
@@ -140,14 +149,21 @@ def shown_turn(turn: Turn) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    failed = call.error is not None
     return {
         "name": shown(one_line(call.name)),
         "args": shown(_pretty(dict(call.arguments))),
-        "result": shown(_pretty(call.error or "" if failed else call.result)),
-        "failed": failed,
+        "result": shown(_outcome(call)),
+        "failed": call.failed,
         "time": seconds(call.latency) if call.latency is not None else "",
     }
+
+
+def _outcome(call: ToolCall) -> str:
+    if not call.executed:
+        return _pretty(f"not carried out: {call.error}" if call.error else "not carried out")
+    if call.error is not None:
+        return _pretty(call.error)
+    return "(not reported)" if "result" in call.unreported else _pretty(call.result)
 
 
 def _pretty(value: Any) -> str:

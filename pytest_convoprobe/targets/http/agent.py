@@ -17,7 +17,7 @@ from ...redaction import Redactor
 from ...settings.models import HttpTarget
 from ...transcript import Reply
 from ..hosted import RunsElsewhere
-from ..port import ConversationContext
+from ..port import ConversationContext, Description, named_tools
 from .answer import AnswerReader, HttpAnswer, VersionReader
 from .recipe import TEMPLATE_ERRORS, Recipe, RequestParts
 
@@ -44,6 +44,7 @@ class HttpAgent(RunsElsewhere):
         self._version = VersionReader(settings.version) if settings.version else None
         self._version_url = settings.version.url if settings.version else None
         self._timeout = settings.timeout
+        self._tools = named_tools(settings.tools)
         self._secrets = [value.get_secret_value() for value in settings.headers.values()]
         self._client: httpx.AsyncClient | None = None
         self.name = f"{settings.method.upper()} {self._recipe.shown_url}"
@@ -71,6 +72,10 @@ class HttpAgent(RunsElsewhere):
             else partial(self._recipe.fill, _variables(_HELLO, (), "version"))
         )
         return self._read(self._version.read, await self._answer_to(request, httpx.Cookies()))
+
+    def describe(self) -> Description:
+        """The tools that the settings name."""
+        return Description(tools=self._tools)
 
     async def exchange(self, variables: Mapping[str, Any], cookies: httpx.Cookies) -> Reply:
         """One request and the reply in its answer; raises `TargetUnavailable` for all that goes wrong."""

@@ -1,0 +1,47 @@
+"""What must be right before a scenario calls its first model: its models, and the names of its tools."""
+
+from __future__ import annotations
+
+from ..errors import ScenarioError
+from ..llm.port import Role
+from ..scenario.models import Scenario
+from ..scenario.tool_names import compare_names, names_in
+from ..settings.models import ScenarioSettings
+from ..settings.requirements import require_model
+from ..targets.about import ask_description
+from ..targets.port import Target
+
+
+def require_models(settings: ScenarioSettings, scenario: Scenario, *, only_judge: bool = False) -> None:
+    """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
+    require_model(settings.judge, Role.JUDGE)
+    if only_judge:
+        return
+    user = scenario.synthetic_user
+    literal = bool(user.script) and all(isinstance(part, str) for part in user.script)
+    if user.max_turns > 1 and not literal:
+        require_model(settings.synthetic_user, Role.SYNTHETIC_USER)
+
+
+async def require_known_tools(scenario: Scenario, target: Target) -> tuple[str, ...] | None:
+    """The names of the target's tools; None if it doesn't say them, or if the scenario names none.
+
+    Raises `ScenarioError` for names of the scenario that mean none of them. The target has been started.
+    """
+    usage, ends = scenario.evaluation.tool_usage, scenario.synthetic_user.ends_with_tools
+    if not ends and not any(names_in(usage)):
+        return None
+    tools = await tool_names(target)
+    problems = () if tools is None else compare_names(usage, tools, ends).problems
+    if problems:
+        raise ScenarioError("; ".join(problems))
+    return tools
+
+
+async def tool_names(target: Target) -> tuple[str, ...] | None:
+    """The names of the target's tools, as it describes itself; None if it doesn't say them."""
+    try:
+        described = await ask_description(target)
+    except Exception:  # noqa: BLE001 - the project's code, or its time limit: who stores the run says so
+        return None
+    return None if described.tools is None else tuple(tool.name for tool in described.tools)
