@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..runs.progress import ProgressLine
-from .keys import WAITED
+from .keys import OVERLAPPED, WAITED
 from .lookahead import LookAhead
 from .orders import Order
 from .session import backend_of, session_of, settings_source
@@ -44,7 +44,9 @@ def submit(order: Order, target: Target) -> Handle[ScenarioResult]:
 def wait(handle: Handle[ScenarioResult], item: pytest.Item) -> ScenarioResult:
     """Wait for a conversation on pytest's thread; a line on the terminal says how far all of them are."""
     session = session_of(item.config)
-    begun = time.perf_counter()
+    begun, stats = time.perf_counter(), session.pool.stats
+    if stats.running + stats.waiting > 1:
+        item.stash[OVERLAPPED] = True
     try:
         with ProgressLine(PytestTerminal(item.config), session.words) as progress:
             return session.wait(handle, progress.tick)

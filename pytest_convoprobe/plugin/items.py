@@ -14,7 +14,7 @@ from ..targets.given_objects import Use
 from . import marks
 from .conversations import look_ahead, submit, wait
 from .error_text import NoVerdict, error_text
-from .keys import EARLIER, REPORTED, RESULTS, WAITED, start
+from .keys import EARLIER, OVERLAPPED, REPORTED, RESULTS, WAITED, start
 from .lookahead import given_by_fixture, target_is_shared
 from .orders import BEGUN, ORDER, Order
 from .session import session_of
@@ -86,7 +86,10 @@ class ScenarioItem(pytest.Function):
 
     def _talk_ahead(self, target: Target) -> ScenarioResult:
         ahead = look_ahead(self.config)
-        handle = ahead.take(self) or submit(self.stash[ORDER], target)
+        started = ahead.take(self)
+        # One that ran ahead has printed in the turn of another item.
+        self.stash[OVERLAPPED] = started is not None
+        handle = started or submit(self.stash[ORDER], target)
         ahead.start_others(self, target)
         return wait(handle, self)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from . import options
+from .captured import separate
 from .keys import NEXT_ITEM, RESULTS, SESSION
 from .storing import STORING_HOOKS, StoringHooks
 
@@ -71,6 +72,8 @@ class ScenarioHooks:
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
+        if report.sections:
+            separate(item, report)
         if RESULTS in item.stash:
             from .item_reports import complete
 

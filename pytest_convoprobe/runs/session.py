@@ -125,6 +125,11 @@ class Session:
         runner.preload()
         return runner
 
+    @property
+    def conversations_run(self) -> bool:
+        """Whether one at least is going on at this moment."""
+        return "pool" in self.__dict__ and self.pool.stats.running > 0
+
     def words(self, total: int | None = None) -> str:
         """How far the conversations are, for a line of progress."""
         return run_words(self.pool.stats, self.runner.spent, total)

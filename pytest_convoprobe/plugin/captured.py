@@ -1,0 +1,44 @@
+"""What pytest captured while several conversations ran: nobody can say whose output it is.
+
+pytest captures what the whole process prints and logs while an item has its turn. Conversations that run
+ahead print in the turn of another item, so the output of a scenario would be shown under a stranger's name.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from .keys import OVERLAPPED, SESSION
+from .orders import order_of
+
+_SECTION = "convoprobe: output"
+_LEFT_OUT = (
+    "What was printed and logged is not shown: other conversations ran at the same time, and the output may "
+    "be theirs. Run this scenario alone to see its own."
+)
+_MIXED = (
+    "Conversations of scenarios ran while this test did: what was printed and logged (above) may be of one "
+    "of their agents."
+)
+
+
+def separate(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Leave out of a scenario's report what may be the output of others, and say so.
+
+    An ordinary test keeps what was captured, since most of it is its own.
+    """
+    captured = [section for section in report.sections if section[0].startswith("Captured ")]
+    if not captured:
+        return
+    if order_of(item) is None:
+        if report.failed and _others_run(item.config):
+            report.sections.append((_SECTION, _MIXED))
+    elif item.stash.get(OVERLAPPED, False) or _others_run(item.config):
+        report.sections = [section for section in report.sections if section not in captured]
+        report.sections.append((_SECTION, _LEFT_OUT))
+
+
+def _others_run(config: pytest.Config) -> bool:
+    """Whether a conversation is going on, now that a phase of an item is over."""
+    session = config.stash.get(SESSION, None)
+    return session is not None and session.conversations_run
