@@ -89,11 +89,14 @@ def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
     """
     for leftover in path.parent.glob(f".*{_TEMP_SUFFIX}"):
         leftover.unlink(missing_ok=True)
+    # In the same folder: a file is replaced in one step only within one file system.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:40]}-", suffix=_TEMP_SUFFIX)
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines((content,) if isinstance(content, bytes) else content)
             file.flush()
+            # Before the replacement: after a power cut, some file systems have the new name with an empty
+            # file.
             os.fsync(file.fileno())
         _give_usual_rights(Path(name), path)
         _replace(name, path)
@@ -108,6 +111,7 @@ def _give_usual_rights(temp: Path, path: Path) -> None:
     if path.exists():
         temp.chmod(path.stat().st_mode & 0o777)
     elif sys.platform != "win32":
+        # From the folder, not the umask: that can only be read by changing it, for all threads.
         temp.chmod(path.parent.stat().st_mode & 0o666)
 
 
@@ -150,6 +154,7 @@ class Lines:
 
     def _open(self) -> int:
         if self._handle is None:
+            # O_BINARY: Windows would write two characters for a line break, and offsets would be wrong.
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
             self._handle = os.open(self._path, flags, 0o666)
             self._size = os.fstat(self._handle).st_size

@@ -36,6 +36,7 @@ class Call(Generic[T]):
 
     def __init__(self, function: Callable[[], T]) -> None:
         self._function = function
+        # A thread begins with an empty context: logging and tracing of the agent would lose their way.
         self._context = contextvars.copy_context()
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()

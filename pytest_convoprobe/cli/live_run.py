@@ -101,6 +101,7 @@ class LiveRun:
             state = RunState.FINISHED
         finally:
             session.cancel()
+            # `and self.rows` below: of no trials, all passed.
             passed = all(row.outcome is Outcome.PASSED for row in self.rows)
             recorder.finish(state, 0 if passed and self.rows else 1)
             recorder.close()

@@ -31,6 +31,7 @@ def all_rows(project: Project, choose: Callable[[IndexRow], bool] | None = None)
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Rows are many, live until the command ends and have no cycles, so a search for those is in vain."""
+    # Each collection would look through all rows that were read so far.
     gc.disable()
     try:
         yield

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..result import ScenarioResult
     from ..results.history import Stability, UnsteadyAnswer
 
+# A sparkline of more doesn't fit beside the other columns.
 _LATEST = 20
 
 _COLUMNS = (

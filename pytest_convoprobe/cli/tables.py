@@ -9,6 +9,7 @@ from ..text import cell_width
 from .console import Console
 
 _GAP = "  "
+# Down to the first while columns can still go, then down to the second.
 _COMFORTABLE, _NARROWEST = 24, 8
 
 
@@ -73,6 +74,7 @@ def _fit(console: Console, columns: Sequence[Column], widths: list[int]) -> tupl
         fitted = _shrunk(columns, widths, kept, console.width, _COMFORTABLE if spare else _NARROWEST)
         if not spare or _total(fitted, kept) <= console.width:
             return kept, fitted
+        # Whole columns go before cells are cut to a few letters, which say nothing.
         kept.remove(max(spare, key=lambda index: columns[index].rank))
 
 

@@ -51,6 +51,7 @@ class Budget:
         """Raises `BudgetExceeded` if nothing more may be spent."""
         spent = self._spent + self.elsewhere
         cost, tokens = spent.cost, spent.tokens
+        # An unknown cost doesn't end the run here: `Budgeted` refuses the next call with its own words.
         if self.max_cost is not None and cost is not None and cost >= self.max_cost / self._workers:
             raise self._exceeded(f"{dollars(cost)} spent", "run.max_cost", f"{self.max_cost:g}")
         if self.max_tokens is not None and tokens >= self.max_tokens / self._workers:
@@ -82,6 +83,7 @@ class Budgeted:
         self._unpriced: str | None = None
 
     async def complete(self, request: LLMRequest) -> LLMReply:
+        # Inside the retries: each attempt costs, so each is checked.
         self._budget.check()
         await self._require_price(request.model)
         try:

@@ -130,6 +130,7 @@ def _tool_request(call: Any) -> ToolRequest:
 
 def _top_tokens(logprobs: Any) -> dict[str, float]:
     """Probabilities of the first token. Of two tokens with the same text, the more likely one counts."""
+    # Providers without log-probabilities leave the field out, or send null.
     tokens = getattr(logprobs, "content", None) or ()
     top = getattr(tokens[0], "top_logprobs", None) if tokens else None
     # Sorted upwards, so that the more likely of two equal texts replaces the other.

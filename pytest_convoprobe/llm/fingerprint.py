@@ -75,6 +75,7 @@ class Fingerprints:
         }
         extra = {name: value for name, value in model.extra_params.items() if not _is_volatile(name)}
         found = {name: value for name, value in {**extra, **own}.items() if value is not None}
+        # Through JSON and back, as the recording will have it: tuples and lists must not differ.
         plain: dict[str, Any] = json.loads(_canonical(self._redactor.data(found)))
         return plain
 
@@ -236,4 +237,5 @@ def _canonical(value: Any) -> str:
 
 
 def _digest(value: Any) -> str:
+    # 64 bits are plenty for the few thousand calls of a recording, and keep its file readable.
     return hashlib.sha256(_canonical(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]

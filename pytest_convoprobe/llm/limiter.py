@@ -18,6 +18,7 @@ from .retry import LONGEST_RETRY_AFTER
 
 # Enough to begin quickly, and few enough that the first 429s of a strict provider are few.
 START = 16
+# Half, as TCP does, would waste much: most 429s come from limits per minute, not from overload.
 _CUT = 0.8
 
 
@@ -59,6 +60,7 @@ class Window:
         return self._sent
 
     def succeeded(self) -> None:
+        # As TCP does: doubling per round trip first, then one more per round trip.
         growth = 1.0 if self._slow_start else 1.0 / self._size
         self._size = min(float(self._ceiling), self._size + growth)
 
@@ -123,6 +125,7 @@ class Slots:
         if self._paused_until > loop.time():
             self._wake_after_pause(loop)
             return
+        # Counted here and not by whoever wakes: between the two, another call could take the same slot.
         while self._waiting and self._active < self.window.size:
             place = self._waiting.popleft()
             if not place.done():
@@ -175,4 +178,5 @@ class Limited:
 
 def provider_of(settings: ModelSettings) -> str:
     """The provider's name: the address if it is set, otherwise the first part of the model string."""
+    # Limits are a server's: two models behind one address share them.
     return settings.api_base or (settings.model or "").partition("/")[0]

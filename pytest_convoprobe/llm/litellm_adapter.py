@@ -161,6 +161,7 @@ class LiteLLM:
     async def _bounded(self, call: asyncio.Task[Any], seconds: float) -> Any:
         """The result of the call. It is abandoned if it takes too long or is cancelled."""
         try:
+            # Not `wait_for`: it waits for a call that swallows its cancellation, and so do some HTTP clients.
             done, _ = await asyncio.wait({call}, timeout=seconds)
             if not done:
                 raise asyncio.TimeoutError
@@ -209,10 +210,13 @@ def _fixed(request: LLMRequest) -> dict[str, Any]:
         "messages": chat_messages(request.messages),
         "api_base": settings.api_base,
         "api_key": settings.api_key.get_secret_value() if settings.api_key else None,
+        # Later than our own limit: whoever ends first decides what the error says.
         "timeout": settings.timeout + 5,
         "max_retries": 0,
         "num_retries": 0,
+        # Parameters that the provider's client doesn't know would raise before anything is sent.
         "drop_params": True,
+        # A whole reply or none: half a reply would have to be judged, priced and recorded.
         "stream": False,
         **({"extra_headers": headers} if headers else {}),
     }
@@ -305,6 +309,7 @@ def _no_collection() -> Iterator[None]:
     move them to the oldest generation at once. If the project has frozen objects of its own, this is left
     out, because `unfreeze` would release them too.
     """
+    # The process is the user's: a project that switched collection off gets it back off.
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -354,6 +359,7 @@ def _import_under_changing_filters() -> Any:
     finder = _ArmedImports()
     sys.meta_path.insert(0, finder)
     try:
+        # Each attempt may meet another change of filters. The last one lets its warning out as an error.
         for _ in range(_IMPORTS):
             with contextlib.suppress(Warning):
                 return importlib.import_module("litellm")
@@ -387,6 +393,7 @@ def _silence_loggers() -> None:
 
 async def _shut_down(litellm: Any) -> None:
     worker = importlib.import_module("litellm.litellm_core_utils.logging_worker").GLOBAL_LOGGING_WORKER
+    # Private modules: LiteLLM has no public way to end its worker, and a pending one warns at exit.
     await worker.flush()
     await worker.stop()
     await importlib.import_module(

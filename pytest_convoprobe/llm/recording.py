@@ -54,6 +54,7 @@ def _slug(name: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_MAX_SLUG].strip("-")
     if words == name and not _RESERVED.fullmatch(words):
         return words
+    # Of the whole name: two names may have the same words, or the same first sixty characters.
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{words or 'scenario'}-{digest}"
 
@@ -126,9 +127,11 @@ class Recording:
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            # Workers of xdist record trials of one scenario into one file.
             with locked(self.path.parent):
                 present = self._present(instead_of)
                 old = [call for call in present.calls if call.trial != instead_of]
+                # The later wins: a call that was made again replaces the recorded one at its place.
                 calls = {call.place: call for call in [*old, *keep, *self._added]}
                 trials = {call.trial for call in calls.values()}
                 now = {trial: at for trial, at in {**present.now, **self._begun}.items() if trial in trials}

@@ -88,6 +88,7 @@ class Replaying:
             if call is not None:
                 self._replayed.append(replace(call, ordinal=ordinal))
                 return call.reply
+        # The check comes after the look-up: a miss names what differs from the nearest recorded call.
         if self._mode == "only":
             raise ReplayMiss(_miss(self._recording, context, fingerprint, ordinal, repeat))
         return await self._live(request, fingerprint, ordinal)
@@ -152,6 +153,7 @@ class Replaying:
                 context.trial, context.role, context.turn, ordinal, fingerprint, self._harmless(reply)
             )
         )
+        # Only now: a failed call leaves nothing to write.
         self._trial, self._added = context.trial, True
         return reply
 

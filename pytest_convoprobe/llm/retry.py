@@ -16,6 +16,7 @@ LONGEST_RETRY_AFTER = 120.0
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 20.0
+# With the default of 6 attempts, a call waits through some minutes of 429s before it fails.
 _RATE_LIMIT_FACTOR = 4
 
 
@@ -63,6 +64,7 @@ class Retrying:
                 failure = error
             attempts += failure.attempts
             failure.attempts = attempts
+            # Counted apart: a fault after many 429s is still the first fault.
             rate_limits += failure.status == 429
             faults += failure.status != 429
             if not isinstance(failure, LLMUnavailable) or not patience.allows(faults, rate_limits):

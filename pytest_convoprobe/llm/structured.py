@@ -48,6 +48,7 @@ async def ask(
         if outcome.value is not None:
             return outcome.value
         if attempt + 1 < attempts:
+            # From the first request: a chain of repairs would show the model all of its wrong replies.
             current = _next_request(request, current, reply, outcome)
     raise _given_up(current, reply, outcome, attempts, redactor or NoSecrets())
 
@@ -63,6 +64,7 @@ class _Outcome(Generic[T]):
 
 def _read(reply: LLMReply, reply_type: type[T]) -> _Outcome[T]:
     problem = ""
+    # Models put prose or code fences around the object, or an example before it. The first that fits counts.
     for candidate in json_objects(reply.text):
         try:
             return _Outcome(reply_type.model_validate(candidate))
@@ -117,6 +119,7 @@ def _next_request(
 
 
 def _more_room(request: LLMRequest, reply: LLMReply) -> int:
+    # Without a limit of ours, the provider's own one was hit; the reply's length says where that is.
     limit = request.max_tokens or request.model.max_tokens or reply.usage.completion_tokens
     return max(2 * limit, _ROOMY)
 

@@ -32,6 +32,7 @@ def commands(digests: Sequence[Digest], *, folder: Path, environ: Mapping[str, s
 
 
 def _error(digest: Digest, file: str) -> str:
+    # Line 0 would put the annotation on no line at all.
     place = f"file={_property(file)},line={max(1, digest.line)}," if file else ""
     title = _property(shorten(one_line(digest.label), 120))
     message = _message(shorten(digest.headline or digest.outcome.value, _LONGEST))

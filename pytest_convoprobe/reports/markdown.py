@@ -86,6 +86,7 @@ def _head(report: RunReport, wrong: Sequence[ScenarioResult], rows: int) -> Iter
 def _sign(report: RunReport, wrong: Sequence[ScenarioResult]) -> str:
     """Green only where all was looked at, and nothing was found."""
     baseline = report.baseline
+    # A closed gate is red even where all that ran passed: something else is missing.
     if wrong or (baseline and baseline.comparison.fails(baseline.fail_on)):
         return _SIGNS[Outcome.FAILED]
     if report.notes or report.info.state not in (RunState.FINISHED, RunState.RUNNING):
@@ -153,6 +154,7 @@ def _list(lines: Iterable[str], more: int) -> Iterator[str]:
 
 def _table(report: RunReport, wrong: Sequence[ScenarioResult], most: int) -> str:
     """A row for each scenario, with its first trial that did not pass."""
+    # Reversed, so that the first trial of a scenario is the one that stays.
     first = {one.scenario_id: one for one in reversed(wrong)}
     scenarios = [one for one in wrong if first[one.scenario_id] is one]
     rows = [
@@ -253,4 +255,5 @@ def _fitting(parts: Iterable[str], room: int) -> Iterator[str]:
 
 
 def _size(text: str) -> int:
+    # GitHub's limits count bytes: a page in Japanese has three for each character.
     return len(text.encode("utf-8"))

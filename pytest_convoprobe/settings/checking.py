@@ -52,6 +52,7 @@ def check(
     unknown = [key for key in values if key not in known]
     problems = [document.problem((*path, key), _unknown_key(key, known), at_key=True) for key in unknown]
     # What is missing because it is misspelt is reported once.
+    # `modle: x` is one mistake, not an unknown key and a missing one.
     reported = {*lacking, *(suggest(str(key), known, OTHER_NAMES) for key in unknown)}
     given = {key: value for key, value in values.items() if key in known and value is not None}
     try:

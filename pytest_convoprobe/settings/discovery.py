@@ -49,6 +49,7 @@ def find_source(rootdir: Path, config_file: Path | None) -> Source | None:
 def _upwards(rootdir: Path) -> Iterator[Path]:
     for folder in (rootdir, *rootdir.parents):
         yield folder
+        # `exists`: in a worktree and in a submodule, `.git` is a file.
         if (folder / ".git").exists():
             return
 
@@ -92,6 +93,7 @@ def _read_pyproject(path: Path) -> Source | None:
     if not path.is_file():
         return None
     raw = _bytes(path)
+    # Parsing every pyproject.toml upwards would report mistakes that aren't about us.
     if b"convoprobe" not in raw:
         return None
     document = parse_toml(raw, shown_path(path), TABLE)

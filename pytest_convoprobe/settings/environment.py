@@ -82,9 +82,11 @@ class _Walker:
         result = _REFERENCE.sub(lambda match: self._reference(match, path, names), text)
         if names:
             self.expansion.variables[path] = tuple(names)
+        # An empty key would be sent; one that isn't there is asked for in our own words.
         if path in self.expansion.missing or (names and not result):
             return _LEFT_OUT
         if names and is_secret(path):
+            # The token alone too: servers quote it without the word before it.
             self.expansion.secrets += [result, *SCHEME.findall(result)]
         return result
 

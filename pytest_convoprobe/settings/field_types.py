@@ -43,6 +43,7 @@ def _time(value: Any) -> Any:
 
 
 Time = Annotated[datetime, BeforeValidator(_time, json_schema_input_type=str)]
+# YAML knows `.inf` and `.nan`; as a limit of time or money they would switch it off in silence.
 Number = Annotated[float, BeforeValidator(_no_bool), Field(allow_inf_nan=False)]
 Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=1)]
 Limit = Annotated[int, BeforeValidator(_no_bool), Field(ge=0)]

@@ -40,7 +40,7 @@ def parse_yaml(raw: bytes, file: str, sections: str = _SECTIONS) -> Document:
 
 
 def parse_toml(raw: bytes, file: str, table: tuple[str, ...]) -> Document | None:
-    """The table of a TOML file, None if it isn't there. Only lines are known, not columns."""
+    """The table of a TOML file, None if it isn't there."""
     text, problems = decode(raw, file)
     if problems:
         raise SettingsError(tuple(map(_cleaned, problems)))
@@ -48,12 +48,15 @@ def parse_toml(raw: bytes, file: str, table: tuple[str, ...]) -> Document | None
     try:
         data: Any = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError.of(f"not valid TOML: {error}", file=file) from None
+        found = _TOML_PLACE.fullmatch(str(error))
+        message, line, column = found.groups() if found else (str(error), 0, 0)
+        problem = Problem(f"not valid TOML: {message}", file, int(line), int(column))
+        raise SettingsError((_cleaned(problem),)) from None
     for part in table:
         data = data.get(part) if isinstance(data, dict) else None
     if data is None:
         return None
-    return _settings(Document(data, TomlPlaces(file, _toml_lines(content, table))), _SECTIONS)
+    return _settings(Document(data, TomlPlaces(file, _toml_marks(content, table))), _SECTIONS)
 
 
 def from_command_line(overrides: Mapping[str, Any]) -> Document:
@@ -86,48 +89,71 @@ def _cleaned(problem: Problem) -> Problem:
 
 
 @dataclass(frozen=True)
+class _Mark:
+    """Where a key is, and the column of its value; all count from 1."""
+
+    line: int
+    key: int
+    value: int
+
+
+_UNMARKED = _Mark(0, 0, 0)
+
+
+@dataclass(frozen=True)
 class TomlPlaces:
-    """The places of a TOML table: the lines of its keys."""
+    """The places of a TOML table: those of its keys, as far as single lines show them.
+
+    The parser gives no places. Keys in a value of their own (`llm = {model = "x"}`) are where that value is.
+    """
 
     file: str
-    lines: Mapping[Loc, int]
+    marks: Mapping[Loc, _Mark]
 
     def problem(self, loc: Loc, message: str, *, at_key: bool = False) -> Problem:
-        return Problem(message, self.file, self.line_of(loc), path=dotted(loc))
+        mark = self._nearest(loc)
+        column = mark.key if at_key else mark.value
+        return Problem(message, self.file, mark.line, column, dotted(loc))
 
     def has(self, loc: Loc) -> bool:
-        return loc in self.lines
+        return loc in self.marks
 
     def written(self, loc: Loc) -> str:
         return ""
 
     def line_of(self, loc: Loc) -> int:
-        known = (self.lines.get(loc[:length], 0) for length in range(len(loc), 0, -1))
-        return next(filter(None, known), 0)
+        return self._nearest(loc).line
+
+    def _nearest(self, loc: Loc) -> _Mark:
+        known = (self.marks.get(loc[:length]) for length in range(len(loc), 0, -1))
+        return next(filter(None, known), _UNMARKED)
 
 
 _TOML_TABLE = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
-_TOML_KEY = re.compile(r"""\s*([A-Za-z0-9_."' -]+?)\s*=""")
+_TOML_KEY = re.compile(r"""\s*([A-Za-z0-9_."' -]+?)\s*=\s*""")
+# As the parser writes it. Only Python 3.14 has the numbers apart.
+_TOML_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 
 
-def _toml_lines(text: str, table: tuple[str, ...]) -> dict[Loc, int]:
-    """The lines of tables and keys below `table`, as far as single lines show them."""
-    lines: dict[Loc, int] = {}
-    for path, number in _toml_keys(text):
+def _toml_marks(text: str, table: tuple[str, ...]) -> dict[Loc, _Mark]:
+    """The places of tables and keys below `table`, as far as single lines show them."""
+    marks: dict[Loc, _Mark] = {}
+    for path, mark in _toml_keys(text):
         if path[: len(table)] == table:
-            lines.setdefault(path[len(table) :], number)
-    return lines
+            marks.setdefault(path[len(table) :], mark)
+    return marks
 
 
-def _toml_keys(text: str) -> Iterator[tuple[Loc, int]]:
+def _toml_keys(text: str) -> Iterator[tuple[Loc, _Mark]]:
     current: Loc = ()
     for number, line in enumerate(text.splitlines(), start=1):
         header = _TOML_TABLE.match(line)
         key = None if header else _TOML_KEY.match(line)
         if header:
             current = _toml_path(header[1])
-        if header or key:
-            yield current + (_toml_path(key[1]) if key else ()), number
+            yield current, _Mark(number, header.start(1) + 1, header.start(1) + 1)
+        elif key:
+            yield current + _toml_path(key[1]), _Mark(number, key.start(1) + 1, key.end() + 1)
 
 
 def _toml_path(text: str) -> Loc:

@@ -76,11 +76,13 @@ class _SettingsReader:
         self._expansion = Expansion()
 
     def load(self) -> LoadedSettings:
+        # First of all: from here on, the messages about everything else leave secrets out.
         self._expansion, secrets = fill_in(self._document, self._command_line, self._environ)
         self._problems += self._expansion.problems
         notices = list(self._source.notices) if self._source else []
         if self._source and self._source.old:
             notices += translate_old(self._document)
+        # Before any check, which knows our own names only.
         self._problems += rename_aliases(self._document, (*MODEL_SECTIONS, *self._model_target()))
         self._refuse_unknown_sections()
         plain = {name: self._plain(name) for name in _PLAIN}
@@ -204,6 +206,7 @@ class _SettingsReader:
             results=ResultsSettings(**merged["results"].values),
         )
         file = self._source.path if self._source else None
+        # Made twice: the origins of a target that is a model need its merged levels.
         loaded = LoadedSettings(settings, file, {}, secrets, tuple(notices), layers)
         return LoadedSettings(settings, file, self._origins(loaded, merged), secrets, tuple(notices), layers)
 

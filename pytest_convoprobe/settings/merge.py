@@ -86,6 +86,7 @@ def target_layer(loaded: LoadedSettings) -> Layer:
     """The merged values of a target that is a model, with their origins."""
     target = loaded.layers.get("target") or (layer_of(loaded.settings.target),)
     llm = loaded.layers.get("llm") or (layer_of(loaded.settings.llm),)
+    # Instructions of `llm` are for our models. In the agent's prompt they would change what is tested.
     return merge((*(layer.without("extra_instructions") for layer in llm), *target))
 
 
@@ -132,6 +133,7 @@ class _Merge:
     unresolved: dict[str, str] = field(default_factory=dict)
 
     def add(self, layer: Layer) -> None:
+        # Before the level's own values: those are for its model, and must not be dropped with the old one.
         self._follow_model(layer.values)
         for name, value in layer.values.items():
             self._set(name, value, layer.origins.get(name, ""))
@@ -141,6 +143,7 @@ class _Merge:
 
     def _set(self, name: str, value: Any, origin: str) -> None:
         if name == "model":
+            # `_follow_model` has put the whole name there, with its provider.
             value = self.values["model"]
         if name == "extra_instructions" and name in self.values:
             value = f"{self.values[name]}\n\n{value}"
@@ -160,6 +163,7 @@ class _Merge:
             self._drop("provider")
         if before is None or after == before:
             return
+        # Prices and context size are facts of one model, whoever hosts the next.
         for name in OF_ONE_MODEL:
             self._drop(name)
         if _differ(_provider(before), _provider(after)):
@@ -185,6 +189,7 @@ def _whole_name(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
 
 
 def _names_its_provider(model: str, inherited: str | None) -> bool:
+    # Behind a gateway, `anthropic/x` is the gateway's name for a model, and not another provider.
     return inherited not in _GATEWAYS and "/" in model and _provider(model) in _PROVIDERS
 
 

@@ -17,6 +17,7 @@ def wilson(successes: float, trials: float, confidence: float = 0.95) -> Interva
     """
     if trials <= 0:
         return None
+    # Wilson 1927. The usual interval around the share has no width at 0 and 1, where most gates are.
     z2 = normal_z(confidence) ** 2
     share = successes / trials
     centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
@@ -52,6 +53,7 @@ def _effective_trials(clusters: Sequence[Sequence[bool]], confidence: float) -> 
         return count
     independent = passed * (trials - passed) / trials**3
     variance = count / (count - 1) * sum(r * r for r in residuals) / trials**4
+    # Korn & Graubard 1998: effective sample size with Student's t for few clusters.
     level = (1 + confidence) / 2
     correction = student_t(level, trials - 1) / student_t(level, count - 1)
     return min(trials, trials * independent / variance * correction**2)
@@ -73,6 +75,7 @@ def pass_at_k(trials: int, passed: int, k: int) -> float | None:
     """The chance that at least one of `k` trials passes, from `trials` of which `passed` did."""
     if not 0 < k <= trials:
         return None
+    # Unbiased (Chen et al. 2021, the paper on Codex): 1 - (1 - share)^k would be too low.
     return 1 - math.comb(trials - passed, k) / math.comb(trials, k)
 
 
@@ -80,6 +83,7 @@ def pass_hat_k(trials: int, passed: int, k: int) -> float | None:
     """The chance that all of `k` trials pass (pass^k), from `trials` of which `passed` did."""
     if not 0 < k <= trials:
         return None
+    # Unbiased as well (Yao et al. 2024, τ-bench): share^k would be too high.
     return math.comb(passed, k) / math.comb(trials, k)
 
 

@@ -51,6 +51,7 @@ def bootstrap(
     )
     draws = (statistic(list(one)) for one in drawn)
     found = sorted(value for value in draws if value is not None and math.isfinite(value))
+    # An interval of the minority that has a value would describe other data than these.
     if not found or 2 * len(found) < resamples:
         return None
     low, high = (_quantile(found, (1 + side * confidence) / 2) for side in (-1, 1))
@@ -83,6 +84,7 @@ def sign_flip_p(differences: Sequence[float], resamples: int = 10_000, seed: int
         return far / (1 << sum(count for _, count in sizes))
     rng = random.Random(seed)  # noqa: S311 - to draw samples, not secrets
     hits = sum(abs(_flipped(sizes, rng)) >= observed for _ in range(resamples))
+    # With the observed one: a p-value of 0 would claim more than the draws can show.
     return (hits + 1) / (resamples + 1)
 
 

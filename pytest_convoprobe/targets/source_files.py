@@ -119,6 +119,7 @@ class _Search:
 
 def _by_finders(parts: Sequence[str]) -> Iterable[Path]:
     """Where Python's own finders see the first name: those of editable installs know folders of their own."""
+    # Asking the finders for each of them would be slow, and they are never the project's.
     if parts[0] in sys.stdlib_module_names:
         return ()
     try:

@@ -57,6 +57,7 @@ def explain(
     details = [
         detail for detail in error.errors(include_url=False) if not forgive(detail) and not _echo(detail)
     ][: MAX_PROBLEMS + 1]
+    # Known before any sentence is written: pydantic reports missing keys before unknown ones.
     meant = {loc for detail in details for loc in _meant(detail, model)}
     explainer = _Explainer(document, model, path)
     problems: list[Problem] = []
@@ -147,6 +148,7 @@ class _Explainer:
         key, known = str(below[-1]), known_keys(self._model, below[:-1])
         if suggest(key, known):
             return unknown_key(key, known)
+        # No key of ours has a blank. It is a sentence that an unquoted colon made into a mapping.
         if " " in key.strip():
             return f"unknown key; {_quote_sentence({key: value})}"
         homes = owners(self._model, key)

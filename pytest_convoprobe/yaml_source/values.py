@@ -19,6 +19,7 @@ from .yaml_places import MERGE_TAG
 MAX_EXPANDED = 5_000_000
 """The most characters that a document may have once its aliases are written out."""
 
+# People nest some ten levels. Without a limit, a file could use up Python's recursion limit.
 MAX_DEPTH = 60
 _YAML = "tag:yaml.org,2002:"
 _SAFE = SafeConstructor()
@@ -72,6 +73,7 @@ class Values:
             self._refuse_tag(node, loc)
         value = self._mapping(node, loc) if isinstance(node, MappingNode) else self._sequence(node, loc)
         self._open.discard(id(node))
+        # An alias adds the weight of what it refers to each time: that is how a small bomb is found.
         self._built[id(node)] = value, self._weight - before
         return value
 
@@ -98,6 +100,7 @@ class Values:
                 self._add(built, lines, key_node, value, loc)
             else:
                 self._refuse_key(key_node, loc)
+        # A key of its own comes before one that is merged in, wherever in the mapping `<<` is.
         return {**merged, **built}
 
     def _add(
@@ -122,6 +125,7 @@ class Values:
             if not isinstance(source, MappingNode):
                 self.problems.append((source, loc, "`<<` merges mappings only; give it an alias of one"))
                 continue
+            # The first of several sources wins, as the merge key's specification says.
             merged = {**value, **merged}
         return merged
 
@@ -132,6 +136,7 @@ class Values:
         if construct is None:
             self._refuse_tag(node, loc)
             return node.value
+        # PyYAML reads `12:30` as 750, in base 60.
         if ":" in node.value:
             return node.value
         try:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -360,12 +361,14 @@ def test_status(done: Path, convoprobe: Convoprobe) -> None:
     result = convoprobe("bench", "status", "hours", env={"OPENAI_API_KEY": ""})
     assert result.exit_code == 0
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert lines[0] == ["STAGE", "TARGET", "DONE", "MISSING", "FAILED", "UNREADABLE"]
+    assert lines[0] == ["STAGE", "TARGET", "DONE", "MISSING", "FAILED", "UNREADABLE", "FROM"]
     assert ["gen-scenarios", "8", "4", "0", "0"] in lines
-    assert ["simulate", "careless", "8", "0", "0", "0"] in lines
+    today = datetime.now(timezone.utc).date().isoformat()
+    assert ["simulate", "careless", "8", "0", "0", "0", today] in lines
     found = json.loads(convoprobe("bench", "status", "hours", "--json").stdout)
     assert found[1]["stage"] == "gen-scenarios"
     assert found[1]["missing"] == 4
+    assert found[2]["made"] == {"first": today, "last": today, "unknown": 0}
 
 
 def test_status_says_why_rows_failed(done: Path, convoprobe: Convoprobe) -> None:
@@ -373,7 +376,7 @@ def test_status_says_why_rows_failed(done: Path, convoprobe: Convoprobe) -> None
     assert convoprobe("bench", "simulate", "hours", "--limit", "1").exit_code == 3
     result = convoprobe("bench", "status", "hours")
     assert ["simulate", "careful", "8", "8", "1", "0"] in [
-        line.split() for line in result.stdout.splitlines()
+        line.split()[:6] for line in result.stdout.splitlines()
     ]
     assert "simulate careful: 1 row could not be made (m01_s001_v01#2):\n    " in result.stdout
 

@@ -116,11 +116,28 @@ def test_a_secret_in_a_file_with_bad_syntax_is_masked(refuse) -> None:
 
 def test_problems_of_a_toml_file_have_a_line(refuse) -> None:
     text = refuse('[tool.convoprobe.llm]\nmodel = "a"\nmodle = "b"\n', name="pyproject.toml")
-    assert text == f"pyproject.toml:3: llm.modle: unknown key; did you mean `model`? Valid here: {MODEL_KEYS}"
+    assert (
+        text == f"pyproject.toml:3:1: llm.modle: unknown key; did you mean `model`? Valid here: {MODEL_KEYS}"
+    )
 
 
 def test_invalid_toml(refuse) -> None:
-    assert "pyproject.toml: not valid TOML: " in refuse("[tool.convoprobe]\nllm = ", name="pyproject.toml")
+    text = refuse("[tool.convoprobe]\nllm = ?\n", name="pyproject.toml")
+    assert text == "pyproject.toml:2:7: not valid TOML: Invalid value"
+
+
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        ('llm.timeout = "soon"', "2:15: llm.timeout"),
+        ("[tool.convoprobe.llm]\n  timeout   =   true", "3:17: llm.timeout"),
+        ("llm = {timeout = true}", "2:7: llm.timeout"),
+        ("[tool.convoprobe.llmm]", "2:2: llmm"),
+    ],
+)
+def test_problems_of_a_toml_file_have_a_column(refuse, lines: str, place: str) -> None:
+    text = refuse(f"[tool.convoprobe]\n{lines}\n", name="pyproject.toml")
+    assert text.startswith(f"pyproject.toml:{place}: ")
 
 
 def test_bytes_that_are_not_utf8(folder: Path) -> None:

@@ -49,6 +49,7 @@ def aggregate(
     intervals and gaps is that of the benchmark's gate, 95 % without one. Scores are read once and as they
     come; the order of rows changes nothing, but of two scores of one conversation and metric the last counts.
     """
+    # One level for the gate and for what people read: otherwise the two would contradict each other.
     confidence = benchmark.gate.confidence if benchmark.gate else _CONFIDENCE
     metrics = tuple(MetricInfo(metric.id, metric.name, metric.type) for metric in benchmark.metrics)
     book = Book(metrics, scenarios)
@@ -87,6 +88,7 @@ def write_results(loaded: LoadedBenchmark, notes: Sequence[str] = ()) -> Results
         notes=notes,
     )
     try:
+        # No error: in a read-only checkout the figures can be shown all the same.
         write_atomically(loaded.folder.results, json_text(results.to_json()).encode())
     except OSError as error:
         reason = f"{shown_path(loaded.folder.results)} cannot be written: {error.strerror or error}"
@@ -108,6 +110,7 @@ def aggregate_folder(
     remarks = [*notes, *unread_notes(folder.scenarios.name, unread)]
     if not folder.scenarios.exists():
         remarks.append("there is no scenarios.json: what is missing, and who spoke, is unknown")
+    # Also targets that the settings no longer have: their files are results, too.
     ids = sorted({*targets, *folder.targets_with_runs()})
     rows = (target_rows(folder, target_id) for target_id in ids)
     return aggregate(benchmark, scenarios, rows, samples=samples, notes=remarks)
@@ -168,6 +171,7 @@ def _rate(trials: Sequence[Trial], confidence: float, *, by_scenario: bool = Fal
     scored = [trial for trial in trials if trial.passed is not None]
     passed = sum(trial.passed is True for trial in scored)
     missing = sum(not trial.evaluated for trial in trials)
+    # Variants and samples of one scenario resemble each other: as single trials they would promise too much.
     clusters = _grouped(scored, lambda trial: trial.shown.base).values() if by_scenario else ()
     return Rate(
         passed=passed,
@@ -211,6 +215,7 @@ def _agreement(trials: Sequence[Trial], samples: int) -> Agreement | None:
         [trial.passed for trial in those if trial.passed is not None]
         for those in _grouped(trials, lambda trial: trial.shown.id).values()
     ]
+    # Fleiss' kappa is defined for equally many ratings only; Krippendorff's alpha takes all.
     full = [[sum(rated), len(rated) - sum(rated)] for rated in verdicts if len(rated) == samples]
     return Agreement(
         units=sum(len(rated) > 1 for rated in verdicts),

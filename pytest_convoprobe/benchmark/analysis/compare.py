@@ -40,7 +40,9 @@ from .comparison_model import (
 from .results import Rate
 from .trials import Trial
 
+# The ends of a 95 % interval vary by some hundredths, less than anybody reads into them.
 _RESAMPLES = 1000
+# Two targets correlate with 1 or -1, whatever they do.
 _FEWEST_TARGETS = 3
 
 
@@ -262,6 +264,7 @@ def _counts(pairs: Iterable[_Pair], targets: Sequence[str]) -> list[list[int]]:
 
 def _is_first(row: Sequence[int]) -> bool:
     """Whether a cluster's counts are of the first side's scenarios."""
+    # Each cluster is of one side only, and its columns of the other side are zeros.
     return any(row[1::4])
 
 
@@ -285,6 +288,7 @@ def _agreement(pairs: Iterable[_Pair]) -> EvaluatorAgreement:
     """On whether the behaviour is present: that, and not the pass, is what an evaluator says."""
     clusters: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for pair in pairs:
+        # Back from the pass to what was said: of a negative metric, a pass means absent.
         yes = pair.kind.passes(True)
         clusters[pair.cluster].append((yes is pair.before, yes is pair.after))
     said = list(chain.from_iterable(clusters.values()))

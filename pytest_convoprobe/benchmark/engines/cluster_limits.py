@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from ...llm.budget import Budget, Spent
 from ...llm.limiter import Slots, Window
 
+# Short enough that a call rarely waits for its slot longer than a model takes to answer.
 INTERVAL = 0.25
 """Seconds between two reports of a process."""
 
@@ -140,6 +141,7 @@ class ClusterLimits:
     def report(self, member: str, report: Report) -> Grant:
         """What a member may do from now on."""
         self._spent[member] = report.spent
+        # It was taken for lost, but still reports: its places are others' by now.
         if member in self._gone:
             return Grant({name: WindowPart() for name in report.uses})
         now = self._clock()

@@ -32,6 +32,7 @@ class LocalEngine:
 
     async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[RowResult]:
         """The outcomes as they come. Leaving early, or a cancellation, ends what is being made."""
+        # A worker for each task, the models for all: limits learned in one stage serve the next.
         at_once = ItemsAtOnce(Worker(task, self._models(task), make_rows=self._make_rows))
         try:
             async for outcome in at_once.outcomes(items, task.config.run.concurrency):

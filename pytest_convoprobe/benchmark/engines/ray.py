@@ -27,11 +27,13 @@ from .work_queue import WorkQueue
 from .worker_pool import PoolLimits, ProcessLost, WorkerPool
 from .worker_process import PACKAGE, LiveWorker, Make, Started, WorkerProcess
 
+# Larger batches save little traffic and lose more work with a process.
 BATCH = 8
 START_TIMEOUT = 300.0
 """Seconds to wait for the cluster's first free processor: it may have to start a machine for it."""
 
 _REACHING = 10.0
+# Ray takes 30 % of the memory otherwise. Rows are small and go through the store one at a time.
 _OWN_OBJECT_STORE = 200 * 2**20
 
 _QUIET = {
@@ -116,6 +118,7 @@ class RayEngine:
     def _pool_limits(self, task: Task, most: int) -> PoolLimits:
         workers, in_flight = min(self._workers or _processors(), most), task.config.run.concurrency
         per_worker = math.ceil(in_flight / workers)
+        # A quarter of what a process does at once: it never idles while a batch is on its way.
         batch_size = min(self._batch, max(1, per_worker // 4))
         kind = _ray().remote(WorkerProcess).options(num_cpus=1, scheduling_strategy="SPREAD")
         # Processes elsewhere have their own idea of what a relative path starts from.
@@ -155,6 +158,7 @@ class _Actor:
         _ray().kill(self._actor)
 
     def _loss(self, error: Exception) -> ProcessLost:
+        # A process that couldn't even start would fail the same elsewhere: no other takes its place.
         gone = isinstance(error, _ray().exceptions.RayActorError) and not error.actor_init_failed
         return ProcessLost(shorten(self._redactor.text(_reason(error)), 300), defect=not gone)
 
@@ -185,6 +189,7 @@ def _start_limits(ceiling: int) -> Any:
     here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
         ray.get_runtime_context().get_node_id(), soft=True
     )
+    # No processor of its own: it does little, and a cluster of one processor has none to spare.
     actor = ray.remote(ClusterLimits).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here)
     return actor.remote(ceiling)
 

@@ -41,6 +41,7 @@ class WorkQueue:
         """Whether there is an outcome of everything."""
         if self._again or self._suspects or self._out:
             return False
+        # The source is lazy: only taking an item shows whether there is one.
         self._again.extend(self._more(1))
         return not self._again
 

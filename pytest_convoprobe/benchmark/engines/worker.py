@@ -48,6 +48,7 @@ class Worker:
         except ConvoprobeError as error:
             failed = self._failed(item, str(error), ledger, rejected=isinstance(error, _FINAL))
             return replace(failed, remedies=error.remedies)
+        # Not an outcome: whoever cancels wants the item to stop, not a row about it.
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a defect, or `sys.exit` in a target: one row's, not the run's
@@ -108,6 +109,7 @@ class ItemsAtOnce:
             self._begin(source, running, most)
             if not running:
                 return
+            # Not `as_completed`: the set grows while it is waited for.
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             self._running.difference_update(done)
             for one in done:
@@ -123,6 +125,7 @@ class ItemsAtOnce:
         """Break off what still runs, and close the worker."""
         for task in self._running:
             task.cancel()
+        # Before the worker closes its targets, which these may still be talking with.
         await asyncio.gather(*self._running, return_exceptions=True)
         await self._worker.aclose()
 

@@ -193,6 +193,7 @@ class WorkerPool:
         self._failed_starts += 1
         if not error.defect and self._failed_starts < _MOST_FAILED_STARTS * self._limits.workers:
             self._start()
+        # One process is enough to end the run; without any, nobody would ever say why nothing happens.
         elif not self._somebody_is_ready():
             raise SettingsError.of(
                 f"no worker process starts on the cluster: {error}; each machine needs the same Python, "

@@ -66,6 +66,7 @@ class WorkerProcess:
         run = self._task.config.run
         budget = Budget(run.max_cost, run.max_tokens)
         member = Member(self._exchange, budget)
+        # The first report brings the first part of the limits. Without one, calls wait for the next.
         with contextlib.suppress(ConnectionError):
             await member.report()
         try:

@@ -102,12 +102,14 @@ class _ConfigReader:
         self._lacking: dict[Loc, set[str]] = {}
 
     def read(self) -> ReadConfig:
+        # First, so that no message of the others shows a secret.
         secrets = self._expand()
         self._problems += [
             unknown_section(name, _OVERRIDABLE, self._above, _OTHER_NAMES)
             for name in self._above.value
             if name not in _OVERRIDABLE
         ]
+        # Before unknown keys are set aside: these are ours, in another place.
         self._lift()
         self._clean()
         common = self._model("llm", ModelSettings)
@@ -270,6 +272,7 @@ class _ConfigReader:
             return section
         below, above = self._project_levels("llm")
         target = self._project.settings.target
+        # An address of the project's HTTP agent is nothing for a model, and the other way round.
         same_type = type(target) is type(section)
         agent = self._project.layers.get("target", (layer_of(target),)) if same_type else ()
         in_project = (*_for_others(below), *_for_others(above), *agent)
@@ -308,6 +311,7 @@ class _ConfigReader:
     def _check(self, kind: type[S], values: Any, path: Loc, document: Document) -> S | None:
         lacking: Collection[str] = self._lacking.get(path, ()) if document is self._document else ()
         section, problems = check(kind, values, path, document, lacking)
+        # `llm` is checked for each role that takes it over; its mistakes are reported once.
         self._problems += [problem for problem in problems if problem not in self._problems]
         return section
 

@@ -49,6 +49,7 @@ def set_metrics(path: Path, metrics: Sequence[Metric]) -> None:
     To be called while nobody else writes in the folder. Raises `SettingsError` if the file can't be read,
     or if its way of writing has no place for them.
     """
+    # A symlink stays one: the file that it points to is replaced.
     path = path.resolve()
     document = read_document(path)
     new = [_as_data(metric) for metric in metrics]
@@ -56,7 +57,9 @@ def set_metrics(path: Path, metrics: Sequence[Metric]) -> None:
     changed = _Writer(text, document.value).with_metrics(new)
     if changed == text:
         return
+    # Edits of text can go wrong in ways that nobody thinks of. This one check sees all of them.
     _require_same(changed, _expected(document.value, new), document, shown_path(path))
+    # The parser drops it, and an editor that wrote it may need it.
     mark = _BOM if path.read_bytes().startswith(_BOM.encode()) else ""
     write_atomically(path, f"{mark}{changed}".encode())
 

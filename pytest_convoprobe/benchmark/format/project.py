@@ -71,6 +71,7 @@ def load_project(
     words = {**(command_line or {}), "run.replay": "only"}
     source = ProjectSettings(base, config_file=settings_file, overrides=words, environ=environ)
     project = _project_settings(source.of(str(folder.benchmark)), (command_line or {}).get("run.replay"))
+    # A swapped model comes first: whoever names another one for a run of that folder means it.
     above = {**_swapped(folder), **(overrides or {}), **({"run.replay": replay} if replay else {})}
     (benchmark, notices), found = _both(folder, config_file, project, above, environ)
     return LoadedBenchmark(
@@ -121,6 +122,7 @@ def require_models(config: BenchmarkConfig, needed: Collection[str]) -> None:
     """
     problems = [problem for need in _NEEDED if need in needed for problem in _missing(config, need)]
     if problems:
+        # Several roles often lack the same key.
         raise SettingsError(tuple(dict.fromkeys(problems)))
 
 

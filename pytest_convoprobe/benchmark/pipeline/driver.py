@@ -18,6 +18,7 @@ from ..stages.options import Options
 
 T = TypeVar("T")
 
+# One or two may be bad rows. Five, and never a success, are a wrong key or an address.
 MOST_REJECTED = 5
 """So many rejections of a target before it ever succeeds are enough to leave the rest of it out."""
 
@@ -200,6 +201,7 @@ class _StageWork:
 
     def items(self) -> Iterator[Item]:
         """Asked for one by one as there is room for them, so that no more of them are in memory."""
+        # In turns: with a limit or a budget, all targets get as far, and can still be compared.
         for unit in islice(_in_turns([one.missing for one in self._plans.values()]), self._limit):
             if self._budget:
                 return
@@ -218,6 +220,7 @@ class _StageWork:
         numbers = as_numbers(outcome.spending)
         self._spent.add(numbers)
         self._remedies.update(dict.fromkeys(outcome.remedies))
+        # A row that wasn't begun leaves no line; one that was begun has cost something.
         if not outcome.over_budget or numbers:
             self._plans[place.target].table.put(outcome)
         if outcome.over_budget:

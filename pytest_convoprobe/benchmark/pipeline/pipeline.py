@@ -150,6 +150,7 @@ class _Pipeline:
                 await self._make(step, engine)
             self._require_something(names)
         finally:
+            # Also after Ctrl-C: what was spent is spent.
             self._write_cost(making=bool(registry.steps_of(names)))
         ages = self._ages() if registry.steps_of(names) else {}
         results = self._results(names)
@@ -196,6 +197,7 @@ class _Pipeline:
     async def forecast(self, names: Sequence[str]) -> PipelineReport:
         """Rows that earlier stages are to make are not there to be counted: they are estimated."""
         self._check(names)
+        # Prices come from LiteLLM's list; nothing is called.
         prices = models_of(self._task(""))
         forecasts: list[Forecast] = []
         coming = Coming()
@@ -232,6 +234,7 @@ class _Pipeline:
         """Once the budget is used up, the steps that follow only say what is missing."""
         self._take_over_what_is_made_of(step)
         spent = any(report.budget for report in self._reports)
+        # Not skipped: its plan says how many rows are left, and its file is still written.
         options = replace(self._options, limit=0) if spent else self._options
         stage, table_of = step.plan(self._context), partial(self._tables, step.name)
         report = await run_stage(stage, self._task(step.name), engine, table_of, options, self._progress)

@@ -39,6 +39,7 @@ def _of_scenarios(context: StepContext, tables: Tables, stages: Sequence[str]) -
 
 def _of_conversations(context: StepContext, tables: Tables, stages: Sequence[str]) -> Iterator[str]:
     """A run of all conversations leaves no older ones behind."""
+    # Planning again would read all heads once more, for nothing.
     if "simulate" in stages and not context.options.only:
         return
     begun = tuple(entry for entry in context.config.targets if tables.begun("simulate", entry.id))

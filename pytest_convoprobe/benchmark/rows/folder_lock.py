@@ -14,6 +14,7 @@ from ...files import locked, shown_path
 from ..format.folder import BenchmarkFolder
 from .cost import carry_over
 
+# Locks of files can't be awaited, only tried again.
 _POLL = 0.2
 
 

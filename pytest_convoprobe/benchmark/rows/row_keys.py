@@ -17,6 +17,7 @@ from ..format.models import TargetEntry
 
 def digest(*parts: Any) -> str:
     """32 hex digits of plain data: equal for equal data, whatever the order of keys."""
+    # ASCII, so that halves of surrogate pairs, which UTF-8 can't encode, have a digest too.
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
 

@@ -135,6 +135,7 @@ class Table:
     def _wanted(self, units: Collection[Unit], spared: Callable[[Place], bool]) -> list[Head]:
         done = {unit.place: self._journal.current(unit) for unit in units if self.done(unit)}
         others = {place: head for place, head in self._others(units, spared) if place not in done}
+        # A score by others of a conversation that is gone is a score of nothing.
         for place in self.outdated() if others else ():
             others.pop(place, None)
         kept = {**others, **done}
@@ -154,6 +155,7 @@ class Table:
         """Whether the array has these rows; where some are of others, in whatever order it has them."""
         offsets = [head.offset for head in wanted]
         if any(head.adopted for head in wanted):
+            # Others may sort their file as they like; that is no reason to rewrite it.
             return sorted(offsets) == sorted(self._exported)
         return offsets == list(self._exported)
 
@@ -225,6 +227,7 @@ def _stamped(stamp: Path, seen: list[int]) -> tuple[int, ...] | None:
     """Where the rows of the array are in the journal, in order; None if it may not be as we wrote it."""
     try:
         found = json.loads(stamp.read_bytes())
+        # Size and time, as make does it: reading 100 MB to compare would cost each start seconds.
         return tuple(dict.fromkeys(found["offsets"])) if found["file"] == seen else None
     except (OSError, ValueError, LookupError, TypeError):
         return None

@@ -20,6 +20,7 @@ from .drafts import Draft, Drafts, TableInProgress
 from .scenario_rules import ScenarioReply, ScenariosReply, scenario_problems
 from .step import Step, StepContext
 
+# More in one reply, and models repeat themselves or leave fields out.
 PER_CALL = 5
 
 
@@ -67,6 +68,7 @@ class DraftScenarios:
         there = {} if self._remake else self._drafts.found(metric)
         missing = [number for number in self._drafts.numbers if number not in there]
         stored, recipe = self._drafts.stored(metric), self._drafts.recipe(metric)
+        # With nothing to make, the unit is the row that is there, and so it counts as done.
         key = str(stored["key"]) if stored and not missing else digest(recipe, missing, there)
         return _MetricWork(recipe, there, missing, key)
 
@@ -156,6 +158,7 @@ class _Sieve:
         found: list[ScenarioReply] = []
         problems: list[str] = []
         for number, scenario in enumerate(reply.scenarios, 1):
+            # Models like to give one more than was asked for.
             if len(good) + len(found) == self.count:
                 break
             wrong = "; ".join(self._problems(scenario, (*self.before, *good, *found)))

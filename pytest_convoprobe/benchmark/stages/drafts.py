@@ -61,6 +61,7 @@ class Drafts:
         return digest(
             (metric.name, metric.type.value, metric.definition, metric.examples),
             (benchmark.name, benchmark.description, benchmark.scenario.user_context),
+            # Only the names: they are left open in a draft, and their values come with the variants.
             (config.generation.turns, sorted(config.demographics)),
             (model_print(config.generator_model), prompt_digest(*NEW_PROMPTS)),
         )
@@ -70,6 +71,7 @@ class Drafts:
         recipe, which = self.recipe(metric), self.which(metric, number)
         for variant, demographic in enumerate(self._config.variants, 1):
             made_of = (recipe, number, demographic, self._rewriter if demographic else "")
+            # Rows that don't say which draft it was, others' for instance, keep the keys that they have.
             key = digest(*made_of, which) if which else digest(*made_of)
             yield Unit(Place(scenario_id(metric.id, number, variant)), key)
 

@@ -91,6 +91,7 @@ class Evaluate:
 
     def payload(self, unit: Unit) -> Mapping[str, Any]:
         place = unit.place
+        # A score for a foreign metric is of the same conversation, which has no metric in its place.
         conversation = replace(place, metric_id="")
         metric_id = place.metric_id or self._own_metric(conversation)
         return {"conversation": self._table(place.target).row(conversation), "metric_id": metric_id}

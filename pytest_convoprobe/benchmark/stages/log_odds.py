@@ -22,6 +22,7 @@ from ..rows.work import Place
 
 PROMPT = "benchmark/evaluator_odds"
 
+# The most that OpenAI's interface gives.
 _TOP_TOKENS = 20
 _OPENING = Said("user", "Hello, can you help me?")
 _GREETING = Said("assistant", "Hello! What can I do for you?")
@@ -81,6 +82,7 @@ class LogOdds:
         if self._model.extra_instructions:
             messages = (Message("system", self._model.extra_instructions), *messages)
         context = CallContext(Role.EVALUATOR, place.id, place.sample, number)
+        # One token: only the first word's chances count, and small models would go on for long.
         request = LLMRequest(self._model, messages, context, max_tokens=1, top_tokens=_TOP_TOKENS)
         reply = await self._llm.complete(request)
         if not reply.top_tokens:
@@ -121,6 +123,7 @@ def _word(token: str) -> str:
 
 
 def _verdict(talk: float, *anchors: float) -> tuple[bool | None, str]:
+    # The greeting comes last. One is enough: its chances hardly differ between metrics.
     present, absent = fmean(anchors[:-1]), anchors[-1]
     compared = f"{present:.2f} for the metric's examples and {absent:.2f} for a greeting"
     if present - absent < _LEAST_APART:

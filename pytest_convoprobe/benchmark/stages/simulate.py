@@ -169,6 +169,7 @@ class SimulateRowMaker:
         return Perfunctory(user, f"{place.id}/{place.sample}") if self._config.perfunctory else user
 
     def _target(self, entry: TargetEntry, scenario: ScenarioRow) -> Target:
+        # Scenarios may bring a system prompt of their own: each is another target.
         which = (entry.id, scenario.target_system_prompt)
         if which not in self._targets:
             self._targets[which] = _build(entry, scenario, self._task.root)

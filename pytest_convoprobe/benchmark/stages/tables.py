@@ -56,6 +56,7 @@ class Tables:
         before = (lambda: self(found.source, target).heads()) if found.source else None
         journal = self._journal(name, target, found.kind)
         table = Table(found.file(self._folder, target), journal, found.kind, before)
+        # Only conversations: what is made of the same words (a score) can't be out of date.
         if found.kind is CONVERSATIONS and target in self._options.talk_again:
             table.count_since(self._options.since)
         return table

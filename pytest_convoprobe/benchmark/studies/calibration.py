@@ -117,6 +117,7 @@ class _Calibrating:
         labels, notes = _without_doubles(given, self._place, file)
         evaluate, units = self._asked_of(labels)
         missing = [unit for unit in units if self._score(unit) is None]
+        # Only what no earlier run has answered: labels are few, calls cost.
         report = await self._make(_Missing(evaluate, missing), engine, progress)
         scores = {unit.place: self._score(unit) for unit in units}
         answers = [

@@ -51,6 +51,7 @@ def export_scenarios(
         out_dir / f"{name}.yaml": _file(loaded, row, failed.get(row.id, {}), openings.get(row.id))
         for name, row in zip(_names(rows), rows, strict=True)
     }
+    # All or nothing: half an export would look like a whole one.
     _refuse_edited(files)
     if files:
         _write(out_dir, files)

@@ -112,6 +112,7 @@ def judge_metric(
     """
     rate = target.metric(metric.id)
     figures = _figures(rate)
+    # First of all: a rate of the rows that happen to be there could be green for that reason.
     if rate.missing or trouble.failed:
         missing = rate.missing or sum(count for _, count in trouble.failed)
         headline = f"{counted(missing, 'conversation')} without a score, {rate.scored} with one"
@@ -121,6 +122,7 @@ def judge_metric(
     reached = _reached(gate, rate)
     reaches = reached >= gate.min_pass_rate
     if rate.unreadable:
+        # The worst case for the present verdict: if that turns it, the unreadable answers decide.
         turned = _as_if(not reaches, rate, metric, confidence, scores())
         if (_reached(gate, turned) >= gate.min_pass_rate) is not reaches:
             return _undecided(metric, rate, figures)
@@ -152,6 +154,7 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Mi
     lines = tuple(_gap(found, confidence) for found in target.gaps)
     largest = max(abs(found.gap.difference) for found in target.gaps)
     figures = {"largest_gap": round(largest, 6)}
+    # Significant ones come first. Only where there is none may too few scenarios be the reason.
     if not wide:
         if unsure := [found for found in target.gaps if _undecidable(found, most, target, confidence)]:
             return GateVerdict(GateState.UNKNOWN, _too_few(unsure[0]), lines, figures)
@@ -164,6 +167,7 @@ def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: Mi
 
 def _undecidable(found: DemographicGap, most: float, target: TargetResults, confidence: float) -> bool:
     """Whether a gap is too large, but in so few scenarios that no gap could be significant."""
+    # The p-value if all scenarios differed one way, times the correction (Holm's first step).
     smallest = 2.0 ** (1 - found.gap.pairs) * len(target.gaps)
     return abs(found.gap.difference) > most and not found.significant and smallest > 1 - confidence
 
@@ -255,6 +259,7 @@ def _first(lines: list[str]) -> list[str]:
 def _interval(rate: Rate) -> Interval:
     """Wilson's and the clustered one in one, to be careful: talks about one scenario resemble each other."""
     found = [interval for interval in (rate.interval, rate.clustered) if interval is not None]
+    # Where all trials of a scenario agree, the clustered one can be the narrower by chance.
     low, high = (interval.low for interval in found), (interval.high for interval in found)
     return Interval(min(low, default=0.0), max(high, default=1.0))
 

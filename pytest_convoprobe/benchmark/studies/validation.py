@@ -190,6 +190,7 @@ async def _run(
     stages = registry.stages_from(swap.section)
     if swap.role != "generator" or sample is None or running.options.dry_run:
         return await running.run(second, stages), None
+    # A sample can be drawn only of scenarios that are there, so the run is in two parts.
     made = await running.run(second, stages[:2])
     chosen = _sampled(second.folder, sample, seed)
     rest = await running.run(_reread(second), stages[2:], sorted(chosen))
@@ -228,6 +229,7 @@ def _sampled(folder: BenchmarkFolder, sample: int, seed: int) -> frozenset[str]:
     for row in read_rows(folder.scenarios, ScenarioRow.from_json, []):
         by_metric[row.metric_id].add(row.base)
     order = random.Random(seed)  # noqa: S311 - to draw a sample, not a secret
+    # Sorted first: a set has another order in each process, and the seed would choose others.
     mixed = [order.sample(sorted(by_metric[name]), len(by_metric[name])) for name in sorted(by_metric)]
     in_turns = (base for bases in zip_longest(*mixed) for base in bases if base is not None)
     return frozenset(base for base, _ in zip(in_turns, range(sample), strict=False))
@@ -314,6 +316,7 @@ def _copy_rows(old: Path, new: Path, chosen: Collection[str] | None) -> None:
     if chosen is not None:
         rows = (json.dumps(row).encode("ascii") for row in items(old) if _base(row) in chosen)
         _write(new, array_of(rows))
+    # Not written where it is the same: its time would tell the table that somebody has edited it.
     elif not new.exists() or not filecmp.cmp(old, new, shallow=False):
         with old.open("rb") as file:
             _write(new, iter(partial(file.read, _PIECE), b""))

@@ -63,6 +63,7 @@ def command(folder: Path, target: tuple[str, ...], config_file: Path | None, as_
     Example:
         convoprobe bench status honesty
     """  # noqa: D301 - click looks for the character itself
+    # As for a replay: a key that is missing here doesn't matter to somebody who only looks.
     loaded = Asked(folder, target, config_file, replay="only").load()
     states = asyncio.run(_states(loaded))
     if as_json:

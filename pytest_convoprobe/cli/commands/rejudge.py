@@ -106,6 +106,7 @@ def _print(found: Sequence[Rejudged]) -> None:
     changes = ", ".join(f"{number} {what}" for what, number in changed.items()) or "no verdict changed"
     left = f", {len(found) - len(judged)} not judged" if len(judged) < len(found) else ""
     costs = [one.new.total.cost for one in judged if one.new is not None]
+    # One unknown price makes the sum unknown: a sum of the others would look like all of it.
     price = dollars(None if None in costs else sum(cost or 0.0 for cost in costs))
     console.say(f"{len(judged)} judged again: {changes}{left}; {price}")
     if _status(found) == TROUBLE:

@@ -58,28 +58,28 @@ def test_every_line_that_cannot_be_used_is_told_with_what_was_expected(tmp_path:
     expected = "true or false (yes or no, 1 or 0 will do)"
     columns = f"expected are conversation, metric and present ({expected}), as csv with a header or as jsonl"
     assert problems(tmp_path, text) == [
-        f'2: present: must be {expected}, got the text "maybe"',
-        f"3: conversation: this key is required, and it is missing; {columns}",
+        f'2:7: present: must be {expected}, got the text "maybe"',
+        f"3:1: conversation: this key is required, and it is missing; {columns}",
         '4: sample: must be a whole number from 1, got the text "x"',
-        "5: the line has 4 values, but the header has 3 columns",
-        f"6: present: this key is required, and it is missing; {columns}",
+        "5:12: the line has 4 values, but the header has 3 columns",
+        f"6:7: present: this key is required, and it is missing; {columns}",
     ]
 
 
 def test_a_header_without_a_column_is_told_once(tmp_path: Path) -> None:
     (told,) = problems(tmp_path, "conversation,verdict\na,true\nb,false\n")
-    assert told.startswith("1: the header has no column metric and no present; expected are conversation,")
+    assert told.startswith("1:1: the header has no column metric and no present; expected are conversation,")
 
 
 def test_lines_that_are_no_json_objects_are_told(tmp_path: Path) -> None:
     first, second = problems(tmp_path, '{"conversation": \n["a"]\n', "labels.jsonl")
-    assert first.startswith("1: the line is not JSON (Expecting value")
-    assert second.startswith("2: the line is not a JSON object; expected are")
+    assert first.startswith("1:18: the line is not JSON (Expecting value")
+    assert second.startswith("2:1: the line is not a JSON object; expected are")
 
 
 def test_two_samples_on_one_line_contradict_each_other(tmp_path: Path) -> None:
     text = "conversation,metric,present,sample\na#2,m01,true,3\n"
-    assert problems(tmp_path, text) == ['2: sample: must be 2, as in the conversation, got the text "3"']
+    assert problems(tmp_path, text) == ['2:14: sample: must be 2, as in the conversation, got the text "3"']
 
 
 def test_of_very_many_problems_the_first_are_told(tmp_path: Path) -> None:
@@ -97,3 +97,28 @@ def test_a_file_without_labels_is_told(tmp_path: Path, text: str) -> None:
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"nowhere\.csv: the labels cannot be read: .*No such file"):
         read_labels(tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('"a, ""b""",m01,perhaps\n', "2:16: present: "),
+        ('"a\nb",m01,perhaps\n', "3: present: "),
+        ("  a ,\tm01, perhaps\n", "2:11: present: "),
+    ],
+    ids=["delimiters in quotes", "a line break in quotes", "blanks"],
+)
+def test_a_value_of_a_csv_file_has_a_column(tmp_path: Path, text: str, place: str) -> None:
+    (found,) = problems(tmp_path, f"conversation,metric,present\n{text}")
+    assert found.startswith(place)
+
+
+def test_a_misspelt_name_has_a_column(tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, "conversation,metric,presnt\na,m01,true\n")
+    assert found.startswith("1:21: presnt: unknown key; did you mean `present`?")
+
+
+def test_a_value_of_a_json_line_has_a_column(tmp_path: Path) -> None:
+    text = '{"conversation": "a", "metric": "m01", "present" : "perhaps"}\n'
+    (found,) = problems(tmp_path, text, "labels.jsonl")
+    assert found.startswith("1:52: present: ")

@@ -19,6 +19,7 @@ from .progress_model import Bar, ProgressModel
 
 _STEP = 0.1
 _SECONDS_BETWEEN = 30.0
+# CI systems end a job that prints nothing for ten minutes or so.
 _MOST_SECONDS_BETWEEN = 300.0
 _CLEAR_LINE, _CLEAR_BELOW = "\x1b[K", "\x1b[J"
 
@@ -88,6 +89,7 @@ class Bars:
 
     def _live(self, console: Console, bars: Sequence[Bar]) -> list[str]:
         """The lines to draw: no more than there is room for without scrolling."""
+        # Lines that scrolled away can't be redrawn: the cursor doesn't go up beyond the screen.
         most = max(1, shutil.get_terminal_size().lines - 2)
         shown = bars if len(bars) <= most else _busiest(bars, most - 1)
         lines = bar_lines(console, shown, self.watch.clock()) if shown else []

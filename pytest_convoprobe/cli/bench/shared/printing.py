@@ -42,6 +42,7 @@ def print_report(
     from ....benchmark.analysis.unscored import next_step
 
     found = report.results if results else None
+    # A table of dashes first would hide why there are only dashes.
     fruitless = found is not None and not any(one.overall.scored for one in found.targets)
     if fruitless:
         _print_troubles(console, report, loaded)

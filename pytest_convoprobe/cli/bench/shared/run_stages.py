@@ -56,6 +56,7 @@ def watched(work: Coroutine[Any, Any, T], watch: ProgressModel, engine: Engine |
         with display_of(watch) as display:
             return run_ticking(_closing(work, engine), display.tick)
     except KeyboardInterrupt:
+        # After the bars are gone: they would draw over it.
         Console.of().note(_kept(watch))
         raise
 
