@@ -8,6 +8,7 @@ import re
 import ssl
 import urllib.error
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..errors import ConvoprobeError, TargetCrashed, TargetError, TargetStartError, TargetUnavailable
 from ..project_code.host_loop import used_several_loops
@@ -46,6 +47,48 @@ _ANOTHER_LOOP = (
     "the client inside the agent, the test or the fixture, or use one event loop for the whole session"
 )
 
+
+@dataclass(frozen=True)
+class _Bound:
+    """Something that belongs to a thread, or to one conversation at a time: by the words of its errors."""
+
+    words: re.Pattern[str]
+    cause: str
+
+
+_SAME = "`target.thread: same` runs the target's code on the test's thread, where the test's own objects work"
+_BOUND = (
+    _Bound(
+        re.compile(
+            r"objects? created in a thread can only be used in that same thread"  # SQLite, Django
+            r"|[Cc]annot switch to a different thread"  # greenlets: Playwright, gevent
+            r"|no current event loop in thread"
+            r"|signal only works in main thread|main thread is not in main loop"
+            r"|Working outside of (application|request) context"  # Flask
+        ),
+        "the agent used something that belongs to another thread ({error}): each conversation has a thread "
+        f"of its own. Make it inside the agent, or keep to one thread: {_SAME}",
+    ),
+    _Bound(
+        re.compile(
+            r"database( table| schema)? is locked|Lock wait timeout exceeded|[Dd]eadlock (found|detected)"
+        ),
+        "another connection holds the database ({error}): several conversations use it at once, or the test "
+        "has an open transaction. Give each conversation a database of its own, or let them run one by one "
+        f"(`run.concurrency: 1`); {_SAME}",
+    ),
+    _Bound(
+        re.compile(r"SynchronousOnlyOperation|You cannot call this from an async context"),
+        "Django's database was used on an event loop ({error}): use its asynchronous methods or "
+        "`sync_to_async`, or make the target a plain function. With a test's transaction, also set "
+        f"`target.thread: same`: {_SAME}",
+    ),
+    _Bound(
+        re.compile(r"Database access not allowed, use the .django_db. mark"),
+        "the test has no access to Django's database ({error}): give it the mark `django_db`; " + _SAME,
+    ),
+)
+
 # A bug met while another error was handled is a bug, whatever that error was.
 _BUGS = (
     ArithmeticError,
@@ -67,8 +110,8 @@ def failure(error: BaseException) -> TargetError:
     for kind in (TargetUnavailable, TargetStartError, TargetCrashed):
         if isinstance(error, kind):
             return kind(str(error), trace=error.trace or trace)
-    if (other_loop := of_another_loop(error)) is not None:
-        return other_loop
+    if (wiring := of_the_wiring(error)) is not None:
+        return wiring
     if isinstance(error, Exception) and is_unavailable(error):
         return TargetUnavailable(
             f"a service that the target needs did not answer: {describe(error)}", trace=trace
@@ -81,15 +124,28 @@ def unusable(error: ValueError) -> TargetStartError:
     return TargetStartError(f"the target's answer can't be used: {error}")
 
 
-def of_another_loop(error: BaseException) -> TargetUnavailable | None:
-    """What it means that a client belongs to an event loop that has ended, or isn't the one in use.
+def of_the_wiring(error: BaseException) -> TargetUnavailable | None:
+    """What it means that something of the agent's belongs to another thread, event loop or transaction.
 
-    As long as all code of the project has run on one loop, that is a mistake of the agent's: None. With
-    several loops (each asynchronous test has one, and a blocked one is replaced) the agent isn't to blame.
+    A test runs the agent in other threads and on other loops than its program does: the agent isn't to blame.
+    As long as all code of the project has run on one loop, a wrong loop is a mistake of the agent's: None.
+    There are several once each asynchronous test has its own, or a blocked one was replaced.
     """
-    if not used_several_loops() or not any(_OTHER_LOOP.search(str(link)) for link in _chain(error)):
+    said = [f"{type(link).__qualname__}: {_text_of(link)}" for link in _chain(error)]
+    other_loop = used_several_loops() and any(map(_OTHER_LOOP.search, said))
+    found = (
+        [_ANOTHER_LOOP] if other_loop else [one.cause for one in _BOUND if any(map(one.words.search, said))]
+    )
+    if not found:
         return None
-    return TargetUnavailable(_ANOTHER_LOOP.format(error=describe(error)), trace=short_trace(error))
+    return TargetUnavailable(found[0].format(error=describe(error)), trace=short_trace(error))
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a broken __str__ is no reason to lose the error
+        return ""
 
 
 def start_failure(doing: str, error: BaseException) -> TargetStartError:
@@ -97,7 +153,8 @@ def start_failure(doing: str, error: BaseException) -> TargetStartError:
     if isinstance(error, ConvoprobeError):
         trace = error.trace if isinstance(error, TargetError) else ""
         return TargetStartError(f"{doing}: {error}", trace=trace)
-    return TargetStartError(f"{doing}: {describe(error)}", trace=short_trace(error))
+    reason = of_the_wiring(error) or describe(error)
+    return TargetStartError(f"{doing}: {reason}", trace=short_trace(error))
 
 
 def is_unavailable(error: BaseException) -> bool:

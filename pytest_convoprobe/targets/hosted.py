@@ -16,7 +16,7 @@ from ..project_code.clock import current_clock
 from ..project_code.deadline import Deadline
 from ..project_code.tracebacks import describe
 from ..transcript import Reply
-from .failures import failure, of_another_loop, unusable
+from .failures import failure, of_the_wiring, unusable
 from .port import ConversationContext, Target, TargetConversation
 from .reply_forms import as_reply
 
@@ -95,8 +95,8 @@ class _Conversation:
         try:
             return await self._task.run(make)
         except Raised as raised:
-            if (other_loop := of_another_loop(raised.error)) is not None:
-                raise other_loop from None
+            if (wiring := of_the_wiring(raised.error)) is not None:
+                raise wiring from None
             if isinstance(raised.error, Exception) and not isinstance(raised.error, asyncio.CancelledError):
                 raise raised.error from None  # a target says by its error who is to blame
             raise failure(raised.error) from None

@@ -25,7 +25,7 @@ from ..project_code.tracebacks import describe
 from ..transcript import ToolCall
 from .call_style import Later, is_async
 from .docstrings import Documented, read_docstring
-from .failures import of_another_loop
+from .failures import of_the_wiring
 from .reply_parts import as_arguments, clean_text, plain
 
 _MAX_NAME = 64
@@ -256,7 +256,7 @@ def _failure(error: BaseException) -> Exception:
     """What a failure of the tool means; a second look at it changes nothing."""
     if isinstance(error, (_ToolError, TargetUnavailable)):
         return error
-    return of_another_loop(error) or _ToolError(describe(error))
+    return of_the_wiring(error) or _ToolError(describe(error))
 
 
 def _as_data(value: object) -> Any:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+import sqlite3
 import urllib.error
 from email.message import Message
 
@@ -11,8 +12,8 @@ import httpx
 import openai
 import pytest
 
-from pytest_convoprobe.errors import TargetCrashed, TargetUnavailable
-from pytest_convoprobe.targets.failures import failure, is_unavailable
+from pytest_convoprobe.errors import Blame, TargetCrashed, TargetUnavailable
+from pytest_convoprobe.targets.failures import failure, is_unavailable, start_failure
 
 REQUEST = httpx.Request("POST", "http://localhost/chat")
 
@@ -137,3 +138,59 @@ def test_unavailable_names_the_error() -> None:
     error = failure(raised(ConnectionResetError("gone")))
     assert isinstance(error, TargetUnavailable)
     assert str(error) == "a service that the target needs did not answer: ConnectionResetError: gone"
+
+
+class SynchronousOnlyOperation(Exception):
+    """Has the name and the words of Django's."""
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (
+            sqlite3.ProgrammingError(
+                "SQLite objects created in a thread can only be used in that same thread. The object was "
+                "created in thread id 1 and this is thread id 2."
+            ),
+            "belongs to another thread",
+        ),
+        (
+            RuntimeError(
+                "DatabaseWrapper objects created in a thread can only be used in that same thread. "
+                "with alias 'default' was created in thread id 1 and this is thread id 2."
+            ),
+            "belongs to another thread",
+        ),
+        (RuntimeError("There is no current event loop in thread 'x'."), "belongs to another thread"),
+        (RuntimeError("Working outside of application context."), "belongs to another thread"),
+        (sqlite3.OperationalError("database is locked"), "another connection holds the database"),
+        (
+            sqlite3.OperationalError("database table is locked: orders"),
+            "another connection holds the database",
+        ),
+        (
+            SynchronousOnlyOperation("You cannot call this from an async context - use a thread."),
+            "was used on an event loop",
+        ),
+        (
+            RuntimeError('Database access not allowed, use the "django_db" mark, or the "db" fixtures'),
+            "the test has no access to Django's database",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_belongs_to_a_thread_or_a_transaction_is_the_wirings(error: Exception, cause: str) -> None:
+    for found in (failure(raised(error)), failure(raised_from(KeyError("x"), error))):
+        assert isinstance(found, TargetUnavailable)
+        assert found.blame is Blame.INFRASTRUCTURE
+        assert cause in str(found)
+        assert "`target.thread: same`" in str(found)
+
+
+def test_it_is_at_the_start_too() -> None:
+    error = start_failure("`x` could not be started", raised(sqlite3.OperationalError("database is locked")))
+    assert "another connection holds the database" in str(error)
+
+
+def test_other_errors_of_a_database_are_the_agents() -> None:
+    assert isinstance(failure(raised(sqlite3.OperationalError("no such table: orders"))), TargetCrashed)
