@@ -44,6 +44,8 @@ class Call(Generic[T]):
         self.thread: int | None = None
         """The identifier of the thread, while the function runs there."""
         self.finished = False
+        self.error: BaseException | None = None
+        """What the function has raised."""
 
     def run(self) -> None:
         """Called once, in the thread."""
@@ -55,6 +57,7 @@ class Call(Generic[T]):
             error.__cause__ = signal
             self._deliver(self._fail, error)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the caller
+            self.error = error
             self._deliver(self._fail, error)
         else:
             self._deliver(self._succeed, result)

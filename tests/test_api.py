@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +134,72 @@ def test_an_object_in_settings_would_be_shared(tmp_path: Path) -> None:
     result = run_scenario(SCENARIO, settings=chosen, rootdir=tmp_path)
     assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
     assert "`agent_in_settings.py:agent` is one object" in result.reason
+
+
+def same_thread(**more: Any) -> dict[str, Any]:
+    """Settings whose target runs on the caller's thread; a target that is given is used instead of theirs."""
+    return {"target.type": "python", "target.object": "nowhere:agent", "target.thread": "same", **more}
+
+
+def test_an_agent_may_run_on_the_thread_that_waits_for_it(tmp_path: Path, chat_server: ChatServer) -> None:
+    database = sqlite3.connect(":memory:")  # belongs to this thread
+
+    class Agent:
+        def __init__(self) -> None:
+            database.execute("create table if not exists said (message)")
+
+        def __call__(self, message: str) -> str:
+            database.execute("insert into said values (?)", [message])
+            return f"You said: {message}"
+
+        def close(self) -> None:
+            database.execute("insert into said values ('closed')")
+
+    chosen = same_thread(**settings(chat_server))
+    result = run_scenario(SCENARIO, target=Agent, settings=chosen, rootdir=tmp_path)
+    assert result.outcome is Outcome.PASSED, result.reason
+    said = [message for (message,) in database.execute("select message from said")]
+    assert said == ["Hello", "And goodbye", "closed"]
+
+
+def test_in_a_thread_of_its_own_the_error_says_what_to_set(tmp_path: Path) -> None:
+    database = sqlite3.connect(":memory:")
+    result = run_scenario(
+        SCENARIO,
+        target=lambda message: database.execute("select 1"),
+        settings={"run.replay": "only"},
+        rootdir=tmp_path,
+    )
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert "`target.thread: same`" in result.reason
+
+
+@pytest.mark.parametrize("how", ["sleeps", "computes"])
+def test_an_agent_that_hangs_on_this_thread_is_interrupted(how: str, tmp_path: Path) -> None:
+    def agent(message: str) -> str:
+        while how == "computes":
+            pass
+        time.sleep(3600)
+        return message
+
+    limits = {"run.turn_timeout": 1, "run.scenario_timeout": 2, "run.replay": "only"}
+    result = run_scenario(SCENARIO, target=agent, settings=same_thread(**limits), rootdir=tmp_path)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert "test_api.py" in result.reason
+
+
+def test_ctrl_c_reaches_the_thread_that_it_was_meant_for(tmp_path: Path) -> None:
+    def agent(message: str) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_scenario(SCENARIO, target=agent, settings=same_thread(**{"run.replay": "only"}), rootdir=tmp_path)
+
+
+def test_what_the_agent_raises_there_is_its_own(tmp_path: Path) -> None:
+    def agent(message: str) -> str:
+        raise SystemExit(3)
+
+    chosen = same_thread(**{"run.replay": "only"})
+    result = run_scenario(SCENARIO, target=agent, settings=chosen, rootdir=tmp_path)
+    assert (result.outcome, result.blame) == (Outcome.FAILED, Blame.AGENT)

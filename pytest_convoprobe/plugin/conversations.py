@@ -30,7 +30,11 @@ _AHEAD: pytest.StashKey[LookAhead] = pytest.StashKey()
 
 def look_ahead(config: pytest.Config) -> LookAhead:
     """The conversations that start before their turn."""
-    return config.stash.setdefault(_AHEAD, LookAhead(submit))
+    return config.stash.setdefault(_AHEAD, LookAhead(submit, _has_to_be_waited_for))
+
+
+def _has_to_be_waited_for(order: Order, target: Target) -> bool:
+    return session_of(order.item.config).has_to_be_waited_for(target, order.loaded.file)
 
 
 def submit(order: Order, target: Target) -> Handle[ScenarioResult]:

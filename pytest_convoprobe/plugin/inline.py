@@ -97,6 +97,7 @@ class Convoprobe:
         self._session.pool.promote(handle.key)
         try:
             while not handle.done:
+                self._session.waiting.make_waiting()
                 await pause()
         finally:
             self._session.pool.cancel(handle.key)

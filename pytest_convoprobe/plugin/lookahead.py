@@ -115,10 +115,18 @@ def _module(definition: Any) -> str:
 
 
 class LookAhead:
-    """The conversations that were started before their turn. `submit` queues one."""
+    """The conversations that were started before their turn.
 
-    def __init__(self, submit: Callable[[Order, Target], Handle[ScenarioResult]]) -> None:
+    `submit` queues one. `waits` says of one that it needs the thread that waits for it, and so its turn.
+    """
+
+    def __init__(
+        self,
+        submit: Callable[[Order, Target], Handle[ScenarioResult]],
+        waits: Callable[[Order, Target], bool],
+    ) -> None:
         self._submit = submit
+        self._waits = waits
         self._handles: dict[str, Handle[ScenarioResult]] = {}
         self._worlds: set[frozenset[int]] = set()
 
@@ -145,7 +153,8 @@ class LookAhead:
 
     def _start(self, order: Order, target: Target) -> None:
         try:
-            self._handles[order.item.nodeid] = self._submit(order, target)
+            if not self._waits(order, target):
+                self._handles[order.item.nodeid] = self._submit(order, target)
         except Exception:  # noqa: BLE001
             # Its settings, or a hook of the project, are at fault. It is not this item's turn:
             # when it comes, the same happens again, and pytest reports it where it belongs.

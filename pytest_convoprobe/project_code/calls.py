@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..errors import LoopLost
-from ..threads import Call, CallThread, Interrupted, start_call
+from ..threads import Call, Interrupted, start_call
 from .clock import current_clock
 from .code_place import BLOCKS_THREAD, CodePlace, frames_of_thread, of_frames
 from .last_threads import watched
@@ -170,7 +170,18 @@ async def in_own_thread(function: Callable[[], T]) -> T:
     return await outcome(ThreadCall(start_call(function)))
 
 
-async def in_thread_of(thread: CallThread, function: Callable[[], T]) -> T:
+class StartsCalls(Protocol):
+    """A thread that runs the calls of one conversation."""
+
+    @property
+    def busy(self) -> bool: ...
+
+    def start(self, function: Callable[[], T]) -> Call[T]: ...
+
+    def stop(self) -> None: ...
+
+
+async def in_thread_of(thread: StartsCalls, function: Callable[[], T]) -> T:
     """The same in the thread of a conversation."""
     return await outcome(ThreadCall(thread.start(function)))
 

@@ -23,7 +23,7 @@ _AGAIN = 0.5  # seconds until code that has caught the interruption is interrupt
 
 def in_time(function: Callable[[], T], seconds: float, error: TimeLimitExceeded) -> T:
     """What the function returns. Once the time is up, it is interrupted and `error` raised with the place."""
-    clock, timer = Clock(), _ThreadTimer(seconds)
+    clock, timer = Clock(), ThreadTimer(seconds)
     clock.limits.append(clock.now() + seconds)
     with pulse.around(clock), contextlib.suppress(Interrupted), timer.interrupting():
         result = function()
@@ -34,10 +34,13 @@ def in_time(function: Callable[[], T], seconds: float, error: TimeLimitExceeded)
     raise error
 
 
-class _ThreadTimer:
-    """Interrupts the thread that made it when the time is up, until `interrupting` has ended."""
+class ThreadTimer:
+    """Interrupts the thread that made it when the time is up, until `interrupting` has ended.
 
-    def __init__(self, seconds: float) -> None:
+    Without `seconds`, it does so when `interrupt` is called, from any thread.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
         self.late = False
         self.found: CodePlace | None = None
         """Where the code was when the time was up."""
@@ -49,7 +52,8 @@ class _ThreadTimer:
 
     @contextmanager
     def interrupting(self) -> Iterator[None]:
-        start_thread(self._wait, "convoprobe-hook-limit")
+        if self._seconds is not None:
+            start_thread(self._wait, "convoprobe-hook-limit")
         with self._signals():
             try:
                 yield
@@ -62,12 +66,19 @@ class _ThreadTimer:
         if self._ended.wait(self._seconds):
             return
         self.found = of_frames(frames_of_thread(self._thread), BLOCKS_THREAD)
+        self._insist()
+
+    def interrupt(self) -> None:
+        """The time is up now: interrupt the thread, again and again until it gives in. Doesn't block."""
+        start_thread(self._insist, "convoprobe-hook-limit")
+
+    def _insist(self) -> None:
         self.late = True
         while not self._ended.is_set():
-            self._interrupt()
+            self._interrupt_once()
             self._ended.wait(_AGAIN)
 
-    def _interrupt(self) -> None:
+    def _interrupt_once(self) -> None:
         with self._lock:
             if self._by_signal:
                 signal.pthread_kill(self._thread, INTERRUPT_SIGNAL)  # type: ignore[arg-type]

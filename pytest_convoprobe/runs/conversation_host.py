@@ -13,6 +13,7 @@ from ..conversation.port import UserSimulator
 from ..errors import ScenarioTimeout
 from ..llm.port import LLM
 from ..project_code.agent_loops import AgentLoops
+from ..project_code.callers_thread import CallersThread
 from ..project_code.calls import in_own_thread, stoppable
 from ..project_code.deadline import Deadline
 from ..targets.hosted import hosted
@@ -38,10 +39,11 @@ class ConversationHost:
         trial: int,
         *,
         now: datetime | None = None,
+        waiting: CallersThread | None = None,
     ) -> AsyncIterator[Conversation]:
         """A conversation between the two, ready to run; its end at the target is closed after the block."""
         # The id is one that tells nothing: some targets are given it.
-        context = ConversationContext(uuid4().hex, llm, scenario, trial, self._agents, now)
+        context = ConversationContext(uuid4().hex, llm, scenario, trial, self._agents, now, waiting)
         talking = await hosted(target).start(context)
         try:
             yield Conversation(user, talking, limits)

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 from ..llm.budget import Budget
 from ..llm.port import LLM
 from ..loop_thread import LoopThread
+from ..project_code.callers_thread import CallersThread
 from ..result import ScenarioResult
 from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings
@@ -27,6 +28,7 @@ from ..settings.requirements import require_model
 from ..targets.factory import as_target
 from ..targets.given_objects import Use
 from ..targets.port import Target
+from ..targets.python import runs_on_waiting_thread
 from .adjusting import adjusted
 from .configured import ConfiguredTarget, of_file
 from .pool import Handle, Pool
@@ -79,6 +81,8 @@ class Session:
         self._submitted = 0
         self._shared: dict[int, tuple[object, Target]] = {}
         self.loop = LoopThread()
+        self.waiting = CallersThread()
+        """The thread that waits for conversations: it makes calls for agents that are bound to it."""
 
     @classmethod
     def of(cls, settings: LoadedSettings, rootdir: Path, *, llm: LLM | None = None) -> Session:
@@ -149,7 +153,13 @@ class Session:
 
     def as_target(self, value: object, use: Use = Use.MANY) -> Target:
         """A target made of whatever somebody gives. Raises `TargetStartError`."""
-        return as_target(value, rootdir=self._rootdir, use=use)
+        like = target_settings(self.settings)
+        return as_target(value, rootdir=self._rootdir, use=use, like=like)
+
+    @staticmethod
+    def has_to_be_waited_for(target: Target, file: str) -> bool:
+        """Whether conversations of a scenario's file need a thread that waits for each of them."""
+        return runs_on_waiting_thread(of_file(target, file))
 
     def target(self, given: object = None, file: str = "") -> AbstractContextManager[Target]:
         """A target made of what is given, or else that of a scenario's file, for the time of a block.
@@ -204,7 +214,8 @@ class Session:
             override = scenario.scenario.config if scenario.scenario else None
             settings = scenario_settings(loaded, override)
         target = of_file(target, scenario.file)
-        return Job(scenario, scenario_id, target, settings, secrets=loaded.secrets, **more)
+        more = {"secrets": loaded.secrets, "waiting": self.waiting, **more}
+        return Job(scenario, scenario_id, target, settings, **more)
 
     def submit(self, job: Job, recorder: RunRecorder | None = None) -> Handle[ScenarioResult]:
         """Queue a conversation. A recorder stores its result as soon as it is there."""
@@ -217,9 +228,7 @@ class Session:
         """Wait for a conversation; it goes to the front of the queue. `tick` is called now and then."""
         self.pool.promote(handle.key)
         try:
-            while not handle.wait(POLL_SECONDS):
-                tick()
-            return handle.result(0)
+            return self._in_order(handle, tick)
         except BaseException:
             # Ctrl-C, or a signal of somebody else: nobody waits for this one any more.
             self.pool.cancel(handle.key)
@@ -239,7 +248,13 @@ class Session:
         recorder: RunRecorder | None = None,
         tick: Callable[[], object] = bool,
     ) -> list[ScenarioResult]:
-        """Run jobs, as many at once as the settings allow; the results in the order of the jobs."""
+        """Run jobs, as many at once as the settings allow; the results in the order of the jobs.
+
+        Those whose agents are bound to this thread run one after another.
+        """
+        jobs = list(jobs)
+        if any(runs_on_waiting_thread(job.target) for job in jobs):
+            return [self.wait(self.submit(job, recorder), tick) for job in jobs]
         handles = [self.submit(job, recorder) for job in jobs]
         try:
             return [self._in_order(handle, tick) for handle in handles]
@@ -247,9 +262,8 @@ class Session:
             self.cancel()
             raise
 
-    @staticmethod
-    def _in_order(handle: Handle[ScenarioResult], tick: Callable[[], object]) -> ScenarioResult:
-        while not handle.wait(POLL_SECONDS):
+    def _in_order(self, handle: Handle[ScenarioResult], tick: Callable[[], object]) -> ScenarioResult:
+        while not self.waiting.wait(handle, POLL_SECONDS):
             tick()
         return handle.result(0)
 

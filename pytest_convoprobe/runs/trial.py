@@ -35,6 +35,7 @@ from ..llm.ledger import Ledger
 from ..llm.port import LLM, CallContext, Role
 from ..llm.recording import Recording, recording_path
 from ..llm.stack import build_llm
+from ..project_code.callers_thread import CallersThread
 from ..project_code.calls import Raised, in_own_thread, undisturbed
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult, verdict_reason
@@ -64,7 +65,8 @@ class Job:
     turns whose user messages are said again before the user goes on. `held` is a conversation that is
     over already: it is only judged, and the target is only named. `adjust` is the project's hook for the
     settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
-    of the settings of the scenario's file, which may not be the run's.
+    of the settings of the scenario's file, which may not be the run's. `waiting` is the thread that waits for
+    the trial.
     """
 
     loaded: LoadedScenario
@@ -78,6 +80,7 @@ class Job:
     adjust: AdjustSettings | None = None
     problem: ConvoprobeError | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    waiting: CallersThread | None = None
 
     @property
     def scenario(self) -> Scenario:
@@ -256,7 +259,14 @@ class _Trial:
     async def _converse(self, llm: LLM) -> None:
         job, user = self._job, self._user(llm)
         opened = self._host.conversation(
-            job.target, user, self._limits, llm, job.scenario_id, job.trial, now=self._now
+            job.target,
+            user,
+            self._limits,
+            llm,
+            job.scenario_id,
+            job.trial,
+            now=self._now,
+            waiting=job.waiting,
         )
         async with opened as self._conversation:
             self._tools = await require_known_tools(job.scenario, job.target)

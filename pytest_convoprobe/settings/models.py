@@ -185,6 +185,11 @@ class PythonTarget(TargetSection):
 
     type: Literal["python"] = Field("python", description="`python`.")
     object: Text = Field(description="`package.module:object` or `path/file.py:object`.")
+    thread: Literal["own", "same"] = Field(
+        "own",
+        description="Where synchronous code runs: in a thread of each conversation (`own`), or on the test's "
+        "thread, one conversation at a time (`same`).",
+    )
     tools: tuple[Text, ...] | None = Field(None, description=_TOOL_NAMES)
 
 

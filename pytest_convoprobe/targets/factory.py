@@ -26,17 +26,20 @@ def build_target(settings: TargetSection, *, rootdir: Path) -> Target:
     return BUILDERS[settings.type](settings, rootdir)
 
 
-def as_target(value: object, *, rootdir: Path | None = None, use: Use = Use.MANY) -> Target:
+def as_target(
+    value: object, *, rootdir: Path | None = None, use: Use = Use.MANY, like: TargetSection | None = None
+) -> Target:
     """A target from a target, its settings, a function, a class, an object or a `module:object` text.
 
     `rootdir` is where relative files start from, by default the working directory. `use` says what the target
-    is for: most objects can't be shared. Raises `TargetStartError` for what can't be a target.
+    is for: most objects can't be shared. `like` are the settings of the project's own target: one in Python
+    runs in the thread that they name. Raises `TargetStartError` for what can't be a target.
     """
     root = rootdir or Path.cwd()
     if isinstance(value, TargetSection):
         return build_target(value, rootdir=root)
     if isinstance(value, str):
-        return PythonAgent(parse_reference(value), rootdir=root, name=value, use=use)
+        return PythonAgent(parse_reference(value), rootdir=root, name=value, use=use, same_thread=_same(like))
     if is_target(value):
         return as_port(value)
     if value is None:
@@ -45,7 +48,11 @@ def as_target(value: object, *, rootdir: Path | None = None, use: Use = Use.MANY
         _require_answering(value)
     if inspect.iscoroutine(value) or inspect.isgenerator(value):
         raise TargetStartError(f"{_named(value)} can't be a target: return the function, don't call it")
-    return PythonAgent(value, rootdir=root, name=_named(value), use=use)
+    return PythonAgent(value, rootdir=root, name=_named(value), use=use, same_thread=_same(like))
+
+
+def _same(settings: TargetSection | None) -> bool:
+    return isinstance(settings, PythonTarget) and settings.thread == "same"
 
 
 def _require_answering(value: object) -> None:
@@ -67,7 +74,13 @@ def _model_agent(settings: ModelTarget, rootdir: Path) -> Target:
 def _python_agent(settings: PythonTarget, rootdir: Path) -> Target:
     reference = settings.object
     try:
-        return PythonAgent(parse_reference(reference), rootdir=rootdir, name=reference, tools=settings.tools)
+        return PythonAgent(
+            parse_reference(reference),
+            rootdir=rootdir,
+            name=reference,
+            tools=settings.tools,
+            same_thread=_same(settings),
+        )
     except TargetStartError as error:
         raise SettingsError.of(str(error), path="target.object") from None
 

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from ..llm.port import LLM, ToolSpec
 from ..project_code.agent_loops import Home
+from ..project_code.callers_thread import CallersThread
 from ..transcript import Reply, ToolCall
 
 
@@ -20,6 +21,7 @@ class ConversationContext:
     the calls of this conversation. `scenario` and `trial` go into the `CallContext` of such calls. `home` is
     where asynchronous code of the project runs, by default the loop on which the conversation starts. `now`
     is when the conversation begins, with its zone (see `start_time.template_values`); None if nobody knows.
+    `waiting` is the thread that waits for the conversation, if it can make calls meanwhile.
     """
 
     id: str
@@ -28,6 +30,7 @@ class ConversationContext:
     trial: int = 1
     home: Home | None = None
     now: datetime | None = None
+    waiting: CallersThread | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..errors import TargetStartError
+from ..project_code.calls import StartsCalls
 from .call_style import is_async, needs_nothing
 from .failures import start_failure
 from .given_objects import Use
@@ -26,6 +27,7 @@ class PythonAgent(RunsElsewhere):
     `source` is the object, or where to import it from: that is done once, in a thread, when the first
     conversation starts. An object that is itself a `Target` is used as it is. `use` says what may be done
     with an object that has a state of its own. `tools` are the names of the agent's tools, if they are known.
+    With `same_thread`, synchronous code runs on the thread that waits for the conversation.
     """
 
     def __init__(
@@ -36,8 +38,10 @@ class PythonAgent(RunsElsewhere):
         name: str,
         use: Use = Use.MANY,
         tools: Sequence[str] | None = None,
+        same_thread: bool = False,
     ) -> None:
         self.name = name
+        self.same_thread = same_thread
         self._tools = named_tools(tools)
         self._use = use
         self._source: Once[Target | Source] = Once(functools.partial(_load, source, rootdir, name))
@@ -48,13 +52,23 @@ class PythonAgent(RunsElsewhere):
         if not isinstance(source, Source):
             self._hosted = self._hosted or Hosted(source)
             return await self._hosted.start(context)
-        conversation = PythonConversation(self.name, home_of(context))
+        conversation = PythonConversation(self.name, home_of(context), self._worker(context))
         try:
             await conversation.open(source, self._use)
         except BaseException:
             await conversation.aclose()
             raise
         return conversation
+
+    def _worker(self, context: ConversationContext) -> StartsCalls | None:
+        if not self.same_thread:
+            return None
+        if context.waiting is None:
+            raise TargetStartError(
+                f"`{self.name}` is to run on the thread of its test (`target.thread: same`), but no test "
+                "waits for this conversation: leave the setting out here"
+            )
+        return context.waiting.worker()
 
     async def aclose(self) -> None:
         if self._hosted is not None:
@@ -66,6 +80,11 @@ class PythonAgent(RunsElsewhere):
         is_other = source is None or isinstance(source, Source)
         described = Description() if is_other else description_of(as_port(source))
         return described if self._tools is None else replace(described, tools=self._tools)
+
+
+def runs_on_waiting_thread(target: Target) -> bool:
+    """Whether its code runs on the thread that waits for the conversation: then one has to wait for each."""
+    return type(target) is PythonAgent and target.same_thread
 
 
 def is_target(value: object) -> bool:

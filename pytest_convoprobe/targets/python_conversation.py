@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import TargetError, TargetStartError
 from ..project_code.agent_loops import CallTask, Home
-from ..project_code.calls import Raised, in_thread_of
+from ..project_code.calls import Raised, StartsCalls, in_thread_of
 from ..threads import CallThread
 from ..transcript import Reply
 from .call_style import (
@@ -76,10 +76,10 @@ def _calling_of(agent: object) -> Calling:
 class PythonConversation:
     """One conversation: an agent of its own, what was said, and a thread and a task for the agent's code."""
 
-    def __init__(self, name: str, home: Home) -> None:
+    def __init__(self, name: str, home: Home, worker: StartsCalls | None = None) -> None:
         self._name = name
         self._home = home
-        self._worker = CallThread()
+        self._worker: StartsCalls = worker or CallThread()
         self._task: CallTask | None = None
         self._history: History = []
         self._replies = ReplyReader()

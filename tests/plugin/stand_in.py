@@ -51,7 +51,9 @@ class StandInRunner:
         log(f"start {job.scenario_id} {job.trial}")
         told = job.loaded.scenario.metadata
         begun = time.perf_counter()
-        context = ConversationContext(job.scenario_id, FakeLLM([]), job.scenario_id, job.trial)
+        context = ConversationContext(
+            job.scenario_id, FakeLLM([]), job.scenario_id, job.trial, waiting=job.waiting
+        )
         try:
             conversation = await job.target.start(context)
             await asyncio.sleep(told.get("sleep", 0))

@@ -157,7 +157,7 @@ class SynchronousOnlyOperation(Exception):
         (
             RuntimeError(
                 "DatabaseWrapper objects created in a thread can only be used in that same thread. "
-                "with alias 'default' was created in thread id 1 and this is thread id 2."
+                "The object with alias 'default' was created in thread id 1 and this is thread id 2."
             ),
             "belongs to another thread",
         ),
