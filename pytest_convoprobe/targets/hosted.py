@@ -51,7 +51,7 @@ class Hosted(RunsElsewhere):
     async def start(self, context: ConversationContext) -> TargetConversation:
         self._home = home_of(context)
         task = self._home.open()
-        conversation = _Conversation(task, context)
+        conversation = _HostedConversation(task, context)
         try:
             await conversation.open(self._target)
         except BaseException:
@@ -67,7 +67,7 @@ class Hosted(RunsElsewhere):
             task.stop()
 
 
-class _Conversation:
+class _HostedConversation:
     def __init__(self, task: CallTask, context: ConversationContext) -> None:
         self._task = task
         self._llm = LLMFromElsewhere(context.llm)

@@ -42,8 +42,8 @@ class ModelAgent(RunsElsewhere):
         root = rootdir or Path.cwd()
         self._toolbox = Once(lambda: Toolbox(_function(source, root) for source in sources))
 
-    async def start(self, context: ConversationContext) -> _Conversation:
-        return _Conversation(self._settings, await self._toolbox.get(), context)
+    async def start(self, context: ConversationContext) -> _ModelConversation:
+        return _ModelConversation(self._settings, await self._toolbox.get(), context)
 
     async def aclose(self) -> None:
         """Nothing is open: the `llm` belongs to whoever starts the conversations."""
@@ -71,7 +71,7 @@ def _function(source: object, rootdir: Path) -> Callable[..., Any]:
 _UNFINISHED = "it had not returned when the conversation broke off"
 
 
-class _Conversation:
+class _ModelConversation:
     """One conversation; the model is told all of it again with each call."""
 
     def __init__(self, settings: ModelTarget, toolbox: Toolbox, context: ConversationContext) -> None:

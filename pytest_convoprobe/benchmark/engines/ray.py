@@ -23,9 +23,9 @@ from ...redaction import Redactor
 from ...text import one_line, shorten
 from ..rows.work import Item, RowResult, Task
 from .cluster_limits import ClusterLimits, Grant, Report
+from .process_pool import PoolLimits, ProcessLost, WorkerPool
+from .remote_process import PACKAGE, LiveWorker, Make, Started, WorkerProcess
 from .work_queue import WorkQueue
-from .worker_pool import PoolLimits, ProcessLost, WorkerPool
-from .worker_process import PACKAGE, LiveWorker, Make, Started, WorkerProcess
 
 # Larger batches save little traffic and lose more work with a process.
 BATCH = 8

@@ -49,8 +49,8 @@ class HttpAgent(RunsElsewhere):
         self._client: httpx.AsyncClient | None = None
         self.name = f"{settings.method.upper()} {self._recipe.shown_url}"
 
-    async def start(self, context: ConversationContext) -> _Conversation:
-        return _Conversation(self, context.id)
+    async def start(self, context: ConversationContext) -> _HttpConversation:
+        return _HttpConversation(self, context.id)
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
@@ -133,7 +133,7 @@ class HttpAgent(RunsElsewhere):
         return self._client
 
 
-class _Conversation:
+class _HttpConversation:
     """What was said, and the cookies that were set meanwhile."""
 
     def __init__(self, agent: HttpAgent, identity: str) -> None:

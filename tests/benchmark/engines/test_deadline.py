@@ -44,7 +44,7 @@ def _user(request: LLMRequest) -> str:
 WORKER = """
 import asyncio, os
 from pytest_convoprobe.benchmark.engines.cluster_limits import ClusterLimits
-from pytest_convoprobe.benchmark.engines.worker_process import WorkerProcess
+from pytest_convoprobe.benchmark.engines.remote_process import WorkerProcess
 from pytest_convoprobe.settings.models import ModelSettings, PythonTarget, RunSettings
 from tests.benchmark.parts import config, simulation, task
 

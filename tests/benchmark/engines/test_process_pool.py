@@ -10,9 +10,9 @@ from importlib.metadata import version
 
 import pytest
 
+from pytest_convoprobe.benchmark.engines.process_pool import PoolLimits, ProcessLost, WorkerPool
+from pytest_convoprobe.benchmark.engines.remote_process import Started
 from pytest_convoprobe.benchmark.engines.work_queue import WorkQueue
-from pytest_convoprobe.benchmark.engines.worker_pool import PoolLimits, ProcessLost, WorkerPool
-from pytest_convoprobe.benchmark.engines.worker_process import Started
 from pytest_convoprobe.benchmark.rows.work import Item, RowResult
 from pytest_convoprobe.errors import SettingsError, TargetStartError
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from ...errors import SettingsError
 from ...formatting import exact_seconds
 from ..rows.work import Item, RowResult
+from .remote_process import PACKAGE, Started
 from .work_queue import Batch, WorkQueue
-from .worker_process import PACKAGE, Started
 
 _CLOSING = 5.0
 """Seconds that processes have to break off what they do."""
