@@ -13,13 +13,15 @@ from ..files import relative_name
 from ..result import Outcome, ScenarioResult
 from ..results.index import IndexRow, row_of
 from ..results.records import TrialRecord
-from ..results.run_info import RunState
+from ..results.run_info import RunState, Selection
 from ..runs.preconditions import require_models
 from ..runs.recorder import RunRecorder
 from ..runs.session import Session
 from ..runs.trial import Job
 from ..scenario import coerce
-from ..scenario.loading import LoadedScenario
+from ..scenario.discovery import looks_like_scenario
+from ..scenario.loading import LoadedScenario, load_scenarios
+from ..scenario.search import find_scenario_files
 from ..settings.loading import LoadedSettings
 from .event_loop import end_when_stuck
 from .exits import UsageProblem
@@ -64,6 +66,8 @@ class LiveRun:
             command=("convoprobe", *sys.argv[1:]),
             results=project.results,
         )
+        self._recorder.selection = self._selection
+        self._trials = 0
 
     @property
     def id(self) -> str:
@@ -80,6 +84,7 @@ class LiveRun:
         Raises `SettingsError` before anything is called.
         """
         end_when_stuck()
+        self._trials = trials
         with Session.of(self._loaded, self._project.root) as session:
             try:
                 file = self._scenario.file
@@ -105,6 +110,15 @@ class LiveRun:
             passed = all(row.outcome is Outcome.PASSED for row in self.rows)
             recorder.finish(state, 0 if passed and self.rows else 1)
             recorder.close()
+
+    def _selection(self) -> Selection:
+        """One scenario of the project's: a run like this is never a silent baseline."""
+        file = Path(self._scenario.file)
+        others = [
+            path for path in find_scenario_files(self._project.root) if path.absolute() != file.absolute()
+        ]
+        existing = len(load_scenarios(file)) + sum(map(looks_like_scenario, others))
+        return Selection(1, existing, self._trials)
 
     def _row(self, result: ScenarioResult, job: Job) -> IndexRow:
         return row_of(TrialRecord(result, self._recorder.prints(job)), run=self.id, offset=0, length=0)

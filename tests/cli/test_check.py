@@ -33,6 +33,14 @@ def test_a_whole_run_that_passed(folder: Path, convoprobe: Convoprobe) -> None:
     assert result.output == f"{run}: finished, 2 passed\n"
 
 
+def test_what_is_not_known_is_said(folder: Path, convoprobe: Convoprobe) -> None:
+    """An earlier release did not store the selection."""
+    run = store(folder, 1, [passed("one")])
+    result = convoprobe("check")
+    assert result.exit_code == 0
+    assert f"note: how many trials {run} selected is not known" in result.output
+
+
 def test_a_run_that_broke_off(folder: Path, convoprobe: Convoprobe) -> None:
     store(folder, 1, [passed("one")])
     store(folder, 2, [passed("one")], ended=False, selection=Selection(2, 2, 2))

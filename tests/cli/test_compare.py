@@ -201,6 +201,10 @@ def test_json(worse: Path, convoprobe: Convoprobe) -> None:
     result = convoprobe("compare", "latest~1", "--json")
     found = json.loads(result.stdout)
     assert (result.exit_code, found["fails"]) == (1, True)
+    assert (found["base"], found["head"]) == ("20261101T120000Z-000001", "20261102T120000Z-000002")
+    assert found["gate"] == "gate (regression): closed by 1 new failure, 1 worse"
+    assert (found["known"], found["ran"]) == (4, 4)
+    assert found["head_facts"] == {"ended": True, "partial": None, "missing": 0, "unstored": 0}
     assert found["changes"][0]["kind"] == "new failure"
     assert found["changes"][0]["head"]["example"]["blame"] == "agent"
 

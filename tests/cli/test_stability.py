@@ -43,7 +43,7 @@ def test_what_flips(folder: Path, convoprobe: Convoprobe) -> None:
     assert result.exit_code == 1
     assert "2 of 4 trials passed: 50 %" in result.output
     assert "pass^k  1: 50 %, 2: 17 %, 3: 0 %, 4: 0 %" in result.output
-    assert "2 times: agent: The agent counts" in result.output
+    assert "2 times: agent: c1 not met: The agent counts" in result.output
     assert "  c1: The agent counts\n      satisfied in 2 trials, not satisfied in 2\n" in result.output
 
 
@@ -51,10 +51,12 @@ def test_it_is_stored_like_any_run(folder: Path, convoprobe: Convoprobe, chat_se
     project(folder, chat_server.base_url)
     output = convoprobe("stability", "talk.yaml", "--trials", "1").output
     assert "no scenario file talk.yaml" in output
+    (folder / "scenarios/other.yaml").write_text((folder / "scenarios/talk.yaml").read_text())
     output = convoprobe("stability", "scenarios/talk.yaml", "--trials", "2").output
     run = output.split("stored as ")[1].split(":")[0]
     (stored,) = json.loads(convoprobe("runs", "--json").stdout)
     assert (stored["id"], stored["state"], stored["counts"]) == (run, "finished", {"passed": 2})
+    assert stored["selection"] == {"scenarios": 1, "existing": 2, "trials": 2}
     shown = convoprobe("show", run, "scenarios/talk.yaml::Talk", "--trial", "2").output
     assert "agent │ I heard 1 messages, the last was: Hello, what about trains?" in shown
     assert not [

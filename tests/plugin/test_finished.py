@@ -84,6 +84,26 @@ def test_a_test_that_runs_scenarios_counts_like_one(three: Suite) -> None:
     assert newest(three).info.selection == Selection(4, 5, 3)
 
 
+@pytest.mark.parametrize(
+    ("body", "state"), [("pass", "finished"), ("raise KeyboardInterrupt", "interrupted")]
+)
+def test_scenarios_in_tests_alone(suite: Suite, body: str, state: str) -> None:
+    """The hooks come with the first use of the fixture, when other tests have run already."""
+    suite.scenario("all", file="talks.yaml")
+    suite.write(
+        "test_it.py",
+        f"""
+        def test_plain(): pass
+        def test_one(convoprobe): convoprobe.run("talks.yaml")
+        def test_two(convoprobe): {body}
+        def test_three(): pass
+        """,
+    )
+    suite.run_process("test_it.py")
+    info = newest(suite).info
+    assert (info.state.value, info.selection) == (state, None)
+
+
 def test_the_last_failure_stops_nothing(three: Suite) -> None:
     """With -x a run is stopped only if something was left to do."""
     three.scenario("last", file="scenarios/all.yaml", outcome="failed")

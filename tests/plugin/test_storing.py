@@ -183,6 +183,7 @@ def test_a_rerun_is_stored_beside_what_it_replaces(suite: Suite) -> None:
     run = the_run(suite)
     assert [row.outcome.value for row in run.rows()] == ["failed", "failed", "passed"]
     assert run.info.counts == {"passed": 1}
+    assert run.info.state is RunState.FINISHED
 
 
 def test_what_ran_ahead_is_stored_before_its_turn(suite: Suite) -> None:

@@ -83,7 +83,9 @@ def _of_another_commit(project: Project, stored: StoredRun, text: str) -> list[s
 def _print(stored: StoredRun, found: list[str]) -> None:
     console = Console.of()
     chosen = stored.info.selection
-    if chosen is not None and chosen.partial:
+    if chosen is None:
+        console.note(f"note: how many trials {stored.id} selected is not known")
+    elif chosen.partial:
         part = f"{chosen.scenarios:,} of {counted(chosen.existing, 'scenario')}"
         console.note(f"note: {stored.id} selected only {part}")
     for note in stored.notes:

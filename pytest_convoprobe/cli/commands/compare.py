@@ -98,13 +98,21 @@ def _print(baseline: Baseline, after: StoredRun, comparison: Comparison, gate: F
 def _as_json(before: StoredRun, after: StoredRun, comparison: Comparison, gate: FailOn) -> dict[str, Any]:
     from dataclasses import fields
 
-    facts = {part.name: getattr(comparison, part.name) for part in fields(comparison)}
+    from ...reports.comparison import gate_line
+
+    numbers = {part.name: getattr(comparison, part.name) for part in fields(comparison)}
+    facts = {"base_facts": numbers.pop("base"), "head_facts": numbers.pop("head")}
+    known, ran = comparison.known
     return {
         "base": before.id,
         "head": after.id,
         "fail_on": gate,
         "fails": comparison.fails(gate),
+        "gate": gate_line(comparison, gate),
+        "known": known,
+        "ran": ran,
         **facts,
+        **numbers,
         "changes": [_change(change) for change in comparison.changes],
     }
 
