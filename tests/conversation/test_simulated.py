@@ -210,3 +210,10 @@ async def test_thoughts_in_a_message_are_not_said() -> None:
     llm = FakeLLM([says("<think>They want a city.</think>Oslo")])
     assert (await simulated(llm).next_message(TURNS)).text == "Oslo"
     assert len(llm.requests) == 1
+
+
+@pytest.mark.parametrize("reply", ['{"status": "done"}', '{"message": null, "status": "gave_up"}'])
+async def test_a_missing_message_with_the_end_is_an_empty_one(reply: str) -> None:
+    llm = FakeLLM([reply])
+    message = await simulated(llm).next_message(TURNS)
+    assert (message.text, len(llm.requests)) == ("", 1)
