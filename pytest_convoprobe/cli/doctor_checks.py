@@ -41,6 +41,7 @@ from ..settings.models import ModelSettings
 from ..settings.requirements import require_model
 from ..targets.factory import build_target
 from ..targets.port import ConversationContext, Target
+from ..targets.python import runs_on_waiting_thread
 from ..text import one_line, shorten
 from ..transcript import Reply
 from .no_target import WRITE_A_FIXTURE
@@ -151,6 +152,9 @@ class Checkup:
             target = build_target(settings, rootdir=self._project.root)
             if not self._live:
                 return [Finding("target", None, f"{target.name}, not called")]
+            if runs_on_waiting_thread(target):
+                bound = "not tried: it runs on the thread of a test (target.thread: same)"
+                return [Finding("target", None, f"{target.name}, {bound}")]
             return [Finding("target", True, self._redactor.text(await self._spoken(target, llm, loaded)))]
         except ConvoprobeError as error:
             return [self._failed("target", error)]

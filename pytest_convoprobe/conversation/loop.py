@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from ..errors import BudgetExceeded, ConvoprobeError, SimulatorError, TargetCrashed, TurnTimeout
 from ..project_code.deadline import Deadline
+from ..scenario.tool_names import matches
 from ..targets.port import TargetConversation, calls_so_far
 from ..transcript import Reply, Termination, ToolCall, Transcript, Turn
 from .port import Status, UserMessage, UserSimulator
@@ -44,7 +44,7 @@ class Limits:
 
     def _is_last_call(self, call: ToolCall) -> bool:
         # Who tried to hand the user over and failed is still the one to talk with.
-        return not call.failed and any(fnmatchcase(call.name, one) for one in self.ends_with_tools)
+        return not call.failed and any(matches(one, call.name) for one in self.ends_with_tools)
 
 
 class Conversation:

@@ -136,8 +136,13 @@ def _after_user(messages: Sequence[_Message]) -> int:
     return places[-1] if places else 0
 
 
-def _calls(messages: Iterable[_Message]) -> Iterator[ToolCall]:
-    """The calls in order, each with the result that belongs to it."""
+def _calls(messages: Sequence[_Message]) -> Iterator[ToolCall]:
+    """The calls in order, each with the result that belongs to it.
+
+    Those that a last message asks for, without a word to the user, were never carried out: the agent was
+    interrupted there.
+    """
+    asked = len(messages[-1].calls) if not messages[-1].text.strip() else 0
     waiting: list[_Call | None] = [call for message in messages for call in message.calls]
     made = [call.call for call in waiting if call is not None]
     for result in (result for message in messages for result in message.results):
@@ -145,6 +150,9 @@ def _calls(messages: Iterable[_Message]) -> Iterator[ToolCall]:
         if place is not None:
             made[place] = replace(made[place], result=result.value, error=result.error)
             waiting[place] = None
+    for place in range(len(made) - asked, len(made)):
+        if waiting[place] is not None:
+            made[place] = replace(made[place], executed=False)
     yield from made
 
 

@@ -273,6 +273,14 @@ def test_a_result_that_is_an_error(failed: object) -> None:
     assert reply.tool_calls == (ToolCall("find", {"n": 1}, error="no stock"),)
 
 
+def test_calls_at_the_end_were_asked_for_and_not_carried_out() -> None:
+    earlier, pending = call(), call("pay", "2", "{}")
+    found = as_reply([says(None, tool_calls=[earlier]), result("blue"), says(None, tool_calls=[pending])])
+    assert found.tool_calls == (FOUND, ToolCall("pay", {}, executed=False))
+    said = as_reply([says("Paid.", tool_calls=[pending])])
+    assert said.tool_calls == (ToolCall("pay", {}),)
+
+
 def test_tokens_of_all_messages_or_none() -> None:
     spent = [{"input_tokens": 3, "output_tokens": 1}, {"input_tokens": 5, "output_tokens": 2}]
     messages = [
@@ -308,7 +316,10 @@ USAGE = {"prompt_tokens": 3, "completion_tokens": 4}
     [
         (says("hi"), Reply("hi", None, Usage(3, 4))),
         (says("hi", tool_calls=None), Reply("hi", None, Usage(3, 4))),
-        (says(None, tool_calls=[call()]), Reply("", (ToolCall("find", {"n": 1}),), Usage(3, 4))),
+        (
+            says(None, tool_calls=[call()]),
+            Reply("", (ToolCall("find", {"n": 1}, executed=False),), Usage(3, 4)),
+        ),
         (says(None, refusal="I can't"), Reply("I can't", None, Usage(3, 4))),
     ],
 )
