@@ -37,6 +37,9 @@ def in_words(time: datetime) -> str:
     return f"{day}, {time:%H:%M} ({_zone(time)})"
 
 
+TEMPLATE_NAMES = ("now", "today")
+
+
 def template_values(time: datetime) -> Mapping[str, str]:
     """What templates of targets may name: `now` (2026-11-28T14:30:00+01:00) and `today` (2026-11-28)."""
     return {"now": time.isoformat(), "today": time.date().isoformat()}

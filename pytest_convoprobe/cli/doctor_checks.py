@@ -26,6 +26,7 @@ from ..errors import (
 from ..files import shown_path
 from ..formatting import dollars, exact_seconds, seconds
 from ..llm.budget import Budget
+from ..llm.known_models import check_model
 from ..llm.ledger import Ledger
 from ..llm.metered import Metered
 from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
@@ -35,10 +36,10 @@ from ..project_code.agent_loops import AgentLoops, Home
 from ..project_code.calls import in_own_thread, stoppable
 from ..project_code.deadline import Deadline
 from ..redaction import Redactor
+from ..scenario.search import find_scenario_files
 from ..settings.loading import LoadedSettings
 from ..settings.merge import target_settings
 from ..settings.models import ModelSettings
-from ..settings.requirements import require_model
 from ..targets.factory import build_target
 from ..targets.port import ConversationContext, Target
 from ..targets.python import runs_on_waiting_thread
@@ -88,28 +89,42 @@ class Checkup:
         self._live = live
         self._message = message
         self._redactor = Redactor()
+        self._strict, self._lenient = project.source(), project.source({"run.replay": "only"})
 
     async def run(self) -> list[Finding]:
         """All findings, without secrets; nothing is raised for what doesn't work."""
-        loaded, findings = self._settings()
-        if loaded is not None:
-            self._redactor = Redactor(loaded.secrets)
-            findings += [*await self._calls(loaded), self._results(loaded)]
-        return findings
+        findings: list[Finding] = []
+        for file in self._files():
+            loaded, found = self._settings(file)
+            findings += found
+            if loaded is not None:
+                self._redactor.learn(loaded.secrets)
+                findings += await self._calls(loaded)
+        whole = self._without_variables("")
+        return [*findings, self._results(whole)] if whole is not None else findings
 
-    def _settings(self) -> tuple[LoadedSettings | None, list[Finding]]:
-        """The settings; those with missing variables too, so that the rest can be looked at."""
+    def _files(self) -> list[str]:
+        """A scenario file for each settings file that counts for any; without scenarios that of the root."""
+        files: dict[Path | None, str] = {}
+        for file in find_scenario_files(self._project.root):
+            loaded = self._without_variables(str(file))
+            # Settings that cannot be read are known by the folder in which that shows.
+            files.setdefault(loaded.file if loaded else file.parent, str(file))
+        return list(files.values()) or [""]
+
+    def _settings(self, file: str) -> tuple[LoadedSettings | None, list[Finding]]:
+        """The settings of a scenario file; with missing variables too, so that the rest can be looked at."""
         try:
-            loaded = self._project.settings()
+            loaded = self._strict.of(file)
         except SettingsError as error:
-            return self._without_variables(), [self._failed("settings", error)]
+            return self._without_variables(file), [self._failed("settings", error)]
         found = shown_path(loaded.file) if loaded.file else "no settings file, only defaults"
         notices = [Finding("settings", None, notice) for notice in loaded.notices]
         return loaded, [Finding("settings", True, found), *notices]
 
-    def _without_variables(self) -> LoadedSettings | None:
+    def _without_variables(self, file: str) -> LoadedSettings | None:
         try:
-            return self._project.settings({"run.replay": "only"})
+            return self._lenient.of(file)
         except SettingsError:
             return None
 
@@ -134,7 +149,7 @@ class Checkup:
         if settings.unresolved:
             return Finding(what, None, "not called: a variable is missing (see above)")
         try:
-            named = f"{require_model(settings, roles[0])} ({_key(loaded, roles[0], settings)})"
+            named = f"{check_model(settings, roles[0])} ({_key(loaded, roles[0], settings)})"
             if not self._live:
                 return Finding(what, None, f"{named}, not called")
             return Finding(what, True, f"{named} answers, {await _called(llm, settings, roles[0])}")
@@ -145,11 +160,11 @@ class Checkup:
         try:
             settings = target_settings(loaded)
             if settings is None:
-                return [self._no_target()]
+                return [self._no_target(loaded)]
             if (model := settings.as_model) is not None:
-                require_model(model, "target")
+                check_model(model, "target")
                 settings = settings.model_copy(update={"max_attempts": _ATTEMPTS})
-            target = build_target(settings, rootdir=self._project.root)
+            target = build_target(settings, rootdir=loaded.root or self._project.root)
             if not self._live:
                 return [Finding("target", None, f"{target.name}, not called")]
             if runs_on_waiting_thread(target):
@@ -166,12 +181,13 @@ class Checkup:
         trace = error.trace if isinstance(error, (TargetError, TimeLimitExceeded)) else ""
         return Finding(what, False, self._redactor.text(f"{error}\n{trace}".rstrip()), _advice(error))
 
-    def _no_target(self) -> Finding:
+    def _no_target(self, loaded: LoadedSettings) -> Finding:
         """A fixture is pytest's; from here it can only be seen that there is one."""
         for path in _conftests(self._project.root):
             if "convoprobe_target" in path.read_text(encoding="utf-8", errors="replace"):
                 return Finding("target", None, f"a fixture in {shown_path(path)}, not tried: pytest makes it")
-        (problem,) = NoTarget(WRITE_A_FIXTURE).problems
+        place = shown_path(loaded.file) if loaded.file else "convoprobe.yaml"
+        (problem,) = NoTarget(WRITE_A_FIXTURE, file=place).problems
         return Finding("target", False, problem.message, problem.advice.lstrip("\n"))
 
     async def _spoken(self, target: Target, llm: LLM, loaded: LoadedSettings) -> str:
@@ -186,6 +202,8 @@ class Checkup:
         return f"{target.name} {_reply_in_words(reply)} ({seconds(time.perf_counter() - begun)})"
 
     def _results(self, loaded: LoadedSettings) -> Finding:
+        if not loaded.settings.results.save:
+            return Finding("results", None, "runs are not stored: results.save is false")
         folder = self._project.results_dir or self._project.root / loaded.settings.results.dir
         there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         if there.is_dir() and os.access(there, os.W_OK | os.X_OK):

@@ -65,6 +65,7 @@ class LiveRun:
             lambda: loaded,
             command=("convoprobe", *sys.argv[1:]),
             results=project.results,
+            wanted=loaded.settings.results.save,
         )
         self._recorder.selection = self._selection
         self._trials = 0
@@ -76,6 +77,8 @@ class LiveRun:
     @property
     def problem(self) -> str | None:
         """What kept the run from being stored, in words."""
+        if not self._recorder.wanted:
+            return "this run is not stored: results.save is false"
         return next(iter(self._recorder.problems), None)
 
     def run(self, trials: int) -> None:

@@ -272,17 +272,16 @@ def _loaded(module: Future[Any]) -> bool:
 
 def _load(future: Future[Any]) -> None:
     try:
-        with _importing:
-            future.set_result(_imported())
+        future.set_result(imported())
     except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the module
         future.set_exception(error)
 
 
-def _imported() -> Any:
-    """Import the module. If the project itself uses it or has set its logging, nothing of that changes."""
+def imported() -> Any:
+    """The module. If the project itself uses it or has set its logging, nothing of that changes."""
     if "litellm" not in sys.modules and "LITELLM_LOG" not in os.environ:
         _silence_loggers()
-    with _environment(_IMPORT_ENVIRONMENT), _no_collection(), _filters_kept():
+    with _importing, _environment(_IMPORT_ENVIRONMENT), _no_collection(), _filters_kept():
         litellm: Any = _import_under_changing_filters()
     # Otherwise it prints advice to stdout at each error.
     litellm.suppress_debug_info = True

@@ -57,8 +57,10 @@ class BaselineGate:
         if any(self._config.getoption(name, False) for name in _NOTHING_RUNS):
             return
         try:
-            folder = self._config.rootpath / load_settings(self._config).settings.results.dir
-            self._baseline = resolve_baseline(folder, self._named)
+            results = load_settings(self._config).settings.results
+            if not results.save:
+                raise pytest.UsageError(f"{BASELINE} compares stored runs, and results.save is false")
+            self._baseline = resolve_baseline(self._config.rootpath / results.dir, self._named)
         except ConvoprobeError as error:
             raise pytest.UsageError(f"{BASELINE}: {error}") from None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..errors import ConvoprobeError
 from ..results.run_info import RunState, Selection
 from .carried import carried
 from .keys import RECORDER, RESULTS, RUN_ID
@@ -37,7 +38,7 @@ def recorder_of(config: pytest.Config) -> RunRecorder:
             _run_id(config),
             command=("pytest", *map(str, config.invocation_params.args)),
             worker=getattr(config, "workerinput", {}).get("workerid", "main"),
-            wanted=not config.option.convoprobe_no_results,
+            wanted=_is_stored(config),
         )
     return config.stash[RECORDER]
 
@@ -47,6 +48,16 @@ def state_of(session: pytest.Session, exit_status: int) -> RunState:
     hooks = session.config.pluginmanager.get_plugin(STORING_HOOKS)
     assert isinstance(hooks, StoringHooks)  # noqa: S101 - they come with the first scenario
     return hooks.progress.state(session, exit_status)
+
+
+def _is_stored(config: pytest.Config) -> bool:
+    """Whether the run is to be stored; with settings that cannot be read, so that its errors are."""
+    if config.option.convoprobe_no_results:
+        return False
+    try:
+        return load_settings(config).settings.results.save
+    except ConvoprobeError:
+        return True
 
 
 def share_run_id(node: Any) -> None:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from ..errors import ScenarioError
+from ..llm.known_models import check_model
 from ..llm.port import Role
 from ..scenario.models import Scenario
 from ..scenario.tool_names import compare_names, names_in
 from ..settings.models import ScenarioSettings
-from ..settings.requirements import require_model
 from ..targets.about import ask_description
 from ..targets.port import Target
 
 
 def require_models(settings: ScenarioSettings, scenario: Scenario, *, only_judge: bool = False) -> None:
-    """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
-    require_model(settings.judge, Role.JUDGE)
+    """Raise `SettingsError` if a role that a live run of the scenario calls has no model that can answer."""
+    check_model(settings.judge, Role.JUDGE)
     if only_judge:
         return
     user = scenario.synthetic_user
     literal = bool(user.script) and all(isinstance(part, str) for part in user.script)
     if user.max_turns > 1 and not literal:
-        require_model(settings.synthetic_user, Role.SYNTHETIC_USER)
+        check_model(settings.synthetic_user, Role.SYNTHETIC_USER)
 
 
 async def require_known_tools(scenario: Scenario, target: Target) -> tuple[str, ...] | None:

@@ -11,13 +11,13 @@ from ..errors import ConvoprobeError, ResultsError
 from ..judging.checks import SILENCE
 from ..judging.tool_checks import ONLY_LISTED
 from ..judging.types import CheckResult, CriterionResult
+from ..llm.known_models import check_model
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult, findings
 from ..results.index import IndexRow
 from ..results.reading import StoredRun
 from ..results.trial_filter import final
 from ..scenario.models import Scenario
-from ..settings.requirements import require_model
 from ..targets.port import ConversationContext, TargetConversation
 from ..transcript import Termination, Transcript
 from .current_scenarios import Scenarios, live_settings
@@ -102,7 +102,7 @@ def rejudge(
     begun = [_begun(run, row, scenarios, session) for row in rows]
     jobs = [job for _, job in begun if job is not None]
     for job in jobs:
-        require_model(job.settings.judge, Role.JUDGE)
+        check_model(job.settings.judge, Role.JUDGE)
     judged = iter(session.run_all(jobs, tick=lambda: tick(session.pool.stats.done)))
     return [one if job is None else _with_verdict(one, next(judged)) for one, job in begun]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ..llm.budget import Budget
+from ..llm.known_models import check_model
 from ..llm.port import LLM
 from ..loop_thread import LoopThread
 from ..project_code.callers_thread import CallersThread
@@ -24,7 +25,6 @@ from ..settings.loading import LoadedSettings
 from ..settings.merge import scenario_settings, target_settings
 from ..settings.models import ScenarioSettings
 from ..settings.nearest import OneForAll, SettingsSource, within_run
-from ..settings.requirements import require_model
 from ..targets.factory import as_target
 from ..targets.given_objects import Use
 from ..targets.port import Target
@@ -117,7 +117,8 @@ class Session:
     def notices(self) -> tuple[str, ...]:
         """What the settings that were needed so far have to say."""
         every = (self.settings, *self._of_sources.values())
-        return tuple(dict.fromkeys(notice for loaded in every for notice in loaded.notices))
+        found = [notice for loaded in every for notice in loaded.notices]
+        return tuple(dict.fromkeys([*found, *_unsaved(self.settings)]))
 
     @cached_property
     def pool(self) -> Pool:
@@ -145,11 +146,11 @@ class Session:
         return ConfiguredTarget(self.settings_of, self._rootdir)
 
     def check_target_model(self, file: str = "") -> None:
-        """Raise `SettingsError` if the target of a file's settings is a model and none is named."""
+        """Raise `SettingsError` if the target of a file's settings is a model that cannot answer."""
         settings = target_settings(self.settings_of(file))
         model = settings.as_model if settings is not None else None
         if model is not None:
-            require_model(model, "target")
+            check_model(model, "target")
 
     def as_target(self, value: object, use: Use = Use.MANY) -> Target:
         """A target made of whatever somebody gives. Raises `TargetStartError`."""
@@ -314,6 +315,13 @@ class Session:
             return
         with contextlib.suppress(TimeoutError):
             self.loop.run(clean_up, _left(until))
+
+
+def _unsaved(loaded: LoadedSettings) -> list[str]:
+    """Said in each run: who looks for a stored run later should not wonder why there is none."""
+    if loaded.settings.results.save:
+        return []
+    return [f"this run is not stored: results.save is false ({loaded.origins.get('results.save', '')})"]
 
 
 def wait_on(loop: LoopThread, work: Coroutine[Any, Any, T], tick: Callable[[], object]) -> T:

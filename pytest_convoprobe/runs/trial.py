@@ -187,7 +187,9 @@ class _Trial:
         if self._job.problem is not None:
             raise self._job.problem
         if self._job.settings.run.calls_live and self._models.live:
-            require_models(self._job.settings, self._job.scenario, only_judge=self._job.held is not None)
+            # In a thread: a rare name makes this import LiteLLM, while others talk on this loop.
+            held = self._job.held is not None
+            await asyncio.to_thread(require_models, self._job.settings, self._job.scenario, only_judge=held)
         recording = Recording.open(self._recording_path)
         self._now = self._start_time(recording)
         mode = self._job.settings.run.replay

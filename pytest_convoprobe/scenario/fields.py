@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema
 
 from ..text import has_words, is_blank
 from ..yaml_source.explain import UNION_TAG, describe, refusal
+from ..yaml_source.placeholders import complaint, fill
 from .rules import BOOLEAN_WORDS, UNTIL_DONE, pattern_complaint, skip_complaint
 
 
@@ -40,10 +41,19 @@ def check_words(value: str) -> str:
     return value
 
 
+def check_placeholders(value: str) -> str:
+    """A text as it reaches a model: nothing is filled in, so what looks like a placeholder is a mistake."""
+    problem = complaint(value, variables=True)
+    if problem:
+        raise refusal(problem)
+    return fill(value, {})
+
+
 Text = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1),
     AfterValidator(check_visible),
+    AfterValidator(check_placeholders),
     Field(json_schema_extra=NOT_BLANK),
 ]
 """A text that isn't empty; whitespace around it is cut."""

@@ -97,13 +97,13 @@ def _scenario(document: Document, file: str) -> LoadedScenario:
 
 
 def _loaded(scenario: Scenario | None, data: Mapping[str, Any], file: str, line: int) -> LoadedScenario:
-    name = _text(data.get("name")) or Path(file).stem
+    name = scenario.name if scenario else _text(data.get("name")) or Path(file).stem
     tags = scenario.tags if scenario else tuple(_text(tag) for tag in data.get("tags") or ())
     skip = data.get("skip", False)
     return LoadedScenario(
         id=node_name(name),
         name=name,
-        description=_text(data.get("description")),
+        description=scenario.description if scenario else _text(data.get("description")),
         skip=DEFAULT_SKIP_REASON if skip is True else _text(skip) or None,
         tags=tags,
         scenario=scenario,

@@ -8,13 +8,18 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ..errors import Problem
+from ..start_time import TEMPLATE_NAMES
 from ..suggest import did_you_mean, suggest
 from ..yaml_source import Document, Loc
 from ..yaml_source.explain import describe, explain, must_be_mapping, unknown_key
+from ..yaml_source.placeholders import complaint, fill
 from .aliases import MODEL_ALIASES, known_fields
 from .models import TARGET_TYPES, TargetSection, guess_type
 
 S = TypeVar("S", bound=BaseModel)
+
+_TEXTS: dict[str, tuple[str, ...]] = {"extra_instructions": (), "system_prompt": TEMPLATE_NAMES}
+"""The texts that reach a model, each with the names that have a value in it."""
 
 OTHER_NAMES = {
     **MODEL_ALIASES,
@@ -55,6 +60,7 @@ def check(
     # `modle: x` is one mistake, not an unknown key and a missing one.
     reported = {*lacking, *(suggest(str(key), known, OTHER_NAMES) for key in unknown)}
     given = {key: value for key, value in values.items() if key in known and value is not None}
+    problems += _placeholders(given, path, document)
     try:
         return model.model_validate(given), problems
     except ValidationError as error:
@@ -65,6 +71,17 @@ def check(
             lambda detail: detail["type"] == "missing" and detail["loc"][-1] in reported,
             path=path,
         )
+
+
+def _placeholders(given: dict[str, Any], path: Loc, document: Document) -> list[Problem]:
+    """What nobody would fill in. Texts in which nothing is filled in lose the marks, in place.
+
+    A system prompt keeps them until a conversation begins.
+    """
+    texts = {key: given[key] for key in _TEXTS if isinstance(given.get(key), str)}
+    found = {key: complaint(text, _TEXTS[key]) for key, text in texts.items()}
+    given.update({key: fill(text, {}) for key, text in texts.items() if not _TEXTS[key]})
+    return [document.problem((*path, key), words) for key, words in found.items() if words]
 
 
 def check_target(

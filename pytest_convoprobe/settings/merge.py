@@ -19,25 +19,12 @@ from pydantic import BaseModel
 from .aliases import join_provider
 from .effective import Layer, LoadedSettings
 from .models import ModelSettings, ScenarioSettings, TargetSettings
+from .providers import GATEWAYS, PROVIDERS, provider_of
 
 M = TypeVar("M", bound=BaseModel)
 
 CONNECTION = ("api_base", "api_key", "extra_headers")
 OF_ONE_MODEL = ("context_size", "input_cost_per_token", "output_cost_per_token")
-
-# Prefixes of LiteLLM's model strings that are in common use; a model that begins with one of them
-# needs no provider from a weaker level.
-_PROVIDERS = frozenset(
-    "anthropic azure azure_ai bedrock cerebras cohere cohere_chat custom_openai databricks deepinfra "
-    "deepseek fireworks_ai gemini github groq hosted_vllm huggingface litellm_proxy lm_studio mistral "
-    "nvidia_nim ollama ollama_chat openai openai_like openrouter perplexity replicate sagemaker sambanova "
-    "text-completion-openai together_ai vercel_ai_gateway vertex_ai vllm watsonx xai".split()
-)
-# Providers whose models have names of other providers in them.
-_GATEWAYS = frozenset(
-    "deepinfra fireworks_ai github groq hosted_vllm huggingface litellm_proxy nvidia_nim openrouter "
-    "replicate together_ai vercel_ai_gateway".split()
-)
 
 
 class ModelChanges(Protocol):
@@ -166,7 +153,7 @@ class _Merge:
         # Prices and context size are facts of one model, whoever hosts the next.
         for name in OF_ONE_MODEL:
             self._drop(name)
-        if _differ(_provider(before), _provider(after)):
+        if _differ(provider_of(before), provider_of(after)):
             for name in CONNECTION:
                 self._drop(name)
 
@@ -190,17 +177,12 @@ def _whole_name(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
 
 def _names_its_provider(model: str, inherited: str | None) -> bool:
     # Behind a gateway, `anthropic/x` is the gateway's name for a model, and not another provider.
-    return inherited not in _GATEWAYS and "/" in model and _provider(model) in _PROVIDERS
+    return inherited not in GATEWAYS and "/" in model and provider_of(model) in PROVIDERS
 
 
 def _bare(model: str, provider: str | None) -> str:
-    known = provider or _provider(model)
-    return model.removeprefix(f"{known}/") if provider or known in _PROVIDERS else model
-
-
-def _provider(model: str) -> str | None:
-    """The part before the slash; None if there is none."""
-    return model.split("/", 1)[0] if "/" in model else None
+    known = provider or provider_of(model)
+    return model.removeprefix(f"{known}/") if provider or known in PROVIDERS else model
 
 
 def _differ(first: str | None, second: str | None) -> bool:

@@ -159,7 +159,11 @@ class ModelTarget(TargetSection, ModelSettings):
     code_fields = ("tools",)
 
     type: Literal["model"] = Field("model", description="`model`.")
-    system_prompt: str | None = Field(None, description="The system prompt of the agent.")
+    system_prompt: str | None = Field(
+        None,
+        description="The system prompt of the agent. `{{ today }}` and `{{ now }}` are the date and the time "
+        "at which the conversation begins.",
+    )
     tools: tuple[Text, ...] = Field(
         (), description="Python functions: `package.module:function` or `path/file.py:function`."
     )
@@ -325,6 +329,9 @@ class ResultsSettings(_Section):
     """Where runs are stored."""
 
     dir: Text = Field(".convoprobe", description="Folder of stored runs, relative to the root.")
+    save: bool = Field(
+        True, description="`false` stores no runs: then nothing can be compared, shown or judged again."
+    )
 
 
 class Settings(_Section):

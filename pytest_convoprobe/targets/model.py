@@ -11,8 +11,10 @@ from typing import Any
 from ..errors import SettingsError, TargetCrashed, TargetStartError
 from ..llm.port import CallContext, LLMReply, LLMRequest, Message, Role, ToolRequest
 from ..settings.models import ModelSettings, ModelTarget
+from ..start_time import TEMPLATE_NAMES, template_values
 from ..thoughts import without_thoughts
 from ..transcript import Reply, ToolCall, Usage
+from ..yaml_source.placeholders import complaint, fill
 from .hosted import RunsElsewhere
 from .loading import Once, Reference, load_object, parse_reference
 from .port import ConversationContext, Description
@@ -37,6 +39,8 @@ class ModelAgent(RunsElsewhere):
     ) -> None:
         # Without a model a replay works all the same; whoever makes a live call says that it is missing.
         self.name = settings.model or "model"
+        if words := complaint(_system_prompt(settings), TEMPLATE_NAMES):
+            raise SettingsError.of(words, path="target.system_prompt")
         self._settings = settings
         sources = [*(_reference(text, index) for index, text in enumerate(settings.tools)), *tools]
         root = rootdir or Path.cwd()
@@ -79,7 +83,8 @@ class _ModelConversation:
         self._max_rounds = settings.max_tool_rounds
         self._toolbox = toolbox
         self._context = context
-        system = _system_prompt(settings)
+        # A conversation of an old recording doesn't know when it began; then the prompt was sent as it is.
+        system = fill(_system_prompt(settings), template_values(context.now) if context.now else {})
         self._messages = [Message("system", system)] if system else []
         self._turn = 0
         self._calls: list[ToolCall] = []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.scenario.examples import MINIMAL
 from tests.support.chat_server import ChatServer
 
 from .conftest import Convoprobe
@@ -135,3 +136,27 @@ def test_json(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> 
         ("target", True),
         ("results", True),
     ]
+
+
+def test_each_project_of_a_repository_is_looked_at(folder: Path, convoprobe: Convoprobe) -> None:
+    for name in ("bank", "shop"):
+        (folder / name / "scenarios").mkdir(parents=True)
+        (folder / name / "scenarios" / "a.yaml").write_text(MINIMAL)
+        (folder / name / "agent.py").write_text("def reply(message): return message")
+    settings = "llm: {{model: {}, api_key: some-key}}\ntarget: {{type: python, object: 'agent.py:reply'}}\n"
+    (folder / "bank" / "convoprobe.yaml").write_text(settings.format("openai/bank"))
+    (folder / "shop" / "convoprobe.yaml").write_text(settings.format("no-such-model"))
+    result = convoprobe("doctor", "--offline")
+    assert result.exit_code == 1
+    lines = result.output.splitlines()
+    assert [line for line in lines if " settings: " in line] == [
+        f"✓ settings: {Path('bank/convoprobe.yaml')}",
+        f"✓ settings: {Path('shop/convoprobe.yaml')}",
+    ]
+    assert "✗ judge and synthetic user: judge.model: `no-such-model` names no provider" in result.output
+    assert result.output.count("- target: agent.py:reply, not called") == 2
+
+
+def test_runs_that_are_not_stored(folder: Path, convoprobe: Convoprobe) -> None:
+    (folder / "mcprobe.yaml").write_text("results: {save: false}\n")
+    assert "- results: runs are not stored: results.save is false" in convoprobe("doctor", "--offline").output

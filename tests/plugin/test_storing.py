@@ -347,3 +347,14 @@ def told(suite: Suite) -> set[str]:
 
 def described(suite: Suite) -> bool:
     return any(suite.path.glob(".convoprobe/runs/*/run.json"))
+
+
+def test_settings_may_say_that_nothing_is_stored(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.write("mcprobe.yaml", "results: {save: false}\n")
+    result = suite.run()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["note: this run is not stored: results.save is false (mcprobe.yaml:1*"])
+    assert not (suite.path / ".convoprobe").exists()
+    refused = suite.run("--convoprobe-baseline=latest")
+    refused.stderr.fnmatch_lines(["ERROR: --convoprobe-baseline compares stored runs, and results.save is*"])

@@ -246,3 +246,25 @@ def test_whatever_a_file_holds_there_is_an_answer(data: bytes) -> None:
     except ScenarioFileError as error:
         problems = error.problems
     assert bool(loaded) != bool(problems)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("persona: ", "persona: Somebody on {{ today }}"),
+        ("initial_query: ", "initial_query: Refund ${ORDER}, please"),
+        ("- ", "- The agent says {% if x %}yes{% endif %}"),
+    ],
+)
+def test_a_placeholder_that_nobody_fills_in(key: str, text: str) -> None:
+    lines = [
+        f"{line[: line.index(key)]}{text}" if line.lstrip().startswith(key) else line
+        for line in MINIMAL.splitlines()
+    ]
+    with pytest.raises(ScenarioFileError, match="would reach the model as it is: nothing is filled in here"):
+        parse_scenarios("\n".join(lines))
+
+
+def test_a_placeholder_that_is_meant() -> None:
+    (loaded,) = parse_scenarios(changed("name: Greeting", "name: 'About {% raw %}{{ x }}{% endraw %}'"))
+    assert loaded.name == "About {{ x }}"

@@ -68,3 +68,8 @@ def test_our_target_works_in_it_too(load) -> None:
 
 def test_wrong_values_are_still_errors(refuse) -> None:
     assert "mcprobe.yaml:1:20: llm.temperature" in refuse("llm: {temperature: hot}", name="mcprobe.yaml")
+
+
+def test_an_old_file_may_say_that_nothing_is_stored(load) -> None:
+    loaded = load("results: {save: false, dir: out}", name="mcprobe.yaml")
+    assert (loaded.settings.results.save, loaded.settings.results.dir, loaded.notices) == (False, "out", ())

@@ -169,3 +169,34 @@ def test_problems_of_the_command_line(refuse) -> None:
 
 def test_an_empty_file_and_empty_sections_are_fine(load) -> None:
     assert load("llm:\njudge: {model: null}\n").settings.judge.model is None
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (
+            'judge: {extra_instructions: "Today is {{ today }}"}',
+            "convoprobe.yaml:1:29: judge.extra_instructions",
+        ),
+        (
+            'target: {type: model, system_prompt: "It is {{ date }}"}',
+            "convoprobe.yaml:1:38: target.system_prompt",
+        ),
+    ],
+)
+def test_a_placeholder_that_nobody_fills_in(refuse, text: str, place: str) -> None:
+    assert f"{place}: `{{{{ " in refuse(text)
+
+
+def test_placeholders_that_are_filled_in_or_meant(load) -> None:
+    prompt = "{{ today }}, {{ now }} or {% raw %}{{ name }}{% endraw %}"
+    loaded = load(
+        f"llm: {{extra_instructions: '{prompt[26:]}'}}\ntarget: {{type: model, system_prompt: '{prompt}'}}"
+    )
+    assert loaded.settings.llm.extra_instructions == "{{ name }}"
+    assert loaded.settings.judge.extra_instructions == "{{ name }}"
+    assert loaded.settings.target.system_prompt == prompt
+
+
+def test_a_dollar_that_is_meant_is_no_placeholder(load) -> None:
+    assert load("llm: {extra_instructions: 'a $${B}'}").settings.llm.extra_instructions == "a ${B}"

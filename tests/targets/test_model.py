@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -281,3 +283,19 @@ async def test_a_call_that_does_not_return_is_known(start: Start) -> None:
     first, second = calls_so_far(conversation)
     assert (first.name, first.error, second.name, second.arguments) == ("add", None, "wait", {"a": 1})
     assert second.error == "it had not returned when the conversation broke off"
+
+
+async def test_the_prompt_knows_when_the_conversation_begins(
+    context: Callable[..., ConversationContext], tmp_path: Path
+) -> None:
+    begun = datetime(2026, 11, 28, 14, 30, tzinfo=timezone.utc)
+    prompt = "{{ today }} ({{ now }}) {% raw %}{{ today }}{% endraw %}"
+    target = ModelAgent(ModelTarget(model="fake/model", system_prompt=prompt), rootdir=tmp_path)
+    llm = FakeLLM(["Hi!"])
+    await (await target.start(replace(context(llm), now=begun))).send("hello")
+    assert llm.requests[0].messages[0].content == "2026-11-28 (2026-11-28T14:30:00+00:00) {{ today }}"
+
+
+def test_a_prompt_that_nobody_fills_in_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"target.system_prompt: `{{ date }}` would reach the model"):
+        ModelAgent(ModelTarget(model="fake/model", system_prompt="On {{ date }}"))

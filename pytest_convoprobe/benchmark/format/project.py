@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import NoTarget, Problem, SettingsError
 from ...files import shown_path
+from ...llm.known_models import complaint_on
 from ...scenario.root import find_root
 from ...settings.effective import LoadedSettings
 from ...settings.file_formats import empty, parse_yaml
@@ -151,7 +152,11 @@ def _cannot_call(settings: ModelSettings, who: str, section: str) -> list[Proble
                 message, "config.yaml", advice=f"    {section}openai/gpt-4o-mini      # any LiteLLM model"
             )
         ]
-    return [Problem(message) for message in settings.unresolved.values()]
+    unknown = None if settings.unresolved else complaint_on(settings)
+    return [
+        *(Problem(message) for message in settings.unresolved.values()),
+        *([Problem(f"{who.replace('_model', '')}: {unknown}", "config.yaml")] if unknown else []),
+    ]
 
 
 def _lacking(metric: Metric) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from ...errors import ResultsError
 from ...files import locked, shown_path, write_atomically
 from ...text import one_line
+from ...yaml_source.placeholders import word_for_word
 from ..format.folder import target_id
 from ..format.models import MOST_TURNS, Metric, MetricType
 from ..format.naming import numbered
@@ -145,9 +146,18 @@ def _file(loaded: LoadedBenchmark, row: ScenarioRow, failed: Samples, opening: _
         "synthetic_user": _user(row, opening, loaded.config.generation.turns),
         "evaluation": _evaluation(metric),
         "tags": _tags(loaded.benchmark.name, row),
-        "metadata": _metadata(loaded.benchmark.name, metric, row, who, opening),
     }
+    # What a model wrote may look like a placeholder, which scenario files refuse; metadata is read as it is.
+    data = {**_marked(data), "metadata": _metadata(loaded.benchmark.name, metric, row, who, opening)}
     return f"{_comment(loaded.benchmark.name, row, who, opening)}\n{block(_encodable(data), 0)}\n"
+
+
+def _marked(data: Any) -> Any:
+    if isinstance(data, str):
+        return word_for_word(data)
+    if isinstance(data, dict):
+        return {key: _marked(value) for key, value in data.items()}
+    return [_marked(item) for item in data] if isinstance(data, list) else data
 
 
 def _encodable(data: Any) -> Any:

@@ -1,0 +1,76 @@
+"""What can be known to be wrong with a model before it is called: its provider, and its key.
+
+Otherwise a judge's misspelt name shows after the whole conversation, when everything else is paid for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import lru_cache
+
+from ..errors import Problem, SettingsError
+from ..settings.models import ModelSettings
+from ..settings.providers import KEY_VARIABLES, PROVIDERS, provider_of
+from ..settings.requirements import require_model
+from ..suggest import did_you_mean
+from .litellm_adapter import imported
+
+
+def check_model(settings: ModelSettings, role: str) -> str:
+    """The model's name. Raises `SettingsError` if a live call of it is certain to fail.
+
+    `role` is `judge`, `synthetic_user` or `target`; an enum of such values will do. Nothing is called.
+    LiteLLM is imported only for a name that begins with no provider that is in common use.
+    """
+    model = require_model(settings, role)
+    words = _no_provider(model, settings) or _no_key(model, settings)
+    if words:
+        name = str(getattr(role, "value", role))
+        raise SettingsError((Problem(words, path=f"{name}.model", remedies=(f"{name}.model",)),))
+    return model
+
+
+def complaint_on(settings: ModelSettings) -> str | None:
+    """The same in words, for a model that has a name."""
+    model = settings.model or ""
+    return _no_provider(model, settings) or _no_key(model, settings)
+
+
+def _no_provider(model: str, settings: ModelSettings) -> str | None:
+    prefix = provider_of(model)
+    if prefix in PROVIDERS or "custom_llm_provider" in settings.extra_params:
+        return None
+    if _is_known(model, settings.api_base):
+        return None
+    near = did_you_mean(prefix, sorted(PROVIDERS)) if prefix else ""
+    if prefix and near:
+        return f"`{model}`: `{prefix}` is not a provider that LiteLLM knows{near}"
+    server = f"the server at {settings.api_base}" if settings.api_base else "a server with OpenAI's API"
+    return (
+        f"`{model}` names no provider, and LiteLLM knows no model of this name. Write `openai/{model}` for "
+        f"{server}, or the provider's own prefix, such as `ollama/{model}`"
+    )
+
+
+@lru_cache(maxsize=256)
+def _is_known(model: str, api_base: str | None) -> bool:
+    try:
+        imported().get_llm_provider(model=model, api_base=api_base)
+    except ImportError:
+        return True  # the call itself says that LiteLLM is missing
+    except Exception:  # noqa: BLE001 - bare Exceptions for names that it doesn't know
+        return False
+    return True
+
+
+def _no_key(model: str, settings: ModelSettings) -> str | None:
+    """A project that uses LiteLLM itself may have set its key in code."""
+    names = KEY_VARIABLES.get(provider_of(model) or "", ())
+    given = settings.api_key is not None or "api_key" in settings.extra_params or "litellm" in sys.modules
+    if not names or given or any(os.environ.get(name) for name in names):
+        return None
+    return (
+        f"no API key for {model}: set api_key in the settings (any text for a server that wants none), or "
+        f"the environment variable {' or '.join(names)}"
+    )

@@ -1,0 +1,65 @@
+"""What is known to be wrong with a model before it is called."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_convoprobe import run_scenario
+from pytest_convoprobe.errors import Blame, SettingsError
+from pytest_convoprobe.llm.known_models import check_model
+from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.settings.models import ModelSettings
+from tests.cli.live import project
+from tests.support.chat_server import ChatServer
+
+
+def words(model: str, **settings: Any) -> str:
+    """What is said of a model, without its place."""
+    try:
+        check_model(ModelSettings(model=model, **settings), "judge")
+    except SettingsError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("model", ["openai/fake", "hosted_vllm/meta-llama/x", "ollama/llama3", "gpt-4o"])
+def test_names_that_can_be_called(model: str) -> None:
+    assert words(model, api_key="a-key") == ""
+
+
+def test_a_bare_name_that_nobody_knows() -> None:
+    assert words("my-local-judge", api_base="http://localhost:1/v1") == (
+        "judge.model: `my-local-judge` names no provider, and LiteLLM knows no model of this name. Write "
+        "`openai/my-local-judge` for the server at http://localhost:1/v1, or the provider's own prefix, such "
+        "as `ollama/my-local-judge`"
+    )
+    assert words("my-local-judge", extra_params={"custom_llm_provider": "openai"}) == ""
+
+
+def test_a_misspelt_provider() -> None:
+    assert "`opnai` is not a provider that LiteLLM knows; did you mean `openai`?" in words("opnai/gpt-4o")
+    assert "Write `openai/meta-llama/x` for a server" in words("meta-llama/x")
+
+
+def test_a_key_that_is_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "litellm", raising=False)
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    assert "no API key for mistral/x: set api_key in the settings" in words("mistral/x")
+    monkeypatch.setenv("MISTRAL_API_KEY", "a-key")
+    assert words("mistral/x") == ""
+
+
+def test_a_judge_without_a_provider_is_known_before_the_talk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat_server: ChatServer
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = project(tmp_path, chat_server.base_url, judge={"model": "my-local-judge"})
+    result = run_scenario(file, rootdir=tmp_path)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO)
+    assert "judge.model: `my-local-judge` names no provider" in result.reason
+    assert result.transcript.turns == ()
+    assert chat_server.requests == []
