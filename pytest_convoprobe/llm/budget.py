@@ -68,6 +68,10 @@ class Budget:
         """Add what a reply cost."""
         self._spent += Spent(reply.cost, reply.usage.total)
 
+    def add_tokens(self, tokens: int) -> None:
+        """Add tokens that an agent reports of its own calls: they count for `run.max_tokens` alone."""
+        self._spent += Spent(tokens=tokens)
+
 
 class Budgeted:
     """Wraps an `LLM`: no call once the budget is used up.

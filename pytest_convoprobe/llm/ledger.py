@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..transcript import Usage
 from .port import LLMReply, Role
@@ -14,7 +14,8 @@ class Spending:
 
     `attempts` includes failed ones. `cost` is in US dollars, and None if the price of a call is
     unknown. `replayed` is the number of calls that a recording answered; their tokens and cost are
-    those of the recording.
+    those of the recording. Tokens without any call are those that an agent reports of calls of its own; their
+    cost is None, and a sum leaves it out.
     """
 
     calls: int = 0
@@ -23,15 +24,22 @@ class Spending:
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
 
+    @property
+    def is_agents_own(self) -> bool:
+        """Whether an agent reported these tokens, so that no call of ours was made for them."""
+        return self.calls == 0 and self.usage.total > 0
+
     def __add__(self, other: Spending) -> Spending:
-        known = self.cost is not None and other.cost is not None
-        return Spending(
+        both = (self, other)
+        known = all(one.cost is not None or one.is_agents_own for one in both)
+        added = Spending(
             self.calls + other.calls,
             self.attempts + other.attempts,
             self.replayed + other.replayed,
             self.usage + other.usage,
-            (self.cost or 0.0) + (other.cost or 0.0) if known else None,
+            sum(one.cost or 0.0 for one in both) if known else None,
         )
+        return replace(added, cost=None) if added.is_agents_own else added
 
 
 class Ledger:

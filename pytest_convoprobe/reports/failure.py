@@ -13,7 +13,7 @@ from ..llm.port import Role
 from ..result import ScenarioResult, answer_word, attempt_words, findings, report_order, why
 from ..start_time import in_words
 from ..text import harmless, one_line, shorten
-from .money import ROLE_NAMES, spending_in_words
+from .money import ROLE_NAMES, spending_in_words, without_agent
 from .paste_command import records_again
 from .talk import Detail, add_conversation
 from .terminal_page import Page
@@ -182,3 +182,5 @@ def _add_spending(page: Page, result: ScenarioResult) -> None:
         page.add(spending_in_words(result.spending[role]) + model, f"  {ROLE_NAMES[role]:<16}")
     if len(result.spending) > 1:
         page.add(spending_in_words(result.total), f"  {'total':<16}")
+        if remark := without_agent([result]):
+            page.add(remark, " " * 18)

@@ -15,6 +15,7 @@ from ..excerpts import without_binary
 from ..files import shown_path
 from ..formatting import counted, dollars, moment, seconds
 from ..judging.types import CheckResult, CriterionResult
+from ..llm.ledger import Spending
 from ..result import Outcome, ScenarioResult, answer_word, attempt_words, findings, why
 from ..results.compare import ScenarioChange
 from ..results.run_info import RunState
@@ -22,7 +23,7 @@ from ..text import one_line, shorten, visible
 from ..transcript import ToolCall, Turn
 from .comparison import LISTED, figures_of, gate_line, statements, totals
 from .failure import MUST, headline, user_side_lines
-from .money import ROLE_NAMES, by_roles
+from .money import ROLE_NAMES, by_roles, without_agent
 from .run_headline import base_name, title
 from .run_report import RunReport
 
@@ -127,10 +128,10 @@ def _counts(report: RunReport) -> Iterator[str]:
             yield f"**{said}**" + (f" ({named})" if named else "")
     spent = by_roles(report.results, replayed=False).values()
     if spent:
-        tokens = sum(one.usage.total for one in spent)
-        costs = [one.cost for one in spent]
-        cost = None if None in costs else sum(cost or 0.0 for cost in costs)
-        yield f"{dollars(cost).replace('<', '&lt;')}, {counted(tokens, 'token')}"
+        total = sum(spent, Spending())
+        remark = without_agent(report.results)
+        figures = f"{dollars(total.cost).replace('<', '&lt;')}, {counted(total.usage.total, 'token')}"
+        yield f"{figures} ({remark})" if remark else figures
     elif by_roles(report.results, replayed=True):
         yield "$0, all replayed"
     if report.info.ended is not None:

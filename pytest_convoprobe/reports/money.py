@@ -30,8 +30,9 @@ class Spends(Protocol):
 def spending_in_words(spending: Spending) -> str:
     """`3 calls (4 attempts), 1,200 + 80 tokens, $0.0012`; replayed calls are marked."""
     usage = spending.usage
+    calls = "its own calls" if spending.is_agents_own else counted(spending.calls, "call")
     parts = [
-        counted(spending.calls, "call") + _remarks(spending),
+        calls + _remarks(spending),
         f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens",
         dollars(spending.cost),
     ]
@@ -50,9 +51,25 @@ def by_roles(spenders: Iterable[Spends], *, replayed: bool) -> dict[Role, Spendi
     totals: dict[Role, Spending] = {}
     for one in spenders:
         for role, spending in one.spending.items():
-            if spending.calls and is_replayed(spending) is replayed:
+            used = spending.calls or spending.is_agents_own
+            if used and is_replayed(spending) is replayed:
                 totals[role] = totals.get(role, Spending()) + spending
     return {role: totals[role] for role in Role if role in totals}
+
+
+def without_agent(spenders: Iterable[Spends]) -> str:
+    """What a total says of the agents whose tokens or price are not in it; empty where all is.
+
+    A total that looks whole, and lacks the most expensive part, is worse than none.
+    """
+    ran = [one for one in spenders if one.spending]
+    own = [one.spending[Role.TARGET] for one in ran if Role.TARGET in one.spending]
+    silent = len(ran) - len(own)
+    if silent:
+        some = f" in {silent:,} of {len(ran):,} scenarios" if own else ""
+        return f"without the agent{some}"
+    tokens = sum(one.usage.total for one in own if one.is_agents_own)
+    return f"agent: {counted(tokens, 'token')} of its own, price unknown" if tokens else ""
 
 
 def _remarks(spending: Spending) -> str:

@@ -17,7 +17,7 @@ from ..llm.port import Role
 from ..result import Outcome, ScenarioResult, attempt_words
 from ..text import harmless, one_line, shorten
 from .failure import headline
-from .money import ROLE_NAMES, by_roles
+from .money import ROLE_NAMES, by_roles, without_agent
 
 _SLOWEST = 3
 _LISTED = 20
@@ -153,12 +153,15 @@ def _total(digests: Sequence[Digest], outcome: Outcome, count: int) -> str:
 
 
 def _spent(digests: Sequence[Digest]) -> list[str]:
+    """What was spent now, with what the total lacks, and by role where there are several."""
     spent = by_roles(digests, replayed=False)
-    if not spent:
-        return ["spent: nothing"] if by_roles(digests, replayed=True) else []
-    total = sum(spent.values(), Spending())
+    if not spent and not by_roles(digests, replayed=True):
+        return []
+    total = _tokens_and_cost(sum(spent.values(), Spending())) if spent else "nothing"
+    remark = without_agent(digests)
     roles = [f"  {ROLE_NAMES[role]}: {_tokens_and_cost(used)}" for role, used in spent.items()]
-    return [f"spent: {_tokens_and_cost(total)}", *(roles if len(roles) > 1 else [])]
+    line = f"spent: {total} ({remark})" if remark else f"spent: {total}"
+    return [line, *(roles if len(roles) > 1 else [])]
 
 
 def _replayed(digests: Sequence[Digest]) -> list[str]:
@@ -170,10 +173,9 @@ def _tokens_and_cost(spending: Spending) -> str:
     partly = f", {spending.replayed:,} of them replayed" if 0 < spending.replayed < spending.calls else ""
     retried = spending.attempts - spending.calls
     retries = f", {retried:,} tried again" if retried > 0 else ""
-    return (
-        f"{dollars(spending.cost)}, {counted(spending.usage.total, 'token')} "
-        f"in {counted(spending.calls, 'call')}{partly}{retries}"
-    )
+    calls = "its own calls" if spending.is_agents_own else counted(spending.calls, "call")
+    tokens = counted(spending.usage.total, "token")
+    return f"{dollars(spending.cost)}, {tokens} in {calls}{partly}{retries}"
 
 
 def _slowest(digests: Sequence[Digest]) -> list[str]:

@@ -301,7 +301,9 @@ class RunSettings(_Section):
     turn_timeout: Seconds = Field(120.0, description="Limit of each side in one turn, in seconds.")
     scenario_timeout: Seconds = Field(900.0, description="Limit of one scenario, in seconds.")
     max_cost: Money | None = Field(None, description="Budget of the run in US dollars.")
-    max_tokens: Limit | None = Field(None, description="Budget of the run in tokens.")
+    max_tokens: Limit | None = Field(
+        None, description="Budget of the run in tokens, with those that the agent reports."
+    )
     inconclusive: Literal["error", "fail", "skip"] = Field(
         "error", description="The outcome of a scenario that the judge cannot decide."
     )

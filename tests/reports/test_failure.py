@@ -91,6 +91,7 @@ Cost
   synthetic user  5 calls (6 attempts), 2,400 + 90 tokens, $0.0031
   judge           1 call, 1,800 + 240 tokens, price unknown  [openai/gpt-4o]
   total           6 calls (7 attempts), 4,200 + 330 tokens, price unknown
+                  without the agent
 """,
     )
     assert headline(shown) == "agent: c2 not met: The agent tells the wind"
@@ -144,6 +145,7 @@ Cost
   synthetic user  5 calls (6 attempts), 2,400 + 90 tokens, $0.0031
   judge           1 call, 1,800 + 240 tokens, price unknown  [openai/gpt-4o]
   total           6 calls (7 attempts), 4,200 + 330 tokens, price unknown
+                  without the agent
 """,
     )
     assert headline(shown) == "agent: tool calls: expected at most 1, found 2"
@@ -193,6 +195,7 @@ Cost
   synthetic user  5 calls (6 attempts), 2,400 + 90 tokens, $0.0031
   judge           1 call, 1,800 + 240 tokens, price unknown  [openai/gpt-4o]
   total           6 calls (7 attempts), 4,200 + 330 tokens, price unknown
+                  without the agent
 """,
     )
     assert headline(shown) == "agent: f1 triggered: The agent claims to have done what it did not do"
@@ -235,6 +238,7 @@ Cost
   synthetic user  5 calls (6 attempts), 2,400 + 90 tokens, $0.0031
   judge           1 call, 1,800 + 240 tokens, price unknown  [openai/gpt-4o]
   total           6 calls (7 attempts), 4,200 + 330 tokens, price unknown
+                  without the agent
 """,
     )
     assert headline(shown) == "judge: t1 cannot tell: Called with the units that the user wants"
@@ -310,6 +314,7 @@ Cost
   synthetic user  5 calls (6 attempts), 2,400 + 90 tokens, $0.0031
   judge           1 call, 1,800 + 240 tokens, price unknown  [openai/gpt-4o]
   total           6 calls (7 attempts), 4,200 + 330 tokens, price unknown
+                  without the agent
 """,
     )
     assert (

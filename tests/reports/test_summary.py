@@ -5,11 +5,14 @@ import json
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
+from pytest_convoprobe.reports.markdown import markdown
 from pytest_convoprobe.reports.summary import Digest, summary_lines
-from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.result import Outcome, figures
+from pytest_convoprobe.results.records import TrialRecord
 from pytest_convoprobe.transcript import Usage
 
 from .results import MET, TRIGGERED, result
+from .runs import run_report
 
 REPLAYED = {Role.JUDGE: Spending(1, 0, 1, Usage(100, 10), 0.002)}
 JUDGED = {Role.JUDGE: Spending(2, 3, 0, Usage(1000, 100), 0.5)}
@@ -39,7 +42,7 @@ def test_spending_by_role_with_retries() -> None:
     lines = summary_lines([result(Outcome.PASSED, spending=TALKED), result(Outcome.PASSED, spending=JUDGED)])
     assert lines == [
         "2 scenarios: 2 passed",
-        "spent: $1.25, 4,500 tokens in 8 calls, 2 tried again",
+        "spent: $1.25, 4,500 tokens in 8 calls, 2 tried again (without the agent in 1 of 2 scenarios)",
         "  target: $0.2500, 2,300 tokens in 4 calls",
         "  judge: $1.00, 2,200 tokens in 4 calls, 2 tried again",
     ]
@@ -50,20 +53,38 @@ def test_replayed_stands_apart_from_spent() -> None:
         [result(Outcome.PASSED, spending=REPLAYED), result(Outcome.PASSED, spending=JUDGED)]
     )
     assert lines[1:] == [
-        "spent: $0.5000, 1,100 tokens in 2 calls, 1 tried again",
+        "spent: $0.5000, 1,100 tokens in 2 calls, 1 tried again (without the agent)",
         "replayed: $0.0020, 110 tokens in 1 call when recorded",
     ]
 
 
 def test_a_full_replay_spends_nothing() -> None:
     lines = summary_lines([result(Outcome.PASSED, spending=REPLAYED)])
-    assert lines[1:] == ["spent: nothing", "replayed: $0.0020, 110 tokens in 1 call when recorded"]
+    assert lines[1:] == [
+        "spent: nothing (without the agent)",
+        "replayed: $0.0020, 110 tokens in 1 call when recorded",
+    ]
 
 
 def test_an_unknown_price_is_said() -> None:
     unknown = {Role.JUDGE: Spending(1, 1, 0, Usage(10, 1), None)}
     lines = summary_lines([result(Outcome.PASSED, spending=unknown), result(Outcome.PASSED, spending=JUDGED)])
-    assert lines[1] == "spent: price unknown, 1,111 tokens in 3 calls, 1 tried again"
+    assert lines[1] == "spent: price unknown, 1,111 tokens in 3 calls, 1 tried again (without the agent)"
+
+
+def test_the_tokens_that_an_agent_reports_are_in_the_totals() -> None:
+    own = {**JUDGED, Role.TARGET: Spending(usage=Usage(700, 300), cost=None)}
+    assert summary_lines([result(Outcome.PASSED, spending=own)])[1:] == [
+        "spent: $0.5000, 2,100 tokens in 2 calls, 1 tried again "
+        "(agent: 1,000 tokens of its own, price unknown)",
+        "  target: price unknown, 1,000 tokens in its own calls",
+        "  judge: $0.5000, 1,100 tokens in 2 calls, 1 tried again",
+    ]
+    assert figures(result(Outcome.PASSED, spending=own))["tokens"] == 2100
+    twice = Spending() + own[Role.TARGET] + own[Role.TARGET]
+    assert (twice.cost, twice.usage.total) == (None, 2000)
+    text = markdown(run_report([TrialRecord(result(Outcome.PASSED, spending=own))]))
+    assert "$0.5000, 2,100 tokens (agent: 1,000 tokens of its own, price unknown)" in text
 
 
 def test_what_did_not_pass_has_a_line_each() -> None:

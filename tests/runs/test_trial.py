@@ -18,7 +18,9 @@ from pytest_convoprobe.errors import (
     TargetUnavailable,
 )
 from pytest_convoprobe.judging.types import CheckResult
+from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.fake import FakeLLM
+from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role, ToolRequest
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.fingerprints import NO_PRINTS
@@ -93,6 +95,21 @@ def run(
 def test_a_pass_has_a_score_and_no_blame(tmp_path: Path) -> None:
     result = run(tmp_path)
     assert (result.outcome, result.blame, result.score, result.reason) == (Outcome.PASSED, None, 1.0, "")
+
+
+def test_the_tokens_that_an_agent_reports_are_spent_and_count_for_the_budget(tmp_path: Path) -> None:
+    agent = FakeTarget(lambda message, turn: Reply(f"echo {turn}", (), Usage(70, 30)))
+    result = run(tmp_path, target=agent)
+    assert result.spending[Role.TARGET] == Spending(usage=Usage(140, 60), cost=None)
+    assert (result.total.usage.total, result.total.cost) == (230, pytest.approx(0.02))
+    assert Role.TARGET not in run(tmp_path).spending
+
+
+async def test_an_agents_tokens_use_the_budget_up() -> None:
+    budget = Budget(max_tokens=100)
+    budget.add_tokens(100)
+    with pytest.raises(BudgetExceeded, match=r"run\.max_tokens"):
+        budget.check()
 
 
 @pytest.mark.parametrize("turns", [1, 2, 5])

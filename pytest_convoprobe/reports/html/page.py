@@ -13,7 +13,7 @@ from ...result import Outcome, ScenarioResult, attempt_words, why
 from ...results.records import TrialRecord
 from ...results.run_info import RunInfo, RunState
 from ...text import one_line, shorten, visible
-from ..money import ROLE_NAMES, by_roles
+from ..money import ROLE_NAMES, by_roles, without_agent
 from ..run_headline import against, title
 from ..run_report import RunReport
 from .charts import Spark, spark
@@ -140,7 +140,8 @@ def _spent(results: tuple[ScenarioResult, ...]) -> list[SpendingLine]:
     lines = []
     for replayed in (False, True):
         by_role = by_roles(results, replayed=replayed)
-        label = "replayed, when recorded" if replayed else "all roles"
+        remark = without_agent(results)
+        label = "replayed, when recorded" if replayed else "all roles" + (f" ({remark})" if remark else "")
         if by_role:
             lines.append(_line(label, sum(by_role.values(), Spending()), replayed))
             lines += [_line(ROLE_NAMES[role], spent, replayed) for role, spent in by_role.items()]

@@ -196,7 +196,8 @@ def _cost(role: Role, result: ScenarioResult) -> dict[str, Any]:
 def figures(spent: Spending) -> dict[str, str]:
     """Calls, tokens and dollars, as text that fits a table."""
     retried = spent.attempts - spent.calls
-    calls = f"{spent.calls:,}" + (f" (+{retried:,} retried)" if retried > 0 else "")
+    calls = "its own" if spent.is_agents_own else f"{spent.calls:,}"
+    calls += f" (+{retried:,} retried)" if retried > 0 else ""
     if is_replayed(spent):
         calls += " replayed"
     elif spent.replayed:
