@@ -130,11 +130,12 @@ def _changed(value: Any, change: Callable[[str], str], most: int | None = None, 
         return _placeholder("", len(value)) if len(value) >= _LEAST_BYTES else value
     if depth > _DEEPEST or not isinstance(value, (Mapping, list, tuple)):
         return value
+    # Cut first: of a million rows, only those that stay are looked at.
     if isinstance(value, Mapping):
-        pairs = [(key, _changed(item, change, most, depth + 1)) for key, item in value.items()]
-        return dict(_ends(pairs, most, lambda gone: ("…", _mark(gone, "key"))))
-    items = [_changed(item, change, most, depth + 1) for item in value]
-    return _ends(items, most, lambda gone: _mark(gone, "item"))
+        pairs = _ends(list(value.items()), most, lambda gone: ("…", _mark(gone, "key")))
+        return {key: _changed(item, change, most, depth + 1) for key, item in pairs}
+    items = _ends(list(value), most, lambda gone: _mark(gone, "item"))
+    return [_changed(item, change, most, depth + 1) for item in items]
 
 
 def _ends(items: list[T], most: int | None, mark: Callable[[int], T]) -> list[T]:

@@ -27,6 +27,7 @@ from ..errors import (
 from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
 from ..judging.judge import judge
+from ..judging.own_checks import own_check
 from ..judging.review import NOT_REVIEWED, against_agent, review_user, user_side
 from ..judging.types import CheckResult, CriterionResult, UserReview, Verdict
 from ..judging.verdict import decide
@@ -47,7 +48,6 @@ from ..settings.secret_places import secrets_of
 from ..start_time import present
 from ..targets.about import ask_name
 from ..targets.port import Target
-from ..targets.reply_parts import clean_text
 from ..transcript import Termination, Transcript, Turn, Usage
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .preconditions import require_known_tools, require_models
@@ -299,7 +299,7 @@ class _Trial:
 
         def check() -> tuple[CheckResult, ...]:
             found = run_checks(scenario.evaluation, transcript, self._tools)
-            return (*found, *map(_decided, extra(scenario, transcript))) if extra else found
+            return (*found, *map(own_check, extra(scenario, transcript))) if extra else found
 
         try:
             return await in_own_thread(check)
@@ -389,16 +389,6 @@ class _Trial:
         settings = self._job.settings
         named = {Role.SYNTHETIC_USER: settings.synthetic_user.model, Role.JUDGE: settings.judge.model}
         return {role: model for role, model in named.items() if model}
-
-
-def _decided(check: object) -> CheckResult:
-    """A check of the project's own: a falsy word for "no" must not pass for a yes."""
-    if not isinstance(check, CheckResult):
-        raise TypeError(f"a check has to be a CheckResult, not {type(check).__name__}: {check!r}")
-    # Plain data, made here where it has a time limit: its parts may be objects of the project.
-    name, expected, found = (clean_text(str(part)) for part in (check.name, check.expected, check.found))
-    turn = None if check.turn is None else int(check.turn)
-    return CheckResult(name, bool(check.holds), expected, found, turn)
 
 
 _INCONCLUSIVE = {"error": Outcome.ERROR, "fail": Outcome.FAILED, "skip": Outcome.SKIPPED}
