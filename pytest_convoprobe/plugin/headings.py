@@ -17,5 +17,10 @@ def name_blame(config: pytest.Config, report: pytest.TestReport, error: BaseExce
     blame = error.result.blame if isinstance(error, ScenarioNotPassed) else getattr(error, "blame", None)
     path, line, name = report.location
     written = "." in name and config.get_verbosity() > 0
-    if isinstance(blame, Blame) and blame is not Blame.AGENT and not written:
-        report.location = path, line, f"{name}: blame {blame.value}, not the agent"
+    if isinstance(blame, Blame) and not written:
+        report.location = path, line, named_with_blame(name, blame)
+
+
+def named_with_blame(name: str, blame: Blame | None) -> str:
+    """The name as it is where the agent is to blame, which is what a reader expects of a failure."""
+    return name if blame in (None, Blame.AGENT) else f"{name}: blame {blame.value}, not the agent"

@@ -18,6 +18,7 @@ from ..result import Outcome, ScenarioNotPassed, ScenarioResult
 from . import options
 from .carried import carried
 from .error_text import advice
+from .headings import named_with_blame
 from .keys import REPORTED, RESULTS, WAITED
 from .orders import Order, order_of
 from .terminal import encoding, writes_unicode
@@ -77,7 +78,8 @@ def _add_texts(item: pytest.Item, report: pytest.TestReport, results: list[Scena
     """An ordinary test failed that ran scenarios: show those that didn't pass."""
     for result in results:
         if result.outcome in (Outcome.FAILED, Outcome.ERROR):
-            report.sections.append((f"{SECTION}: {result.name}", failure_text(item, result)))
+            title = named_with_blame(f"{SECTION}: {result.name}", result.blame)
+            report.sections.append((title, failure_text(item, result)))
 
 
 def failure_text(item: pytest.Item, result: ScenarioResult) -> str:

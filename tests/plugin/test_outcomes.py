@@ -68,6 +68,12 @@ def test_an_ordinary_tests_heading_says_it_too(suite: Suite) -> None:
     suite.run("test_it.py").stdout.fnmatch_lines(["*test_it: blame judge, not the agent*"])
 
 
+def test_a_plain_assertion_on_an_error_says_it_above_the_scenarios_report(suite: Suite) -> None:
+    suite.scenario("away", file="inline.yml", outcome="error", blame="judge")
+    suite.write("test_it.py", "def test_it(convoprobe):\n    assert convoprobe.run('inline.yml').passed\n")
+    suite.run("test_it.py").stdout.fnmatch_lines(["*- convoprobe: away: blame judge, not the agent -*"])
+
+
 def test_skip_in_the_file_is_skipped_with_its_reason(suite: Suite) -> None:
     suite.scenario("later", skip="not ready yet")
     result = suite.run("-rs")

@@ -77,4 +77,4 @@ def test_what_an_ordinary_test_ran_before_its_last_attempt_is_paid_for(suite: Su
         """,
     )
     shown = suite.run_process("test_it.py", "--reruns=2", plugins=["pytest_rerunfailures"])
-    shown.stdout.fnmatch_lines(["passed   one (attempt 2 of 2)", "spent: $0.0060, 360 tokens in 3 calls"])
+    shown.stdout.fnmatch_lines(["passed   one (attempt 2 of 2)", "spent: $0.0060, 360 tokens in 3 calls*"])
