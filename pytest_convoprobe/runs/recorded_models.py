@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import TypeVar
 
 from ..llm.ledger import Ledger
@@ -12,6 +13,8 @@ from ..llm.recording import Recording
 from ..llm.replay import Mode, Replaying
 from ..llm.stack import LiveLLM
 from ..redaction import Redactor
+from ..settings.models import RunSettings
+from ..start_time import present
 
 T = TypeVar("T")
 
@@ -48,3 +51,16 @@ class RecordedModels:
     async def aclose(self) -> None:
         """Close the models."""
         await self._llm.aclose()
+
+
+def start_time(recording: Recording, run: RunSettings, trial: int) -> datetime | None:
+    """When a trial's conversation begins; None if it was recorded before that was known.
+
+    A replay has the recorded time: prompts with another one would not fit the recording. Raises
+    `RecordingUnusable`.
+    """
+    replayed = not run.calls_live and recording.has(trial)
+    now = run.now or (recording.start_of(trial) if replayed else present())
+    if now is not None:
+        recording.begin(trial, now)
+    return now

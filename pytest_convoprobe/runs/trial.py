@@ -45,13 +45,12 @@ from ..scenario.models import Scenario
 from ..settings.loading import LoadedSettings
 from ..settings.models import ScenarioSettings
 from ..settings.secret_places import secrets_of
-from ..start_time import present
 from ..targets.about import ask_name
 from ..targets.port import Target
 from ..transcript import Termination, Transcript, Turn, Usage
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .preconditions import require_known_tools, require_models
-from .recorded_models import RecordedModels
+from .recorded_models import RecordedModels, start_time
 
 AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
 ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
@@ -192,23 +191,10 @@ class _Trial:
             held = self._job.held is not None
             await asyncio.to_thread(require_models, self._job.settings, self._job.scenario, only_judge=held)
         recording = Recording.open(self._recording_path)
-        self._now = self._start_time(recording)
+        held, run = self._job.held, self._job.settings.run
+        self._now = held.now if held else start_time(recording, run, self._job.trial)
         mode = self._job.settings.run.replay
         return await self._models.around(recording, mode, self._ledger, self._verdict)
-
-    def _start_time(self, recording: Recording) -> datetime | None:
-        """When the conversation begins; None if it was recorded or stored before that was known.
-
-        A replay has the recorded time: prompts with another one would not fit the recording.
-        """
-        run, trial = self._job.settings.run, self._job.trial
-        if self._job.held is not None:
-            return self._job.held.now
-        replayed = not run.calls_live and recording.has(trial)
-        now = run.now or (recording.start_of(trial) if replayed else present())
-        if now is not None:
-            recording.begin(trial, now)
-        return now
 
     @property
     def _recording_path(self) -> Path:
