@@ -191,8 +191,8 @@ class _Trial:
             held = self._job.held is not None
             await asyncio.to_thread(require_models, self._job.settings, self._job.scenario, only_judge=held)
         recording = Recording.open(self._recording_path)
-        held, run = self._job.held, self._job.settings.run
-        self._now = held.now if held else start_time(recording, run, self._job.trial)
+        old, run = self._job.held, self._job.settings.run
+        self._now = start_time(recording, run, self._job.trial) if old is None else old.now
         mode = self._job.settings.run.replay
         return await self._models.around(recording, mode, self._ledger, self._verdict)
 
