@@ -77,6 +77,11 @@ def _asked(config: pytest.Config) -> list[Path]:
     return [Path(os.path.abspath(config.invocation_params.dir / name)) for name in names]
 
 
+def asked_places(config: pytest.Config) -> list[Path]:
+    """The files of the command line, and for each folder the name of a file that could be in it."""
+    return [path / "any" if path.is_dir() else path for path in _asked(config)]
+
+
 def asked_folders(config: pytest.Config) -> list[Path]:
     """The folders that pytest was asked to search; a folder within another one is left out."""
     folders = [path for path in _asked(config) if path.is_dir()]

@@ -11,10 +11,11 @@ import pytest
 
 from ..errors import ConvoprobeError, NoTarget
 from .error_text import NoVerdict, error_text
+from .file_names import asked_places
 from .keys import NOTED
 from .lookahead import target_is_ours
 from .orders import Order, has_mark, order_of
-from .session import backend_of, load_settings, session_of
+from .session import backend_of, session_of, settings_source
 
 if TYPE_CHECKING:
     from ..runs.session import Session
@@ -105,9 +106,11 @@ def notes(config: pytest.Config) -> list[str]:
 
 
 def show_settings(config: pytest.Config) -> int:
-    """Print the settings and where each comes from; the exit code of the run."""
+    """Print the settings of what is asked for, and where each comes from; the exit code of the run."""
+    source = settings_source(config)
     try:
-        text = backend_of(config).show_settings(load_settings(config))
+        every = {id(loaded): loaded for loaded in (source.of(str(file)) for file in asked_places(config))}
+        text = "\n\n".join(backend_of(config).show_settings(loaded) for loaded in every.values())
     except ConvoprobeError as error:
         raise pytest.UsageError(error_text(error)) from None
     encoding = sys.stdout.encoding or "utf-8"

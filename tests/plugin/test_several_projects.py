@@ -96,6 +96,15 @@ def test_a_difference_in_what_the_run_has_once_is_said(mono: Suite) -> None:
     )
 
 
+def test_the_settings_of_what_is_asked_for_are_shown(mono: Suite) -> None:
+    shown = mono.run("--convoprobe-show-config", "packages/bank", "scenarios").outlines
+    found = [line for line in shown if line.startswith("convoprobe settings from ")]
+    assert [line.removeprefix(f"convoprobe settings from {mono.path}/") for line in found] == [
+        "packages/bank/convoprobe.yaml",
+        "convoprobe.yaml",
+    ]
+
+
 def test_the_python_api_does_not_fall_back_on_the_root_s_target(mono: Suite) -> None:
     mono.write("packages/bank/convoprobe.yaml", "run: {turn_timeout: 5}\n")
     with pytest.raises(NoTarget):
