@@ -13,7 +13,7 @@ import click
 from ..scenario.root import find_root
 
 if TYPE_CHECKING:
-    from ..results.lookup import Baseline
+    from ..results.baselines import Baseline
     from ..results.store import RunRef, StoredRun
     from ..settings.loading import LoadedSettings
     from ..settings.nearest import ProjectSettings
@@ -65,9 +65,9 @@ class Project:
 
     def baseline(self, text: str, head: StoredRun | None = None) -> Baseline:
         """The run that the user means as a baseline for `head`. Raises `ResultsError`."""
-        from ..results.lookup import resolve_baseline
+        from ..results.baselines import baseline_for
 
-        return resolve_baseline(self.results, text, than=head.path if head else None)
+        return baseline_for(self.results, text, head)
 
     def runs(self) -> list[RunRef]:
         """All stored runs, the newest first."""

@@ -9,8 +9,8 @@ import pytest
 
 from ..errors import ConvoprobeError
 from ..reports.comparison import Names, comparison_text, run_name, run_notes
+from ..results.baselines import Baseline, Baselines, find_baselines
 from ..results.compare import Comparison, FailOn, compare_runs
-from ..results.lookup import Baseline, resolve_baseline
 from ..results.run_info import RunState
 from ..results.store import StoredRun
 from .keys import GATHERED, start
@@ -31,6 +31,7 @@ class BaselineGate:
         self._config = config
         self._named = named
         self._fail_on = cast(FailOn, config.getoption(FAIL_ON) or _DEFAULT)
+        self._baselines: Baselines | None = None
         self._baseline: Baseline | None = None
         self._head: StoredRun | None = None
         self._comparison: Comparison | None = None
@@ -60,7 +61,8 @@ class BaselineGate:
             results = load_settings(self._config).settings.results
             if not results.save:
                 raise pytest.UsageError(f"{BASELINE} compares stored runs, and results.save is false")
-            self._baseline = resolve_baseline(self._config.rootpath / results.dir, self._named)
+            self._baselines = find_baselines(self._config.rootpath / results.dir, self._named)
+            self._baseline = self._baselines.choose()
         except ConvoprobeError as error:
             raise pytest.UsageError(f"{BASELINE}: {error}") from None
 
@@ -69,7 +71,7 @@ class BaselineGate:
         """Compare, and close the gate: a run that could not be compared does not pass it either."""
         if self._baseline is None:
             return
-        self._compare(self._baseline.run, session)
+        self._compare(session)
         closed = self._comparison is None or self._comparison.fails(self._fail_on)
         if closed and self._fail_on != "none" and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -81,20 +83,22 @@ class BaselineGate:
         for line in self._lines(self._baseline):
             terminalreporter.line(line)
 
-    def _compare(self, base: StoredRun, session: pytest.Session) -> None:
+    def _compare(self, session: pytest.Session) -> None:
         """By what this process knows: the disk may have refused what the terminal shows."""
         if GATHERED not in self._config.stash:
             self._problem = "no scenario ran: is the folder of scenarios still where it was?"
             return
         self._head = recorder_of(self._config).known_run()
-        if self._head is None:
+        if self._head is None or self._baselines is None:
             self._problem = "nothing of this run was stored"
             return
         try:
-            state = state_of(session, session.exitstatus)
-            self._comparison = compare_runs(base, self._head, ended=state is RunState.FINISHED)
+            # Only now it is known which scenarios the baseline should know.
+            self._baseline = self._baselines.choose({row.scenario_id for row in self._head.rows()})
+            ended = state_of(session, session.exitstatus) is RunState.FINISHED
+            self._comparison = compare_runs(self._baseline.run, self._head, ended=ended)
         except (ConvoprobeError, OSError) as error:
-            self._problem = f"this run can't be read: {error}"
+            self._problem = str(error)
 
     def _lines(self, baseline: Baseline) -> list[str]:
         base, closed = baseline.run, "closed" if self._fail_on != "none" else "none asked for"

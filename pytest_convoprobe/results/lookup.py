@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ResultsError
 from .provenance import commit_of, is_shallow
-from .reading import RunRef, StoredRun, is_run, open_run, read_info
+from .reading import RunRef, is_run, read_info
 from .run_info import RunInfo
-from .trial_filter import final, has_verdict
 from .writer import RUNS
 
 _LATEST = re.compile(r"latest(?:~(\d+))?")
 _SHOWN = 5
 _LOOKED_AT = 20
-"""How many of the newest runs `latest` chooses from, as a baseline."""
+"""How many of the newest runs `latest` may mean, where it leaves a choice."""
 
 
 def list_runs(results: Path | str) -> list[RunRef]:
@@ -39,91 +37,20 @@ def resolve_run(results: Path | str, text: str) -> RunRef:
     return RunRef(found.name, found, read_info(found))
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """The run that others are compared with; `notes` say what was passed over for it."""
+def runs_meant(results: Path | str, text: str, *, without: Path | None = None) -> tuple[list[Path], bool]:
+    """All runs that a text may mean, the newest first, and whether they are those of one commit.
 
-    run: StoredRun
-    notes: tuple[str, ...] = ()
-
-
-def resolve_baseline(results: Path | str, text: str, *, than: Path | None = None) -> Baseline:
-    """The run that a text means as a baseline. Raises `ResultsError`, also where nothing of it can be read.
-
-    A path, an id and `latest~2` mean that run. `latest` and what git knows leave a choice. Then it is the
-    run that selected the largest part of the scenarios; of one commit the one with the most verdicts; and of
-    equal ones the newest. `than` is the run that is to be compared with it, which is no baseline of itself.
+    It is one run for a path, an id and `latest~2`. `latest` means any of the newest ones. `without` is a run
+    that isn't meant, if there is another. Raises `ResultsError` if there is none.
     """
     folder, runs = Path(results), _folders(Path(results))
-    candidates = [path for path in runs if than is None or path.resolve() != than.resolve()]
-    if _by_path(text) is None and text == "latest" and candidates:
-        found = _fullest([(path, read_info(path)) for path in candidates[:_LOOKED_AT]], by_verdicts=False)
-    elif _by_path(text) or _by_age(runs, text) or _by_id(runs, text):
-        found = Baseline(open_run(resolve_run(folder, text).path))
-    else:
-        fitting = [one for one in _of_commit(folder, candidates, text) if one[0] in candidates]
-        found = (
-            _fullest(fitting, by_verdicts=True)
-            if fitting
-            else Baseline(open_run(resolve_run(folder, text).path))
-        )
-    _require_readable(found.run)
-    return found
-
-
-def _fullest(found: list[tuple[Path, RunInfo]], *, by_verdicts: bool) -> Baseline:
-    """The best of these runs, which come the newest first."""
-    known = [_Candidate.of(path, info) for path, info in found]
-    most = max((one.scenarios for one in known), default=0)
-    best = max(known, key=lambda one: one.rank(most, by_verdicts=by_verdicts))
-    passed_over = [one.run.id for one in known[: known.index(best)]]
-    if not passed_over:
-        return Baseline(best.run)
-    return Baseline(
-        best.run,
-        (
-            f"{best.run.id} is the baseline, because newer runs are partial, unfinished, without verdicts "
-            f"or of changes that no commit has: {', '.join(passed_over[:_SHOWN])}{_more(passed_over)}",
-        ),
-    )
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A run that may be the baseline, with how many scenarios it has, and on how many it has a verdict."""
-
-    run: StoredRun
-    scenarios: int
-    verdicts: int
-
-    @classmethod
-    def of(cls, path: Path, info: RunInfo) -> _Candidate:
-        run = StoredRun(path, info)
-        rows = final(run.rows())
-        judged = {row.scenario_id for row in rows if has_verdict(row)}
-        return cls(run, len({row.scenario_id for row in rows}), len(judged))
-
-    def rank(self, most: int, *, by_verdicts: bool) -> tuple[float, ...]:
-        """The best is the largest. An earlier release did not store the selection: the rows say it then."""
-        info, chosen = self.run.info, self.run.info.selection
-        if chosen is not None:
-            share = min(1.0, chosen.scenarios / chosen.existing) if chosen.existing else 1.0
-        else:
-            share = self.scenarios / most if most else 0.0
-        # Whoever says `latest` means the present state of their files, committed or not.
-        clean = not by_verdicts or not is_dirty(info)
-        sound = (self.verdicts > 0, not self.run.missing, info.came_to_its_end, clean)
-        return (*map(float, sound), share, float(self.verdicts if by_verdicts else 0))
-
-
-def _require_readable(run: StoredRun) -> None:
-    """A baseline of which nothing can be read is not one, and to find that out costs nothing yet."""
-    if run.missing and not any(True for _ in run.rows()):
-        why = "; ".join(run.notes) or "its files of trials are gone"
-        raise ResultsError(
-            f"{run.id} can't be a baseline: none of its {run.missing} trials can be read ({why}); "
-            "name another run, or run it again"
-        )
+    others = [path for path in runs if without is None or path.resolve() != without.resolve()]
+    if _by_path(text) is None and text == "latest" and others:
+        return others[:_LOOKED_AT], False
+    if one := _by_path(text) or _by_age(runs, text) or _by_id(runs, text):
+        return [one], False
+    found = [path for path, _ in _of_commit(folder, runs, text) if path in others]
+    return (found, True) if found else ([resolve_run(folder, text).path], False)
 
 
 def _folders(results: Path) -> list[Path]:

@@ -134,6 +134,17 @@ def test_of_earlier_releases_the_run_with_most_scenarios_is_the_fullest(
     assert convoprobe("compare", "latest", head).output.startswith(f"{whole} → ")
 
 
+def test_of_parts_the_one_that_knows_these_scenarios_is_the_baseline(
+    folder: Path, convoprobe: Convoprobe
+) -> None:
+    """A store that several packages share: each of their runs selects only its own scenarios."""
+    ours = store(folder, 1, [passed("one")], selection=Selection(1, 4, 1))
+    store(folder, 2, [passed("two"), passed("three"), passed("four")], selection=Selection(3, 4, 3))
+    head = store(folder, 3, [failed("one")], selection=Selection(1, 4, 1))
+    result = convoprobe("compare", "latest", head)
+    assert result.output.startswith(f"{ours} → {head}: 1 new failure")
+
+
 def test_lost_trials_are_missing_and_close_the_gate(folder: Path, convoprobe: Convoprobe) -> None:
     base = store(folder, 1, [passed("one"), passed("two")])
     store(folder, 2, [passed("one"), passed("two")])

@@ -13,8 +13,8 @@ from ..project import Project, json_option, project_options
 from ..suggestions import OneOf
 
 if TYPE_CHECKING:
+    from ...results.baselines import Baseline
     from ...results.compare import Comparison, FailOn, ScenarioChange, ScenarioInRun
-    from ...results.lookup import Baseline
     from ...results.store import StoredRun
 
 _PIPED_WIDTH = 120
