@@ -14,6 +14,10 @@ from .options import OPTIONS
 class NoVerdict(pytest.fail.Exception):  # type: ignore[name-defined, misc]
     """Trouble before a conversation, shown as a text without a traceback; `blame` says whose it is."""
 
+    # Summaries show an exception's full name before its text: this one is pytest's own failure to a reader.
+    __module__ = "builtins"
+    __qualname__ = pytest.fail.Exception.__qualname__
+
     def __init__(self, text: str, blame: Blame) -> None:
         super().__init__(text, pytrace=False)
         self.blame = blame
