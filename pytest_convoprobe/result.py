@@ -32,6 +32,8 @@ class ScenarioResult:
     `scenario_id` is the scenario's id within the run; `file` and `line` say where it is.
     `attempts` is how often the trial was run: this is the last attempt, and `spending` is that of all.
     `remedies` are settings that may put an error right, for the door that shows it; they are not stored.
+    `unmatched_tools` are names of tools in the scenario that match no call, where the target doesn't say
+    which tools it has; they are not stored either.
     `review` is about the user's side of a conversation that did not pass, if there is something to say.
     """
 
@@ -55,6 +57,7 @@ class ScenarioResult:
     models: Mapping[Role, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
+    unmatched_tools: tuple[str, ...] = ()
     attempts: int = 1
     review: UserReview | None = None
 

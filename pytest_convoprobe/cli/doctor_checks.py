@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -43,10 +43,12 @@ from ..settings.models import ModelSettings
 from ..targets.factory import build_target
 from ..targets.port import ConversationContext, Target
 from ..targets.python import runs_on_waiting_thread
-from ..text import one_line, shorten
+from ..text import is_blank, one_line, shorten
 from ..transcript import Reply
+from .finding import Finding
 from .no_target import WRITE_A_FIXTURE
 from .project import Project
+from .tool_names import tool_findings
 
 HELLO = "Hello"
 
@@ -58,16 +60,6 @@ _SERVER = "Look whether the server runs, and whether api_base is its address."
 _SHAPE = (
     "Try structured_output: text (or schema) for it, more max_tokens, or a model that follows instructions."
 )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at: `works` is None where it wasn't tried; `advice` says what to do."""
-
-    what: str
-    works: bool | None
-    found: str
-    advice: str = ""
 
 
 class _NoReply(TimeLimitExceeded):
@@ -89,6 +81,7 @@ class Checkup:
         self._live = live
         self._message = message
         self._redactor = Redactor()
+        self._target_works = False
         self._strict, self._lenient = project.source(), project.source({"run.replay": "only"})
 
     async def run(self) -> list[Finding]:
@@ -99,7 +92,7 @@ class Checkup:
             findings += found
             if loaded is not None:
                 self._redactor.learn(loaded.secrets)
-                findings += await self._calls(loaded)
+                findings += [*await self._calls(loaded), *await self._tools(loaded)]
         whole = self._without_variables("")
         return [*findings, self._results(whole)] if whole is not None else findings
 
@@ -157,6 +150,7 @@ class Checkup:
             return self._failed(what, error)
 
     async def _target(self, loaded: LoadedSettings, llm: LLM) -> list[Finding]:
+        self._target_works = False  # another settings file has another target
         try:
             settings = target_settings(loaded)
             if settings is None:
@@ -170,9 +164,18 @@ class Checkup:
             if runs_on_waiting_thread(target):
                 bound = "not tried: it runs on the thread of a test (target.thread: same)"
                 return [Finding("target", None, f"{target.name}, {bound}")]
-            return [Finding("target", True, self._redactor.text(await self._spoken(target, llm, loaded)))]
+            said, gaps = await self._spoken(target, llm, loaded)
+            self._target_works = True
+            return [Finding("target", True, self._redactor.text(said)), *map(self._gap, gaps)]
         except ConvoprobeError as error:
             return [self._failed("target", error)]
+
+    async def _tools(self, loaded: LoadedSettings) -> list[Finding]:
+        """The names of tools in the project's scenarios, beside the target's tools or stored calls."""
+        return [
+            replace(finding, found=self._redactor.text(finding.found))
+            for finding in await tool_findings(self._project, loaded, start=self._target_works)
+        ]
 
     def _failed(self, what: str, error: ConvoprobeError) -> Finding:
         """What an error says, masked; those of the settings contain no secrets, but names of keys."""
@@ -190,7 +193,13 @@ class Checkup:
         (problem,) = NoTarget(WRITE_A_FIXTURE, file=place).problems
         return Finding("target", False, problem.message, problem.advice.lstrip("\n"))
 
-    async def _spoken(self, target: Target, llm: LLM, loaded: LoadedSettings) -> str:
+    def _gap(self, said: str) -> Finding:
+        """A path of the settings that found nothing: checks that need it would all be errors."""
+        finds, _, advice = self._redactor.text(said).partition(". ")
+        return Finding("target", False if advice else None, finds, advice)
+
+    async def _spoken(self, target: Target, llm: LLM, loaded: LoadedSettings) -> tuple[str, tuple[str, ...]]:
+        """What the target replied, in words, and what its reply lacks."""
         begun, agents = time.perf_counter(), AgentLoops()
         limit = loaded.settings.run.turn_timeout
         try:
@@ -199,7 +208,8 @@ class Checkup:
         finally:
             await target.aclose()
             await in_own_thread(agents.close)
-        return f"{target.name} {_reply_in_words(reply)} ({seconds(time.perf_counter() - begun)})"
+        took = seconds(time.perf_counter() - begun)
+        return f"{target.name} {_reply_in_words(reply)} ({took})", tuple(reply.gaps.values())
 
     def _results(self, loaded: LoadedSettings) -> Finding:
         if not loaded.settings.results.save:
@@ -252,7 +262,9 @@ async def _reply(target: Target, llm: LLM, message: str, home: Home) -> Reply:
 
 def _reply_in_words(reply: Reply) -> str:
     said = (
-        f"answers: {shorten(one_line(reply.text), _SHOWN)}" if reply.text.strip() else "gives an empty reply"
+        f"answers: {shorten(one_line(reply.text), _SHOWN)}"
+        if not is_blank(reply.text)
+        else "gives an empty reply"
     )
     tools = "doesn't report tool calls" if reply.tool_calls is None else "reports tool calls"
     return f"{said} [{tools}{', and no tokens' if reply.usage is None else ' and tokens'}]"

@@ -11,10 +11,11 @@ import pytest
 from ..errors import ConvoprobeError
 from ..llm.ledger import Spending
 from ..reports.summary import Digest, summary_lines
+from ..text import one_line, visible
 from .carried import carried
 from .keys import GATHERED, start
 from .preflight import notes
-from .storing import take
+from .storing import recorder_of, take
 
 if TYPE_CHECKING:
     from ..llm.port import Role
@@ -37,8 +38,24 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if verbosity < 0:
         return
     reporter.section("convoprobe")
-    for line in [*summary_lines(digests(config), verbosity=verbosity), *_notices(config)]:
+    found = digests(config)
+    for line in [*summary_lines(found, verbosity=verbosity), *_unseen(config, found), *_notices(config)]:
         reporter.line(line)
+
+
+def _unseen(config: pytest.Config, found: list[Digest]) -> list[str]:
+    """The names of tools that match no call in any stored run: a misspelt one checks nothing."""
+    names = dict.fromkeys(name for digest in found for name in digest.unmatched_tools)
+    recorder = recorder_of(config)
+    if not names or not recorder.wanted:
+        return []  # nothing is stored that could say more than this run
+    from ..results.lookup import list_runs
+    from ..results.tools_seen import never_called
+
+    unseen = never_called(names, list_runs(recorder.results))
+    listed = ", ".join(one_line(visible(name)) for name in unseen)
+    advice = "name all tools of the agent in target.tools, and a misspelt name is an error"
+    return [f"note: no stored run has a call of {listed}; {advice}"] if unseen else []
 
 
 def digests(config: pytest.Config) -> list[Digest]:

@@ -44,6 +44,7 @@ class Digest:
     trial: int = 1
     scenario_id: str = ""
     attempts: int = 1
+    unmatched_tools: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, result: ScenarioResult) -> Digest:
@@ -60,6 +61,7 @@ class Digest:
             trial=result.trial,
             scenario_id=result.scenario_id,
             attempts=result.attempts,
+            unmatched_tools=result.unmatched_tools,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -69,6 +71,7 @@ class Digest:
             name=_encodable(self.name),
             file=_encodable(self.file),
             scenario_id=_encodable(self.scenario_id),
+            unmatched_tools=tuple(map(_encodable, self.unmatched_tools)),
         )
         data: dict[str, Any] = _adapter().dump_python(safe, mode="json")
         return data

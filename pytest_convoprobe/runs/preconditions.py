@@ -10,6 +10,7 @@ from ..scenario.tool_names import compare_names, names_in
 from ..settings.models import ScenarioSettings
 from ..targets.about import ask_description
 from ..targets.port import Target
+from ..transcript import Transcript
 
 
 def require_models(settings: ScenarioSettings, scenario: Scenario, *, only_judge: bool = False) -> None:
@@ -36,6 +37,21 @@ async def require_known_tools(scenario: Scenario, target: Target) -> tuple[str, 
     if problems:
         raise ScenarioError("; ".join(problems))
     return tools
+
+
+def unmatched_tools(
+    scenario: Scenario, transcript: Transcript, tools: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    """The names of tools in the scenario that match no call; none if the target says which tools it has.
+
+    A name that nothing matches in many conversations is most likely misspelt.
+    """
+    if tools is not None or not transcript.turns:
+        return ()
+    called = {call.name for _, call in transcript.tool_calls}
+    names = names_in(scenario.evaluation.tool_usage)
+    unmatched = (one.name for one in names if one.key != "optional_tools" and not one.known_in(called))
+    return tuple(dict.fromkeys(unmatched))
 
 
 async def tool_names(target: Target) -> tuple[str, ...] | None:

@@ -189,10 +189,14 @@ class RunRecorder:
         self._prints[job.scenario_id, job.trial] = prints
         self._add(result, prints)
 
+    @property
+    def results(self) -> Path:
+        """The folder of stored runs."""
+        return self._results or self._root / self._settings.settings.results.dir
+
     @cached_property
     def _writer(self) -> RunWriter:
-        results = self._results or self._root / self._settings.settings.results.dir
-        return RunWriter(results, self.run_id, worker=self._worker, redactor=self._redactor)
+        return RunWriter(self.results, self.run_id, worker=self._worker, redactor=self._redactor)
 
     @cached_property
     def _settings(self) -> LoadedSettings:

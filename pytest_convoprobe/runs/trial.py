@@ -49,7 +49,7 @@ from ..targets.about import ask_name
 from ..targets.port import Target
 from ..transcript import Termination, Transcript, Turn, Usage
 from .conversation_host import ConversationHost, within_scenario_timeout
-from .preconditions import require_known_tools, require_models
+from .preconditions import require_known_tools, require_models, unmatched_tools
 from .recorded_models import RecordedModels, start_time
 
 AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
@@ -355,6 +355,7 @@ class _Trial:
             target=self._target_name,
             models=self._named_models(),
             tags=loaded.tags,
+            unmatched_tools=unmatched_tools(self._job.scenario, self.transcript, self._tools),
             review=None if outcome is Outcome.PASSED else mask.record(self._user_side),
         )
 

@@ -83,6 +83,7 @@ def _result(
         file=str(job.loaded.file),
         line=job.loaded.line,
         outcome=outcome,
+        unmatched_tools=tuple(told.get("unmatched_tools", ())),
         reason=told.get("reason", "" if outcome is Outcome.PASSED else "as it was told"),
         blame=Blame(told["blame"]) if "blame" in told else BLAMES.get(outcome),
         score=told.get("score", 1.0 if outcome is Outcome.PASSED else 0.0),

@@ -99,6 +99,12 @@ def test_a_run_in_which_nothing_is_decided_is_red(suite: Suite) -> None:
     result.stdout.fnmatch_lines(["the judge could not decide 1 scenario, and none passed: *no evidence*"])
 
 
+def test_names_of_tools_that_no_stored_run_has_seen_are_named(suite: Suite) -> None:
+    suite.scenario("one", unmatched_tools=["delete_ordr"])
+    suite.run().stdout.fnmatch_lines(["note: no stored run has a call of delete_ordr; *target.tools*"])
+    suite.run("--convoprobe-no-results").stdout.no_fnmatch_line("*delete_ordr*")
+
+
 def test_one_undecided_beside_a_pass_may_be_skipped(suite: Suite) -> None:
     suite.scenario("unclear", outcome="skipped", blame="judge", reason="the judge cannot tell")
     suite.scenario("clear")

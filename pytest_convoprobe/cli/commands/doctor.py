@@ -13,7 +13,7 @@ from ..exits import FINDINGS, OK
 from ..project import Project, json_option, project_options
 
 if TYPE_CHECKING:
-    from ..doctor_checks import Finding
+    from ..finding import Finding
 
 _MARKS: dict[bool | None, tuple[str, str]] = {
     True: ("✓", "green"),

@@ -12,7 +12,7 @@ import click
 from ...formatting import counted
 from ..console import write_json
 from ..exits import FINDINGS, OK
-from ..project import json_option
+from ..project import Project, json_option
 
 if TYPE_CHECKING:
     from ...errors import Problem
@@ -37,10 +37,20 @@ _PASSED_BY = (
     multiple=True,
     help="Pattern of scenario files in folders, instead of those that pytest has; may be repeated.",
 )
+@click.option(
+    "--with-target",
+    is_flag=True,
+    help="Start the target of the settings, and compare the names of tools with its tools.",
+)
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, paths: tuple[Path, ...], quiet: bool, patterns: tuple[str, ...], as_json: bool
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    quiet: bool,
+    patterns: tuple[str, ...],
+    with_target: bool,
+    as_json: bool,
 ) -> None:
     """Check scenario files without running them.
 
@@ -54,7 +64,7 @@ def command(
     Example:
         convoprobe validate scenarios/ tests/refund.scenario.yaml
     """  # noqa: D301 - click looks for the character itself
-    tally = _Tally()
+    tally = _Tally(tools=_Tools() if with_target else None)
     checked = list(_checked(paths, patterns, tally, show=not as_json, quiet=quiet))
     if as_json:
         write_json(checked)
@@ -100,8 +110,37 @@ def _with_fault(
     return (*problems, problem), "\n".join(filter(None, (text if problems else "", str(problem))))
 
 
+class _Tools:
+    """The tools of the target in the settings. Scenarios elsewhere in the project may have another target."""
+
+    def __init__(self) -> None:
+        self._project = Project.here()
+        self._settings = self._project.source({"run.replay": "only"})
+        self._known: dict[Path | None, tuple[str, ...] | None] = {}
+
+    def of(self, file: Path) -> tuple[str, ...] | None:
+        """The tools for this scenario file; the first time, a note where the target doesn't say them."""
+        from ..event_loop import run_async
+        from ..tool_names import tools_of_target
+
+        loaded = self._settings.of(str(file.absolute()))
+        if loaded.file not in self._known:
+            starting = tools_of_target(loaded, self._project.root)
+            self._known[loaded.file] = run_async(starting, "starting the target …")
+            if self._known[loaded.file] is None:
+                click.echo(_NOT_SAID, err=True)
+        return self._known[loaded.file]
+
+
+_NOT_SAID = (
+    "note: the target doesn't say which tools it has, so names of tools are not checked; "
+    "list them in target.tools"
+)
+
+
 @dataclass
 class _Tally:
+    tools: _Tools | None = None
     files: int = 0
     broken: int = 0
     scenarios: int = 0
@@ -148,7 +187,23 @@ def _check(file: Path, tally: _Tally) -> tuple[Sequence[LoadedScenario], Sequenc
         tally.problems += len(error.problems)
         return (), error.problems, str(error)
     tally.scenarios += len(loaded)
-    return loaded, (), _good(file, loaded)
+    problems, text = _names(file, loaded, tally)
+    return loaded, problems, text or _good(file, loaded)
+
+
+def _names(file: Path, loaded: Sequence[LoadedScenario], tally: _Tally) -> tuple[Sequence[Problem], str]:
+    """The names of tools that mean none of the target's tools, and that in words."""
+    tools = None if tally.tools is None else tally.tools.of(file)
+    if tools is None:
+        return (), ""
+    from ..tool_names import name_problems
+
+    problems, notes = name_problems(loaded, tools)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    tally.broken += bool(problems)
+    tally.problems += len(problems)
+    return problems, "\n".join(map(str, problems))
 
 
 def _good(file: Path, loaded: Sequence[LoadedScenario]) -> str:

@@ -74,7 +74,7 @@ class AnswerReader:
             return Reply(clean_text(answer.text), tool_calls=None)
         data = _parsed(answer)
         text, calls, usage = self._text_in(data), self._calls_in(data), self._usage_in(data)
-        gaps = dict(self._gaps(data, calls, usage))
+        gaps = dict(self._gaps(data, usage))
         return Reply(text, calls, usage, ended=self._is_ended(data), gaps=gaps)
 
     def _text_in(self, data: Any) -> str:
@@ -106,16 +106,16 @@ class AnswerReader:
             raise ValueError(f"`usage` finds {_kind(found)} in the answer, not counts of tokens by name")
         return as_usage(found)
 
-    def _gaps(
-        self, data: Any, calls: tuple[ToolCall, ...] | None, usage: Usage | None
-    ) -> Iterator[tuple[str, str]]:
+    def _gaps(self, data: Any, usage: Usage | None) -> Iterator[tuple[str, str]]:
         """What is missing in the answer, although the settings say where it should be."""
-        if self._tool_calls is not None and calls is None:
-            yield (
-                "tool_calls",
-                f"{_finds_nothing('tool_calls', self._tool_calls, data)}. Correct the path; if the service "
-                "leaves the tool calls out where there are none, set `target.tool_calls_optional: true`",
+        if self._tool_calls is not None and self._tool_calls.find(data) is None:
+            advice = (
+                " (`target.tool_calls_optional` takes that for no tool calls)"
+                if self._tool_calls_optional
+                else ". Correct the path; if the service leaves the tool calls out where there are none, set "
+                "`target.tool_calls_optional: true`"
             )
+            yield "tool_calls", f"{_finds_nothing('tool_calls', self._tool_calls, data)}{advice}"
         if self._usage is not None and usage is None:
             nothing = _finds_nothing("usage", self._usage, data)
             yield "usage", f"{nothing}. Correct the path; it must find the tokens of prompt and completion"

@@ -1,0 +1,15 @@
+"""One line of `convoprobe doctor`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: `works` is None where it wasn't tried; `advice` says what to do."""
+
+    what: str
+    works: bool | None
+    found: str
+    advice: str = ""

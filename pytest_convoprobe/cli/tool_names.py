@@ -1,0 +1,150 @@
+"""The names of tools in scenario files, beside the tools that the target has and those that were called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from ..errors import ConvoprobeError, NoTarget, Problem, ScenarioFileError, SettingsError, TimeLimitExceeded
+from ..formatting import exact_seconds
+from ..llm.budget import Budget
+from ..llm.stack import build_llm
+from ..project_code.agent_loops import AgentLoops
+from ..project_code.calls import in_own_thread, stoppable
+from ..project_code.deadline import Deadline
+from ..redaction import Redactor
+from ..results.lookup import list_runs
+from ..results.tools_seen import never_called
+from ..runs.preconditions import tool_names
+from ..scenario.discovery import DEFAULT_PATTERNS
+from ..scenario.loading import LoadedScenario, load_scenarios
+from ..scenario.root import ini_words
+from ..scenario.search import search
+from ..scenario.tool_names import ToolName, compare_names, names_in
+from ..settings.merge import target_settings
+from ..targets.factory import build_target
+from ..targets.hosted import hosted
+from ..targets.port import ConversationContext, Target
+from ..targets.python import runs_on_waiting_thread
+from .finding import Finding
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..settings.loading import LoadedSettings
+    from .project import Project
+
+
+class _StartTimeout(TimeLimitExceeded):
+    def __init__(self, name: str, seconds: float) -> None:
+        super().__init__(f"{name} did not start within {exact_seconds(seconds)} (run.turn_timeout)")
+
+
+async def tools_of_target(loaded: LoadedSettings, root: Path) -> tuple[str, ...] | None:
+    """The names of the tools of the target in these settings; None if it doesn't say which it has.
+
+    The target is started if that is needed, but gets no message. Raises what the settings and the target
+    raise.
+    """
+    settings = target_settings(loaded)
+    if settings is None:
+        raise NoTarget()
+    target = build_target(settings, rootdir=loaded.root or root)
+    try:
+        tools = await tool_names(target)
+        if tools is None and not runs_on_waiting_thread(target):
+            tools = await _tools_once_started(target, loaded)
+    finally:
+        await target.aclose()
+    return tools
+
+
+async def _tools_once_started(target: Target, loaded: LoadedSettings) -> tuple[str, ...] | None:
+    """Many targets import their tools when the first conversation starts."""
+    llm, agents = build_llm(loaded.settings.run, Redactor(loaded.secrets), Budget()), AgentLoops()
+    limit = loaded.settings.run.turn_timeout
+    try:
+        async with Deadline(limit, _StartTimeout(target.name, limit)):
+            context = ConversationContext(uuid4().hex, llm, "validate", home=agents)
+            conversation = await stoppable(hosted(target).start(context))
+            try:
+                return await tool_names(target)
+            finally:
+                await conversation.aclose()
+    finally:
+        await llm.aclose()
+        await in_own_thread(agents.close)
+    raise AssertionError("a deadline swallows nothing")
+
+
+def name_problems(
+    scenarios: Iterable[LoadedScenario], tools: Sequence[str]
+) -> tuple[list[Problem], list[str]]:
+    """What is wrong with the names of tools in scenarios, and notes on those that can't fail."""
+    problems: list[Problem] = []
+    notes: list[str] = []
+    for one in scenarios:
+        if one.scenario is None:
+            continue
+        ends = one.scenario.synthetic_user.ends_with_tools
+        found = compare_names(one.scenario.evaluation.tool_usage, tools, ends)
+        problems += [Problem(text, one.file, one.line, path=one.id) for text in found.problems]
+        notes += [f"{one.file}:{one.line}: {one.id}: {text}" for text in found.notes]
+    return problems, notes
+
+
+async def tool_findings(project: Project, loaded: LoadedSettings, *, start: bool) -> list[Finding]:
+    """What `doctor` says of the names of tools in the scenarios that these settings are for.
+
+    Only with `start` may it start the target.
+    """
+    scenarios = list(_scenarios(project, loaded))
+    needed = [name for one in scenarios for name in _needed(one)]
+    if not needed:
+        return []
+    try:
+        tools = await tools_of_target(loaded, project.root) if start else None
+    except ConvoprobeError:
+        return []  # what is wrong with the target has been said
+    if tools is None:
+        return _never_seen(needed, project)
+    problems, notes = name_problems(scenarios, tools)
+    found = [Finding("tools", False, str(problem)) for problem in problems]
+    found += [Finding("tools", None, note) for note in notes]
+    return found or [Finding("tools", True, "the target has the tools that scenarios name")]
+
+
+def _never_seen(needed: Sequence[ToolName], project: Project) -> list[Finding]:
+    runs = list_runs(project.results)
+    unseen = set(never_called((one.name for one in needed), runs)) if runs else set()
+    named = dict.fromkeys(f"`{one.name}` ({one.key})" for one in needed if one.name in unseen)
+    if not named:
+        return []
+    return [
+        Finding(
+            "tools",
+            None,
+            f"no stored run has a call of {', '.join(named)}",
+            "A misspelt name checks nothing. With target.tools (all tools of the agent), it is an error.",
+        )
+    ]
+
+
+def _scenarios(project: Project, loaded: LoadedSettings) -> Iterator[LoadedScenario]:
+    """Those of the project's files that can be read; `validate` says what is wrong with the others."""
+    patterns = ini_words(project.root, "convoprobe_files") or DEFAULT_PATTERNS
+    settings = project.source({"run.replay": "only"})
+    for file in search(project.root, project.root, patterns).scenarios:
+        try:
+            if settings.of(str(file)).file == loaded.file:
+                yield from load_scenarios(file)
+        except (ScenarioFileError, SettingsError, OSError):
+            continue
+
+
+def _needed(one: LoadedScenario) -> Iterator[ToolName]:
+    """The required and prohibited names: those that check nothing if they match nothing."""
+    if one.scenario is not None:
+        names = names_in(one.scenario.evaluation.tool_usage)
+        yield from (name for name in names if name.key != "optional_tools")

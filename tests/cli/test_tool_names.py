@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_convoprobe.transcript import Reply, ToolCall, Transcript, Turn
+from tests.results.support import PRINTS, trial, writer
+from tests.support.agent_server import AgentServer
+from tests.support.chat_server import ChatServer
+
+from .conftest import Convoprobe
+from .live import project
+
+AGENT = """\
+from pytest_convoprobe import Reply
+
+def answer(message):
+    return Reply("It is done.", tool_calls=())
+"""
+
+
+def names(folder: Path, url: str, usage: str, tools: list[str] | None = None) -> Path:
+    """A project whose scenario names tools, and whose agent may say which it has."""
+    target = {"type": "python", "object": "agent.py:answer", **({"tools": tools} if tools else {})}
+    file = project(folder, url, target=target)
+    (folder / "agent.py").write_text(AGENT)
+    file.write_text(file.read_text().replace("evaluation:", f"evaluation:\n  tool_usage: {usage}"))
+    return file
+
+
+def test_validate_compares_names_with_the_tools_of_the_target(folder: Path, convoprobe: Convoprobe) -> None:
+    names(folder, "http://127.0.0.1:9", "{prohibited_tools: [deleteOrder, fly]}", ["delete_order"])
+    assert convoprobe("validate", "scenarios").exit_code == 0
+    result = convoprobe("validate", "scenarios", "--with-target")
+    assert result.exit_code == 1
+    assert "no tool `deleteOrder`; did you mean `delete_order`?" in result.output
+    assert "no tool `fly`, so this can't fail" in result.output
+
+
+def test_validate_says_that_the_target_does_not_know_its_tools(folder: Path, convoprobe: Convoprobe) -> None:
+    names(folder, "http://127.0.0.1:9", "{required_tools: [fly]}")
+    result = convoprobe("validate", "scenarios", "--with-target")
+    assert result.exit_code == 0
+    assert "note: the target doesn't say which tools it has" in result.output
+
+
+@pytest.mark.parametrize(
+    ("tools", "line"),
+    [
+        (["delete_order"], "✗ tools: scenarios/talk.yaml:"),
+        (["delete_ordr"], "✓ tools: the target has the tools that scenarios name"),
+    ],
+)
+def test_doctor_compares_names_too(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer, tools: list[str], line: str
+) -> None:
+    names(folder, chat_server.base_url, "{prohibited_tools: [delete_ordr]}", tools)
+    result = convoprobe("doctor")
+    assert line in result.output.replace("\\", "/").replace(f"{folder}/", "")
+    assert result.exit_code == (1 if line[0] == "✗" else 0)
+
+
+def test_doctor_names_what_no_stored_run_has_seen(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    names(folder, chat_server.base_url, "{prohibited_tools: [delete_ordr], required_tools: [pay]}")
+    stored = writer(folder / ".convoprobe")
+    stored.add(trial(transcript=Transcript((Turn(1, "Hi", Reply("Done", (ToolCall("pay"),))),))), PRINTS)
+    stored.close()
+    result = convoprobe("doctor")
+    assert "- tools: no stored run has a call of `delete_ordr` (prohibited_tools)" in result.output
+    assert result.exit_code == 0
+
+
+def test_doctor_says_what_a_misspelt_path_finds(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    answer = {"answer": {"text": "Hi", "tools": [{"name": "pay", "arguments": {}}]}}
+    with AgentServer(lambda request: answer) as server:
+        target = {"type": "http", "url": server.url, "text": "answer.text", "tool_calls": "answer.toolz"}
+        project(folder, chat_server.base_url, target=target)
+        result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert "[doesn't report tool calls, and no tokens]" in result.output
+    assert (
+        "✗ target: `target.tool_calls: answer.toolz` finds nothing in the answer, which has" in result.output
+    )
+    assert "`answer.tools[0].name`" in result.output
