@@ -43,6 +43,10 @@ _ROLES = {
     "system": _OTHER,
     "developer": _OTHER,
 }
+_NO_CALLS = (
+    "Its messages name no tool calls, but a list of messages may leave them out. Return the messages with "
+    "`tool_calls: []` where no tool was called"
+)
 _CONTENTS = ("content", "parts", "text", "tool_calls", "function_call", "refusal")
 _CALL, _CALL_OUTPUT = "_call", "_call_output"  # how the types of items end that are calls of tools
 
@@ -113,6 +117,7 @@ class MessageReader:
             tuple(_calls(new)) if self._reports_tools else None,
             _usage(said),
             thoughts=_joined(message.thoughts for message in said),
+            gaps={} if self._reports_tools else {"tool_calls": _NO_CALLS},
         )
 
     def _new(self, found: list[_Message]) -> list[_Message]:
@@ -148,12 +153,18 @@ def _calls(messages: Sequence[_Message]) -> Iterator[ToolCall]:
     for result in (result for message in messages for result in message.results):
         place = next((n for n, call in enumerate(waiting) if _belongs(result, call)), None)
         if place is not None:
-            made[place] = replace(made[place], result=result.value, error=result.error)
+            made[place] = _answered(made[place], result)
             waiting[place] = None
     for place in range(len(made) - asked, len(made)):
         if waiting[place] is not None:
             made[place] = replace(made[place], executed=False)
     yield from made
+
+
+def _answered(call: ToolCall, result: _Result) -> ToolCall:
+    unreported = tuple(part for part in call.unreported if part != "result")
+    executed = call.executed or result.value is not None
+    return replace(call, result=result.value, error=result.error, executed=executed, unreported=unreported)
 
 
 def _belongs(result: _Result, call: _Call | None) -> bool:
@@ -264,6 +275,7 @@ def _call_of_item(value: object, kind: str) -> _Call:
             clean_text(name if isinstance(name, str) else kind.removesuffix(_CALL)),
             as_arguments(first_field(value, "arguments", "input", "action")),
             plain(field_of(value, "output")),
+            unreported=() if has_field(value, "output") else ("result",),
         ),
     )
 

@@ -190,6 +190,11 @@ def test_no_calls_are_reported_only_by_who_reports_calls(messages: list[Any], ca
     assert as_reply(messages) == Reply("hi", calls)
 
 
+def test_a_list_that_says_nothing_about_calls_says_how_to() -> None:
+    assert "Return the messages with `tool_calls: []`" in as_reply([asks(), says("hi")]).gaps["tool_calls"]
+    assert not as_reply([asks(), says("hi", tool_calls=[])]).gaps
+
+
 def test_who_has_reported_calls_reports_their_absence() -> None:
     reader = ReplyReader()
     replies = [reader.read(TURN), reader.read([says("hi")])]
@@ -255,6 +260,14 @@ OLDER = [
 )
 def test_other_forms_of_messages(value: object) -> None:
     assert as_reply(value) == Reply("It is blue.", (FOUND,))
+
+
+def test_a_result_in_a_message_of_its_own_is_reported() -> None:
+    for messages in (TURN, LANGCHAIN, ANTHROPIC, RESPONSES, OLDER):
+        (found,) = as_reply(messages).tool_calls or ()
+        assert found.unreported == ()
+    (alone,) = as_reply([says(None, tool_calls=[call()]), says("It is blue.")]).tool_calls or ()
+    assert alone.unreported == ("result",)
 
 
 @pytest.mark.parametrize(
