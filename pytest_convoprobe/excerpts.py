@@ -61,14 +61,24 @@ def as_text(value: Any) -> str:
 def as_json(value: Any) -> str:
     """Any value as JSON, or its repr if JSON cannot express it."""
     try:
-        return json.dumps(value, ensure_ascii=False, default=repr)
+        return json.dumps(value, ensure_ascii=False, default=_unknown)
     except (TypeError, ValueError, RecursionError):
         return repr(value)
+
+
+def _unknown(value: object) -> str:
+    return _of_bytes(value) if isinstance(value, (bytes, bytearray)) else repr(value)
 
 
 def without_binary(value: Any) -> Any:
     """The value with `[image/png, 30 kB]` in place of data URIs, long base64 and bytes."""
     return _changed(value, _text_without_binary)
+
+
+def whole_text(value: Any) -> str:
+    """All of the value as text, without binary content."""
+    # As text and not value by value: a result may be a million rows.
+    return _text_without_binary(as_text(value))
 
 
 def fitting(value: Any, limit: int = TEXT_LIMIT) -> str:
@@ -77,11 +87,10 @@ def fitting(value: Any, limit: int = TEXT_LIMIT) -> str:
     A text stays as it is if it fits. Of JSON, long values and the middle of long lists are left out first, so
     that every key and every short value is seen; a text loses its middle.
     """
-    plain = without_binary(value)
-    text = as_text(plain)
+    text = whole_text(value)
     if len(text) <= limit:
         return text
-    data = _parsed(plain)
+    data = _parsed(value)
     longest = limit // 4
     while data is not None and longest >= _SMALLEST_VALUE:
         shown = as_json(_shortened(data, longest))
@@ -119,7 +128,7 @@ def _parsed(value: Any) -> Any:
 
 def _shortened(data: Any, longest: int) -> Any:
     """The data with texts of at most `longest` characters, and with few enough items for that."""
-    return _changed(data, lambda text: cut_middle(text, longest), max(4, longest // 8))
+    return _changed(data, lambda text: cut_middle(_text_without_binary(text), longest), max(4, longest // 8))
 
 
 def _changed(value: Any, change: Callable[[str], str], most: int | None = None, depth: int = 0) -> Any:
@@ -127,7 +136,7 @@ def _changed(value: Any, change: Callable[[str], str], most: int | None = None, 
     if isinstance(value, str):
         return change(value)
     if isinstance(value, (bytes, bytearray)):
-        return _placeholder("", len(value)) if len(value) >= _LEAST_BYTES else value
+        return _of_bytes(value) if len(value) >= _LEAST_BYTES else value
     if depth > _DEEPEST or not isinstance(value, (Mapping, list, tuple)):
         return value
     # Cut first: of a million rows, only those that stay are looked at.
@@ -161,6 +170,10 @@ def _run(found: re.Match[str]) -> str:
     kinds = (str.isupper, str.islower, str.isdigit)
     mixed = len(set(data)) >= _DIFFERENT and all(any(map(kind, data)) for kind in kinds)
     return _of_base64(data, "") if mixed else data
+
+
+def _of_bytes(data: bytes | bytearray) -> str:
+    return _placeholder("", len(data)) if len(data) >= _LEAST_BYTES else repr(data)
 
 
 def _of_base64(data: str, kind: str) -> str:

@@ -127,17 +127,20 @@ def user_side(user: SyntheticUser, transcript: Transcript, review: UserReview) -
     """The review with the known facts that the user kept to itself; None if there is nothing to say."""
     if simulated_turns(transcript):
         said = [turn.user for turn in transcript.turns]
-        review = replace(review, never_said=never_said(user.clarification_behavior.known_facts, said))
+        by_words = never_said(user.clarification_behavior.known_facts, said)
+        # The review may prove it of a fact whose words code can't look for.
+        review = replace(review, never_said=tuple(dict.fromkeys((*by_words, *review.never_said))))
     return None if review == UserReview() else review
 
 
 def _weighed(reply: UserReviewReply, findings: Sequence[Against], evidence: _Evidence) -> UserReview:
+    left = evidence.withheld_facts(reply)
     explained = {identifier.strip().strip("[]").lower() for identifier in reply.explains}
     if not all(finding.excusable and finding.id in explained for finding in findings):
-        return UserReview()
+        return UserReview(never_said=left)
     proven = next(evidence.proven(reply), "")
     if proven:
-        return UserReview(hindered=proven)
+        return UserReview(proven, never_said=left)
     return UserReview(note="the review blames the user, but the conversation doesn't bear it out")
 
 
@@ -179,6 +182,11 @@ class _Evidence:
         yield from (words for claim in reply.withheld if (words := self._withheld(claim)))
         yield from (words for claim in reply.invented if (words := self._invented(claim)))
         yield from (words for claim in reply.out_of_role if (words := self._out_of_role(claim)))
+
+    def withheld_facts(self, reply: UserReviewReply) -> tuple[str, ...]:
+        """The facts that the agent asked for and did not get, as far as that is proven."""
+        proven = (self._fact(claim.fact) for claim in reply.withheld if self._withheld(claim))
+        return tuple(fact for fact in proven if fact is not None)
 
     def _withheld(self, claim: Withheld) -> str:
         fact = self._fact(claim.fact)

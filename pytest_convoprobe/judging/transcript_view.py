@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..excerpts import as_json, as_text, fitting, without_binary
+from ..excerpts import fitting, whole_text
 from ..formatting import counted
 from ..text import visible
 from ..transcript import Termination, ToolCall, Transcript, Turn
@@ -147,14 +147,12 @@ def _said(who: str, text: str) -> Iterator[str]:
 def _call_texts(call: ToolCall) -> tuple[str, ...]:
     """The whole call, and the call as it is shown where that differs."""
     outcome = call.result if call.error is None else call.error
-    arguments = as_json(without_binary(dict(call.arguments)))
-    whole = f"{call.name}({arguments})\n{as_text(without_binary(outcome))}"
+    whole = f"{call.name}({whole_text(dict(call.arguments))})\n{whole_text(outcome)}"
     return _different(whole, f"{call_line(call)}\n{fitting(outcome)}")
 
 
 def _quotable(text: str) -> tuple[str, ...]:
-    whole: str = without_binary(text)
-    return _different(whole, fitting(text))
+    return _different(whole_text(text), fitting(text))
 
 
 def _different(whole: str, shown: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..excerpts import as_text, without_binary
+from ..excerpts import whole_text
 from ..judging.transcript_view import call_line, last_turn
 from ..result import ScenarioResult, findings
 from ..text import shorten
@@ -33,7 +33,7 @@ class Detail:
 
     def cut(self, text: str) -> str:
         """The text, shortened to what this detail allows, with a mark that counts the rest."""
-        text = without_binary(text.strip("\n"))
+        text = whole_text(text.strip("\n"))
         if self.lines is not None:
             text = re.sub(r"\n\s*\n(\s*\n)+", "\n\n", text)
             text = _first_lines(text, self.lines)
@@ -123,11 +123,7 @@ def _outcome(call: ToolCall) -> str:
         return f"not carried out: {call.error}" if call.error is not None else "not carried out"
     if call.error is not None:
         return f"error: {call.error}"
-    return (
-        "(its result is not reported)"
-        if "result" in call.unreported
-        else as_text(without_binary(call.result))
-    )
+    return "(its result is not reported)" if "result" in call.unreported else whole_text(call.result)
 
 
 def _add_said(page: Page, who: str, text: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.errors import Blame, LLMUnavailable
+from pytest_convoprobe.judging.types import UserReview
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role
 from pytest_convoprobe.reports.failure import render_failure
@@ -31,7 +32,7 @@ synthetic_user:
   max_turns: {turns}
   {script}
   clarification_behavior:
-    known_facts: ["The room is Blue", "The day is Friday"]
+    known_facts: ["{fact}", "The day is Friday"]
 evaluation:
   {evaluation}
 """
@@ -67,7 +68,7 @@ def models(
 
 
 def asks(message: str, turn: int) -> Reply:
-    return Reply(["Sure.", "Which room do you want?", "And on which day?", "I see.", "Fine."][turn - 1])
+    return Reply(["Sure.", "Which room do you want?", "And on which day?", "I see.", "Fine."][turn - 1], ())
 
 
 def run(
@@ -77,11 +78,12 @@ def run(
     evaluation: str = "correctness_criteria: [The agent books the room]",
     script: str = "",
     turns: int = 4,
+    fact: str = "The room is Blue",
     target: Any = None,
     **overrides: Any,
 ) -> ScenarioResult:
     settings = load_settings(tmp_path, overrides={"llm.model": "openai/fake", **overrides}, environ={})
-    text = SCENARIO.format(turns=turns, evaluation=evaluation, script=script)
+    text = SCENARIO.format(turns=turns, evaluation=evaluation, script=script, fact=fact)
     (loaded,) = parse_scenarios(text, str(tmp_path / "room.yaml"))
     assert loaded.scenario is not None
     chosen = scenario_settings(settings, loaded.scenario.config)
@@ -184,6 +186,15 @@ def test_a_user_that_spoke_as_the_assistant(tmp_path: Path) -> None:
     )
     result = run(tmp_path, llm)
     assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SIMULATOR)
+
+
+def test_a_withheld_fact_in_words_that_code_cannot_look_for_is_listed_too(tmp_path: Path) -> None:
+    llm = models(review(withheld=[{**WITHHELD, "question": "Which room do you want?"}]))
+    result = run(tmp_path, llm, fact="部屋は青です")
+    assert (result.outcome, result.review) == (
+        Outcome.FAILED,
+        UserReview(never_said=("The day is Friday", "部屋は青です")),
+    )
 
 
 def test_a_pass_is_not_reviewed(tmp_path: Path) -> None:
