@@ -175,14 +175,15 @@ def _with_ages(
 ) -> GateVerdict:
     """With how many conversations are of earlier sessions and from when, or why they don't count."""
     lines = list(verdict.lines)
-    if ages := report.conversations.get(target_id):
-        lines += filter(None, [ages.words(lambda place: is_for(place, metric_id))])
+    found = report.conversations.get(target_id)
+    words = found.words(lambda place: is_for(place, metric_id)) if found else ""
+    lines += [words] if words else []
     if verdict.state is GateState.UNKNOWN and (unused := report.unused.get(target_id)):
         lines.append(
             f"{unused} did not count: the agent may have changed since then in what no file shows; "
             "`gate: {stored_rows: allow}` in benchmark.yaml uses them"
         )
-    return replace(verdict, lines=tuple(lines))
+    return replace(verdict, lines=tuple(lines), ages=words)
 
 
 def _with_file(verdict: GateVerdict, results: Results) -> GateVerdict:

@@ -6,7 +6,7 @@ Imported only where there is a `benchmark.yaml`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from ..files import shown_path
 from ..scenario.discovery import is_benchmark
 from . import options
 from .benchmark_runs import Gates, complaint_of
+from .carried import carried
 from .error_text import advice, error_text
 from .item_reports import rerun_command
 from .items import PROPERTY_PREFIX
@@ -73,6 +74,16 @@ class _Notes:
     def pytest_report_collectionfinish(self) -> list[str]:
         notices: list[str] = self._config.stash[BENCHMARKS]
         return [f"note: {notice}" for notice in dict.fromkeys(notices)]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Send the age of conversations to the summary: a passing item shows nothing of its verdict."""
+        report = yield
+        if isinstance(item, GateItem) and report.when == "setup" and item.verdict is not None:
+            carried(report)["ages"] = item.verdict.ages
+        return report
 
 
 class BenchmarkFile(pytest.File):

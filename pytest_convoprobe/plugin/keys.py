@@ -33,6 +33,8 @@ TAGS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 GATHERED: pytest.StashKey[dict[tuple[str, str | None], list[list[Digest]]]] = pytest.StashKey()
 #: On the config: how many scenarios each file has that was collected, selected or not.
 COLLECTED: pytest.StashKey[dict[Path, int]] = pytest.StashKey()
+#: On the config: how old the conversations of benchmarks' gates are, in words, by node id.
+AGES: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 #: On the config: what benchmarks have to say; there as soon as one is collected.
 BENCHMARKS: pytest.StashKey[list[str]] = pytest.StashKey()
 #: On the config: what pytest left out on purpose, in lines for people.

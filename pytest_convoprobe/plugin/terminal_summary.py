@@ -11,9 +11,9 @@ import pytest
 from ..errors import ConvoprobeError
 from ..llm.ledger import Spending
 from ..reports.summary import Digest, summary_lines
-from ..text import one_line, visible
+from ..text import harmless, one_line, visible
 from .carried import carried
-from .keys import GATHERED, start
+from .keys import AGES, GATHERED, start
 from .preflight import notes
 from .storing import recorder_of, take
 
@@ -28,6 +28,9 @@ def gather(config: pytest.Config, report: pytest.TestReport) -> None:
     start(config)  # a test that ran in a process of its own may have been the first of ours
     load = carried(report)
     take(config, load)
+    if "ages" in load:
+        # Of reruns the last counts, also where it found nothing old any more.
+        config.stash.setdefault(AGES, {})[report.nodeid] = load["ages"]
     if digests := [Digest.from_json(data) for data in load.get("digests", ())]:
         config.stash.setdefault(GATHERED, {}).setdefault((report.nodeid, report.when), []).append(digests)
 
@@ -35,12 +38,30 @@ def gather(config: pytest.Config, report: pytest.TestReport) -> None:
 def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the section, unless the user has asked for quiet."""
     verbosity = config.get_verbosity()
-    if verbosity < 0:
-        return
-    reporter.section("convoprobe")
     found = digests(config)
-    for line in [*summary_lines(found, verbosity=verbosity), *_unseen(config, found), *_notices(config)]:
+    scenarios = (
+        [*summary_lines(found, verbosity=verbosity), *_unseen(config, found), *_notices(config)]
+        if found
+        else []
+    )
+    # Of a gate that passed on old conversations, this line is all that anybody sees.
+    lines = [*(scenarios if verbosity >= 0 else ()), *_ages(config)]
+    if lines and verbosity >= 0:
+        reporter.section("convoprobe")
+    for line in lines:
         reporter.line(line)
+
+
+def _ages(config: pytest.Config) -> list[str]:
+    """A line for the items of one target whose conversations are equally old."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for nodeid, words in config.stash.get(AGES, {}).items():
+        if words:
+            target, _, metric = nodeid.rpartition("::")
+            together.setdefault((target, words), []).append(metric)
+    return [
+        harmless(f"{target}: {words} ({', '.join(metrics)})") for (target, words), metrics in together.items()
+    ]
 
 
 def _unseen(config: pytest.Config, found: list[Digest]) -> list[str]:
@@ -60,7 +81,7 @@ def _unseen(config: pytest.Config, found: list[Digest]) -> list[str]:
 
 def digests(config: pytest.Config) -> list[Digest]:
     """What came of all items so far, of reruns the last."""
-    return [digest for runs in config.stash[GATHERED].values() for digest in _last_run(runs)]
+    return [digest for runs in config.stash.get(GATHERED, {}).values() for digest in _last_run(runs)]
 
 
 def _notices(config: pytest.Config) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -54,8 +54,8 @@ class Gate:
         for name, text in (("mode", mode), ("words.py", words), ("agent.py", AGENT)):
             (self.folder / name).write_text(text)
 
-    def run(self, *args: str) -> pytest.RunResult:
-        return self.suite.run_process("benchmarks", "-rP", *args)
+    def run(self, *args: str, plugins: Sequence[str] = ()) -> pytest.RunResult:
+        return self.suite.run_process("benchmarks", "-rP", *args, plugins=plugins)
 
 
 @pytest.fixture
@@ -79,7 +79,13 @@ def test_stored_rows_count_where_that_is_allowed_and_their_age_is_shown(gate: Ga
     gate.agent("bad")
     second = gate.run(*more)
     second.assert_outcomes(passed=1)
-    second.stdout.re_match_lines([r"1 of 1 conversation is from \d{4}-\d\d-\d\d$"])
+    second.stdout.re_match_lines(
+        [
+            r"1 of 1 conversation is from \d{4}-\d\d-\d\d$",
+            "=+ convoprobe =+",
+            r"benchmarks/advice/benchmark.yaml::own: 1 of 1 conversation is from \d{4}-\d\d-\d\d \(m01\)",
+        ]
+    )
     # A change that can be seen, of a file that the agent imports.
     gate.agent("bad", WORDS + "# another\n")
     gate.run(*more).assert_outcomes(failed=1)
@@ -130,3 +136,19 @@ def test_a_setting_of_another_word_is_an_error(gate: Gate) -> None:
     result = gate.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["*benchmark.yaml:*: gate.stored_rows: *`allow`*"])
+
+
+def test_workers_of_one_session_share_their_conversations_and_say_how_old_they_are(gate: Gate) -> None:
+    """The gate of gaps has no groups here: it only needs the same rows."""
+    counting = "    with open('benchmarks/advice/asked', 'a') as file:\n        file.write('x')\n"
+    gate.write(gate="gate: {max_group_gap: 0.5}\n")
+    (gate.folder / "agent.py").write_text(AGENT.replace("    mode =", counting + "    mode ="))
+    for so_far in (1, 2):
+        result = gate.run("-n2", "-q", plugins=["xdist.plugin"])
+        result.assert_outcomes(passed=1, errors=1)
+        assert len((gate.folder / "asked").read_text()) == so_far
+    result = gate.run("-n2", "-q", "--convoprobe-stored-rows=allow", plugins=["xdist.plugin"])
+    assert len((gate.folder / "asked").read_text()) == 2
+    result.stdout.re_match_lines(
+        [r"benchmarks/advice/benchmark.yaml::own: 1 of 1 conversation is from .* \((m01|_gaps), \w+\)"]
+    )

@@ -46,7 +46,8 @@ class GateVerdict:
     """The verdict of a gate and why: a headline, lines with the figures, and the figures as data.
 
     Where there are no `results`, there is nothing to look closer at. `remedies` are settings that may put
-    it right, as an error has them. `ask_again` is a metric whose scores it would help to make again.
+    it right, as an error has them. `ask_again` is a metric whose scores it would help to make again. `ages`
+    says how many conversations are from before, and from when.
     """
 
     state: GateState
@@ -56,6 +57,7 @@ class GateVerdict:
     results: bool = True
     remedies: tuple[str, ...] = ()
     ask_again: str = ""
+    ages: str = ""
 
     @property
     def text(self) -> str:
