@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict
@@ -78,8 +79,8 @@ def take(config: pytest.Config, load: Mapping[str, Any]) -> None:
     recorder = recorder_of(config)
     if chosen := load.get("selection"):
         recorder.selection = lambda: Selection(**chosen)
-    recorder.expect((scenario, trial) for scenario, trial in load.get("trials", ()))
-    for lost in load.get("unstored", ()):
+    recorder.expect((scenario, trial) for scenario, trial in json.loads(load.get("trials", "[]")))
+    for lost in json.loads(load.get("unstored", "[]")):
         recorder.take_unstored(lost)
     if record := load.get("unrun"):
         recorder.unrun(record)
@@ -148,11 +149,14 @@ class StoringHooks:
         return report
 
     def _carry(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        """What xdist's controller can't know otherwise: it collects nothing, and sees no result whole."""
+        """What xdist's controller can't know otherwise: it collects nothing, and sees no result whole.
+
+        As JSON, because lone surrogates can't travel to another process.
+        """
         load = carried(report)
-        load["trials"] = [(one.scenario_id, one.trial) for one in item.stash[RESULTS]]
+        load["trials"] = json.dumps([(one.scenario_id, one.trial) for one in item.stash[RESULTS]])
         if hasattr(item.config, "workerinput"):
-            load["unstored"] = recorder_of(item.config).unstored()
+            load["unstored"] = json.dumps(recorder_of(item.config).unstored())
             if not self._selection_sent and (selection := self._selection()):
                 self._selection_sent, load["selection"] = True, asdict(selection)
 

@@ -239,3 +239,17 @@ def test_under_xdist(green: Suite) -> None:
     result = green.run_process("-n2", "--convoprobe-baseline=latest", plugins=["xdist"])
     assert result.ret == 1
     result.stdout.fnmatch_lines([SECTION, "* → this run: 1 new failure, 1 the same"])
+
+
+def test_another_judge_is_named_where_nothing_flipped(suite: Suite) -> None:
+    suite.write("convoprobe.yaml", "llm: {model: openai/a}")
+    suite.scenario("one")
+    suite.run()
+    result = suite.run("--convoprobe-baseline=latest", "--convoprobe-judge-model=openai/b")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "* → this run: 1 the same",
+            "changed between the runs: judge's model openai/a → openai/b (1 scenario)",
+        ]
+    )
