@@ -7,8 +7,8 @@ the stored run what was selected, of what there is, and whether all of it had it
 from __future__ import annotations
 
 from collections.abc import Iterable
+from glob import glob
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -91,6 +91,8 @@ def _units(items: Iterable[pytest.Item]) -> tuple[set[str], set[str]]:
 def _files(config: pytest.Config) -> list[Path]:
     """The project's scenario files: those that pytest would collect without arguments, as it names them."""
     patterns = tuple(config.getini("convoprobe_files")) or DEFAULT_PATTERNS
-    roots: list[Any] = [config.rootpath / path for path in config.getini("testpaths")] or [config.rootpath]
+    named = (str(config.rootpath / path) for path in config.getini("testpaths"))
+    # As pytest reads them: with wildcards, and as nothing at all if no folder fits.
+    roots = [Path(path) for one in named for path in sorted(glob(one, recursive=True))] or [config.rootpath]
     found = (path for root in roots for path in find_scenario_files(root, config.rootpath, patterns))
     return list(dict.fromkeys(found))

@@ -78,6 +78,16 @@ def test_a_part_is_known_as_a_part(three: Suite, words: list[str]) -> None:
     assert info.selection.partial
 
 
+def test_a_project_has_what_its_testpaths_have(three: Suite) -> None:
+    three.write("pytest.ini", "[pytest]\ntestpaths = pack*/scenarios")
+    three.scenario("inside", file="package/scenarios/a.yaml")
+    three.run()
+    assert newest(three).info.selection == Selection(1, 1, 1)
+    three.scenario("beside", file="package/scenarios/b.yaml")
+    three.run("package/scenarios/a.yaml")
+    assert newest(three).info.selection == Selection(1, 2, 1)
+
+
 def test_a_test_that_runs_scenarios_counts_like_one(three: Suite) -> None:
     three.write("test_it.py", "def test_a(convoprobe): pass\ndef test_b(convoprobe): pass\n")
     three.run("-k", "not test_b")
