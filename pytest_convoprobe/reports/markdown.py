@@ -169,11 +169,15 @@ def _table(report: RunReport, wrong: Sequence[ScenarioResult], most: int) -> str
 
 
 def _scenario(report: RunReport, result: ScenarioResult) -> str:
-    """The name, with how many of its trials passed where there are several."""
+    """The name, with how many of its trials passed where there are several; errors are no part of that."""
     trials = [one for one in report.results if one.scenario_id == result.scenario_id]
-    ran = [one for one in trials if one.outcome is not Outcome.SKIPPED]
-    passed = sum(one.passed for one in ran)
-    return escaped(result.name, 120) + (f" (passed {passed} of {len(ran)} trials)" if len(ran) > 1 else "")
+    counts = Counter(one.outcome for one in trials if one.outcome is not Outcome.SKIPPED)
+    if sum(counts.values()) <= 1:
+        return _name(result)
+    errors, judged = counts[Outcome.ERROR], counts[Outcome.PASSED] + counts[Outcome.FAILED]
+    passed = f"passed {counts[Outcome.PASSED]} of {judged} trials" if judged else "no verdict"
+    beside = f", {counted(errors, 'error')}" if errors else ""
+    return f"{escaped(result.name, 120)} ({passed}{beside})"
 
 
 def _name(result: ScenarioResult) -> str:

@@ -13,6 +13,7 @@ from pytest_convoprobe.reports.markdown import COMMENT_LIMIT, MARK, escaped, mar
 from pytest_convoprobe.reports.run_report import BaselineComparison
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.compare import compare
+from pytest_convoprobe.results.records import TrialRecord
 from pytest_convoprobe.results.run_info import RunState
 
 from .runs import FAILED, PASSING, TRIALS, criterion, past, rows_of, run_report, trial, with_past
@@ -39,6 +40,16 @@ def test_a_green_run_is_short() -> None:
     assert "### ✅ Conversations: all 5 passed" in text
     assert "| Scenario |" not in text
     assert text.count("<details>") == 1  # what it cost
+
+
+def test_errors_are_no_part_of_the_trials_that_passed() -> None:
+    results = [replace(FAILED.result, trial=2), replace(FAILED.result, trial=3, outcome=Outcome.PASSED)]
+    error = replace(FAILED.result, trial=4, outcome=Outcome.ERROR, blame=Blame.JUDGE)
+    text = markdown(run_report([TrialRecord(one) for one in (*results, error)]))
+    assert "(passed 1 of 2 trials, 1 error) |" in text
+    assert "(no verdict, 2 errors) |" in markdown(
+        run_report([TrialRecord(error), TrialRecord(replace(error, trial=5))])
+    )
 
 
 def test_what_fails_is_told_with_its_evidence() -> None:
