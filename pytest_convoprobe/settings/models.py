@@ -235,7 +235,7 @@ class HttpTarget(TargetSection):
     body: Any = Field(
         None,
         description="The request's body: a text, or data with texts. All texts are templates with `message`, "
-        "`history`, `messages` and `conversation_id`.",
+        "`history`, `messages`, `conversation_id`, `now` and `today`.",
     )
     text: Text = Field("text", description="JMESPath of the reply's text.")
     tool_calls: Text | None = Field(None, description="JMESPath of the reply's tool calls.")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_convoprobe.judging.types import UserReview
 from pytest_convoprobe.reports.html import html_chunks
 from pytest_convoprobe.reports.html.charts import spark
 from pytest_convoprobe.reports.html.frame import for_script
@@ -74,6 +75,14 @@ def test_a_very_long_text_is_cut_with_a_mark() -> None:
     text = page(run_report([trial(transcript=long)]))
     assert len(text) < 150_000
     assert re.search(r"a … \(80,0\d\d characters left out\) … a", text)
+
+
+def test_thoughts_and_the_users_side_are_on_the_page() -> None:
+    talk = Transcript((Turn(1, "Hi", Reply("Hello", thoughts="I wonder.")),))
+    review = UserReview(note="the user's side was not reviewed: no", never_said=("The room is Blue",))
+    text = page(run_report([trial(outcome=Outcome.FAILED, transcript=talk, review=review)]))
+    assert '"thoughts":"I wonder."' in text
+    assert "known facts never said: The room is Blue" in text
 
 
 def test_a_torn_run_says_so() -> None:

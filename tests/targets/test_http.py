@@ -12,6 +12,7 @@ from pydantic import SecretStr, ValidationError
 
 from pytest_convoprobe.errors import SettingsError, TargetUnavailable
 from pytest_convoprobe.settings.models import HttpTarget
+from pytest_convoprobe.start_time import read_time
 from pytest_convoprobe.targets.http import HttpAgent
 from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.transcript import Reply, ToolCall, Usage
@@ -68,6 +69,11 @@ async def test_leaves_of_a_mapping_are_templates(talk: Talk) -> None:
     sent = request.json
     assert (sent["q"], sent["n"], sent["flag"]) == ("<hello>", 3, True)
     assert sent["deep"][0]["id"].startswith("c")
+
+
+async def test_templates_know_when_the_conversation_began(talk: Talk) -> None:
+    _, (request,) = await talk({"text": "hi"}, body={"day": "{{ today }}", "at": "{{ now }}"})
+    assert read_time(request.json["at"]).date().isoformat() == request.json["day"]
 
 
 async def test_a_leaf_that_is_one_expression_keeps_its_type(talk: Talk) -> None:

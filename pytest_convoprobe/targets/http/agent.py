@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from ...formatting import exact_seconds
 from ...project_code.tracebacks import clean, describe
 from ...redaction import Redactor
 from ...settings.models import HttpTarget
+from ...start_time import present, template_values
 from ...transcript import Reply
 from ..hosted import RunsElsewhere
 from ..port import ConversationContext, Description, named_tools
@@ -50,7 +52,7 @@ class HttpAgent(RunsElsewhere):
         self.name = f"{settings.method.upper()} {self._recipe.shown_url}"
 
     async def start(self, context: ConversationContext) -> _HttpConversation:
-        return _HttpConversation(self, context.id)
+        return _HttpConversation(self, context)
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
@@ -69,7 +71,7 @@ class HttpAgent(RunsElsewhere):
         request = (
             partial(self._recipe.fill_get, url)
             if url
-            else partial(self._recipe.fill, _variables(_HELLO, (), "version"))
+            else partial(self._recipe.fill, _variables(_HELLO, (), "version", present()))
         )
         return self._read(self._version.read, await self._answer_to(request, httpx.Cookies()))
 
@@ -136,15 +138,17 @@ class HttpAgent(RunsElsewhere):
 class _HttpConversation:
     """What was said, and the cookies that were set meanwhile."""
 
-    def __init__(self, agent: HttpAgent, identity: str) -> None:
+    def __init__(self, agent: HttpAgent, context: ConversationContext) -> None:
         self._agent = agent
-        self._id = identity
+        self._id = context.id
+        # A service answers today, also where the user's side was recorded before dates were known.
+        self._now = context.now or present()
         self._history: list[dict[str, str]] = []
         self._cookies = httpx.Cookies()
 
     async def send(self, message: str) -> Reply:
         said = {"role": "user", "content": message}
-        variables = _variables(message, self._history, self._id)
+        variables = _variables(message, self._history, self._id, self._now)
         reply = await self._agent.exchange(variables, self._cookies)
         self._history += [said, {"role": "assistant", "content": reply.text}]
         return reply
@@ -153,7 +157,9 @@ class _HttpConversation:
         """Connections belong to the target."""
 
 
-def _variables(message: str, history: Sequence[Mapping[str, str]], identity: str) -> dict[str, Any]:
+def _variables(
+    message: str, history: Sequence[Mapping[str, str]], identity: str, now: datetime
+) -> dict[str, Any]:
     """What templates are filled with for one message."""
     said = {"role": "user", "content": message}
     return {
@@ -161,6 +167,7 @@ def _variables(message: str, history: Sequence[Mapping[str, str]], identity: str
         "history": list(history),
         "messages": [*history, said],
         "conversation_id": identity,
+        **template_values(now),
     }
 
 

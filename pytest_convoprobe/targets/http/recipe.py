@@ -14,6 +14,7 @@ from jinja2 import TemplateError
 from ...errors import SettingsError
 from ...project_code.tracebacks import describe
 from ...settings.models import HttpTarget
+from ...start_time import present, template_values
 from .templates import Filling, compile_text, compile_tree
 
 TEMPLATE_ERRORS = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError)
@@ -28,7 +29,8 @@ _NOT_IN_URL = re.compile(r"[\s\"<>]")
 
 def _sample(message: str) -> dict[str, Any]:
     said = {"role": "user", "content": message}
-    return {"message": message, "history": [], "messages": [said], "conversation_id": "sample"}
+    known = {"message": message, "history": [], "messages": [said], "conversation_id": "sample"}
+    return {**known, **template_values(present())}
 
 
 _TAME = _sample("hello")

@@ -10,9 +10,10 @@ from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ...errors import SettingsError
+from ...start_time import TEMPLATE_NAMES
 from ...suggest import did_you_mean
 
-VARIABLES = ("message", "history", "messages", "conversation_id")
+VARIABLES = ("message", "history", "messages", "conversation_id", *TEMPLATE_NAMES)
 """What templates know: the message, the earlier turns, both together, and the conversation's id."""
 
 Filling = Callable[[Mapping[str, Any]], Any]
