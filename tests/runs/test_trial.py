@@ -36,6 +36,7 @@ from pytest_convoprobe.targets.model import ModelAgent
 from pytest_convoprobe.targets.port import Description, named_tools
 from pytest_convoprobe.targets.python import PythonAgent
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Usage
+from tests.support.agent_server import AgentServer
 
 SCENARIO = """\
 name: A greeting
@@ -89,7 +90,15 @@ def run(
         extra_checks=checks,
     )
     model = llm if isinstance(llm, FakeLLM) else FakeLLM(llm or answers())
-    return asyncio.run(Runner(settings, llm=model).run(job))
+
+    async def talk() -> ScenarioResult:
+        try:
+            return await Runner(settings, llm=model).run(job)
+        finally:
+            if isinstance(agent, HttpAgent):  # its connections belong to this loop
+                await agent.aclose()
+
+    return asyncio.run(talk())
 
 
 def test_a_pass_has_a_score_and_no_blame(tmp_path: Path) -> None:
@@ -467,3 +476,36 @@ def test_calls_before_the_end_of_an_endless_loop_are_kept(tmp_path: Path) -> Non
     stored = from_record(json.loads(json.dumps(to_record(result, NO_PRINTS)))).result.transcript
     for transcript in (result.transcript, stored):
         assert [(call.name, call.result) for call in transcript.pending_calls] == [("pay", "paid 3")]
+
+
+@pytest.mark.parametrize(
+    ("usage", "reported"),
+    [
+        ("tool_usage: {prohibited_tools: [book_room]}", "answer.toolz"),
+        ("tool_usage: {only_listed: true}", "answer.toolz"),
+        ("efficiency: {max_tool_calls: 0}", "answer.toolz"),
+        ("tool_usage: {prohibited_tools: [book_room]}", "answer.parts[].toolz[]"),
+    ],
+)
+def test_a_misspelt_path_is_an_error_that_says_what_the_answer_has(
+    tmp_path: Path, usage: str, reported: str
+) -> None:
+    tools = [{"name": "book_room", "arguments": {}, "result": "booked"}]
+    answer = {"answer": {"text": "echo 1", "tools": tools, "parts": [{"tools": tools}]}}
+    with AgentServer(lambda request: answer) as server:
+        target = HttpAgent(HttpTarget(url=server.url, text="answer.text", tool_calls=reported))
+        result = run(tmp_path, target=target, max_turns=1, more=f"  {usage}")
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO)
+    assert f"`target.tool_calls: {reported}` finds nothing in the answer" in result.reason
+    assert "`answer.tools[0].name`" in result.reason
+    assert "target.tool_calls_optional: true" in result.reason
+
+
+def test_an_argument_that_a_service_does_not_report_is_not_a_wrong_one(tmp_path: Path) -> None:
+    answer = {"text": "echo 1", "calls": [{"name": "book", "argz": {"room": 2}}]}
+    usage = "tool_usage: {tool_call_criteria: [{tool: book, assertions: [{args: {room: 2}}]}]}"
+    with AgentServer(lambda request: answer) as server:
+        target = HttpAgent(HttpTarget(url=server.url, tool_calls="calls"))
+        result = run(tmp_path, target=target, max_turns=1, more=f"  {usage}")
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO)
+    assert "does not report the arguments of its call of book in turn 1" in result.reason
