@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from .text import is_blank
 from .thoughts import without_thoughts
 
 
@@ -141,6 +142,11 @@ class Transcript:
     def tool_calls(self) -> tuple[tuple[int, ToolCall], ...]:
         """Every tool call with the number of its turn, in order."""
         return tuple((turn.number, call) for turn in self.turns for call in turn.reply.tool_calls or ())
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the target was asked, and no reply has anything that can be seen."""
+        return bool(self.turns) and all(is_blank(turn.reply.text) for turn in self.turns)
 
     @property
     def tells_tools(self) -> bool:

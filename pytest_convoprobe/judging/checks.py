@@ -8,7 +8,6 @@ from itertools import accumulate
 from ..errors import ScenarioError
 from ..scenario.models import Efficiency, Evaluation
 from ..scenario.tool_names import matches, names_in, same_but_spelling
-from ..text import is_blank
 from ..transcript import Transcript
 from .tool_checks import tool_checks
 from .types import CheckResult
@@ -41,7 +40,7 @@ def _silence(transcript: Transcript) -> Iterator[CheckResult]:
     """Nothing is found where the agent spoke: the check is only shown to those that it concerns."""
     turns = transcript.turns
     # A judge may call it a success that something was never said. That is no evidence of an agent at work.
-    if turns and all(is_blank(turn.reply.text) for turn in turns):
+    if transcript.is_silent:
         found = f"{'an empty reply' if len(turns) == 1 else 'empty replies'} in every turn"
         yield CheckResult(SILENCE, False, "a reply with text", found, turns[0].number)
 

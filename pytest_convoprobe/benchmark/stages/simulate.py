@@ -11,7 +11,7 @@ from typing import Any
 from ...conversation.loop import Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
-from ...errors import ScenarioError
+from ...errors import ScenarioError, TargetCrashed
 from ...excerpts import TEXT_LIMIT, as_text, fitting, without_binary
 from ...files import shown_path
 from ...llm.port import LLM, Role
@@ -131,6 +131,9 @@ class SimulateRowMaker:
                 lambda: self._talk(self._user(scenario, metric, place, llm), target, place, llm),
             )
         )
+        if transcript.is_silent:
+            # An evaluator would find that nothing forbidden was said: silence must not be scored.
+            raise TargetCrashed("the agent said nothing in any turn: it can't be evaluated")
         row = ConversationRow(
             id=scenario.id,
             sample=place.sample,

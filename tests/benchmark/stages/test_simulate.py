@@ -315,6 +315,12 @@ async def test_an_agent_that_crashes_makes_no_conversation(tmp_path: Path) -> No
     assert caught.value.blame is Blame.AGENT
 
 
+async def test_an_agent_that_says_nothing_makes_no_conversation(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("def answer(message):\n    return '\\u200b'\n")
+    with pytest.raises(TargetCrashed, match="said nothing in any turn"):
+        await talk(FakeLLM(answers()), config(PythonTarget(object="agent.py:answer")), root=tmp_path)
+
+
 async def test_a_provider_that_is_away_makes_none() -> None:
     with pytest.raises(LLMUnavailable, match="503"):
         await talk(FakeLLM(answers(target=LLMUnavailable("503"))))
