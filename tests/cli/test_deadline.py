@@ -30,7 +30,7 @@ def test_stability_and_rerun_end_and_say_where_the_agent_was(tmp_path: Path, how
 
 
 def test_a_thread_that_never_ends_keeps_no_command_from_ending(tmp_path: Path) -> None:
-    hanging_project.write(tmp_path, fine=["starts"], hanging=())
+    hanging_project.write(tmp_path, fine=["starts"], hanging=(), turn_timeout=60)
     tried = _convoprobe(tmp_path, "stability", "scenarios/starts.yaml", "--trials", "1", "--replay", "only")
     assert tried.returncode == 0
     again = _convoprobe(tmp_path, "rerun", "latest", "starts", "--from-turn", "1")

@@ -31,7 +31,7 @@ evaluation:
 SETTINGS = """\
 llm: {model: openai/fake}
 target: {type: python, object: "tests.support.hanging_agents:HangingInEveryWay"}
-run: {turn_timeout: 0.5, scenario_timeout: 2, replay: only}
+run: {turn_timeout: TURN, scenario_timeout: SCENARIO, replay: only}
 """
 
 
@@ -41,9 +41,15 @@ def judge(request: LLMRequest) -> LLMReply:
     return LLMReply(json.dumps({"answers": [{"id": "c1", **found}]}))
 
 
-def write(folder: Path, fine: Iterable[str] = ("fine", "starts"), hanging: Iterable[str] = HANGING) -> None:
+def write(
+    folder: Path,
+    fine: Iterable[str] = ("fine", "starts"),
+    hanging: Iterable[str] = HANGING,
+    turn_timeout: float = 1,
+) -> None:
     """The files; the scenarios in `fine` are recorded. In `starts` the agent starts an endless thread."""
-    (folder / "convoprobe.yaml").write_text(SETTINGS)
+    limits = SETTINGS.replace("TURN", str(turn_timeout)).replace("SCENARIO", str(4 * turn_timeout))
+    (folder / "convoprobe.yaml").write_text(limits)
     (folder / "scenarios").mkdir()
     for message in (*hanging, *fine):
         (folder / "scenarios" / f"{message}.yaml").write_text(SCENARIO.format(message=message))
