@@ -31,6 +31,10 @@ async def talk(llm, calls=3, **fields):
     replies = await asyncio.gather(*(llm.complete(request(model=model)) for _ in range(calls)))
     await llm.aclose()
     return replies
+
+async def patient(calls):
+    asyncio.get_running_loop().slow_callback_duration = 60
+    return await calls
 """
 
 
@@ -48,6 +52,28 @@ def output(server: ChatServer, script: str, *options: str) -> str:
 
 STRICT = ("-X", "dev", "-W", "error")
 FAULTS = ["401", "429", "500", "garbage", "html", "no_choices", "close"]
+
+HOST = """
+    class Host:
+        imports = 0
+
+        def find_spec(self, name, path=None, target=None):
+            self.imports += name == "litellm"
+            if self.imports == 1:
+                warnings.simplefilter("error")
+
+    gc.disable()
+    os.environ["LITELLM_MODE"] = "DEV"
+    host = Host()
+    sys.meta_path.insert(0, host)
+    llm = LiteLLM()
+    llm.preload()
+    llm._module.result()
+    warnings.simplefilter("error")
+    print(asyncio.run(patient(talk(llm)))[0].text, host.imports)
+    print(gc.isenabled(), os.environ["LITELLM_MODE"], "LITELLM_LOCAL_MODEL_COST_MAP" in os.environ)
+"""
+"""It makes warnings errors during the import and again later, and collects garbage by hand."""
 
 ALL_KINDS_OF_CALLS = """
     async def refused_or_answered():
@@ -82,20 +108,17 @@ ALL_KINDS_OF_CALLS = """
         await asyncio.gather(*calls, return_exceptions=True)
         await llm.aclose()
 
-    async def patient(calls):
-        asyncio.get_running_loop().slow_callback_duration = 60
-        await calls
-
     for calls in (refused_or_answered, faults, given_up):
         asyncio.run(patient(calls()))
 """
 
 
-def test_calls_faults_and_calls_that_are_given_up_print_nothing_and_warn_of_nothing() -> None:
-    answered = [None] * (2 + 3)
+def test_no_call_prints_or_warns_and_the_hosts_filters_variables_and_collection_are_respected() -> None:
+    answered = [None] * (3 + 2 + 3)
     with ChatServer(faults=[*answered, *FAULTS, *[None] * (3 + 1), *["hang"] * 30]) as server:
-        words = output(server, ALL_KINDS_OF_CALLS, *STRICT).split()
-    assert words == ["nonsense", "LLMRejected", "LLMRejected", *["LLMUnavailable"] * 6]
+        lines = output(server, HOST + ALL_KINDS_OF_CALLS, *STRICT).splitlines()
+    assert lines[:2] == ["Answer 1 to: hello 2", "False DEV False"]
+    assert " ".join(lines[2:]).split() == ["nonsense", *["LLMRejected"] * 2, *["LLMUnavailable"] * 6]
 
 
 def test_a_broken_installation_is_said_so(chat_server: ChatServer) -> None:
@@ -107,31 +130,6 @@ def test_a_broken_installation_is_said_so(chat_server: ChatServer) -> None:
             print(error)
     """
     assert output(chat_server, script).startswith("LiteLLM cannot be imported, and live calls need it: ")
-
-
-def test_filters_variables_and_collection_of_the_host_are_respected(chat_server: ChatServer) -> None:
-    """It makes warnings errors during the import and again later, and collects garbage by hand."""
-    script = """
-        class Host:
-            imports = 0
-
-            def find_spec(self, name, path=None, target=None):
-                self.imports += name == "litellm"
-                if self.imports == 1:
-                    warnings.simplefilter("error")
-
-        gc.disable()
-        os.environ["LITELLM_MODE"] = "DEV"
-        host = Host()
-        sys.meta_path.insert(0, host)
-        llm = LiteLLM()
-        llm.preload()
-        llm._module.result()
-        warnings.simplefilter("error")
-        print(asyncio.run(talk(llm))[0].text, host.imports)
-        print(gc.isenabled(), os.environ["LITELLM_MODE"], "LITELLM_LOCAL_MODEL_COST_MAP" in os.environ)
-    """
-    assert output(chat_server, script).splitlines() == ["Answer 1 to: hello 2", "False DEV False"]
 
 
 REPORT = """
