@@ -40,6 +40,7 @@ from ..scenario.search import find_scenario_files
 from ..settings.loading import LoadedSettings
 from ..settings.merge import target_settings
 from ..settings.models import ModelSettings
+from ..start_time import present
 from ..targets.factory import build_target
 from ..targets.port import ConversationContext, Target
 from ..targets.python import runs_on_waiting_thread
@@ -253,7 +254,8 @@ async def _called(llm: LLM, settings: ModelSettings, role: Role) -> str:
 
 
 async def _reply(target: Target, llm: LLM, message: str, home: Home) -> Reply:
-    conversation = await target.start(ConversationContext(uuid4().hex, llm, "doctor", home=home))
+    context = ConversationContext(uuid4().hex, llm, "doctor", home=home, now=present())
+    conversation = await target.start(context)
     try:
         return await conversation.send(message)
     finally:

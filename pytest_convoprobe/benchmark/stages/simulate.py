@@ -19,6 +19,7 @@ from ...project_code.calls import undisturbed
 from ...redaction import Redactor
 from ...results.records import plain
 from ...runs.conversation_host import ConversationHost, within_scenario_timeout
+from ...start_time import present
 from ...targets.factory import build_target
 from ...targets.port import Target
 from ...transcript import ToolCall, Transcript
@@ -153,7 +154,10 @@ class SimulateRowMaker:
 
     async def _talk(self, user: UserSimulator, target: Target, place: Place, llm: LLM) -> Transcript:
         limits = Limits(self._config.generation.turns, self._config.run.turn_timeout)
-        opened = self._host.conversation(target, user, limits, llm, place.id, place.sample)
+        run = self._config.run
+        # For templates of targets alone. A replay has no date: which one was recorded isn't known.
+        now = run.now or (present() if run.calls_live else None)
+        opened = self._host.conversation(target, user, limits, llm, place.id, place.sample, now=now)
         async with opened as conversation:
             await conversation.run()
         return conversation.transcript
