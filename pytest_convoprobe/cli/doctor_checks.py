@@ -42,7 +42,7 @@ from ..settings.merge import target_settings
 from ..settings.models import ModelSettings
 from ..start_time import present
 from ..targets.factory import build_target
-from ..targets.port import ConversationContext, Target
+from ..targets.port import ConversationContext, Target, Versioned
 from ..targets.python import runs_on_waiting_thread
 from ..text import is_blank, one_line, shorten
 from ..transcript import Reply
@@ -206,11 +206,13 @@ class Checkup:
         try:
             async with Deadline(limit, _NoReply(target.name, limit)):
                 reply = await stoppable(_reply(target, llm, self._message, agents))
+                version = await target.version() if isinstance(target, Versioned) else ""
         finally:
             await target.aclose()
             await in_own_thread(agents.close)
         took = seconds(time.perf_counter() - begun)
-        return f"{target.name} {_reply_in_words(reply)} ({took})", tuple(reply.gaps.values())
+        which = f", version {shorten(one_line(version), _SHOWN)}" if version else ""
+        return f"{target.name} {_reply_in_words(reply)}{which} ({took})", tuple(reply.gaps.values())
 
     def _results(self, loaded: LoadedSettings) -> Finding:
         if not loaded.settings.results.save:

@@ -36,16 +36,14 @@ def gather(config: pytest.Config, report: pytest.TestReport) -> None:
 
 
 def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Write the section, unless the user has asked for quiet."""
+    """Write the section; where the user has asked for quiet, only how old conversations are."""
     verbosity = config.get_verbosity()
     found = digests(config)
-    scenarios = (
-        [*summary_lines(found, verbosity=verbosity), *_unseen(config, found), *_notices(config)]
-        if found
-        else []
-    )
-    # Of a gate that passed on old conversations, this line is all that anybody sees.
-    lines = [*(scenarios if verbosity >= 0 else ()), *_ages(config)]
+    lines: list[str] = []
+    if found and verbosity >= 0:
+        lines += [*summary_lines(found, verbosity=verbosity), *_unseen(config, found), *_notices(config)]
+    # Of a gate that passed on old conversations, this line is all that anybody sees: also where it is quiet.
+    lines += _ages(config)
     if lines and verbosity >= 0:
         reporter.section("convoprobe")
     for line in lines:

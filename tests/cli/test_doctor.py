@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenario.examples import MINIMAL
+from tests.support.agent_server import AgentServer
 from tests.support.chat_server import ChatServer
 
 from .conftest import Convoprobe
@@ -160,3 +161,18 @@ def test_each_project_of_a_repository_is_looked_at(folder: Path, convoprobe: Con
 def test_runs_that_are_not_stored(folder: Path, convoprobe: Convoprobe) -> None:
     (folder / "mcprobe.yaml").write_text("results: {save: false}\n")
     assert "- results: runs are not stored: results.save is false" in convoprobe("doctor", "--offline").output
+
+
+def test_the_version_of_a_service_is_shown(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    with AgentServer(lambda request: {"text": "Hi.", "v": "1.2"}) as server:
+        target = {"type": "http", "url": f"{server.url}/chat", "version": "v"}
+        project(folder, chat_server.base_url, target=target)
+        assert "answers: Hi. [" in (output := convoprobe("doctor").output)
+        assert ", version 1.2 (" in output
+        settings = folder / "convoprobe.yaml"
+        settings.write_text(settings.read_text().replace("version: v", "version: build"))
+        result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert "`version` finds nothing in the answer (build), not a version" in result.output

@@ -12,6 +12,7 @@ from ...files import write_atomically
 from ...targets.factory import build_target
 from ...targets.port import Versioned
 from ...text import one_line, shorten
+from ..format.folder import BenchmarkFolder
 from ..format.models import TargetEntry
 from ..format.project import LoadedBenchmark
 
@@ -48,6 +49,13 @@ def last_versions(loaded: LoadedBenchmark) -> Mapping[str, str]:
     except (OSError, ValueError):
         return {}
     return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}
+
+
+def carry_versions(old: LoadedBenchmark, new: BenchmarkFolder) -> None:
+    """Keep the versions beside conversations that are copied: their keys are made of them."""
+    if versions := last_versions(old):
+        new.rows.mkdir(parents=True, exist_ok=True)
+        _keep(new.rows, versions)
 
 
 def _keep(rows: Path, versions: Mapping[str, str]) -> None:

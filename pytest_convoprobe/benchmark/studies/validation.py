@@ -41,6 +41,7 @@ from ..format.project import LoadedBenchmark, load_project, require_models
 from ..format.yaml_writing import block
 from ..pipeline.driver import StageListener
 from ..pipeline.pipeline import PipelineReport, run_bench
+from ..pipeline.versions import carry_versions
 from ..rows.arrays import array_of, items, read_rows
 from ..rows.cost import was_worked_in
 from ..rows.folder_lock import FolderInUse
@@ -292,6 +293,7 @@ def _prepare(
         if swap.role == "evaluator":
             for entry in loaded.config.targets:
                 _copy_rows(old.conversations(entry.id), new.conversations(entry.id), chosen)
+            carry_versions(loaded, new)
     except OSError as error:
         raise ResultsError(f"{shown_path(new.path)} cannot be made: {error}") from None
 
