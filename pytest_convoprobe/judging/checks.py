@@ -92,7 +92,7 @@ def _require_names_as_called(evaluation: Evaluation, transcript: Transcript) -> 
     """A name that is only spelled in another way than the tool that was called matches nothing by mistake."""
     called = list(dict.fromkeys(call.name for _, call in transcript.tool_calls))
     for one in names_in(evaluation.tool_usage):
-        if one.known_in(called) or (one.key == "optional_tools" and not evaluation.tool_usage.only_listed):
+        if one.known_in(called):
             continue
         meant = next((name for name in called if same_but_spelling(one.name, name)), None)
         if meant is not None:

@@ -98,13 +98,18 @@ def rejudge(
     as `run.concurrency` says. `tick` is called now and then with the number of those that are done.
     """
     scenarios = Scenarios(session.rootdir)
-    rows = [row for row in final(run.rows()) if row.outcome is not Outcome.SKIPPED and select(row)]
+    rows = [row for row in final(run.rows()) if _has_conversation(row) and select(row)]
     begun = [_begun(run, row, scenarios, session) for row in rows]
     jobs = [job for _, job in begun if job is not None]
     for job in jobs:
         check_model(job.settings.judge, Role.JUDGE)
     judged = iter(session.run_all(jobs, tick=lambda: tick(session.pool.stats.done)))
     return [one if job is None else _with_verdict(one, next(judged)) for one, job in begun]
+
+
+def _has_conversation(row: IndexRow) -> bool:
+    """What the judge could not decide may be skipped too, but there is a conversation to judge again."""
+    return row.outcome is not Outcome.SKIPPED or row.turns > 0
 
 
 def _begun(

@@ -63,6 +63,9 @@ class Usage(Protocol):
     def prohibited_tools(self) -> Sequence[str]: ...
 
     @property
+    def only_listed(self) -> bool: ...
+
+    @property
     def tool_call_criteria(self) -> Sequence[Criterion]: ...
 
 
@@ -83,11 +86,14 @@ class ToolName:
 
 
 def names_in(usage: Usage, ends_with: Sequence[str] = ()) -> Iterator[ToolName]:
-    """Every name of a tool that the scenario depends on. A call of those in `ends_with` ends it."""
+    """Every name of a tool that the scenario depends on. A call of those in `ends_with` ends it.
+
+    An optional tool matters only where the others are forbidden.
+    """
     yield from (ToolName("synthetic_user.ends_with_tools", name, True) for name in ends_with)
     lists = (
         ("required_tools", usage.required_tools, True),
-        ("optional_tools", usage.optional_tools, False),
+        ("optional_tools", usage.optional_tools if usage.only_listed else (), False),
         ("prohibited_tools", usage.prohibited_tools, False),
     )
     for key, names, needed in lists:

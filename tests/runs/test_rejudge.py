@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_convoprobe.errors import LLMUnavailable, ResultsError, SettingsError
+from pytest_convoprobe.errors import Blame, LLMUnavailable, ResultsError, SettingsError
 from pytest_convoprobe.judging.types import CheckResult, Criterion, CriterionKind, CriterionResult
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role
@@ -146,6 +146,11 @@ class TestRejudge:
         (found,) = again(project, store(project), judge_of("met"))
         assert found.new
         assert [(check.name, check.holds) for check in found.new.checks] == [("required tool apology", False)]
+
+    def test_an_undecided_one_that_was_skipped_is_judged_again(self, project: Path) -> None:
+        old = ScenarioResult(**{**vars(OLD), "outcome": Outcome.SKIPPED, "blame": Blame.JUDGE})
+        (found,) = again(project, store(project, old), judge_of("met"))
+        assert found.new
 
     def test_an_agent_that_is_silent_fails_here_too(self, project: Path) -> None:
         silent = tuple(

@@ -68,3 +68,9 @@ def test_a_criterion_that_only_forbids_a_tool_is_a_prohibition() -> None:
     criteria = [{"tool": "launch_rocket", "assertions": [{"times": 0}]}]
     found = compare_names(ToolUsage.model_validate({"tool_call_criteria": criteria}), TOOLS)
     assert (found.problems, len(found.notes)) == ((), 1)
+
+
+def test_an_optional_tool_matters_only_where_others_are_forbidden() -> None:
+    assert compare_names(ToolUsage(optional_tools=("delete_ordr",)), TOOLS).problems == ()
+    (problem,) = compare_names(ToolUsage(optional_tools=("delete_ordr",), only_listed=True), TOOLS).problems
+    assert problem.endswith("no tool `delete_ordr`; did you mean `delete_order`?")
