@@ -13,7 +13,7 @@ import pytest
 from ..errors import ConvoprobeError
 from ..results.run_info import RunState, Selection
 from .carried import carried
-from .keys import RECORDER, RESULTS, RUN_ID
+from .keys import EARLIER, RECORDER, RESULTS, RUN_ID
 from .orders import Order, has_mark, order_of
 from .selection import Progress, selection_of
 from .session import backend_of, load_settings
@@ -192,15 +192,30 @@ def _complete(order: Order, call: pytest.CallInfo[Any], report: pytest.TestRepor
     item = order.item
     recorder = recorder_of(item.config)
     if recorder.wanted and call.when == "setup" and not report.passed and not item.stash.get(RESULTS, None):
-        carried(report)["unrun"] = backend_of(item.config).unrun_record(
+        record = backend_of(item.config).unrun_record(
             order.loaded,
             order.scenario_id,
             _reason(call, report),
             skipped=report.skipped,
             trial=order.trial,
         )
+        carried(report)["unrun"] = record
+        if report.failed:
+            _remember(item, record)
     if recorder.problems:
         carried(report)["problems"] = recorder.problems
+
+
+def _remember(item: pytest.Item, record: str) -> None:
+    """A rerun counts this attempt too, though it had no conversation."""
+    from ..result import with_attempts
+    from ..results.records import from_record
+
+    result, earlier = from_record(json.loads(record)).result, item.stash.setdefault(EARLIER, {})
+    before = earlier.get((result.scenario_id, result.trial))
+    if before is not None:
+        result = with_attempts(result, before.attempts + 1, [before.spending])
+    earlier[result.scenario_id, result.trial] = result
 
 
 def _crashed(config: pytest.Config, nodeid: str, report: pytest.TestReport) -> str | None:

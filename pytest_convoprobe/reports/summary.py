@@ -133,7 +133,9 @@ def _not_passed(digests: Sequence[Digest], limit: int | None) -> list[str]:
 def _passed_later(digests: Sequence[Digest]) -> list[str]:
     """`passed   Refund (attempt 3 of 3)`: a pass that took several attempts is less than a pass."""
     later = [one for one in digests if one.outcome is Outcome.PASSED and one.attempts > 1]
-    return [f"{_WORDS[one.outcome]:<8} {one.label}" for one in later]
+    lines = [f"{_WORDS[one.outcome]:<8} {one.label}" for one in later[:_LISTED]]
+    more = len(later) - len(lines)
+    return [*lines, f"         and {more:,} more passed on a later attempt"] if more else lines
 
 
 def _totals(digests: Sequence[Digest]) -> str:

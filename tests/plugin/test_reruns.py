@@ -78,3 +78,23 @@ def test_what_an_ordinary_test_ran_before_its_last_attempt_is_paid_for(suite: Su
     )
     shown = suite.run_process("test_it.py", "--reruns=2", plugins=["pytest_rerunfailures"])
     shown.stdout.fnmatch_lines(["passed   one (attempt 2 of 2)", "spent: $0.0060, 360 tokens in 3 calls*"])
+
+
+def test_an_attempt_that_broke_before_its_conversation_is_counted_too(suite: Suite) -> None:
+    suite.conftest(
+        """
+        import pathlib
+
+        @pytest.fixture
+        def convoprobe_target():
+            before = pathlib.Path("again").exists()
+            pathlib.Path("again").touch()
+            assert before
+            return lambda message: "echo " + message
+        """,
+        target="",
+    )
+    suite.scenario("one")
+    shown = suite.run_process("--reruns=1", plugins=["pytest_rerunfailures"])
+    shown.stdout.fnmatch_lines(["passed   one (attempt 2 of 2)"])
+    assert read_report(list_runs(suite.path / ".convoprobe")[0].open()).results[0].attempts == 2

@@ -107,6 +107,7 @@ def test_reruns_under_xdist(suite: Suite) -> None:
     suite.scenario("flaky", outcome="failed", until_run=1)
     result = suite.run_process("-n1", "--reruns=2", plugins=["xdist.plugin", "pytest_rerunfailures"])
     result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["passed   flaky (attempt 2 of 2)", "spent: *in 2 calls*"])
 
 
 def test_repeat_counts_as_trials(suite: Suite) -> None:
