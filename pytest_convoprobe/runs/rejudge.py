@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ..errors import ConvoprobeError, ResultsError
+from ..errors import Blame, ConvoprobeError, ResultsError
 from ..judging.checks import SILENCE
 from ..judging.tool_checks import ONLY_LISTED
 from ..judging.types import CheckResult, CriterionResult
@@ -109,7 +109,7 @@ def rejudge(
 
 def _has_conversation(row: IndexRow) -> bool:
     """What the judge could not decide may be skipped too, but there is a conversation to judge again."""
-    return row.outcome is not Outcome.SKIPPED or row.turns > 0
+    return row.outcome is not Outcome.SKIPPED or row.blame is Blame.JUDGE
 
 
 def _begun(
