@@ -38,8 +38,9 @@ _UNAVAILABLE = frozenset(
 _TYPES = (ConnectionError, TimeoutError, asyncio.TimeoutError, ssl.SSLError, TargetUnavailable)
 _ERRNOS = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.ETIMEDOUT})
 
-_OTHER_LOOP = re.compile(
-    r"Event loop is closed|(attached|bound) to a different (event )?loop|belongs to a different (event )?loop"
+_CLOSED_LOOP = re.compile(r"Event loop is closed")
+_DIFFERENT_LOOP = re.compile(
+    r"(attached|bound) to a different (event )?loop|belongs to a different (event )?loop"
 )
 _ANOTHER_LOOP = (
     "the agent used an object of another event loop, such as a client that it keeps in its module ({error}): "
@@ -129,16 +130,28 @@ def of_the_wiring(error: BaseException) -> TargetUnavailable | None:
 
     A test runs the agent in other threads and on other loops than its program does: the agent isn't to blame.
     As long as all code of the project has run on one loop, a wrong loop is a mistake of the agent's: None.
-    There are several once each asynchronous test has its own, or a blocked one was replaced.
+    There are several once each asynchronous test has its own, or a blocked one was replaced. A different loop
+    than the one that runs here is a fixture's.
     """
     said = [f"{type(link).__qualname__}: {_text_of(link)}" for link in _chain(error)]
-    other_loop = used_several_loops() and any(map(_OTHER_LOOP.search, said))
+    different, closed = (any(map(words.search, said)) for words in (_DIFFERENT_LOOP, _CLOSED_LOOP))
+    several = used_several_loops()
+    other_loop = (closed and several) or (different and (several or _on_loop()))
     found = (
         [_ANOTHER_LOOP] if other_loop else [one.cause for one in _BOUND if any(map(one.words.search, said))]
     )
     if not found:
         return None
     return TargetUnavailable(found[0].format(error=describe(error)), trace=short_trace(error))
+
+
+def _on_loop() -> bool:
+    """Whether the agent's code runs on a loop that it was given. In a thread, it makes its loops itself."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _text_of(error: BaseException) -> str:

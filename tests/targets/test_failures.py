@@ -187,6 +187,19 @@ def test_what_belongs_to_a_thread_or_a_transaction_is_the_wirings(error: Excepti
         assert "`target.thread: same`" in str(found)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Task got Future <Future pending> attached to a different loop",
+        "<asyncio.locks.Event object> is bound to a different event loop",
+    ],
+)
+async def test_an_object_of_a_fixtures_loop_is_the_wirings(words: str) -> None:
+    found = failure(raised(RuntimeError(words)))
+    assert found.blame is Blame.INFRASTRUCTURE
+    assert "an object of another event loop" in str(found)
+
+
 def test_it_is_at_the_start_too() -> None:
     error = start_failure("`x` could not be started", raised(sqlite3.OperationalError("database is locked")))
     assert "another connection holds the database" in str(error)
