@@ -32,7 +32,7 @@
     │   └── TargetUnavailable      something that the agent needs was not available
     └── CancelledFromWithin        code of the user's cancelled the work that it was part of
 
-Exceptions that are not in the tree, because they are no trouble of ours or have another library's base::
+Exceptions that are not in the tree, because they don't report our trouble or have another library's base::
 
     ScenarioNotPassed              a verdict on the agent, so nobody may catch it as our trouble
     ├── ScenarioFailed             also an AssertionError: test runners take those for failures
@@ -53,9 +53,8 @@ Classes whose names begin with `_` never leave their module, or are abstract. `t
 this drawing with the classes.
 
 Each error carries the `Blame` that a result built from it gets, and `remedies`: the settings that may put
-it right. The text of an error names settings (`run.max_cost`), which are the same everywhere. Only a command
-line knows which of its options sets one: see `remedies.options_for`. Messages are for people and hold no
-secrets: whoever raises one has masked it first.
+it right. Its text names settings (`run.max_cost`), which are the same everywhere; see `remedies.options_for`.
+Messages are for people and contain no secrets: whoever raises one has masked it first.
 """
 
 from __future__ import annotations

@@ -72,4 +72,5 @@ def _never_fail_on_a_character(stream: TextIO) -> None:
     """A terminal that can't show a character gets its escape instead of a crash."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
+        # Names of scenarios and replies may be in any script; a Windows console knows 256 characters.
         reconfigure(errors="backslashreplace")

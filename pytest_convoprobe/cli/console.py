@@ -36,6 +36,7 @@ class Console:
         out = sys.stdout if stream is None else stream
         terminal = out.isatty()
         return cls(
+            # Some CI systems give a terminal of 0 or 1 columns.
             width=max(20, shutil.get_terminal_size().columns) if terminal else None,
             color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
             unicode=_can_write(out, _SIGNS),
@@ -80,6 +81,7 @@ def write_json(data: Any) -> None:
     Dataclasses become objects, enums their values, and numbers that are not finite null.
     """
     text = json.dumps(_plain(data), indent=2, allow_nan=False)
+    # `##vso[` and `##[` begin commands of Azure's pipelines, in JSON too.
     click.echo(text.replace("##", "\\u0023#"))
 
 

@@ -46,4 +46,5 @@ def end_when_stuck() -> None:
     """Have the process end, with all stacks on stderr, if an agent keeps the interpreter for ever."""
     from ..project_code.pulse import pulse
 
+    # The real one: click's test runner, for instance, replaces `sys.stderr`.
     pulse.enable(sys.__stderr__.fileno() if sys.__stderr__ else 2)

@@ -41,6 +41,7 @@ def stopped_by(error: ConvoprobeError, command: click.Command | None = None) -> 
     """How the command ends on an error of this package."""
     from ..text import harmless
 
+    # A script can try the others again; these fail again until somebody corrects something.
     asked_wrongly = isinstance(error, (ResultsError, ScenarioFileError, SettingsError))
     text = "\n".join(filter(None, (str(error), advice(error.remedies, command))))
     return (UsageProblem if asked_wrongly else CommandFailed)(harmless(text))

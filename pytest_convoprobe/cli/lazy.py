@@ -26,6 +26,7 @@ class LazyGroup(click.Group):
         self._package = package
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        # Looked up by name only: importing all commands for `--help` would take half a second.
         modules = pkgutil.iter_modules(self._package.__path__)
         return sorted(module.name.replace("_", "-") for module in modules if not module.ispkg)
 

@@ -214,7 +214,6 @@ def _fixed(request: LLMRequest) -> dict[str, Any]:
         "timeout": settings.timeout + 5,
         "max_retries": 0,
         "num_retries": 0,
-        # Parameters that the provider's client doesn't know would raise before anything is sent.
         "drop_params": True,
         # A whole reply or none: half a reply would have to be judged, priced and recorded.
         "stream": False,
@@ -308,7 +307,6 @@ def _no_collection() -> Iterator[None]:
     move them to the oldest generation at once. If the project has frozen objects of its own, this is left
     out, because `unfreeze` would release them too.
     """
-    # The process is the user's: a project that switched collection off gets it back off.
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -358,7 +356,6 @@ def _import_under_changing_filters() -> Any:
     finder = _ArmedImports()
     sys.meta_path.insert(0, finder)
     try:
-        # Each attempt may meet another change of filters. The last one lets its warning out as an error.
         for _ in range(_IMPORTS):
             with contextlib.suppress(Warning):
                 return importlib.import_module("litellm")
@@ -392,7 +389,6 @@ def _silence_loggers() -> None:
 
 async def _shut_down(litellm: Any) -> None:
     worker = importlib.import_module("litellm.litellm_core_utils.logging_worker").GLOBAL_LOGGING_WORKER
-    # Private modules: LiteLLM has no public way to end its worker, and a pending one warns at exit.
     await worker.flush()
     await worker.stop()
     await importlib.import_module(

@@ -62,6 +62,7 @@ def settings_source(config: pytest.Config, extra: Mapping[str, Any] | None = Non
 
 def began(config: pytest.Config) -> float:
     """When the session began, in seconds since 1970; the same in all workers of xdist."""
+    # A worker starts later: by its own time, rows of a faster worker would be those of another session.
     given = getattr(config, "workerinput", {}).get(_BEGAN)
     return float(given) if given else config.stash.setdefault(BEGAN, time.time())
 

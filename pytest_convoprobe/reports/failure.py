@@ -62,6 +62,7 @@ def render_failure(
     _add_criteria(page, result, verbosity)
     _add_checks(page, result)
     add_conversation(page, result, Detail.of(verbosity))
+    # Last but one: who scrolls up from the end meets the command, the cost and the exception first.
     _add_trace(page, result, verbosity)
     _add_spending(page, result)
     page.blank()
@@ -129,6 +130,7 @@ def _add_criteria(page: Page, result: ScenarioResult, verbosity: int) -> None:
     page.title("Criteria")
     for answer in criteria:
         page.marked(answer.holds, _criterion(answer))
+        # Reasons for what is right are many lines that nobody reads in a CI log.
         if answer.holds is not True or verbosity > 0:
             _add_answer(page, answer, verbosity)
 

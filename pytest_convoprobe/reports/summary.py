@@ -92,6 +92,7 @@ class Digest:
 
 def _encodable(text: str) -> str:
     """Lone surrogates can't travel to another process."""
+    # execnet, by which xdist talks, encodes strictly.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -152,6 +153,7 @@ def _total(digests: Sequence[Digest], outcome: Outcome, count: int) -> str:
     )
     if not blames:
         return word
+    # `2 errors (judge)` and not `2 errors (2 judge)`.
     alone = len(blames) == 1 and sum(blames.values()) == count
     named = [blame if alone else f"{number:,} {blame}" for blame, number in blames.most_common()]
     return f"{word} ({', '.join(named)})"
@@ -186,6 +188,7 @@ def _tokens_and_cost(spending: Spending) -> str:
 def _slowest(digests: Sequence[Digest]) -> list[str]:
     """The three that took longest, where there are more than three to choose from."""
     ran = [digest for digest in digests if digest.outcome is not Outcome.SKIPPED]
+    # Of three, the three slowest are no news.
     if len(ran) <= _SLOWEST:
         return []
     slowest = sorted(ran, key=lambda digest: -digest.duration)[:_SLOWEST]

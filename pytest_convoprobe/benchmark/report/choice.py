@@ -70,6 +70,7 @@ def choose(found: Iterable[ConversationVerdict], most: int) -> dict[Conversation
     """At most so many conversations, numbered from 1: failed ones first, cells taking turns."""
     turns: Counter[tuple[tuple[str, str], VerdictState]] = Counter()
     queue = []
+    # The number breaks ties by the order in the files, so that a page comes out the same each time.
     for number, verdict in enumerate(found):
         turns[verdict.cell, verdict.state] += 1
         queue.append((RANK[verdict.state], turns[verdict.cell, verdict.state], number, verdict.place))

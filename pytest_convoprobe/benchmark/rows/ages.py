@@ -31,6 +31,7 @@ class ConversationAges:
     @classmethod
     def of(cls, heads: Mapping[Place, Head], since: float) -> ConversationAges:
         """Of the rows of a table; those are old that weren't made `since` then."""
+        # An unknown time is 0, and so old: nobody can say that it isn't.
         return cls(heads.keys(), {place: head.day for place, head in heads.items() if head.at < since})
 
     def words(self, chosen: Callable[[Place], bool] = lambda _: True) -> str:

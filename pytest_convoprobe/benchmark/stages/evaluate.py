@@ -83,6 +83,8 @@ class Evaluate:
         for entry in self._config.targets:
             for place, head in self._table(entry.id).heads().items():
                 own = self._own_metric(place)
+                # The sentence on tools is in the prompt only where there are calls: without it in the key,
+                # old scores stay.
                 more = (on_tools,) if head.digest.startswith(CALLED) else ()
                 for metric_id in self._asked(own):
                     where = replace(place, metric_id="" if metric_id == own else metric_id)

@@ -91,6 +91,7 @@ class Simulate:
 
     def _samples(self, entry: TargetEntry) -> range:
         stored = self._conversations(entry.id).heads() if self._conversations else ()
+        # Others' conversations may be numbered from 0. From 1 on, each would be made a second time.
         first = min((place.sample for place in stored if place.sample < 1), default=1)
         return range(first, first + self._config.generation.num_samples)
 

@@ -165,6 +165,7 @@ class _Calibrating:
             for target in wanted
             if (place := Place(label.id, label.sample, target=target)) in self._stored[target]
         ]
+        # Several targets may have a conversation of this id; a guess would compare the wrong one.
         if len(candidates) != 1:
             return _not_one(label, [place.target for place in candidates])
         (found,) = candidates

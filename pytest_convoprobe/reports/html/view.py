@@ -26,6 +26,7 @@ from ..paste_command import records_again, stored_words
 from ..run_report import RunReport
 from .quotes import marks
 
+# A page with some megabytes in one element makes browsers stall.
 LONGEST = 20_000
 """Characters of one text on the page; a longer one is cut, and the cut is marked."""
 

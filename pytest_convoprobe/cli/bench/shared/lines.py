@@ -50,6 +50,7 @@ def bar_lines(console: Console, bars: Sequence[Bar], now: float) -> list[str]:
 
     What is least needed goes first where there is no room: the cost, the rate, the time left, the bar.
     """
+    # A character in the last column wraps the cursor on some terminals, and the redrawing goes wrong.
     room = (console.width or _WIDTH) - 1
     names = max(cell_width(console.safe(name_of(bar))) for bar in bars)
     tails, widest = _tails(bars, now, room - min(names, room // 2) - len(_GAP))

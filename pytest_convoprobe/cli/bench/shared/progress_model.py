@@ -59,6 +59,7 @@ class Bar:
 
     def take(self, outcome: RowResult) -> None:
         """Count a unit that has come to an end."""
+        # A row that the budget refused was not tried. It is left, and a later run makes it.
         self.done += not outcome.over_budget
         self.failed += outcome.row is None and not outcome.over_budget
         self.unreadable += outcome.row is not None and outcome.row.get("present", True) is None
@@ -66,6 +67,7 @@ class Bar:
             self._spend(spending)
 
     def _spend(self, spending: Spending) -> None:
+        # A replay costs nothing now; its recorded price would look like this run's.
         if spending.replayed >= spending.calls:
             return
         self.tokens += spending.usage.total
