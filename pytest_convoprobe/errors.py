@@ -40,7 +40,6 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     BadValue                       argparse shows the message of its own exceptions only
     UsageProblem                   click shows the message of its own exceptions only
     CommandFailed                  the same, with another exit status
-    NoVerdict                      pytest shows the message of its own exceptions only
     FormatError                    a ValueError of the reader of recordings; becomes RecordingUnusable
     └── LaterVersion               the same, for a file of a later release
     ExpansionError                 YAML whose aliases have no end; becomes a `Problem`

@@ -11,16 +11,14 @@ from ..remedies import options_for
 from .options import OPTIONS
 
 
-class NoVerdict(pytest.fail.Exception):  # type: ignore[name-defined, misc]
-    """Trouble before a conversation, shown as a text without a traceback; `blame` says whose it is."""
+def no_verdict(text: str, blame: Blame) -> BaseException:
+    """What to raise for trouble before a conversation: a text without a traceback; `blame` says whose it is.
 
-    # Summaries show an exception's full name before its text: this one is pytest's own failure to a reader.
-    __module__ = "builtins"
-    __qualname__ = pytest.fail.Exception.__qualname__
-
-    def __init__(self, text: str, blame: Blame) -> None:
-        super().__init__(text, pytrace=False)
-        self.blame = blame
+    It is pytest's own exception, whose class no summary names before the text. So the blame is noted on it.
+    """
+    failure: BaseException = pytest.fail.Exception(text, pytrace=False)
+    vars(failure)["blame"] = blame
+    return failure
 
 
 def error_text(error: ConvoprobeError) -> str:

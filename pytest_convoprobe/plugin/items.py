@@ -13,7 +13,7 @@ from ..result import Outcome, figures, with_attempts
 from ..targets.given_objects import Use
 from . import marks
 from .conversations import look_ahead, submit, wait
-from .error_text import NoVerdict, error_text
+from .error_text import error_text, no_verdict
 from .keys import EARLIER, OVERLAPPED, REPORTED, RESULTS, WAITED, start
 from .lookahead import given_by_fixture, target_is_shared
 from .orders import BEGUN, ORDER, Order
@@ -101,7 +101,7 @@ def result_of(item: ScenarioItem, value: object) -> ScenarioResult | None:
     try:
         result = item.talk(given_by_fixture(value))
     except ConvoprobeError as error:
-        raise NoVerdict(error_text(error), error.blame) from None
+        raise no_verdict(error_text(error), error.blame) from None
     if result.outcome is Outcome.SKIPPED:
         pytest.skip(result.reason)
     if result.outcome is Outcome.ERROR:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..errors import ConvoprobeError, NoTarget
-from .error_text import NoVerdict, error_text
+from .error_text import error_text, no_verdict
 from .file_names import asked_places
 from .keys import NOTED
 from .lookahead import target_is_ours
@@ -80,7 +80,7 @@ def configured_target(config: pytest.Config, items: Sequence[pytest.Item]) -> It
         target.of("")
     except NoTarget as error:
         if not any(_names_target(session, item) for item in items):
-            raise NoVerdict(no_target(config, error.file), error.blame) from None
+            raise no_verdict(no_target(config, error.file), error.blame) from None
     try:
         yield target
     finally:
