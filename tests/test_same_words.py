@@ -94,12 +94,12 @@ Read = Callable[[Path, str], None]
         (
             _labels,
             "conversation,metric,presnt\na,m01,yes\n",
-            "labels.csv:1: presnt: unknown key; did you mean `present`? Valid here: ",
+            "labels.csv:1:21: presnt: unknown key; did you mean `present`? Valid here: ",
         ),
         (
             _labels,
             "conversation,metric,present,smaple\na,m01,yes,2\n",
-            "labels.csv:1: smaple: unknown key; did you mean `sample`? Valid here: ",
+            "labels.csv:1:29: smaple: unknown key; did you mean `sample`? Valid here: ",
         ),
     ],
 )
