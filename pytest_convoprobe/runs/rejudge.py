@@ -101,8 +101,9 @@ def rejudge(
     rows = [row for row in final(run.rows()) if _has_conversation(row) and select(row)]
     begun = [_begun(run, row, scenarios, session) for row in rows]
     jobs = [job for _, job in begun if job is not None]
-    for job in jobs:
-        check_model(job.settings.judge, Role.JUDGE)
+    if session.live_models:
+        for job in jobs:
+            check_model(job.settings.judge, Role.JUDGE)
     judged = iter(session.run_all(jobs, tick=lambda: tick(session.pool.stats.done)))
     return [one if job is None else _with_verdict(one, next(judged)) for one, job in begun]
 

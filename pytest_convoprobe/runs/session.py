@@ -74,6 +74,8 @@ class Session:
         rootdir: Path,
         make_runner: Callable[[LoadedSettings], RunsJobs] = Runner,
     ) -> None:
+        self.live_models = True
+        """Whether calls go to the models that the settings name: others need neither a provider nor a key."""
         self._source = source
         self._of_sources: dict[int, LoadedSettings] = {}
         self._rootdir = rootdir
@@ -87,7 +89,9 @@ class Session:
     @classmethod
     def of(cls, settings: LoadedSettings, rootdir: Path, *, llm: LLM | None = None) -> Session:
         """A session with settings that are loaded already. `llm` replaces the live models."""
-        return cls(OneForAll(settings), rootdir, partial(Runner, llm=llm))
+        session = cls(OneForAll(settings), rootdir, partial(Runner, llm=llm))
+        session.live_models = llm is None
+        return session
 
     def __enter__(self) -> Session:
         return self
