@@ -127,7 +127,7 @@ def test_labels_that_cannot_be_used(done: Path, folder: Path, convoprobe: Convop
     (folder / "labels.csv").write_text(LABELS.replace("true", "perhaps"))
     result = convoprobe("bench", "calibrate", "hours", "labels.csv")
     assert result.exit_code == 2
-    assert "labels.csv:2: " in result.output
+    assert "labels.csv:2:26: " in result.output
     assert "perhaps" in result.output
 
 
