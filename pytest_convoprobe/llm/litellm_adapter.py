@@ -112,10 +112,11 @@ class LiteLLM:
 
     async def aclose(self) -> None:
         """End LiteLLM's background work and close its connections. Does nothing if it was never used."""
-        if self._loop is not None and self._module is not None and _loaded(self._module):
+        module = self._module
+        if self._loop and module and module.done() and not module.exception():
             if self._abandoned:
                 await asyncio.wait(self._abandoned, timeout=_LAST_WAIT)
-            await _shut_down(self._module.result())
+            await _shut_down(module.result())
             self._loop = None
 
     async def _litellm(self) -> Any:
@@ -263,10 +264,6 @@ def _in_preparation(call: asyncio.Task[Any]) -> bool:
         innermost, awaited = awaited, awaited.cr_await
     code = getattr(innermost, "cr_code", None)
     return code is not None and code.co_name == "acompletion" and PurePath(code.co_filename).name == "main.py"
-
-
-def _loaded(module: Future[Any]) -> bool:
-    return module.done() and module.exception() is None
 
 
 def _load(future: Future[Any]) -> None:
