@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ...errors import ResultsError
 from ...files import locked, shown_path, write_atomically
-from ...text import one_line
+from ...text import is_blank, one_line
 from ...yaml_source.placeholders import word_for_word
 from ..format.folder import target_id
 from ..format.models import MOST_TURNS, Metric, MetricType
@@ -208,7 +208,7 @@ def _landmarks(row: ScenarioRow) -> dict[int, str]:
     found: dict[int, str] = {}
     for landmark in row.landmarks:
         turn, instruction = max(1, min(landmark.turn, MOST_TURNS)), landmark.instruction.strip()
-        if instruction:
+        if not is_blank(instruction):  # a scenario file refuses a text in which there is nothing to see
             found[turn] = f"{found[turn]} {instruction}" if turn in found else instruction
     return found
 
