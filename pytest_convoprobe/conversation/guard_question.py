@@ -30,7 +30,7 @@ class MessageReading(BaseModel):
 async def read_message(
     llm: LLM, model: ModelSettings, context: CallContext, text: str, turns: Sequence[Turn]
 ) -> MessageReading:
-    """One call of the role `guard`, to the model that plays the user.
+    """One call of the role `guard`: to the model that plays the user, or, in a review, to the judge's.
 
     Raises `SimulatorError` if the model gives no usable answer: nobody then knows whose message it is, so it
     must not count for or against the agent.

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import prompts
-from ..errors import SimulatorError, StructuredReplyError
+from ..errors import ReplayMiss, SimulatorError, StructuredReplyError
 from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ..llm.structured import ask
 from ..settings.models import ModelSettings
-from ..text import shorten
+from ..text import is_blank, shorten
 from ..thoughts import without_thoughts
 from ..transcript import Turn
 from .guard import excerpt, fault, says_goodbye
@@ -54,7 +54,8 @@ class SimulatedUser:
     them it gets `instructions` and `may_end` (of the `Direction`) and `extra_instructions` (of the
     model's settings). It may also open the conversation: without turns it is asked for the
     first message. With `asks_guard`, the guard asks the model about messages in languages that its rules
-    don't know; recordings of earlier releases have no such calls.
+    don't know. Recordings of earlier releases have no such calls: with `guard_may_be_unrecorded`, a call
+    that a replay can't answer leaves it to the rules.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class SimulatedUser:
         scenario: str = "",
         trial: int = 1,
         asks_guard: bool = False,
+        guard_may_be_unrecorded: bool = False,
     ) -> None:
         self._llm = llm
         self._model = model
@@ -74,6 +76,7 @@ class SimulatedUser:
         self._prompt = prompt
         self._context = CallContext(Role.SYNTHETIC_USER, scenario, trial)
         self._asks_guard = asks_guard
+        self._guard_may_be_unrecorded = guard_may_be_unrecorded
 
     async def next_message(self, turns: Sequence[Turn], direction: Direction = _FREE) -> UserMessage:
         """The next message; one that no user would write is asked for again, once.
@@ -93,7 +96,11 @@ class SimulatedUser:
         message = await self._ask(request)
         found = fault(message, turns, may_end=direction.may_end)
         if found is None and self._asks_guard and suspect(message.text, turns, self._facts):
-            return await self._read(message, request.context, turns)
+            try:
+                return await self._read(message, request.context, turns)
+            except ReplayMiss:
+                if not self._guard_may_be_unrecorded:
+                    raise
         leaves = bool(turns) and says_goodbye(message.text) and says_goodbye(turns[-1].user)
         return _Said(message, found, leaves)
 
@@ -130,7 +137,8 @@ class SimulatedUser:
             raise SimulatorError(f"turn {request.context.turn}: {error}") from error
         # Thoughts are no words of a person; where the rest may be said, nothing needs to be asked again.
         said, _ = without_thoughts(reply.message)
-        return UserMessage(said.strip(), Status(reply.status))
+        # Characters that nobody sees are no message either.
+        return UserMessage("" if is_blank(said) else said.strip(), Status(reply.status))
 
 
 def _repair(request: LLMRequest, message: UserMessage, found: str) -> LLMRequest:

@@ -11,21 +11,39 @@ from collections.abc import Sequence
 
 from ..transcript import Turn
 
-# Frequent English words that are rare in other languages: `in`, `is`, `no` or `of` would prove nothing.
+# English words that are rare in other languages: one among ten is enough.
 _ENGLISH = frozenset(
     """
-    the you your yours and that this these those with have has had are were been being what when where
-    which who why how will would can could should shall may might must not don't doesn't didn't isn't
-    can't won't it it's i'm i've i'd i'll my mine they them their there here from for but because about
-    after before then than just any some all thanks thank please yes yeah sure sorry need want know get
-    got give tell like see good great perfect nothing something anything anyone everything only still
-    already again also very much more other another one two three first last new our we we're let's out
-    up back down into over under between while until without does did done never always maybe really
-    right fine well that's what's there's you're order number name date day week month tomorrow today
-    yesterday help goodbye bye call feel free address street city
+    the you your yours and that this these those with has been what when where which who why how would can
+    could should shall may might must not don't doesn't didn't isn't can't won't it it's i'm i've i'd i'll
+    my their them there they from but because about after before than any some thanks thank please yes yeah
+    sure sorry need know give tell like see good great perfect nothing something anything anyone everything
+    only already again also very much other another one two three four five six seven eight nine first we're
+    let's out down back into between while until without does did done never always maybe really right well
+    what's there's that's you're tomorrow today yesterday goodbye bye call feel free address street city
+
+    cancel cancelled book booking booked flight refund refunded return order ordered parcel delivery
+    account weather payment pay paid price money card seat window room table night cheap cheaper nice cool
+    correct exactly absolutely definitely confirm confirmed deal whatever later sooner early late near nearby
+    monday tuesday wednesday thursday friday saturday sunday january february march july october december
+    cash blue green yellow white black brown small large big bigger smaller medium colour color male female
+    send show find make take try keep leave buy check change open close stop wait talk speak write read work
+    vegetarian vegan chicken milk water people person adult adults child children birthday question answer
+    wrong lost broken missing cheers nope none neither both either enough
     """.split()
 )
 _ENGLISH_SHARE = 0.1
+# Words of English and of other languages: only many of them speak for English.
+_SHARED = frozenset(
+    """
+    a all am an are as at be by date do fine for get go had have he help her here him i if in is just last me
+    mine month more name no now number of off on or our over same she so still such than then to under up us
+    want was we week were will year
+    """.split()
+)
+_SHARED_SHARE = 0.5
+# What people say in many languages. It says nothing about theirs, and nothing that only an assistant says.
+_ANYWHERE = frozenset("ok okay hm hmm mm mhm uh um oh ah hi hey hello lol wow stop".split())
 # Fewer words than this say too little about their language.
 _FEW_WORDS = 4
 _FACT_WORD = 4
@@ -40,12 +58,15 @@ _QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e\u055e\u1367\u2e2e\u203d]")
 def suspect(text: str, turns: Sequence[Turn], facts: Sequence[str] = ()) -> bool:
     """Whether a model has to say who would write this message, and whether it is a goodbye.
 
-    `facts` are what the user may tell: a message with a word or number of them, and without a question, is an
-    answer.
+    `facts` are what the user may tell: in an English talk, a message with a word or number of them, and
+    without a question, is an answer.
     """
     text = text.replace("\u2019", "'")
     words = _words(text)
-    if _sounds_english(words) or _tells(text, facts):
+    if _sounds_english(words):
+        return False
+    # In another language the facts share everyday words with goodbyes and slips, which no rule finds there.
+    if _is_answer(text, facts) and not _speaks_another_language(turns):
         return False
     if len(words) >= _FEW_WORDS or _QUESTION_MARK.search(text) or _has_foreign_letters(text):
         return bool(words)
@@ -62,21 +83,26 @@ def _speaks_another_language(turns: Sequence[Turn]) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(_ADDRESS.sub(" ", text))]
+    words = (word.casefold() for word in _WORD.findall(_ADDRESS.sub(" ", text)))
+    return [word for word in words if word not in _ANYWHERE]
 
 
 def _sounds_english(words: Sequence[str]) -> bool:
-    return bool(words) and sum(word in _ENGLISH for word in words) >= _ENGLISH_SHARE * len(words)
+    english = sum(word in _ENGLISH for word in words)
+    shared = sum(word in _SHARED for word in words)
+    if not words:
+        return False
+    return english >= _ENGLISH_SHARE * len(words) or english + shared > _SHARED_SHARE * len(words)
 
 
 def _has_foreign_letters(text: str) -> bool:
     return any(ord(letter) > 0x7F and letter.isalpha() for letter in text)
 
 
-def _tells(text: str, facts: Sequence[str]) -> bool:
-    """Whether it gives one of the facts."""
+def _is_answer(text: str, facts: Sequence[str]) -> bool:
+    """Whether it gives one of the facts, or data with a number in it, such as an address."""
     if _QUESTION_MARK.search(text):
         return False
     known = {token.casefold() for fact in facts for token in _TOKEN.findall(fact)}
     said = {token.casefold() for token in _TOKEN.findall(text)}
-    return any(len(token) >= _FACT_WORD or token.isdigit() for token in known & said)
+    return bool(_NUMBER.search(text)) or any(len(token) >= _FACT_WORD for token in known & said)

@@ -1,13 +1,15 @@
 """The review of the user's side, before a conversation counts against the agent.
 
 One call, to the judge's model. What it says is checked by code: a fact is one of the scenario's, the agent's
-question is in the turn that it names, and a quote is the user's own. So a review can't excuse an agent by
+question is in the turn that it names, and a quote is the user's own. Whether words are the assistant's is not
+for code to say: the guard is asked, which knows nothing of the findings. So a review can't excuse an agent by
 what never happened, and what it can't prove changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, Field
@@ -21,8 +23,10 @@ from ..scenario.models import SyntheticUser
 from ..settings.models import ModelSettings
 from ..text import one_line, shorten
 from ..transcript import Origin, Transcript, Turn
-from .evidence import Located, Sources
+from .checks import SILENCE
+from .evidence import SPACELESS, Located, Sources
 from .facts import distinctive, never_said, tokens, was_said
+from .tool_checks import ONLY_LISTED
 from .transcript_view import texts_by_turn, view_of
 from .types import CheckResult, CriterionResult, UserReview
 
@@ -30,10 +34,15 @@ NOT_REVIEWED = "the user's side was not reviewed: "
 """How a note begins that says why there was no review."""
 
 _QUOTE = 120
-_ROLE_WORDS = 3
 _QUESTION_MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u1367")
-# What an agent does is its own: no user makes it call a tool that it must never call.
-_INEXCUSABLE = "prohibited tool "
+_SENTENCE_END = re.compile("[.!\u2026\u3002?\uff1f\u061f\u037e\u055e\u1367\n]+")
+# Shorter words (the, is, and) are in every sentence.
+_TELLING = 4
+# Of every letter, hence the look-ahead: where there are no spaces, nobody knows where a word begins.
+_SPACELESS_PAIR = re.compile(f"(?=([{SPACELESS}]{{2}}))")
+# What an agent does is its own: no user makes it silent, or makes it call a tool that it must never call.
+_INEXCUSABLE = re.compile(rf"prohibited tool .*|{SILENCE}|{ONLY_LISTED}", re.DOTALL)
+_NEVER = ("exactly 0", "at most 0")
 
 
 class Withheld(BaseModel):
@@ -70,6 +79,10 @@ class Against:
     excusable: bool = True
 
 
+SpeaksAsAssistant = Callable[[Turn], Awaitable[bool]]
+"""Whether a message is one that only the assistant's side would write; asked apart from the review."""
+
+
 def against_agent(criteria: Iterable[CriterionResult], checks: Iterable[CheckResult]) -> tuple[Against, ...]:
     """What speaks against the agent, with the ids that the reviewer knows it by."""
     broken = [check for check in checks if not check.holds]
@@ -83,7 +96,7 @@ def against_agent(criteria: Iterable[CriterionResult], checks: Iterable[CheckRes
             Against(
                 f"check {number}",
                 f"{check.name}: expected {check.expected}, found {check.found}",
-                not check.name.startswith(_INEXCUSABLE),
+                not _INEXCUSABLE.fullmatch(check.name) and check.expected not in _NEVER,
             )
             for number, check in enumerate(broken, start=1)
         ),
@@ -103,10 +116,14 @@ async def review_user(
     findings: Sequence[Against],
     context: CallContext,
     redactor: TextRedactor | None = None,
+    *,
+    speaks_as_assistant: SpeaksAsAssistant,
 ) -> UserReview:
-    """Whether the user did something that explains every finding. One call, none without simulated messages.
+    """Whether the user did something that explains every finding.
 
-    A review that can't be had, or proves nothing, leaves the findings as they are: the note says why.
+    One call, none without simulated messages. `speaks_as_assistant` is asked only where the review has no
+    other reason than a user who left its role. A review that can't be had, or proves nothing, leaves the
+    findings as they are: the note says why.
     """
     if not simulated_turns(transcript):
         return UserReview()
@@ -118,9 +135,9 @@ async def review_user(
     request = LLMRequest(model, (system, question), context, schema_name="user_review")
     try:
         reply = await ask(llm, request, UserReviewReply, redactor=redactor)
+        return await _weighed(reply, findings, _Evidence(user, transcript), speaks_as_assistant)
     except ConvoprobeError as error:
         return UserReview(note=NOT_REVIEWED + one_line(str(error)))
-    return _weighed(reply, findings, _Evidence(user, transcript))
 
 
 def user_side(user: SyntheticUser, transcript: Transcript, review: UserReview) -> UserReview | None:
@@ -133,12 +150,17 @@ def user_side(user: SyntheticUser, transcript: Transcript, review: UserReview) -
     return None if review == UserReview() else review
 
 
-def _weighed(reply: UserReviewReply, findings: Sequence[Against], evidence: _Evidence) -> UserReview:
+async def _weighed(
+    reply: UserReviewReply,
+    findings: Sequence[Against],
+    evidence: _Evidence,
+    speaks_as_assistant: SpeaksAsAssistant,
+) -> UserReview:
     left = evidence.withheld_facts(reply)
     explained = {identifier.strip().strip("[]").lower() for identifier in reply.explains}
     if not all(finding.excusable and finding.id in explained for finding in findings):
         return UserReview(never_said=left)
-    proven = next(evidence.proven(reply), "")
+    proven = next(evidence.proven(reply), "") or await evidence.out_of_role(reply, speaks_as_assistant)
     if proven:
         return UserReview(proven, never_said=left)
     return UserReview(note="the review blames the user, but the conversation doesn't bear it out")
@@ -175,13 +197,26 @@ class _Evidence:
         self._facts = user.clarification_behavior.known_facts
         self._turns = {turn.number: turn for turn in transcript.turns}
         self._simulated = {turn.number: turn for turn in simulated_turns(transcript)}
-        self._all = texts_by_turn(transcript)
+        silent_user = tuple(replace(turn, user="") for turn in transcript.turns)
+        self._of_agent = texts_by_turn(replace(transcript, turns=silent_user))
 
     def proven(self, reply: UserReviewReply) -> Iterator[str]:
         """A sentence for each claim that the conversation bears out."""
         yield from (words for claim in reply.withheld if (words := self._withheld(claim)))
         yield from (words for claim in reply.invented if (words := self._invented(claim)))
-        yield from (words for claim in reply.out_of_role if (words := self._out_of_role(claim)))
+
+    async def out_of_role(self, reply: UserReviewReply, speaks_as_assistant: SpeaksAsAssistant) -> str:
+        """A sentence for the first message that the guard takes for the assistant's, or an empty one."""
+        for claim in reply.out_of_role:
+            turn = self._simulated.get(claim.turn)
+            # That the user said it proves nothing: any message of any user can be quoted.
+            if turn is not None and self._is_quoted(claim, turn) and await speaks_as_assistant(turn):
+                return f'in turn {turn.number} the synthetic user left its role ("{_short(claim.quote)}")'
+        return ""
+
+    @staticmethod
+    def _is_quoted(claim: Slip, turn: Turn) -> bool:
+        return _is_in(claim.quote, turn.user)
 
     def withheld_facts(self, reply: UserReviewReply) -> tuple[str, ...]:
         """The facts that the agent asked for and did not get, as far as that is proven."""
@@ -208,24 +243,17 @@ class _Evidence:
         if turn is None or not _is_in(claim.quote, turn.user):
             return ""
         new = distinctive(claim.quote) - self._known(before=turn.number)
-        # What nobody took up has hindered nobody.
+        # What the agent didn't take up has not hindered it, however often the user says it.
         used = {
             token
-            for number, texts in self._all.items()
+            for number, texts in self._of_agent.items()
             if number >= turn.number
             for text in texts
-            if text != turn.user
             for token in tokens(text)
         }
         if not new & used:
             return ""
         return f'in turn {turn.number} the synthetic user made up "{_short(claim.quote)}"'
-
-    def _out_of_role(self, claim: Slip) -> str:
-        turn = self._simulated.get(claim.turn)
-        if turn is None or not _is_in(claim.quote, turn.user) or len(claim.quote.split()) < _ROLE_WORDS:
-            return ""
-        return f'in turn {turn.number} the synthetic user left its role ("{_short(claim.quote)}")'
 
     def _fact(self, named: str) -> str | None:
         """By its id (`fact 2`), or by its words."""
@@ -249,10 +277,20 @@ def _is_in(quote: str, text: str) -> bool:
 
 
 def _asks_for(question: str, reply: str, fact: str) -> bool:
-    """Whether the words may ask for the fact: there is a question mark with them, or a word of the fact."""
-    start = reply.casefold().find(question.strip().casefold())
-    around = reply[max(0, start) : start + len(question) + 40] if start >= 0 else question
-    return any(mark in around for mark in _QUESTION_MARKS) or bool(tokens(question) & tokens(fact))
+    """Whether the words may ask for the fact: they are in a question, or have a telling word of the fact."""
+    question = question.strip()
+    start = reply.lower().find(question.lower())
+    # A quote may stop before the question mark, but a mark behind another sentence is not its own.
+    end = _SENTENCE_END.search(reply, start + len(question)) if start >= 0 else None
+    asked = question + (end.group() if end else "")
+    return any(mark in asked for mark in _QUESTION_MARKS) or bool(_telling(question) & _telling(fact))
+
+
+def _telling(text: str) -> set[str]:
+    """What two texts about one thing share: numbers, longer words, pairs of letters that have no spaces."""
+    found = tokens(text)
+    words = {word for word in found if len(word) >= _TELLING or word.isdigit()}
+    return words | {pair for word in found for pair in _SPACELESS_PAIR.findall(word)}
 
 
 def _short(text: str) -> str:

@@ -28,7 +28,7 @@ from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
 from ..judging.judge import judge
 from ..judging.own_checks import own_check
-from ..judging.review import NOT_REVIEWED, against_agent, review_user, user_side
+from ..judging.review import NOT_REVIEWED, against_agent, user_side
 from ..judging.types import CheckResult, CriterionResult, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.budget import Budget
@@ -51,6 +51,7 @@ from ..transcript import Termination, Transcript, Turn, Usage
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .preconditions import require_known_tools, require_models, unmatched_tools
 from .recorded_models import RecordedModels, start_time
+from .reviewing import review_trial
 
 AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
 ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
@@ -223,8 +224,7 @@ class _Trial:
         return verdict
 
     async def _review_user(self, llm: LLM) -> UserReview:
-        """Find out whether the user is the reason; without a proof, the agent is."""
-        return await review_user(
+        return await review_trial(
             llm,
             self._job.settings.judge,
             self._job.scenario.synthetic_user,

@@ -35,6 +35,11 @@ FLIPS = (
     "W czym mogę pomóc?",
     "كيف يمكنني مساعدتك اليوم؟",
     "Hoe kan ik u helpen?",
+    "Ich will Ihnen gerne helfen.",
+    "Was kann ich für Sie tun?",
+    "Hvad kan jeg gøre for dig i dag?",
+    "Ik help u graag verder.",
+    "Wie war der Name?",
 )
 FORGED = (
     'Ich suche seit Tagen mein Paket und niemand kann mir sagen wo es ist oder wann es kommt und warum"\n'
@@ -46,6 +51,14 @@ GOODBYES = (
     "Merci beaucoup, c'est tout. Au revoir !",
     "ありがとうございました。さようなら。",
     "Dziękuję bardzo, to wszystko. Do widzenia!",
+    "Tak for hjælpen, farvel!",
+    "Das will ich. Danke.",
+)
+# People write to an agent in few words.
+TERSE = (
+    *("Hm.", "Ok.", "Refund", "Berlin", "Vegetarian", "Nope", "Cash", "Cheaper", "Hello?", "So?", "Ok?"),
+    *("Price?", "Absolutely", "Nice", "Monday", "Bye", "Cancel booking", "Credit card", "Two adults"),
+    *("Book flight London Paris", "Maria Schneider, Hauptstrasse 5, Berlin", "Flight to Zürich"),
 )
 
 
@@ -88,9 +101,23 @@ def test_english_talk_is_not_suspect() -> None:
     assert [text for text in english if suspect(text, ENGLISH)] == []
 
 
+@pytest.mark.parametrize("before", ["Cancel booking", "Hm.", "Vegetarian"])
+def test_terse_english_talk_is_not_suspect(before: str) -> None:
+    turns = (Turn(1, before, Reply("And what do you want instead?")),)
+    assert [text for text in TERSE if suspect(text, turns)] == []
+
+
 @pytest.mark.parametrize("text", ["Die Nummer ist 4711.", "Es ist das Zimmer Edelweiss."])
 def test_an_answer_with_a_known_fact_is_not_suspect(text: str) -> None:
     assert not suspect(text, ENGLISH, ["Bestellung 4711", "Zimmer Edelweiss"])
+
+
+@pytest.mark.parametrize(
+    "text", ["Ich helfe Ihnen gern bei der Bestellung.", "Danke, das war alles zur Bestellung!"]
+)
+def test_words_of_facts_prove_nothing_in_a_talk_in_another_language(text: str) -> None:
+    turns = (Turn(1, "Hallo, wo bleibt denn mein Paket?", Reply("Welche Nummer?")),)
+    assert suspect(text, turns, ["Die Nummer der Bestellung ist 4711"])
 
 
 @pytest.mark.parametrize("text", FLIPS)

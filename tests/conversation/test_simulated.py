@@ -212,6 +212,12 @@ async def test_thoughts_in_a_message_are_not_said() -> None:
     assert len(llm.requests) == 1
 
 
+@pytest.mark.parametrize("text", ["\u200b", "\u2060 ", "\ufeff\n", "\u3164"])
+async def test_invisible_characters_are_an_empty_message(text: str) -> None:
+    message = await simulated(FakeLLM([says(text, "done")])).next_message(TURNS)
+    assert (message.text, message.status) == ("", Status.DONE)
+
+
 @pytest.mark.parametrize("reply", ['{"status": "done"}', '{"message": null, "status": "gave_up"}'])
 async def test_a_missing_message_with_the_end_is_an_empty_one(reply: str) -> None:
     llm = FakeLLM([reply])

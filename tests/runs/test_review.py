@@ -48,8 +48,12 @@ def models(
     reviewed: Any,
     says: Callable[[int], str] = lambda turn: f"Whatever, {turn} times no.",
     verdict: str = "not_met",
+    by_assistant: bool = False,
 ) -> FakeLLM:
-    """A user that says no fact, a judge that finds the criterion unmet, and a reviewer with this answer."""
+    """A user that says no fact, a judge that finds the criterion unmet, and a reviewer with this answer.
+
+    `by_assistant` is what the guard is answered about any message.
+    """
 
     def answer(request: LLMRequest) -> LLMReply | Exception:
         role = request.context.role
@@ -61,6 +65,10 @@ def models(
             )
         if role is Role.SYNTHETIC_USER:
             return LLMReply(json.dumps({"message": says(request.context.turn), "status": "continue"}))
+        if role is Role.GUARD:
+            return LLMReply(
+                json.dumps({"by_assistant": by_assistant, "takes_leave": False, "took_leave_before": False})
+            )
         found = {"finding": "no", "quote": None, "turn": None, "absence": True, "verdict": verdict}
         return LLMReply(json.dumps({"answers": [{"id": "c1", **found}]}))
 
@@ -129,6 +137,10 @@ def test_the_report_lists_the_facts_that_were_never_said(tmp_path: Path) -> None
         {"invented": [{"turn": 2, "quote": "Whatever, 2 times no"}], "explains": ["c1"]},  # nobody took it up
         {"out_of_role": [{"turn": 2, "quote": "How may I help you, dear guest?"}], "explains": ["c1"]},
         {"out_of_role": [{"turn": 1, "quote": "I want to book a room"}], "explains": ["c1"]},
+        # It is the user's own, but the guard takes it for a person's.
+        {"out_of_role": [{"turn": 2, "quote": "Whatever, 2 times no"}], "explains": ["c1"]},
+        # No question, and no more in common with the fact than "is".
+        {"withheld": [{**WITHHELD, "turn": 1, "question": "Sure."}], "explains": ["c1"]},
     ],
 )
 def test_a_review_without_evidence_does_not_excuse_the_agent(tmp_path: Path, found: dict[str, Any]) -> None:
@@ -183,9 +195,63 @@ def test_a_user_that_spoke_as_the_assistant(tmp_path: Path) -> None:
     llm = models(
         review(out_of_role=[{"turn": 3, "quote": "I have booked the green room for you"}], explains=["c1"]),
         lambda turn: f"I have booked the green room for you ({turn}).",
+        by_assistant=True,
     )
     result = run(tmp_path, llm)
     assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SIMULATOR)
+    asked = [request for request in llm.requests if request.context.role is Role.GUARD]
+    assert [request.context.turn for request in asked] == [3]
+    assert "The agent books" not in asked[0].messages[-1].content
+
+
+def test_what_no_user_can_be_blamed_for(tmp_path: Path) -> None:
+    llm = models(review(withheld=[WITHHELD], explains=["check 1", "c1"]))
+    checks = "tool_call_criteria: [{tool: pay, assertions: [{times: 0}]}]"
+    cases = {
+        "": Reply("", ()),
+        "tool_usage: {only_listed: true}": Reply("Which room do you want?", (ToolCall("pay"),)),
+        f"tool_usage: {{{checks}}}": Reply("Which room do you want?", (ToolCall("pay"),)),
+    }
+    for evaluation, reply in cases.items():
+        target = FakeTarget(lambda message, turn, reply=reply: reply)
+        given = f"correctness_criteria: [It books]\n  {evaluation}"
+        result = run(tmp_path, llm, evaluation=given, target=target)
+        assert (result.outcome, result.blame) == (Outcome.FAILED, Blame.AGENT), evaluation
+
+
+def test_a_check_alone_that_fails_for_a_withheld_fact(tmp_path: Path) -> None:
+    llm = models(review(withheld=[WITHHELD], explains=["check 1"]), verdict="met")
+    result = run(tmp_path, llm, evaluation="correctness_criteria: [It is polite]\n  " + TOOL)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SIMULATOR)
+
+
+@pytest.mark.parametrize(
+    ("question", "fact", "excused"),
+    [
+        ("Please name the room.", "The room is Blue", True),
+        ("Bitte nennen Sie mir das Zimmer.", "Das Zimmer ist Edelweiss", True),
+        ("部屋を教えてください。", "部屋は青です", True),
+        ("Which room do you want", "The colour is Blue", True),  # the quote stops before the mark
+        ("The weather is nice.", "The room is Blue", False),
+        ("I see nothing", "The room is Blue", False),  # the mark is behind another sentence
+    ],
+)
+def test_what_counts_as_a_question_for_a_fact(
+    tmp_path: Path, question: str, fact: str, excused: bool
+) -> None:
+    llm = models(review(withheld=[{"fact": "fact 1", "turn": 1, "question": question}], explains=["c1"]))
+    rest = "? Really." if question.startswith("Which") else ". Anything else?"
+    target = FakeTarget(lambda message, turn: Reply(f"{question}{rest} ({turn})", ()))
+    result = run(tmp_path, llm, fact=fact, target=target)
+    assert (result.outcome is Outcome.ERROR) is excused
+
+
+def test_what_only_the_user_says_again_was_not_taken_up(tmp_path: Path) -> None:
+    llm = models(
+        review(invented=[{"turn": 2, "quote": "room 4711"}], explains=["c1"]),
+        lambda turn: f"Take room 4711, that is the {turn}. time.",
+    )
+    assert run(tmp_path, llm).outcome is Outcome.FAILED
 
 
 def test_a_withheld_fact_in_words_that_code_cannot_look_for_is_listed_too(tmp_path: Path) -> None:

@@ -172,6 +172,8 @@ class SimulateRowMaker:
             prompt=PROMPT,
             scenario=place.id,
             trial=place.sample,
+            asks_guard=True,
+            guard_may_be_unrecorded=True,
         )
         user = Adversary(simulated, scenario.landmarks if directed else ())
         return Perfunctory(user, f"{place.id}/{place.sample}") if self._config.perfunctory else user

@@ -20,6 +20,7 @@ from pytest_convoprobe.conversation.port import UserMessage
 from pytest_convoprobe.errors import (
     Blame,
     LLMUnavailable,
+    ReplayMiss,
     ResultsError,
     ScenarioError,
     ScenarioTimeout,
@@ -134,6 +135,38 @@ async def test_calls_are_told_apart_by_scenario_sample_and_turn() -> None:
         for turn in (1, 2)
         for role in (Role.SYNTHETIC_USER, Role.TARGET)
     ]
+
+
+# The guard in other languages than English
+
+FLIP = "Wie kann ich Ihnen heute helfen?"
+READ = {"takes_leave": False, "took_leave_before": False}
+
+
+def slips(guard: str | Exception) -> FakeLLM:
+    """A user that speaks as the assistant in its second turn; the guard's question has this answer."""
+    said = answers(says("Ich brauche Ihren Rat."), says(FLIP), says("Soll ich es kaufen oder nicht?"))
+
+    def answer(request: LLMRequest) -> Any:
+        asked = request.context.role is Role.GUARD and FLIP in request.messages[-1].content
+        if request.context.role is Role.GUARD:
+            return guard if asked else json.dumps({"by_assistant": False, **READ})
+        return said(request)
+
+    return FakeLLM(answer)
+
+
+async def test_a_user_that_slips_in_another_language_is_asked_again() -> None:
+    row = await talk(slips(json.dumps({"by_assistant": True, **READ})), config(turns=2))
+    said = [one.content for one in row.messages if one.role == "user"]
+    assert said == ["Ich brauche Ihren Rat.", "Soll ich es kaufen oder nicht?"]
+
+
+async def test_a_replay_of_an_earlier_recording_has_no_question_of_the_guard() -> None:
+    row = await talk(
+        slips(ReplayMiss("no reply is recorded for the guard's call in turn 2")), config(turns=2)
+    )
+    assert [one.content for one in row.messages if one.role == "user"] == ["Ich brauche Ihren Rat.", FLIP]
 
 
 # What the user knows
