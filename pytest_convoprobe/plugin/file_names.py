@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from ..scenario.discovery import BENCHMARK_FILE, DEFAULT_PATTERNS, ENDINGS, is_scenario_file
+from ..scenario.discovery import (
+    BENCHMARK_FILE,
+    DEFAULT_PATTERNS,
+    ENDINGS,
+    SETTINGS_FILES,
+    is_scenario_file,
+)
 from .keys import TAGS
 
 SCENARIOS = "scenarios"
@@ -39,9 +45,24 @@ def files_seen(config: pytest.Config) -> Seen:
 
 def is_worth_a_walk(config: pytest.Config) -> bool:
     """Whether there may be scenarios at all: a suite without any pays for no second walk."""
-    if TAGS in config.stash or config.getini("convoprobe_files") or files_seen(config).worth_a_walk:
+    if uses_us(config) or files_seen(config).worth_a_walk:
         return True
     return any(SCENARIOS in path.parts for path in asked_folders(config))
+
+
+def uses_us(config: pytest.Config) -> bool:
+    """Whether the project has scenarios or settings of ours. In others, nothing that we find is a mistake."""
+    if TAGS in config.stash or config.getini("convoprobe_files"):
+        return True
+    # All scenarios may be out of sight, in `build/` or behind a link that leads nowhere.
+    return any((config.rootpath / name).exists() for name in SETTINGS_FILES) or _has_table(config.rootpath)
+
+
+def _has_table(folder: Path) -> bool:
+    try:
+        return b"[tool.convoprobe" in (folder / "pyproject.toml").read_bytes()
+    except OSError:
+        return False
 
 
 def is_yaml(path: Path) -> bool:

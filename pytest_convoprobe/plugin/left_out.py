@@ -18,8 +18,8 @@ from ..files import shown_path
 from ..formatting import counted
 from ..scenario.discovery import looks_like_scenario
 from ..scenario.search import NO_RECURSE, Found, passed_by, search
-from .file_names import asked_folders, files_seen, patterns_of, root_of
-from .keys import LEFT_OUT, TAGS
+from .file_names import asked_folders, files_seen, patterns_of, root_of, uses_us
+from .keys import LEFT_OUT
 
 _WORKER_OUTPUT = "convoprobe_left_out"
 _SHOWN = 20
@@ -103,10 +103,21 @@ def _shortened(lines: list[str]) -> list[str]:
 def _left_out(session: pytest.Session) -> Iterator[LeftOut]:
     """What the walk finds and pytest did not come by, below the folders that it was asked to search."""
     config = session.config
-    ours = TAGS in config.stash or bool(config.getini("convoprobe_files"))
+    ours = uses_us(config)
     for folder in asked_folders(config):
         found = search(folder, root_of(config, folder / "any"), patterns_of(config))
         yield from (one for one in _of_folder(config, folder, found) if ours or looks_like_scenario(one.path))
+    if ours and config.args_source is config.ArgsSource.TESTPATHS:
+        yield from _outside_of_testpaths(config)
+
+
+def _outside_of_testpaths(config: pytest.Config) -> Iterator[LeftOut]:
+    """Scenarios in folders that the list doesn't name: it was often written before there were any."""
+    folders = asked_folders(config)
+    for path in search(config.rootpath, config.rootpath, patterns_of(config)).scenarios:
+        asked = path in files_seen(config) or any(folder in path.parents for folder in folders)
+        if not asked and looks_like_scenario(path):
+            yield LeftOut(path, "`testpaths` does not name its folder", error=False)
 
 
 def _of_folder(config: pytest.Config, folder: Path, found: Found) -> Iterator[LeftOut]:

@@ -1,8 +1,8 @@
 """Which files are scenario files: one rule, for pytest's collection and for the command line.
 
 A file is one if a pattern matches its path below the root, unless the path has a folder or file
-whose name begins with `_` or `.`, lies in `node_modules` or a virtual environment, or in the folder
-of a benchmark (a benchmark's files are not scenarios). Folders above the root don't
+whose name begins with `_` or `.`, lies in `node_modules` or a virtual environment, is a settings file, or
+lies in the folder of a benchmark without being a scenario by its content. Folders above the root don't
 matter: a project that was checked out into a folder named `scenarios` isn't full of scenarios.
 
 `search.py` walks through folders with this rule.
@@ -31,9 +31,17 @@ ENDINGS = (".yaml", ".yml")
 """Whatever the patterns are, only YAML files are read."""
 
 BENCHMARK_FILE = "benchmark.yaml"
+SETTINGS_FILES = tuple(
+    f"{name}{ending}" for name in ("convoprobe", ".convoprobe", "mcprobe") for ending in ENDINGS
+)
+"""Settings may be next to the scenarios that they are for."""
+
 # A key at the top of a file: in block style at the margin, in flow style (and JSON) behind `{` or `,`.
 _KEY = rb"""(?:^(?:\xef\xbb\xbf)?|[{,]\s*)["']?(?:%s)["']?\s*:"""
 _OF_A_SCENARIO = re.compile(_KEY % b"synthetic_user|evaluation", re.MULTILINE)
+# Each of these two is also a key of other files of ours: of settings, and of a benchmark's config.yaml.
+_USER = re.compile(_KEY % b"synthetic_user", re.MULTILINE)
+_EVALUATION = re.compile(_KEY % b"evaluation", re.MULTILINE)
 _NOT_OF_A_BENCHMARK = re.compile(_KEY % b"synthetic_user|evaluation|skip", re.MULTILINE)
 _OF_A_BENCHMARK = re.compile(_KEY % b"metrics|description|scenario|gate", re.MULTILINE)
 _NAME = re.compile(_KEY % b"name", re.MULTILINE)
@@ -70,7 +78,7 @@ def is_scenario_file(path: Path, root: Path, patterns: Sequence[str] = DEFAULT_P
     except ValueError:
         return False
     named = matches(relative, patterns) or _matches_with_name_of_root(relative, root, patterns)
-    return named and not _in_benchmark(relative, root) and not is_loop(path, root)
+    return named and not _is_of_others(path, relative, root) and not is_loop(path, root)
 
 
 def _matches_with_name_of_root(relative: PurePath, root: Path, patterns: Sequence[str]) -> bool:
@@ -112,6 +120,16 @@ def _is_left_out(name: str) -> bool:
     return name.startswith(("_", ".")) or name in _NEVER
 
 
+def _is_of_others(path: Path, relative: PurePath, root: Path) -> bool:
+    """Whether a file is settings or a benchmark's, by its place and by what is in it.
+
+    By the place alone, a scenario with an unlucky name or neighbour would never run, and nobody would know.
+    """
+    if path.name in SETTINGS_FILES:
+        return not _has(path, _EVALUATION)
+    return _in_benchmark(relative, root) and not _has(path, _USER)
+
+
 def _in_benchmark(relative: PurePath, root: Path) -> bool:
     """Whether a folder from the root down to the file's own holds a benchmark."""
     return any(is_benchmark(root / parent / BENCHMARK_FILE) for parent in relative.parents)
@@ -132,8 +150,12 @@ def is_benchmark(file: Path) -> bool:
 
 def looks_like_scenario(file: Path) -> bool:
     """Whether a file has a key that hardly anything but a scenario has. It need not be valid."""
+    return _has(file, _OF_A_SCENARIO)
+
+
+def _has(file: Path, key: re.Pattern[bytes]) -> bool:
     try:
-        return _OF_A_SCENARIO.search(file.read_bytes()) is not None
+        return key.search(file.read_bytes()) is not None
     except OSError:
         return False
 

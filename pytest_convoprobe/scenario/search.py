@@ -85,9 +85,8 @@ class _Walk:
             self._unreadable(folder, f"the folder cannot be read ({error.strerror})", within=True)
             return
         benchmark = folder / BENCHMARK_FILE
-        if is_benchmark(benchmark):  # none of its files is a scenario
+        if is_benchmark(benchmark):
             self.found.benchmarks.append(benchmark)
-            return
         for path in sorted(inside, key=lambda path: (path.is_dir(), path.name)):
             self._look_at(path)
 

@@ -43,6 +43,37 @@ def test_a_link_that_leads_nowhere(suite: Suite) -> None:
     result.stderr.fnmatch_lines(["  scenarios/link.yaml: the link leads nowhere (gone.yaml)"])
 
 
+@pytest.mark.parametrize("settings", ["convoprobe.yaml", "pyproject.toml"])
+def test_where_the_project_s_settings_are_the_only_sign_of_scenarios(suite: Suite, settings: str) -> None:
+    suite.write(settings, "[tool.convoprobe.run]\n" if settings == "pyproject.toml" else "run: {}\n")
+    suite.write("test_plain.py", "def test_plain(): pass")
+    suite.scenario("lost", file="build/scenarios/x.yaml")
+    (suite.path / "scenarios").symlink_to("../shared")
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines_random(
+        ["  scenarios: the link leads nowhere (../shared)", "  build/scenarios/x.yaml: pytest passes by*"]
+    )
+
+
+def test_scenarios_that_testpaths_does_not_name_are_noted(suite: Suite) -> None:
+    suite.write("pytest.ini", "[pytest]\ntestpaths = tests\n")
+    suite.write("convoprobe.yaml", "run: {}\n")
+    suite.write("tests/test_plain.py", "def test_plain(): pass")
+    suite.scenario("one", file="tests/scenarios/one.yaml")
+    suite.scenario("forgotten")
+    result = suite.run()
+    result.assert_outcomes(passed=2)
+    lines = [line for line in result.outlines if line.startswith("note: left out")]
+    assert lines == ["note: left out: scenarios/forgotten.yaml: `testpaths` does not name its folder"]
+
+
+def test_a_stray_benchmark_file_that_looks_real_hides_nothing(suite: Suite) -> None:
+    suite.scenario("y", file="scenarios/sub/y.yaml")
+    suite.write("scenarios/benchmark.yaml", "name: load\ndescription: d\n")
+    suite.run("scenarios").assert_outcomes(passed=1)
+
+
 def test_a_stray_benchmark_file_is_an_error_and_hides_nothing(suite: Suite) -> None:
     suite.scenario("y", file="scenarios/sub/y.yaml")
     suite.write("scenarios/sub/benchmark.yaml", "foo: 1")

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convoprobe.scenario.discovery import is_scenario_file, matches, project_root
+from pytest_convoprobe.scenario.discovery import (
+    SETTINGS_FILES,
+    is_scenario_file,
+    matches,
+    project_root,
+)
 from pytest_convoprobe.scenario.search import find_scenario_files
+from pytest_convoprobe.settings.discovery import OLD_NAMES, YAML_NAMES
 
 
 def _tree(root: Path, *names: str) -> None:
@@ -110,6 +116,26 @@ def test_a_benchmarks_folder_holds_no_scenarios(tmp_path: Path) -> None:
     (tmp_path / "scenarios/bench/benchmark.yaml").write_text("name: b\ndescription: d\n")
     assert _found(tmp_path, tmp_path) == ["scenarios/a.yaml"]
     assert not is_scenario_file(tmp_path / "scenarios/bench/runs/b.yaml", tmp_path)
+
+
+def test_a_stray_benchmark_that_looks_real_hides_no_scenario(tmp_path: Path) -> None:
+    _tree(tmp_path, "scenarios/benchmark.yaml", "scenarios/deep/one.yaml", "scenarios/config.yaml")
+    (tmp_path / "scenarios/benchmark.yaml").write_text("name: load\ndescription: d\n")
+    (tmp_path / "scenarios/deep/one.yaml").write_text("name: One\nsynthetic_user:\n  persona: Someone\n")
+    (tmp_path / "scenarios/config.yaml").write_text("evaluation: {method: log_odds}\n")
+    assert _found(tmp_path, tmp_path) == ["scenarios/deep/one.yaml"]
+
+
+def test_settings_next_to_scenarios_are_no_scenarios(tmp_path: Path) -> None:
+    _tree(tmp_path, "scenarios/a.yaml", "scenarios/convoprobe.yaml", "scenarios/b/mcprobe.yml")
+    (tmp_path / "scenarios/convoprobe.yaml").write_text("synthetic_user: {model: openai/gpt-4o}\n")
+    assert _found(tmp_path, tmp_path) == ["scenarios/a.yaml"]
+    (tmp_path / "scenarios/b/mcprobe.yml").write_text("name: One\nevaluation: {}\nsynthetic_user: {}\n")
+    assert _found(tmp_path, tmp_path) == ["scenarios/a.yaml", "scenarios/b/mcprobe.yml"]
+
+
+def test_the_names_of_settings_files_are_those_that_are_searched() -> None:
+    assert set(SETTINGS_FILES) == {*YAML_NAMES, *OLD_NAMES}
 
 
 def test_a_scenario_that_is_called_benchmark_takes_nothing_out(tmp_path: Path) -> None:
