@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from ..yaml_source.explain import complain
-from .fields import Count, OrPlainValue, ScenarioPart, Text, as_condition, check_pattern
+from .fields import Count, OrPlainValue, ScenarioPart, Text, ToolPattern, as_condition, check_pattern
 from .rules import FACTS, assertion_complaints, condition_complaints
 
 
@@ -74,8 +74,8 @@ class ToolAssertion(ScenarioPart):
         examples=[{"order_id": "A-1001", "address.city": {"contains": "Oslo"}}],
     )
     every: bool = Field(False, strict=True, description="Every call must satisfy `args`, not just one.")
-    before: Text | None = Field(None, description="This tool is called before that one.")
-    after: Text | None = Field(None, description="This tool is called after that one.")
+    before: ToolPattern | None = Field(None, description="This tool is called before that one.")
+    after: ToolPattern | None = Field(None, description="This tool is called after that one.")
 
     @model_validator(mode="after")
     def _consistent(self) -> ToolAssertion:

@@ -12,6 +12,7 @@ from ..text import has_words, is_blank
 from ..yaml_source.explain import UNION_TAG, describe, refusal
 from ..yaml_source.placeholders import complaint, fill
 from .rules import BOOLEAN_WORDS, UNTIL_DONE, pattern_complaint, skip_complaint
+from .tool_names import name_complaint
 
 
 class ScenarioPart(BaseModel):
@@ -41,6 +42,14 @@ def check_words(value: str) -> str:
     return value
 
 
+def check_tool_name(value: str) -> str:
+    """A name that some tool can have, or a pattern of names."""
+    problem = name_complaint(value)
+    if problem:
+        raise refusal(f"{problem}; got {describe(value)}")
+    return value
+
+
 def check_placeholders(value: str) -> str:
     """A text as it reaches a model: nothing is filled in, so what looks like a placeholder is a mistake."""
     problem = complaint(value, variables=True)
@@ -57,6 +66,9 @@ Text = Annotated[
     Field(json_schema_extra=NOT_BLANK),
 ]
 """A text that isn't empty; whitespace around it is cut."""
+
+ToolPattern = Annotated[Text, AfterValidator(check_tool_name)]
+"""A tool's name, or a pattern of names."""
 
 Sentence = Annotated[Text, AfterValidator(check_words)]
 """A text with at least one letter or digit: something that can be judged."""

@@ -28,6 +28,7 @@ from .fields import (
     Sentence,
     Temperature,
     Text,
+    ToolPattern,
     Turn,
     check_simulate,
     check_skip,
@@ -145,7 +146,7 @@ class SyntheticUser(ScenarioPart):
         (), description="Instructions that the user gets one turn at a time."
     )
 
-    ends_with_tools: tuple[Text, ...] = Field(
+    ends_with_tools: tuple[ToolPattern, ...] = Field(
         (),
         description="Tools with which the agent ends the conversation, such as a transfer to a person. "
         "`*` and `?` match any name.",
@@ -176,7 +177,7 @@ AssertionItem = Annotated[
 class ToolCallCriterion(ScenarioPart):
     """Assertions about the calls of one tool."""
 
-    tool: Text = Field(
+    tool: ToolPattern = Field(
         description="The tool's name, or a pattern of names.", examples=["get_weather", "mcp__shop__*"]
     )
     assertions: tuple[AssertionItem, ...] = Field(
@@ -212,13 +213,13 @@ class ToolUsage(ScenarioPart):
     `only_listed`, `times: 0`, `at_most: 0`, `every`, and the order of `before` and `after`.
     """
 
-    required_tools: tuple[Text, ...] = Field(
+    required_tools: tuple[ToolPattern, ...] = Field(
         (), description="Tools that must be called at least once.", examples=[["get_weather"]]
     )
-    optional_tools: tuple[Text, ...] = Field(
+    optional_tools: tuple[ToolPattern, ...] = Field(
         (), description="Tools that may be called. They matter where `only_listed` forbids the others."
     )
-    prohibited_tools: tuple[Text, ...] = Field(
+    prohibited_tools: tuple[ToolPattern, ...] = Field(
         (), description="Tools that must never be called.", examples=[["delete_order", "mcp__shop__delete_*"]]
     )
     tool_call_criteria: tuple[ToolCallCriterion, ...] = Field(

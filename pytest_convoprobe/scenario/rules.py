@@ -6,6 +6,7 @@ Each yields (path below the field, message), for every place that breaks the rul
 from __future__ import annotations
 
 import re
+import unicodedata
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -61,6 +62,8 @@ BOOLEAN_WORDS = frozenset(
     ("true", "false", "yes", "no", "on", "off", "null", "none", "~", "y", "n", "t", "f", "nil", "nan")
 )
 """What some language or file format takes for a boolean or for nothing."""
+_BOOLEAN_WITH_REMARK = re.compile(r"(true|false)\s*([#,;:.!(]|//|$)", re.IGNORECASE)
+"""`false # see below`: a remark that quotes have made part of the text."""
 _NOT_A_REASON = BOOLEAN_WORDS | {
     "not", "never", "nope", "yep", "yeah", "ok", "enabled", "disabled", "enable", "disable", "active",
     "inactive", "undefined", "default", "oui", "non", "ja", "nein", "si", "sí", "da", "skip", "skipped",
@@ -195,7 +198,7 @@ def skip_complaint(skip: Any) -> str | None:
         return "must be true, false or a reason; an empty reason is none"
     if word.lower() in BOOLEAN_WORDS:
         return f'"{word}" in quotes is a text and not a boolean; write `skip: true` or `skip: false`'
-    if not _is_reason(word):
+    if not _is_reason(word) or _BOOLEAN_WITH_REMARK.match(unicodedata.normalize("NFKC", word)):
         # Whoever writes `skip: n` or `skip: "0"` most likely means that the scenario shall run.
         return f'"{word}" is not a reason in words; write `skip: true`, `skip: false` or why it is skipped'
     return None

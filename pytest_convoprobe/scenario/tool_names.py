@@ -13,11 +13,14 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from ..suggest import plain_name, suggest
+from ..text import is_blank
 
 _NAMESPACE = re.compile(r"__|[./:]")
 _TYPO = 0.75
 _LONG_ENOUGH = 3
 _WHOLE_TYPO = 0.9
+_SAYS_NOTHING = frozenset(("tool", "tools", "function", "fn"))
+_OTHER_PATTERNS = re.compile(r"[{}|\\^$()]|^!|^/.*/$|\[(?!.*\])|,\s")
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -28,6 +31,18 @@ def matches(pattern: str, name: str) -> bool:
 def is_pattern(name: str) -> bool:
     """Whether it may mean several tools."""
     return any(character in name for character in "*?[")
+
+
+def name_complaint(name: str) -> str | None:
+    """Why no tool can have this name, if so; nothing is known of the tools that there are."""
+    if any(is_blank(character) and not character.isspace() for character in name):
+        return "it has invisible characters, so it is not the name that it looks like"
+    if _OTHER_PATTERNS.search(name):
+        return (
+            "this matches no tool: write a name as it is, or with `*` for any text, `?` for one character "
+            "and `[ab]` for one of these; write each name on a line of its own"
+        )
+    return None
 
 
 class Asserts(Protocol):
@@ -125,17 +140,24 @@ def compare_names(usage: Usage, tools: Sequence[str], ends_with: Sequence[str] =
     """The scenario's names beside the tools that the target has.
 
     A name without a tool is a problem if it is needed, or if it resembles a tool. Otherwise it is a
-    precaution that can't fail, which is a note.
+    precaution that can't fail, which is a note. Whoever allows a tool by its exact name knows that one: it
+    isn't what another name was meant to be.
     """
+    allowed = {*usage.required_tools, *usage.optional_tools}
+    others = [tool for tool in tools if tool not in allowed]
     problems, notes = [], []
     for one in names_in(usage, ends_with):
         if one.known_in(tools):
             continue
-        near = resembling(one.name, tools)
+        near = resembling(one.name, tools if one.needed else others)
         what = "no tool of the target matches" if is_pattern(one.name) else "the target has no tool"
         if one.needed or near:
             guess = near or suggest(one.name, tools)
-            problems.append(f"{one.key}: {what} `{one.name}`{_advice(guess, tools)}")
+            advice = _advice(guess, tools)
+            if near and not one.needed and one.key != "optional_tools":
+                # A precaution against `charge_card` beside a tool `change_card`: only the author knows.
+                advice += f" If `{one.name}` means another tool, name `{near}` in `optional_tools`"
+            problems.append(f"{one.key}: {what} `{one.name}`{advice}")
         elif one.key != "optional_tools":
             notes.append(f"{one.key}: {what} `{one.name}`, so this can't fail")
     return NameFindings(tuple(problems), tuple(notes))
@@ -167,11 +189,14 @@ def same_but_spelling(name: str, tool: str) -> bool:
 
 def _is_typo(name: str, tool: str) -> bool:
     if is_pattern(name):
-        # Only the fixed start of a pattern can be compared: `delte_*` and the first word of `delete_order`.
-        words = _words(re.split(r"[*?\[]", name)[0])
-        return bool(words) and _near_words(words, _words(tool)[: len(words)])
+        # Only a fixed start or end can be compared: `delte_*` and the first word of `delete_order`.
+        parts, words = re.split(r"[*?]|\[.*?\]", name), _words(tool)
+        start, end = _words(parts[0]), _words(parts[-1])
+        near_start = bool(start) and _near_words(start, words[: len(start)])
+        near_end = bool(end) and _near_words(end, words[-len(end) :])
+        return (near_start or near_end) and all((near_start or not start, near_end or not end))
     name, tool = (_bare(name), _bare(tool)) if _namespaced(name) != _namespaced(tool) else (name, tool)
-    one, other = _words(name), _words(tool)
+    one, other = _telling_words(name), _telling_words(tool)
     return _near_words(one, other) or sorted(one) == sorted(other) or _near_whole(name, tool)
 
 
@@ -198,6 +223,12 @@ def _ratio(one: str, other: str) -> float:
 
 def _words(name: str) -> list[str]:
     return [word for word in re.split(r"[\W_]+", plain_name(name)) if word]
+
+
+def _telling_words(name: str) -> list[str]:
+    """The words without those that some libraries add to every name: `delete_order_tool`."""
+    words = _words(name)
+    return [word for word in words if word not in _SAYS_NOTHING] or words
 
 
 def _squashed(name: str, keep: str = "") -> str:

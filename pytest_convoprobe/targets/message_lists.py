@@ -23,6 +23,7 @@ from .reply_parts import (
     field_of,
     first_field,
     has_field,
+    is_marked_failed,
     joined_text,
     plain,
 )
@@ -87,7 +88,9 @@ def is_message(value: object) -> bool:
 
 def is_message_list(value: object) -> bool:
     """Whether it is a list of messages, and has at least one."""
-    return isinstance(value, (list, tuple)) and bool(value) and all(map(is_message, value))
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray)):
+        return False
+    return bool(value) and all(map(is_message, value))
 
 
 class MessageReader:
@@ -283,7 +286,7 @@ def _call_of_item(value: object, kind: str) -> _Call:
 def _result(value: object, identity: object, content: object) -> _Result:
     text = joined_text(content)
     shown = plain(content) if text is None else clean_text(text)
-    failed = field_of(value, "is_error") is True or field_of(value, "status") == "error"
+    failed = is_marked_failed(value)
     name = field_of(value, "name")
     return _Result(plain(identity), plain(name), None if failed else shown, str(shown) if failed else None)
 

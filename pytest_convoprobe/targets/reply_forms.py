@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -27,6 +27,7 @@ from pydantic import BaseModel
 from ..transcript import Reply
 from .message_lists import MessageReader, is_message, is_message_list
 from .reply_parts import (
+    as_ended,
     as_thoughts,
     as_tool_calls,
     as_usage,
@@ -104,14 +105,14 @@ class ReplyReader:
     def _with_fields(self, value: object, reply: Reply) -> Reply:
         """What the answer says beside its messages counts more than they do."""
         about = _of_fields(value)
-        changes: dict[str, Any] = {} if about is None else {"text": about.text, "ended": about.ended}
+        changes: dict[str, Any] = {"ended": as_ended(value)}
+        if about is not None:
+            changes["text"] = about.text
         calls, usage = as_tool_calls(field_of(value, "tool_calls")), as_usage(field_of(value, "usage"))
         if calls is not None:
             changes["tool_calls"] = calls
         if usage is not None:
             changes["usage"] = usage
-        if field_of(value, "ended") is True:
-            changes["ended"] = True
         return dataclasses.replace(reply, **changes)
 
 
@@ -145,8 +146,7 @@ def _of_fields(value: object) -> Reply | None:
     if text is None:
         return None
     usage = as_usage(field_of(value, "usage"))
-    ended = field_of(value, "ended") is True
-    return Reply(clean_text(text), as_tool_calls(calls), usage, ended, as_thoughts(value))
+    return Reply(clean_text(text), as_tool_calls(calls), usage, as_ended(value), as_thoughts(value))
 
 
 def _text_in(value: object, calls: object) -> str | None:
@@ -171,8 +171,13 @@ def _structured(value: object) -> Reply | None:
     """Structured output. A reply or a state that lacks its text is a mistake, and not output of this kind."""
     if not is_structured(value) or any(has_field(value, key) for key in _TEXT_KEYS):
         return None
-    if field_of(value, "messages") == []:
+    messages = field_of(value, "messages")
+    if messages == []:
         return None
+    if isinstance(messages, Sequence) and not isinstance(messages, str):
+        # As JSON, all that was said would pass for the agent's words, the user's own included.
+        strange = next((one for one in messages if not is_message(one)), messages[0])
+        raise ValueError(f"its `messages` can't be read, as {described(strange)} is not a message: {FORMS}")
     return Reply(_as_json(value), tool_calls=None)
 
 

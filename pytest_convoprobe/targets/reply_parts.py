@@ -57,7 +57,7 @@ def as_tool_call(value: object) -> ToolCall:
         name=clean_text(name),
         arguments=as_arguments(first_field(inner, *_ARGUMENT_KEYS)),
         result=plain(first_field(value, *_RESULT_KEYS)),
-        error=_as_error(field_of(value, "error")),
+        error=_as_error(field_of(value, "error"), value),
         latency=_as_seconds(field_of(value, "latency")),
         unreported=_unreported(value, inner),
     )
@@ -68,10 +68,14 @@ def _unreported(value: object, inner: object) -> tuple[str, ...]:
     """Which of its parts the call doesn't mention: they aren't empty, nobody knows them."""
     if isinstance(value, ToolCall):
         return value.unreported
-    parts = {"arguments": (inner, _ARGUMENT_KEYS), "result": (value, (*_RESULT_KEYS, "error"))}
-    return tuple(
-        name for name, (owner, keys) in parts.items() if not any(has_field(owner, key) for key in keys)
-    )
+    missing = []
+    # A null is what a path of the settings gives for a misspelt key: it says nothing of the arguments.
+    if first_field(inner, *_ARGUMENT_KEYS) is None:
+        missing.append("arguments")
+    # A tool may well give null.
+    if not any(has_field(value, key) for key in (*_RESULT_KEYS, "error")):
+        missing.append("result")
+    return tuple(missing)
 
 
 def _was_executed(value: object, call: ToolCall) -> bool:
@@ -130,9 +134,14 @@ def plain(value: object) -> Any:
     if value is None or isinstance(value, (bool, int)):
         return _clean(value)
     try:
-        return _clean(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
+        return _clean(to_jsonable_python(value, fallback=_known_to_json, bytes_mode="base64"))
     except Exception:  # noqa: BLE001 - objects of the user's: any of their methods may raise anything
         return clean_text(str(value))
+
+
+def _known_to_json(value: object) -> object:
+    """What an object that pydantic doesn't know is for JSON: `UserDict` and the like are mappings."""
+    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def _clean(value: Any) -> Any:
@@ -170,8 +179,29 @@ def _from_tuple(value: Sequence[object]) -> ToolCall:
     return ToolCall(clean_text(value[0]), as_arguments(arguments), plain(result), unreported=unreported)
 
 
-def _as_error(value: object) -> str | None:
-    return None if value is None or value is False else clean_text(str(value))
+def _as_error(error: object, call: object) -> str | None:
+    """The text of a call's error; what is only marked as failed has the text of its result."""
+    if error is not None and error is not False:
+        return clean_text(str(error))
+    if isinstance(call, ToolCall) or not is_marked_failed(call):
+        return None
+    result = plain(first_field(call, *_RESULT_KEYS))
+    return "it failed" if result is None else clean_text(str(result))
+
+
+def is_marked_failed(value: object) -> bool:
+    """Whether a call or its result says by a field that it failed, as MCP, Anthropic and LangChain do."""
+    marked = field_of(value, "is_error") is True or field_of(value, "isError") is True
+    return marked or field_of(value, "status") == "error"
+
+
+def as_ended(value: object) -> bool:
+    """Whether the answer's field `ended` says that the agent has closed the conversation."""
+    found = field_of(value, "ended")
+    if found is not None and not isinstance(found, bool):
+        # Taken for false, the closed agent would get another message, and be blamed for refusing it.
+        raise ValueError(f"`ended` has to be true or false, not {described(found)}")
+    return bool(found)
 
 
 def _as_seconds(value: object) -> float | None:

@@ -366,6 +366,13 @@ def test_an_answer_of_ollama_has_the_message_alone() -> None:
 # What is refused
 
 
+@pytest.mark.parametrize("ended", ["true", 1, 0, "", []])
+@pytest.mark.parametrize("answer", [{"text": "bye"}, {"messages": [says("bye")]}, {"content": ["bye"]}])
+def test_what_says_neither_true_nor_false_of_the_end(answer: dict[str, Any], ended: object) -> None:
+    with pytest.raises(ValueError, match="`ended` has to be true or false, not a"):
+        as_reply({**answer, "ended": ended})
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [
@@ -377,6 +384,8 @@ def test_an_answer_of_ollama_has_the_message_alone() -> None:
         (("a", "b"), "it returned a tuple"),
         (("a", [], None, 1), "it returned a tuple"),
         ({"messages": []}, "it returned a mapping with the keys 'messages'"),
+        ({"messages": ["hi"]}, "its `messages` can't be read, as a str is not a message"),
+        ({"messages": [says("hi"), {"role": "bot"}]}, "as a mapping with the keys 'role' is not a message"),
         ({"text": None}, "it returned a mapping with the keys 'text'"),
         (Forecast, "ModelMetaclass"),
         (3.5, "it returned a float"),

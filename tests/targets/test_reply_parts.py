@@ -3,8 +3,9 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+from collections import UserDict
 from datetime import date
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -54,7 +55,8 @@ def test_result_error_and_latency_of_a_tool_call() -> None:
 @pytest.mark.parametrize(
     ("value", "unreported"),
     [
-        ({"name": "f", "arguments": None, "result": None}, ()),
+        ({"name": "f", "arguments": None, "result": None}, ("arguments",)),
+        ({"name": "f", "arguments": "", "result": None}, ()),
         ({"name": "f", "arguments": {}}, ("result",)),
         ({"name": "f", "argz": {"a": 1}, "output": 1}, ("arguments",)),
         ({"name": "f", "args": {}, "error": "late"}, ()),
@@ -67,6 +69,25 @@ def test_result_error_and_latency_of_a_tool_call() -> None:
 )
 def test_parts_that_a_tool_call_does_not_mention(value: object, unreported: tuple[str, ...]) -> None:
     assert as_tool_call(value).unreported == unreported
+
+
+@pytest.mark.parametrize(
+    ("mark", "error"),
+    [
+        ({"isError": True}, "no such order"),
+        ({"is_error": True}, "no such order"),
+        ({"status": "error"}, "no such order"),
+        ({"status": "success", "is_error": False}, None),
+    ],
+)
+def test_a_call_that_is_only_marked_as_failed_has_failed(mark: dict[str, Any], error: str | None) -> None:
+    call = as_tool_call({"name": "f", "arguments": {}, "result": "no such order", **mark})
+    assert (call.error, call.failed) == (error, error is not None)
+
+
+def test_mappings_of_any_type_are_mappings() -> None:
+    shown = plain({"a": UserDict(b=MappingProxyType({"c": 1}))})
+    assert shown == {"a": {"b": {"c": 1}}}
 
 
 @pytest.mark.parametrize(
