@@ -128,7 +128,14 @@ def _parsed(value: Any) -> Any:
 
 def _shortened(data: Any, longest: int) -> Any:
     """The data with texts of at most `longest` characters, and with few enough items for that."""
-    return _changed(data, lambda text: cut_middle(_text_without_binary(text), longest), max(4, longest // 8))
+    return _changed(data, lambda text: _shortened_text(text, longest), max(4, longest // 8))
+
+
+def _shortened_text(text: str, longest: int) -> str:
+    """Many tools return JSON inside a text of JSON: its values are cut one by one, too."""
+    text = _text_without_binary(text)
+    data = _parsed(text) if len(text) > longest else None
+    return cut_middle(text, longest) if data is None else as_json(_shortened(data, longest))
 
 
 def _changed(value: Any, change: Callable[[str], str], most: int | None = None, depth: int = 0) -> Any:

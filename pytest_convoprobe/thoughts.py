@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 
 _NAMES = (
-    "(?:[a-z]+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|inner_monologue|antthinking)"
+    "(?:[a-z]+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad"
+    "|inner_monologue|inner_thoughts?|antthinking)"
 )
 
 # Tags that come in pairs. Those of models that mark thoughts by special tokens are written in their own way.
 _OPENING = rf"<{_NAMES}(?:\s[^<>]*)?>|\u25c1think\u25b7|\[think\]|<\|begin_of_thought\|>"
+_OPENING += r"|<\|START_THINKING\|>|<\|channel\|>\s*analysis\s*<\|message\|>"
 _CLOSING = rf"</{_NAMES}\s*>|\u25c1/think\u25b7|\[/think\]|<\|end_of_thought\|>"
+# `<|end|>` alone ends a whole message of other models: only what follows shows that it ends a thought.
+_CLOSING += r"|<\|END_THINKING\|>|<\|end\|>\s*<\|start\|>\s*assistant\s*<\|channel\|>\s*final\s*<\|message\|>"
 
 # Code is not searched: an answer about HTML, or about these tags, may name them there.
 _CODE = r"```.*?(?:```|\Z)|`[^`\n]*`"

@@ -77,6 +77,14 @@ def test_json_in_a_text_is_cut_value_by_value() -> None:
     assert json.loads(shown)["status"] == "DECLINED"
 
 
+def test_json_within_json_is_cut_value_by_value_too() -> None:
+    inner = json.dumps({"log": "lorem ipsum " * 4000, "status": "DECLINED", "more": "dolor sit " * 4000})
+    for value in ({"body": inner}, [{"type": "text", "text": inner}], json.dumps({"body": inner})):
+        shown = fitting(value)
+        assert "DECLINED" in shown
+        assert len(shown) <= 20_000
+
+
 def test_the_mark_counts_what_is_left_out() -> None:
     cut = cut_middle("+" * 500 + "-" * 500, 100)
     kept = cut.count("+") + cut.count("-")

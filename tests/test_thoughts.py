@@ -18,6 +18,9 @@ TAGS = (
     ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
     ("[THINK]", "[/THINK]"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<inner_thoughts>", "</inner_thoughts>"),
+    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
 )
 
 
@@ -49,6 +52,7 @@ def test_blocks_in_odd_places(text: str, said: str, thought: str) -> None:
         "Wrap it in `<think>` and `</think>`.",
         "```\n<think>x</think>\n```",
         "The tag <think> opens a block.",
+        "It is 7.<|end|>",
         "  spaces stay  ",
         "",
     ],
