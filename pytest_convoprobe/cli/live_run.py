@@ -91,10 +91,9 @@ class LiveRun:
         with Session.of(self._loaded, self._project.root) as session:
             try:
                 file = self._scenario.file
-                session.check_target_model(file)
                 with session.target(file=file) as target:
                     job = session.job(self._scenario, self._scenario_id, target)
-                    require_models(job.settings, job.scenario)
+                    require_models(job.settings, job.scenario, target=session.target_model(file))
                     self._run(session, [replace(job, trial=number) for number in range(1, trials + 1)])
             except NoTarget:
                 raise NoTarget(_PYTEST_CAN) from None

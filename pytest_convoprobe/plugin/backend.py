@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..scenario.loading import LoadedScenario
     from ..scenario.models import Scenario
     from ..settings.loading import LoadedSettings
-    from ..settings.models import ScenarioSettings
+    from ..settings.models import ModelSettings, ScenarioSettings
     from ..settings.nearest import SettingsSource
 
 
@@ -53,15 +53,11 @@ class Backend:
 
         return scenario_settings(loaded, scenario.config)
 
-    def check_models(self, loaded: LoadedSettings, scenario: Scenario) -> None:
+    def check_models(self, loaded: LoadedSettings, scenario: Scenario, target: ModelSettings | None) -> None:
         """Raise `SettingsError` if a role that a live run of the scenario calls has no model."""
         from ..runs.preconditions import require_models
 
-        require_models(self.scenario_settings(loaded, scenario), scenario)
-
-    def check_target_model(self, session: Session, file: str) -> None:
-        """Raise `SettingsError` if the target of a scenario's file is to be a model and none is named."""
-        session.check_target_model(file)
+        require_models(self.scenario_settings(loaded, scenario), scenario, target=target)
 
     def open_session(self, source: SettingsSource, rootdir: Path, workers: int) -> Session:
         from ..runs.session import Session

@@ -73,7 +73,9 @@ class BaselineGate:
             return
         self._compare(session)
         closed = self._comparison is None or self._comparison.fails(self._fail_on)
-        if closed and self._fail_on != "none" and session.exitstatus == pytest.ExitCode.OK:
+        # "No tests collected" too: CI often takes that for fine.
+        fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        if closed and self._fail_on != "none" and fine:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

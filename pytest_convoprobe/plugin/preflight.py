@@ -61,11 +61,10 @@ def _check(config: pytest.Config, orders: list[Order]) -> None:
 
 
 def _check_models(config: pytest.Config, order: Order, *, ours: bool) -> None:
-    session, backend, file = session_of(config), backend_of(config), order.loaded.file
+    session, file = session_of(config), order.loaded.file
     if order.loaded.scenario is not None:
-        backend.check_models(session.settings_of(file), order.loaded.scenario)
-    if ours:
-        backend.check_target_model(session, file)
+        target = session.target_model(file) if ours else None
+        backend_of(config).check_models(session.settings_of(file), order.loaded.scenario, target)
 
 
 @contextmanager

@@ -129,7 +129,7 @@ def reason_of(change: ScenarioChange) -> str:
 
 _SAID: dict[Change, tuple[str, str]] = {
     Change.NEW_FAILURE: ("new failure", "new failures"),
-    Change.FAILS_UNKNOWN: ("failing, no verdict before",) * 2,
+    Change.FAILS_UNKNOWN: ("failing without a verdict before",) * 2,
     Change.NO_VERDICT: ("without a verdict",) * 2,
     Change.FIRST_VERDICT: ("first verdict", "first verdicts"),
     Change.SAME: ("the same",) * 2,

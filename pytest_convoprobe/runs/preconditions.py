@@ -7,21 +7,41 @@ from ..llm.known_models import check_model
 from ..llm.port import Role
 from ..scenario.models import Scenario
 from ..scenario.tool_names import compare_names, names_in
-from ..settings.models import ScenarioSettings
+from ..settings.models import ModelSettings, ScenarioSettings
+from ..settings.requirements import require_model
 from ..targets.about import ask_description
 from ..targets.port import Target
 from ..transcript import Transcript
 
 
-def require_models(settings: ScenarioSettings, scenario: Scenario, *, only_judge: bool = False) -> None:
-    """Raise `SettingsError` if a role that a live run of the scenario calls has no model that can answer."""
-    check_model(settings.judge, Role.JUDGE)
-    if only_judge:
-        return
+def require_models(
+    settings: ScenarioSettings,
+    scenario: Scenario,
+    *,
+    target: ModelSettings | None = None,
+    only_judge: bool = False,
+) -> None:
+    """Raise `SettingsError` if a role that a live run of the scenario calls has no model that can answer.
+
+    `target` is the model that is the target, if it is one.
+    """
+    models = {Role.JUDGE: settings.judge}
+    if not only_judge and _calls_user(scenario):
+        models[Role.SYNTHETIC_USER] = settings.synthetic_user
+    if target is not None:
+        models[Role.TARGET] = target
+    # First whether each has a name: who has yet to choose a model cannot set its key.
+    for role, model in models.items():
+        require_model(model, role)
+    for role, model in models.items():
+        check_model(model, role)
+
+
+def _calls_user(scenario: Scenario) -> bool:
+    """Whether a model writes messages of the user: not all of them are given."""
     user = scenario.synthetic_user
     literal = bool(user.script) and all(isinstance(part, str) for part in user.script)
-    if user.max_turns > 1 and not literal:
-        check_model(settings.synthetic_user, Role.SYNTHETIC_USER)
+    return user.max_turns > 1 and not literal
 
 
 async def require_known_tools(scenario: Scenario, target: Target) -> tuple[str, ...] | None:

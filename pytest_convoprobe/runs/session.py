@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ..llm.budget import Budget
-from ..llm.known_models import check_model
 from ..llm.port import LLM
 from ..loop_thread import LoopThread
 from ..project_code.callers_thread import CallersThread
@@ -23,7 +22,7 @@ from ..result import ScenarioResult
 from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings
 from ..settings.merge import scenario_settings, target_settings
-from ..settings.models import ScenarioSettings
+from ..settings.models import ModelSettings, ScenarioSettings
 from ..settings.nearest import OneForAll, SettingsSource, within_run
 from ..targets.factory import as_target
 from ..targets.given_objects import Use
@@ -149,12 +148,10 @@ class Session:
         """The target that the settings name: for each scenario, those of its file."""
         return ConfiguredTarget(self.settings_of, self._rootdir)
 
-    def check_target_model(self, file: str = "") -> None:
-        """Raise `SettingsError` if the target of a file's settings is a model that cannot answer."""
+    def target_model(self, file: str = "") -> ModelSettings | None:
+        """The settings of the model that is the target of a file's scenarios, if it is one."""
         settings = target_settings(self.settings_of(file))
-        model = settings.as_model if settings is not None else None
-        if model is not None:
-            check_model(model, "target")
+        return settings.as_model if settings is not None else None
 
     def as_target(self, value: object, use: Use = Use.MANY) -> Target:
         """A target made of whatever somebody gives. Raises `TargetStartError`."""

@@ -108,7 +108,7 @@ def test_what_fails_without_a_verdict_before_closes_the_gate(folder: Path, convo
     assert result.exit_code == 1
     assert "  fails, and the baseline has no verdict on it: scenarios/two.yaml::two" in result.output
     assert "the baseline knows 1 of 3 scenarios" in result.output
-    assert "closed by 2 failing, no verdict before" in result.output
+    assert "closed by 2 failing without a verdict before" in result.output
     assert "how many of the scenarios it selected is not known" in result.output
 
 

@@ -28,10 +28,7 @@ BLAMES = {Outcome.FAILED: Blame.AGENT, Outcome.ERROR: Blame.INFRASTRUCTURE}
 class StandIn(Backend):
     """The real package but for the runner."""
 
-    def check_models(self, loaded: Any, scenario: Any) -> None:
-        return None
-
-    def check_target_model(self, session: Any, file: str) -> None:
+    def check_models(self, loaded: Any, scenario: Any, target: Any) -> None:
         return None
 
     def open_runner(self, loaded: Any, workers: int) -> Any:

@@ -186,6 +186,11 @@ def test_a_run_without_scenarios_does_not_pass_the_gate(green: Suite, fail_on: s
     result.stdout.fnmatch_lines([SECTION, "no comparison with *: no scenario ran*"])
 
 
+def test_a_run_without_any_test_does_not_pass_the_gate(green: Suite) -> None:
+    """Many a pipeline takes pytest's status 5, "no tests collected", for fine."""
+    assert green.run("-k", "nothing", "--convoprobe-baseline=latest").ret == 1
+
+
 def test_the_fullest_run_is_the_baseline(green: Suite) -> None:
     """The newest has one scenario only: what it lacks must not look as if it were added."""
     green.run("scenarios/one.yaml").assert_outcomes(passed=1)
@@ -207,7 +212,7 @@ def test_the_fullest_run_is_the_baseline(green: Suite) -> None:
         [
             "  fails, and the baseline has no verdict on it: scenarios/two.yaml::two",
             "the baseline knows 1 of 2 scenarios",
-            "gate (new-failure): closed by 1 failing, no verdict before",
+            "gate (new-failure): closed by 1 failing without a verdict before",
             f"note: {part} selected only 1 of 2 scenarios (*scenarios/one.yaml)",
         ]
     )
