@@ -6,7 +6,7 @@ from ..errors import ScenarioError
 from ..llm.known_models import check_model
 from ..llm.port import Role
 from ..scenario.models import Scenario
-from ..scenario.tool_names import compare_names, names_in
+from ..scenario.tool_names import compare_names, matches, names_in, resembling
 from ..settings.models import ModelSettings, ScenarioSettings
 from ..settings.requirements import require_model
 from ..targets.about import ask_description
@@ -57,6 +57,21 @@ async def require_known_tools(scenario: Scenario, target: Target) -> tuple[str, 
     if problems:
         raise ScenarioError("; ".join(problems))
     return tools
+
+
+def require_ends_as_called(scenario: Scenario, transcript: Transcript, tools: tuple[str, ...] | None) -> None:
+    """Raise `ScenarioError` if a name in `ends_with_tools` is most likely that of a called tool, misspelt.
+
+    A closed agent that gets another message may well fail, and would be blamed for it.
+    """
+    called = {call.name: None for _, call in transcript.tool_calls}
+    for name in scenario.synthetic_user.ends_with_tools if tools is None else ():
+        meant = None if any(matches(name, tool) for tool in called) else resembling(name, called)
+        if meant is not None:
+            raise ScenarioError(
+                f"synthetic_user.ends_with_tools: `{name}` matches no tool that the agent called, but it "
+                f"called `{meant}`; did you mean that? If both exist, name them in `target.tools`"
+            )
 
 
 def unmatched_tools(

@@ -21,6 +21,7 @@ from ..errors import (
     JudgeError,
     LoopLost,
     ScenarioTimeout,
+    TargetCrashed,
     TargetError,
     TimeLimitExceeded,
 )
@@ -49,7 +50,7 @@ from ..targets.about import ask_name
 from ..targets.port import Target
 from ..transcript import Termination, Transcript, Turn, Usage
 from .conversation_host import ConversationHost, within_scenario_timeout
-from .preconditions import require_known_tools, require_models, unmatched_tools
+from .preconditions import require_ends_as_called, require_known_tools, require_models, unmatched_tools
 from .recorded_models import RecordedModels, start_time
 from .reviewing import review_trial
 
@@ -259,7 +260,11 @@ class _Trial:
         )
         async with opened as self._conversation:
             self._tools = await require_known_tools(job.scenario, job.target)
-            await self._conversation.run()
+            try:
+                await self._conversation.run()
+            except TargetCrashed:
+                require_ends_as_called(job.scenario, self.transcript, self._tools)
+                raise
 
     def _user(self, llm: LLM) -> UserSimulator:
         user = self._job.scenario.synthetic_user
@@ -284,6 +289,7 @@ class _Trial:
         scenario, transcript, extra = self._job.scenario, self.transcript, self._job.extra_checks
 
         def check() -> tuple[CheckResult, ...]:
+            require_ends_as_called(scenario, transcript, self._tools)
             found = run_checks(scenario.evaluation, transcript, self._tools)
             return (*found, *map(own_check, extra(scenario, transcript))) if extra else found
 

@@ -9,7 +9,7 @@ from functools import partial
 from inspect import Parameter
 from typing import Any
 
-from .frameworks import complaint, framework_of, own_answering, refused_method
+from .frameworks import complaint, framework_of, own_answering, refused_function
 
 METHODS = ("send", "respond", "reply", "chat", "run")
 """What an object's method for a message may be called, if the object itself can't be called."""
@@ -84,12 +84,12 @@ def answering(agent: object) -> Callable[..., Any] | None:
         if own is None:
             raise ValueError(complaint(framework))
         return own
-    if (framework := refused_method(agent)) is not None:
-        raise ValueError(complaint(framework))
-    if callable(agent):
-        return agent
     methods = (getattr(agent, name, None) for name in METHODS)
-    return next((method for method in methods if callable(method)), None)
+    found = agent if callable(agent) else next((method for method in methods if callable(method)), None)
+    # Such a method may be what an object of the project's hands on.
+    if (framework := refused_function(found)) is not None:
+        raise ValueError(complaint(framework))
+    return found
 
 
 def is_answered_on_loop(kind: type) -> bool:

@@ -37,7 +37,11 @@ class Framework:
 
     def has(self, kind: type) -> bool:
         """Whether a class is one of this framework's own."""
-        module = f"{kind.__module__}."
+        return self.has_module(kind.__module__)
+
+    def has_module(self, name: str) -> bool:
+        """Whether a module is one of this framework's own."""
+        module = f"{name}."
         beginnings = (name[:-1] if name.endswith("*") else f"{name}." for name in self.modules)
         if not module.startswith(tuple(beginnings)):
             return False
@@ -268,16 +272,30 @@ def framework_of(agent: object) -> Framework | None:
     return next(_frameworks(type(agent)), None)
 
 
-def refused_method(agent: object) -> Framework | None:
-    """The framework of a bound method that starts a new conversation with each call."""
+def refused_function(agent: object) -> Framework | None:
+    """The framework of a function, or a bound method, that starts a new conversation with each call."""
     plain = agent
     while isinstance(plain, functools.partial):
         plain = plain.func
-    owner = getattr(plain, "__self__", None) if inspect.ismethod(plain) else None
-    found = framework_of(owner)
-    if found is None or framework_of_class(_defining(type(owner), plain)) is None:
+    if not inspect.ismethod(plain):
+        return _framework_of_function(plain)
+    # Of a class method, such as `Runner.run`, the owner is a class.
+    owner = plain.__self__ if isinstance(plain.__self__, type) else type(plain.__self__)
+    found = next(_frameworks(owner), None)
+    if found is None or framework_of_class(_defining(owner, plain)) is None:
         return None
-    return None if any(kind.__name__ in found.remember for kind in type(owner).__mro__) else found
+    return None if any(kind.__name__ in found.remember for kind in owner.__mro__) else found
+
+
+def _framework_of_function(function: object) -> Framework | None:
+    # A decorator of a framework gives a function that is local to it, around one of the project's.
+    if not inspect.isfunction(function) or "<locals>" in function.__qualname__:
+        return None
+    # The project may have a file with the name of a framework, but a framework is a package.
+    top = sys.modules.get(function.__module__.partition(".")[0])
+    if not hasattr(top, "__path__"):
+        return None
+    return next((one for one in FRAMEWORKS if one.has_module(function.__module__)), None)
 
 
 def _defining(kind: type, method: Any) -> type:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
 from pytest_convoprobe.reports.failure import ending, render_failure
@@ -77,6 +78,18 @@ def test_it_gets_no_further_message_and_is_judged(tmp_path: Path, agent: object,
     result = run(tmp_path, agent, **user)
     assert (result.outcome, result.transcript.termination) == (Outcome.PASSED, Termination.AGENT_ENDED)
     assert len(result.transcript.turns) == 1
+
+
+@pytest.mark.parametrize("name", ["transferToHuman", "transfer_to_humn", "tranfer_*"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_misspelt_tool_that_ends_is_an_error_of_the_scenario(
+    tmp_path: Path, name: str, closed: bool
+) -> None:
+    """Whether the agent refuses to talk on, or answers."""
+    agent = Closing if closed else lambda message: Closing.reply
+    result = run(tmp_path, agent, script=["And then?"], ends_with_tools=[name])
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO)
+    assert f"ends_with_tools: `{name}` matches no tool that the agent called" in result.reason
 
 
 def test_scripted_messages_that_were_not_sent_are_counted(tmp_path: Path) -> None:

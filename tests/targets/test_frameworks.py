@@ -77,6 +77,48 @@ def test_so_is_a_method_that_is_named_explicitly() -> None:
             as_target(method)
 
 
+def test_so_are_a_class_method_and_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Runner:
+        @classmethod
+        def run(cls, agent: object, message: str) -> str:
+            return message
+
+    def chat(message: str) -> str:
+        return message
+
+    Runner.__module__ = chat.__module__ = "pydantic_ai.run"
+    chat.__qualname__ = "chat"
+    package = ModuleType("pydantic_ai")
+    package.__path__ = []
+    monkeypatch.setitem(sys.modules, "pydantic_ai", package)
+    for agent in (functools.partial(Runner.run, "an agent"), chat, functools.partial(chat)):
+        with pytest.raises(TargetStartError, match="it belongs to PydanticAI"):
+            as_target(agent)
+
+
+async def test_a_file_of_the_projects_may_have_the_name_of_a_framework(
+    context: Callable[..., ConversationContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(message: str) -> str:
+        return f"ours: {message}"
+
+    answer.__module__, answer.__qualname__ = "swarm", "answer"
+    monkeypatch.setitem(sys.modules, "swarm", ModuleType("swarm"))
+    assert await said(answer, context) == "ours: hello"
+
+
+def test_so_is_a_method_that_an_object_of_the_projects_hands_on() -> None:
+    class Wrapper:
+        def __init__(self) -> None:
+            self.inner = made("pydantic_ai.agent")()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.inner, name)
+
+    with pytest.raises(TargetStartError, match="it belongs to PydanticAI"):
+        as_target(Wrapper())
+
+
 def test_so_is_a_class_of_the_projects_that_adds_no_method_of_its_own() -> None:
     kind = type("Mine", (made("dspy.primitives", "__call__"),), {"forward": answers, "__module__": "shop"})
     with pytest.raises(TargetStartError, match="it belongs to DSPy"):
