@@ -129,7 +129,8 @@ def _outcome(call: ToolCall) -> Iterator[str]:
         return
     if not call.executed:
         yield "  (the call was not carried out)"
-        return
+        if call.result is None:
+            return
     if "result" in call.unreported:
         yield "  (its result is not reported)"
         return

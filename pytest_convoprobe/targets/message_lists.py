@@ -166,8 +166,8 @@ def _calls(messages: Sequence[_Message]) -> Iterator[ToolCall]:
 
 def _answered(call: ToolCall, result: _Result) -> ToolCall:
     unreported = tuple(part for part in call.unreported if part != "result")
-    executed = call.executed or result.value is not None
-    return replace(call, result=result.value, error=result.error, executed=executed, unreported=unreported)
+    # A list of messages must answer every call: after torn arguments, with a complaint that proves no call.
+    return replace(call, result=result.value, error=result.error, unreported=unreported)
 
 
 def _belongs(result: _Result, call: _Call | None) -> bool:
@@ -257,6 +257,11 @@ def _read_message(role: str, value: object) -> _Message:
 
 def _calls_in(value: object, listed: object, content: object) -> Iterator[_Call]:
     """The calls that a message asks for. Some libraries name each of them twice: the list comes first."""
+    for call in field_of(value, "invalid_tool_calls") or ():
+        # LangChain's list of calls whose arguments can't be parsed: an attempt all the same.
+        name = field_of(call, "name") or "(without a name)"
+        arguments = as_arguments(field_of(call, "args"))
+        yield _Call(_id(call), ToolCall(clean_text(name), arguments, executed=False))
     if isinstance(listed, (list, tuple)) and listed:
         yield from (_Call(_id(call), as_tool_call(call)) for call in listed)
         return

@@ -22,6 +22,7 @@ RAW_ARGUMENTS = "_raw"
 
 _ARGUMENT_KEYS = ("arguments", "args", "input", "parameters")
 _RESULT_KEYS = ("result", "output", "response")
+_FAILED = ("error", "failed")
 _THOUGHT_KEYS = ("thoughts", "reasoning_content")
 _THOUGHT_BLOCKS = ("thinking", "redacted_thinking", "reasoning", "reasoning_text", "thought")
 
@@ -181,7 +182,8 @@ def _from_tuple(value: Sequence[object]) -> ToolCall:
 
 def _as_error(error: object, call: object) -> str | None:
     """The text of a call's error; what is only marked as failed has the text of its result."""
-    if error is not None and error is not False:
+    # Services that always have the field leave it empty where nothing went wrong.
+    if error or (isinstance(call, ToolCall) and error is not None):
         return clean_text(str(error))
     if isinstance(call, ToolCall) or not is_marked_failed(call):
         return None
@@ -192,7 +194,7 @@ def _as_error(error: object, call: object) -> str | None:
 def is_marked_failed(value: object) -> bool:
     """Whether a call or its result says by a field that it failed, as MCP, Anthropic and LangChain do."""
     marked = field_of(value, "is_error") is True or field_of(value, "isError") is True
-    return marked or field_of(value, "status") == "error"
+    return marked or field_of(value, "status") in _FAILED
 
 
 def as_ended(value: object) -> bool:

@@ -286,6 +286,18 @@ def test_a_result_that_is_an_error(failed: object) -> None:
     assert reply.tool_calls == (ToolCall("find", {"n": 1}, error="no stock"),)
 
 
+def test_a_complaint_about_torn_arguments_is_not_a_result() -> None:
+    torn = {"id": "1", "type": "function", "function": {"name": "find", "arguments": '{"n": '}}
+    reply = as_reply([says(None, tool_calls=[torn]), result("Error: invalid JSON"), says("Found.")])
+    assert [(one.executed, one.result) for one in reply.tool_calls or ()] == [(False, "Error: invalid JSON")]
+
+
+def test_invalid_calls_of_langchain_are_attempts() -> None:
+    invalid = [{"name": "find", "args": '{"n": ', "id": "1", "error": "not JSON"}]
+    reply = as_reply([says("", tool_calls=[], invalid_tool_calls=invalid), says("Found.")])
+    assert [(one.name, one.executed) for one in reply.tool_calls or ()] == [("find", False)]
+
+
 def test_calls_at_the_end_were_asked_for_and_not_carried_out() -> None:
     earlier, pending = call(), call("pay", "2", "{}")
     found = as_reply([says(None, tool_calls=[earlier]), result("blue"), says(None, tool_calls=[pending])])

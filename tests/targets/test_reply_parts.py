@@ -85,6 +85,20 @@ def test_a_call_that_is_only_marked_as_failed_has_failed(mark: dict[str, Any], e
     assert (call.error, call.failed) == (error, error is not None)
 
 
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"error": ""}, None),
+        ({"error": {}}, None),
+        ({"error": False, "result": "ok"}, None),
+        ({"status": "failed", "output": "no stock"}, "no stock"),
+        ({"error": "no stock"}, "no stock"),
+    ],
+)
+def test_which_fields_of_a_call_say_that_it_failed(fields: dict[str, Any], error: str | None) -> None:
+    assert as_tool_call({"name": "f", "arguments": {}, **fields}).error == error
+
+
 def test_mappings_of_any_type_are_mappings() -> None:
     shown = plain({"a": UserDict(b=MappingProxyType({"c": 1}))})
     assert shown == {"a": {"b": {"c": 1}}}
