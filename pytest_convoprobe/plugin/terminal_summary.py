@@ -73,7 +73,7 @@ def _unseen(config: pytest.Config, found: list[Digest]) -> list[str]:
 
     unseen = never_called(names, list_runs(recorder.results))
     listed = ", ".join(one_line(visible(name)) for name in unseen)
-    advice = "name all tools of the agent in target.tools, and a misspelt name is an error"
+    advice = "list all tools of the agent in target.tools, so that a misspelt name is an error"
     return [f"note: no stored run has a call of {listed}; {advice}"] if unseen else []
 
 

@@ -25,7 +25,7 @@ BLAME_WORDS = {
     Blame.INFRASTRUCTURE: "infrastructure (not the agent)",
     Blame.SCENARIO: "scenario (its file or the settings, not the agent)",
     Blame.BUDGET: "budget (the run may not spend more)",
-    Blame.RECORDING: "recording (it no longer fits, which says nothing about the agent)",
+    Blame.RECORDING: "recording (missing, or it no longer fits; no verdict on the agent)",
 }
 
 MUST = {CriterionKind.CORRECTNESS: "must", CriterionKind.FAILURE: "must not", CriterionKind.TOOL: "tool"}

@@ -72,7 +72,8 @@ def _by_age(runs: list[Path], text: str) -> Path | None:
     back = int(match[1] or 0)
     if back < len(runs):
         return runs[back]
-    raise ResultsError(f"{text}: there are only {len(runs)} stored runs")
+    stored = "is only 1 stored run" if len(runs) == 1 else f"are only {len(runs)} stored runs"
+    raise ResultsError(f"{text}: there {stored}")
 
 
 def _by_id(runs: list[Path], text: str) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..settings.models import DEFAULT_TARGET, TARGET_TYPES, ModelSettings
 from .fingerprints import from_to
 from .run_info import RunInfo
 
@@ -12,7 +13,7 @@ _ROLES = {"judge": "judge's model", "synthetic_user": "synthetic user's model", 
 _DECIDING = ("judge", "synthetic_user", "target")
 # How and where to call, not what is said; and models, which have words of their own.
 _NOT_SAID = frozenset(
-    "model api_key api_base api_version headers extra_headers timeout max_retries input_cost_per_token "
+    "model api_key api_base api_version headers extra_headers timeout max_attempts input_cost_per_token "
     "output_cost_per_token".split()
 )
 _PACKAGE = "pytest-convoprobe"
@@ -39,12 +40,21 @@ def _changes(base: RunInfo, head: RunInfo) -> Iterator[str]:
 
 def _settings(section: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     for name in {**old, **new}:
-        before, after = old.get(name), new.get(name)
+        # A run of a release before the setting has no value for it: it did what is the default today.
+        before = old.get(name, _default(section, name, new))
+        after = new.get(name, _default(section, name, old))
         if name not in _NOT_SAID and before != after:
             yield from_to(f"{section}.{name}", _shown(before), _shown(after))
 
 
+def _default(section: str, name: str, other: Mapping[str, Any]) -> object:
+    """The default of a setting, which is None for most. `other` is the section of the run that has a value."""
+    kind = TARGET_TYPES.get(str(other.get("type")), DEFAULT_TARGET) if section == "target" else ModelSettings
+    field = kind.model_fields.get(name)
+    # Empty mappings are not stored, so they are "not set" on both sides.
+    return None if field is None or field.is_required() or field.default_factory else field.default
+
+
 def _shown(value: object) -> str:
-    """A value that isn't set has its default, which a later release may have changed."""
     text = "not set" if value is None else str(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

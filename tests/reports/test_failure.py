@@ -442,7 +442,7 @@ def test_replay_miss() -> None:
         """
 ERROR  Weather without a city
   where    scenarios/weather.yaml:12
-  blame    recording (it no longer fits, which says nothing about the agent)
+  blame    recording (missing, or it no longer fits; no verdict on the agent)
   why      no recording of the synthetic user's call in turn 2: the system
            prompt changed
   ended    something that the conversation needs failed, after 1 turn

@@ -397,6 +397,13 @@ class TestFinding:
         with pytest.raises(ResultsError, match=words):
             resolve_run(results, text)
 
+    def test_one_run_is_not_several(self, tmp_path: Path) -> None:
+        part = writer(tmp_path, "20261121T000000Z-000001")
+        part.add(trial())
+        part.close()
+        with pytest.raises(ResultsError, match="latest~1: there is only 1 stored run$"):
+            resolve_run(tmp_path, "latest~1")
+
     def test_a_commit_without_a_run_is_told(self, results: Path, tmp_path: Path) -> None:
         _git(tmp_path, "commit", "-qm3", "--allow-empty")
         with pytest.raises(ResultsError, match=r"main is commit .*, of which no run is stored"):
