@@ -248,6 +248,27 @@ def test_metrics_that_could_not_all_be_made(folder: Path, convoprobe: Convoprobe
     assert told in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ((), "no metric could be made. "),
+        (("--max-tokens", "1"), "the run's budget is used up: "),
+    ],
+)
+def test_without_metrics_the_reason_is_shown_and_not_the_command_that_just_ran(
+    folder: Path, convoprobe: Convoprobe, more: tuple[str, ...], words: str
+) -> None:
+    with ChatServer(lambda body: "Hm.") as running:
+        path = benchmark(folder, running.base_url)
+        (path / "benchmark.yaml").write_text(
+            "name: hours\ndescription: Says when it is closed.\nmetrics: []\n"
+        )
+        result = convoprobe("bench", "all", "hours", *more)
+    assert result.exit_code == 3
+    assert words in result.stdout
+    assert "there are no metrics yet" not in result.output
+
+
 def test_the_budget_is_used_up(folder: Path, convoprobe: Convoprobe, server: ChatServer) -> None:
     path = benchmark(folder, server.base_url)
     config = yaml.safe_load((path / "config.yaml").read_text())

@@ -145,16 +145,27 @@ class _Pipeline:
             self._versions = await ask_versions(self._loaded)
         unused = self._unused() if talks else {}
         try:
-            for step in registry.steps_of(names):
-                step.require(self._context, names)
-                await self._make(step, engine)
+            whole = await self._make_all(names, engine)
             self._require_something(names)
         finally:
             # Also after Ctrl-C: what was spent is spent.
             self._write_cost(making=bool(registry.steps_of(names)))
         ages = self._ages() if registry.steps_of(names) else {}
-        results = self._results(names)
+        results = self._results(names) if whole else None
         return PipelineReport(tuple(self._reports), results=results, conversations=ages, unused=unused)
+
+    async def _make_all(self, names: Sequence[str], engine: Engine) -> bool:
+        """Whether no step had to be given up for what an earlier step of this run could not make."""
+        for step in registry.steps_of(names):
+            try:
+                step.require(self._context, names)
+            except SettingsError:
+                # The earlier step's report has the reason. "Run that step first" would hide it.
+                if any(report.failed or report.left for report in self._reports):
+                    return False
+                raise
+            await self._make(step, engine)
+        return True
 
     def _ages(self) -> dict[str, ConversationAges]:
         found = {}
