@@ -137,7 +137,7 @@ def _no_budget(name: str, loaded: LoadedSettings, main: LoadedSettings) -> Probl
     place = f"in {_named(main)}" if main.file else "in a settings file in the root directory"
     message = (
         f"`{name}: {_value(loaded, name)}` cannot limit this run: a run has one budget, and its own settings "
-        f"set none. Set `{name}` {place}, or for this run"
+        f"set none. Set `{name}` {place}"
     )
     return Problem(message, _named(loaded), path=name, remedies=(name,))
 

@@ -44,6 +44,14 @@ def test_its_conversation_can_be_held_at_once(
     assert "I know when the shop is open. Which day do you mean?" in done.stdout
 
 
+def test_its_workflow_does_not_rely_on_the_exit_status_of_pytest_alone(
+    folder: Path, convoprobe: Convoprobe
+) -> None:
+    convoprobe("init")
+    workflow = (folder / ".github/workflows/scenarios.yml").read_text()
+    assert "run: convoprobe check latest --commit HEAD --allow-failures\n" in workflow
+
+
 def test_it_says_what_is_next(folder: Path, convoprobe: Convoprobe) -> None:
     output = convoprobe("init", "my agent").output
     for step in ("cd 'my agent'", "export OPENAI_API_KEY=", "convoprobe doctor", "pytest scenarios/"):

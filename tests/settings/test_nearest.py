@@ -118,4 +118,6 @@ def test_a_limit_on_what_is_spent_is_never_dropped(folder: Path) -> None:
     with pytest.raises(SettingsError) as raised:
         within_run(source.of(str(folder / "bank/x.yaml")), source.main)
     assert "bank/convoprobe.yaml: run.max_tokens: `run.max_tokens: 1000` cannot limit" in str(raised.value)
+    # A door adds its own option in a line below: the sentence does not announce it.
+    assert str(raised.value).endswith("Set `run.max_tokens` in a settings file in the root directory")
     assert raised.value.remedies == ("run.max_tokens",)
