@@ -401,7 +401,7 @@ class TestFinding:
         part = writer(tmp_path, "20261121T000000Z-000001")
         part.add(trial())
         part.close()
-        with pytest.raises(ResultsError, match="latest~1: there is only 1 stored run$"):
+        with pytest.raises(ResultsError, match=r"latest~1: there is only 1 stored run$"):
             resolve_run(tmp_path, "latest~1")
 
     def test_a_commit_without_a_run_is_told(self, results: Path, tmp_path: Path) -> None:
