@@ -39,7 +39,7 @@ _SOURCES: Mapping[Role, Mapping[str, str]] = {
     },
     Role.JUDGE: {
         "system": "judge.extra_instructions, or this release's prompt",
-        "user": "what the agent answered or reported of its tools, or the scenario's description and criteria",
+        "user": "what the agent said or reported of its tools, or the scenario's description and criteria",
     },
     Role.TARGET: {
         "system": "target.system_prompt",

@@ -48,7 +48,7 @@ def _settings(section: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> I
 
 
 def _default(section: str, name: str, other: Mapping[str, Any]) -> object:
-    """The default of a setting, which is None for most. `other` is the section of the run that has a value."""
+    """The default of a setting, None for most. `other` is the section of the run that has a value."""
     kind = TARGET_TYPES.get(str(other.get("type")), DEFAULT_TARGET) if section == "target" else ModelSettings
     field = kind.model_fields.get(name)
     # Empty mappings are not stored, so they are "not set" on both sides.

@@ -286,7 +286,10 @@ To record it again, run the same with `run.replay: record`."""
     @pytest.mark.parametrize(
         ("role", "expected"),
         [
-            (Role.JUDGE, "what the agent answered or reported of its tools, or the scenario's description and criteria"),
+            (
+                Role.JUDGE,
+                "what the agent said or reported of its tools, or the scenario's description and criteria",
+            ),
             (Role.TARGET, "the user's message"),
         ],
     )
