@@ -15,10 +15,11 @@ from ..project_code.calls import Raised
 from ..project_code.clock import current_clock
 from ..project_code.deadline import Deadline
 from ..project_code.tracebacks import describe
-from ..transcript import Reply
+from ..transcript import Reply, ToolCall
 from .failures import failure, of_the_wiring, unusable
 from .port import ConversationContext, Target, TargetConversation
 from .reply_forms import as_reply
+from .reply_parts import calls_known_to
 
 T = TypeVar("T")
 
@@ -73,6 +74,7 @@ class _HostedConversation:
         self._llm = LLMFromElsewhere(context.llm)
         self._context = replace(context, llm=self._llm)
         self._inner: TargetConversation | None = None
+        self._calls: tuple[ToolCall, ...] = ()
 
     async def open(self, target: Target) -> None:
         self._inner = await self._run(lambda: target.start(self._context))
@@ -80,7 +82,20 @@ class _HostedConversation:
     async def send(self, message: str) -> Reply:
         assert self._inner is not None  # noqa: S101 - nobody has the conversation before it is open
         inner = self._inner
-        return await self._run(lambda: _as_data(inner.send(message)))
+        self._calls = ()
+        return await self._run(lambda: self._sent(inner, message))
+
+    async def _sent(self, inner: TargetConversation, message: str) -> Reply:
+        try:
+            return await _as_data(inner.send(message))
+        except BaseException:
+            # On its own loop, a cancellation included: it knows what it has done by now.
+            self._calls = calls_known_to(inner)
+            raise
+
+    def calls_so_far(self) -> tuple[ToolCall, ...]:
+        """The calls that the conversation reported when the message failed."""
+        return self._calls
 
     async def aclose(self) -> None:
         inner, self._inner = self._inner, None

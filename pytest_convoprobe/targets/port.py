@@ -72,7 +72,10 @@ class Target(Protocol):
 
 @runtime_checkable
 class KeepsCalls(Protocol):
-    """A conversation that knows which tools were called for a message that got no reply. Optional."""
+    """A conversation that knows which tools were called for a message that got no reply. Optional.
+
+    Objects of the project that answer messages may have the method too. It is called where their code runs.
+    """
 
     def calls_so_far(self) -> tuple[ToolCall, ...]: ...
 

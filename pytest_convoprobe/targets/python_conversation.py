@@ -12,7 +12,7 @@ from ..errors import TargetError, TargetStartError
 from ..project_code.agent_loops import CallTask, Home
 from ..project_code.calls import Raised, StartsCalls, in_thread_of
 from ..threads import CallThread
-from ..transcript import Reply
+from ..transcript import Reply, ToolCall
 from .call_style import (
     METHODS,
     Calling,
@@ -29,7 +29,7 @@ from .failures import failure, start_failure, unusable
 from .given_objects import Use, claim, owner_of
 from .hosted import closing
 from .reply_forms import ReplyReader, Stream
-from .reply_parts import described
+from .reply_parts import calls_known_to, described
 
 Step = tuple[Callable[[], Any], bool]
 """Something to call, and whether that has to be done on the loop."""
@@ -87,6 +87,7 @@ class PythonConversation:
         self._close: Step | None = None
         self._let_go: Callable[[], None] | None = None
         self._closed = False
+        self._calls: tuple[ToolCall, ...] = ()
 
     async def open(self, source: Source, use: Use) -> None:
         """Get an agent that no other conversation has, from the object that the settings or a test name."""
@@ -108,10 +109,20 @@ class PythonConversation:
             raise TargetStartError(f"`{self._name}` was not started")
         earlier = [dict(entry) for entry in self._history]
         call = functools.partial(self._calling, message, earlier)
-        reply: Reply = await self._guarded(call, self._calling.on_loop, failure, self._read)
+        self._calls = ()
+        reply: Reply = await self._guarded(call, self._calling.on_loop, failure, self._read, self._note_calls)
         self._history.append({"role": "user", "content": message})
         self._history.append({"role": "assistant", "content": reply.text})
         return reply
+
+    def calls_so_far(self) -> tuple[ToolCall, ...]:
+        """The calls that the agent reported when the message failed; none if its code could not be ended."""
+        return self._calls
+
+    def _note_calls(self) -> None:
+        """Ask the agent, where its code runs, what it has done for the message that fails."""
+        if self._calling is not None:
+            self._calls = calls_known_to(owner_of(self._calling.function))
 
     def _read(self, value: object) -> Reply | _Failed:
         try:
@@ -141,8 +152,9 @@ class PythonConversation:
         on_loop: bool,
         wrap: Callable[[BaseException], TargetError],
         read: Callable[[Any], Any],
+        failing: Callable[[], None] = lambda: None,
     ) -> Any:
-        """What `read` makes of what the user's code gives.
+        """What `read` makes of what the user's code gives; `failing` is called there if it gives nothing.
 
         `read` and `wrap` run user code too (properties, `__str__`): so they are called where that runs, and
         have its time limit. Whatever it raises, a `SystemExit` included, is its own fault.
@@ -150,10 +162,10 @@ class PythonConversation:
         try:
             result: Any = Later(None)
             if not on_loop:
-                result = await in_thread_of(self._worker, lambda: _drained(call, wrap, read))
+                result = await in_thread_of(self._worker, lambda: _drained(call, wrap, read, failing))
                 call = functools.partial(_given, result)
             if isinstance(result, Later):
-                result = await self._on_loop(lambda: _settled(call, wrap, read))
+                result = await self._on_loop(lambda: _settled(call, wrap, read, failing))
         except Raised as raised:
             raise wrap(raised.error) from None
         if isinstance(result, _Failed):
@@ -203,7 +215,10 @@ def _given(later: Later) -> Any:
 
 
 def _drained(
-    call: Callable[[], Any], wrap: Callable[[BaseException], TargetError], read: Callable[[Any], Any]
+    call: Callable[[], Any],
+    wrap: Callable[[BaseException], TargetError],
+    read: Callable[[Any], Any],
+    failing: Callable[[], None],
 ) -> Any:
     """What comes of the call in a thread. A generator is run in the thread that it was made in."""
     try:
@@ -214,11 +229,18 @@ def _drained(
     except StopIteration:
         raise  # the thread makes another error of it
     except Exception as error:  # noqa: BLE001 - the user's code, whatever it raises
+        failing()
         return _Failed(wrap(error))
+    except BaseException:  # its time is up, or it calls sys.exit()
+        failing()
+        raise
 
 
 async def _settled(
-    call: Callable[[], Any], wrap: Callable[[BaseException], TargetError], read: Callable[[Any], Any]
+    call: Callable[[], Any],
+    wrap: Callable[[BaseException], TargetError],
+    read: Callable[[Any], Any],
+    failing: Callable[[], None],
 ) -> Any:
     """What comes of the call in the end, on the loop."""
     try:
@@ -231,7 +253,11 @@ async def _settled(
     except StopIteration:
         raise  # Python makes another error of it
     except Exception as error:  # noqa: BLE001 - the user's code, whatever it raises
+        failing()
         return _Failed(wrap(error))
+    except BaseException:  # its time is up, or it calls sys.exit()
+        failing()
+        raise
 
 
 def _nothing(_: object) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from ..transcript import ToolCall, Usage
+from .port import KeepsCalls
 
 RAW_ARGUMENTS = "_raw"
 """The key that arguments stand under when they are not a JSON object."""
@@ -170,6 +171,17 @@ def as_tool_calls(value: object) -> tuple[ToolCall, ...] | None:
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise ValueError(f"`tool_calls` has to be a list, not {described(value)}")
     return tuple(as_tool_call(item) for item in value)
+
+
+def calls_known_to(agent: object) -> tuple[ToolCall, ...]:
+    """The calls that an object of the project's says it has made so far for the message; () if it doesn't.
+
+    To be called where its code runs.
+    """
+    try:
+        return as_tool_calls(agent.calls_so_far()) or () if isinstance(agent, KeepsCalls) else ()
+    except Exception:  # noqa: BLE001 - the conversation has failed already, and that error is the one to show
+        return ()
 
 
 def _from_tuple(value: Sequence[object]) -> ToolCall:
