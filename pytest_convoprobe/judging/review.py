@@ -36,6 +36,8 @@ NOT_REVIEWED = "the user's side was not reviewed: "
 _QUOTE = 120
 _QUESTION_MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u1367")
 _SENTENCE_END = re.compile("[.!\u2026\u3002?\uff1f\u061f\u037e\u055e\u1367\n]+")
+# Models write `[check 1]`, or the text of the finding behind its id.
+_FINDING_ID = re.compile(r"\W*(check \d+|[a-z]+\d+)\b")
 # Shorter words (the, is, and) are in every sentence.
 _TELLING = 4
 # Of every letter, hence the look-ahead: where there are no spaces, nobody knows where a word begins.
@@ -157,7 +159,8 @@ async def _weighed(
     speaks_as_assistant: SpeaksAsAssistant,
 ) -> UserReview:
     left = evidence.withheld_facts(reply)
-    explained = {identifier.strip().strip("[]").lower() for identifier in reply.explains}
+    named = (_FINDING_ID.match(identifier.lower()) for identifier in reply.explains)
+    explained = {found[1] for found in named if found}
     if not all(finding.excusable and finding.id in explained for finding in findings):
         return UserReview(never_said=left)
     proven = next(evidence.proven(reply), "") or await evidence.out_of_role(reply, speaks_as_assistant)

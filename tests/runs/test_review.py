@@ -219,8 +219,9 @@ def test_what_no_user_can_be_blamed_for(tmp_path: Path) -> None:
         assert (result.outcome, result.blame) == (Outcome.FAILED, Blame.AGENT), evaluation
 
 
-def test_a_check_alone_that_fails_for_a_withheld_fact(tmp_path: Path) -> None:
-    llm = models(review(withheld=[WITHHELD], explains=["check 1"]), verdict="met")
+@pytest.mark.parametrize("finding", ["check 1", "[Check 1]", "check 1: required tool book_room"])
+def test_a_check_alone_that_fails_for_a_withheld_fact(tmp_path: Path, finding: str) -> None:
+    llm = models(review(withheld=[WITHHELD], explains=[finding]), verdict="met")
     result = run(tmp_path, llm, evaluation="correctness_criteria: [It is polite]\n  " + TOOL)
     assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SIMULATOR)
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from ...judging.transcript_view import view_of
+from ...thoughts import without_thoughts
 from ...transcript import Reply, Transcript, Turn
 from .messages import Said
 
@@ -39,5 +40,7 @@ def in_turns(conversation: Sequence[Said]) -> Transcript:
 def _sides(conversation: Sequence[Said]) -> Iterator[tuple[str, Reply]]:
     for role, messages in groupby(conversation, key=lambda said: said.role):
         there = list(messages)
-        text = "\n\n".join(said.content for said in there if said.content or not said.tool_calls)
+        # One by one: a thought that breaks off must not swallow the next message.
+        words = ((without_thoughts(said.content)[0], said) for said in there)
+        text = "\n\n".join(text for text, said in words if text or not said.tool_calls)
         yield role, Reply(text, tuple(call for said in there for call in said.tool_calls))

@@ -16,12 +16,13 @@ from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...llm.structured import ask
 from ...redaction import Redactor
 from ...settings.models import ModelSettings
+from ...text import is_blank
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric
 from ..rows.messages import Said
 from ..rows.row_keys import digest, model_print, prompt_digest
 from ..rows.row_types import CALLED, SCORES, ConversationRow, ScoreRow
-from ..rows.transcript_of import shown
+from ..rows.transcript_of import in_turns, shown
 from ..rows.work import Item, Place, Row, Stage, Task, Unit
 from . import log_odds
 from .cross_scores import OnlyMadeCrossScores
@@ -140,10 +141,7 @@ class EvaluateRowMaker:
         place = item.unit.place
         metric = metric_of(self._benchmark, place.id, item.payload["metric_id"])
         conversation = ConversationRow.from_json(item.payload["conversation"])
-        if not conversation.messages:
-            raise ResultsError(
-                f"{place.text}: the conversation has no messages, so there is nothing to evaluate"
-            )
+        _require_words(conversation.messages, place)
         present, why = await self._presence(conversation.messages, metric, place, llm)
         passed = None if present is None else metric.type.passes(present)
         key = item.unit.key
@@ -166,6 +164,15 @@ class EvaluateRowMaker:
         except StructuredReplyError as error:
             return None, str(error)
         return answer.present, answer.justification.strip()
+
+
+def _require_words(messages: Sequence[Said], place: Place) -> None:
+    """Conversations may come from elsewhere, so `simulate` may not have seen that the agent is silent."""
+    if not messages:
+        raise ResultsError(f"{place.text}: the conversation has no messages, so there is nothing to evaluate")
+    if all(is_blank(turn.reply.text) for turn in in_turns(messages).turns):
+        # An evaluator would find that nothing forbidden was said.
+        raise ResultsError(f"{place.text}: the agent said nothing in any turn: it can't be evaluated")
 
 
 def _calls_tools(conversation: Iterable[Said]) -> bool:

@@ -51,6 +51,20 @@ def question(*messages: Said) -> str:
 # The score
 
 
+@pytest.mark.parametrize("said", ["", " \n", "\u200b", "<think>I had better say nothing.</think>", None])
+async def test_a_conversation_from_elsewhere_in_which_the_agent_is_silent(said: str | None) -> None:
+    reply = () if said is None else (Said("assistant", said),)
+    silent = replace(conversation(), messages=(Said("user", "Hello?"), *reply))
+    with pytest.raises(ResultsError, match="the agent said nothing in any turn"):
+        await score(FakeLLM([]), silent)
+
+
+def test_a_thought_that_breaks_off_hides_no_later_message() -> None:
+    asked = question(Said("user", "Hi"), Said("assistant", "<think>cut"), Said("assistant", "It is 7."))
+    assert "It is 7." in asked
+    assert "cut" not in asked
+
+
 @pytest.mark.parametrize(
     ("kind", "present", "passed"),
     [
