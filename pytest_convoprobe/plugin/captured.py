@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from .keys import OVERLAPPED, SESSION
+from .keys import OUTPUT_LEFT_OUT, OVERLAPPED, SESSION
 from .orders import order_of
 
 _SECTION = "convoprobe: output"
@@ -28,13 +28,19 @@ def separate(item: pytest.Item, report: pytest.TestReport) -> None:
     An ordinary test keeps what was captured, since most of it is its own.
     """
     captured = [section for section in report.sections if section[0].startswith("Captured ")]
-    if not captured:
-        return
     if order_of(item) is None:
-        if report.failed and _others_run(item.config):
+        if captured and report.failed and _others_run(item.config):
             report.sections.append((_SECTION, _MIXED))
     elif item.stash.get(OVERLAPPED, False) or _others_run(item.config):
+        _leave_out(captured, item.config, report)
+
+
+def _leave_out(captured: list[tuple[str, str]], config: pytest.Config, report: pytest.TestReport) -> None:
+    """Without its own section a failed scenario's output may have been in that of another."""
+    if captured:
+        config.stash[OUTPUT_LEFT_OUT] = True
         report.sections = [section for section in report.sections if section not in captured]
+    if captured or (report.failed and config.stash.get(OUTPUT_LEFT_OUT, False)):
         report.sections.append((_SECTION, _LEFT_OUT))
 
 

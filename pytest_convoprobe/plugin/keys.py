@@ -48,6 +48,8 @@ RESULTS: pytest.StashKey[list[ScenarioResult]] = pytest.StashKey()
 #: On an item: the last results of the runs before the present one, by scenario and trial (a rerun).
 EARLIER: pytest.StashKey[dict[tuple[str, int], ScenarioResult]] = pytest.StashKey()
 REPORTED: pytest.StashKey[int] = pytest.StashKey()
+#: On the config: whether the output of a scenario was left out of its report.
+OUTPUT_LEFT_OUT: pytest.StashKey[bool] = pytest.StashKey()
 #: On an item: whether other conversations ran beside its own, so that what was captured may be theirs.
 OVERLAPPED: pytest.StashKey[bool] = pytest.StashKey()
 #: On an item: how long it waited for its conversations, in seconds.

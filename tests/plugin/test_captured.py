@@ -38,6 +38,15 @@ def test_output_of_others_is_never_shown_under_a_scenario(suite: Suite) -> None:
     assert WORD in shown
 
 
+def test_the_one_that_failed_says_that_its_output_is_left_out(suite: Suite) -> None:
+    """All three talk while the first is being set up: of the others nothing is captured."""
+    suite.conftest("", target=TARGET)
+    suite.scenario("one", file="scenarios/all.yaml")
+    suite.scenario("two", file="scenarios/all.yaml")
+    suite.scenario("bad", file="scenarios/all.yaml", outcome="failed")
+    assert suite.run().stdout.str().count(WORD) == 1
+
+
 def test_an_ordinary_test_hears_that_conversations_ran(suite: Suite) -> None:
     suite.conftest("", target=TARGET)
     suite.scenario("one")
