@@ -169,10 +169,12 @@ class Replaying:
 def _miss(recording: Recording, context: CallContext, request: Fingerprint, ordinal: int, repeat: int) -> str:
     """What the call was, what changed since it was recorded, and how to record it again."""
     reasons = _reasons(recording, context, request, ordinal, repeat)
+    # With a full stop, since annotations and tables show all of it in one line.
+    listed = "\n".join(f"  - {reason}" for reason in reasons) + "."
     return "\n".join(
         (
             f"no reply is recorded for {_whose(context)}:",
-            *(f"  - {reason}" for reason in reasons),
+            listed,
             f"The recording is {shown_path(recording.path)}. "
             # How that is said on a command line, only the command line knows.
             "To record it again, run the same with `run.replay: record`.",

@@ -167,7 +167,7 @@ class TestMiss:
         assert await bench.miss(request(Message("system", "Be kind."), "Hi")) == textwrap.dedent(
             f"""\
             no reply is recorded for the synthetic user's call in turn 2:
-              - the system prompt changed: the persona and facts of the scenario, or this release's prompt
+              - the system prompt changed: the persona and facts of the scenario, or this release's prompt.
             The recording is {Path("_recordings/orders/late-order.json")}. \
 To record it again, run the same with `run.replay: record`."""
         )
@@ -217,7 +217,8 @@ To record it again, run the same with `run.replay: record`."""
     )
     async def test_says_what_changed(self, bench: Bench, now: LLMRequest, expected: str) -> None:
         await bench.record([(request("a", "b", "c"), "yes")])
-        assert f"  - {expected}\n" in await bench.miss(now)
+        lines = (await bench.miss(now)).splitlines()
+        assert f"  - {expected}" in [line.removesuffix(".") for line in lines]
 
     @pytest.mark.parametrize(
         ("then", "now", "expected"),
@@ -281,7 +282,7 @@ To record it again, run the same with `run.replay: record`."""
     ) -> None:
         await bench.record([(then, "yes")])
         lines = (await bench.miss(now)).splitlines()[1:-1]
-        assert lines == [f"  - {reason}" for reason in expected]
+        assert lines == [*(f"  - {reason}" for reason in expected[:-1]), f"  - {expected[-1]}."]
 
     @pytest.mark.parametrize(
         ("role", "expected"),
@@ -295,7 +296,7 @@ To record it again, run the same with `run.replay: record`."""
     )
     async def test_says_where_a_message_comes_from(self, bench: Bench, role: Role, expected: str) -> None:
         await bench.record([(request("a", role=role), "yes")])
-        assert f"  - message 1 (user) changed: {expected}\n" in await bench.miss(request("b", role=role))
+        assert f"  - message 1 (user) changed: {expected}.\n" in await bench.miss(request("b", role=role))
 
     async def test_is_no_fault_of_the_infrastructure(self, bench: Bench) -> None:
         with pytest.raises(ReplayMiss) as caught:
@@ -303,7 +304,7 @@ To record it again, run the same with `run.replay: record`."""
         assert (caught.value.blame.value, RecordingUnusable.blame.value) == ("recording", "recording")
 
     async def test_without_any_recording(self, bench: Bench) -> None:
-        assert "  - this scenario was never recorded\n" in await bench.miss(request())
+        assert "  - this scenario was never recorded.\n" in await bench.miss(request())
 
     async def test_names_the_role_and_the_trial(self, bench: Bench) -> None:
         message = await bench.miss(request(role=Role.JUDGE, turn=0, trial=2))
@@ -323,7 +324,9 @@ To record it again, run the same with `run.replay: record`."""
     async def test_many_changed_messages_are_counted(self, bench: Bench) -> None:
         await bench.record([(request(*"abcdef"), "yes")])
         message = await bench.miss(request(*"uvwxyz"))
-        assert "  - message 3 (user) changed: the agent's reply\n  - and 3 more messages changed\n" in message
+        assert (
+            "  - message 3 (user) changed: the agent's reply\n  - and 3 more messages changed.\n" in message
+        )
 
 
 _SAME = {
