@@ -49,7 +49,8 @@ from ..transcript import Reply
 from .finding import Finding
 from .no_target import WRITE_A_FIXTURE
 from .project import Project
-from .tool_names import tool_findings
+from .scenario_models import model_findings
+from .tool_names import scenarios_of, tool_findings
 
 HELLO = "Hello"
 
@@ -94,6 +95,7 @@ class Checkup:
             if loaded is not None:
                 self._redactor.learn(loaded.secrets)
                 findings += [*await self._calls(loaded), *await self._tools(loaded)]
+                findings += model_findings(scenarios_of(self._project, loaded), loaded)
         whole = self._without_variables("")
         return [*findings, self._results(whole)] if whole is not None else findings
 

@@ -99,7 +99,7 @@ async def tool_findings(project: Project, loaded: LoadedSettings, *, start: bool
 
     Only with `start` may it start the target.
     """
-    scenarios = list(_scenarios(project, loaded))
+    scenarios = list(scenarios_of(project, loaded))
     needed = [name for one in scenarios for name in _needed(one)]
     if not needed:
         return []
@@ -131,7 +131,7 @@ def _never_seen(needed: Sequence[ToolName], project: Project) -> list[Finding]:
     ]
 
 
-def _scenarios(project: Project, loaded: LoadedSettings) -> Iterator[LoadedScenario]:
+def scenarios_of(project: Project, loaded: LoadedSettings) -> Iterator[LoadedScenario]:
     """Those of the project's files that can be read; `validate` says what is wrong with the others."""
     patterns = ini_words(project.root, "convoprobe_files") or DEFAULT_PATTERNS
     settings = project.source({"run.replay": "only"})

@@ -39,6 +39,8 @@ def complaint_on(settings: ModelSettings) -> str | None:
 
 def _no_provider(model: str, settings: ModelSettings) -> str | None:
     prefix = provider_of(model)
+    if prefix and not model.removeprefix(f"{prefix}/").strip():
+        return f"`{model}` names a provider and no model: write `{prefix}/NAME`"
     if prefix in PROVIDERS or "custom_llm_provider" in settings.extra_params:
         return None
     if _is_known(model, settings.api_base):

@@ -31,17 +31,22 @@ def find_source(rootdir: Path, config_file: Path | None) -> Source | None:
     """The given file, or the first one upwards from the folder `rootdir`, an absolute path, or None.
 
     The search ends at the top of a version-controlled tree. One folder may have one of our files only;
-    an mcprobe.yaml counts when there is none of ours anywhere upwards.
+    an mcprobe.yaml counts when there is none of ours in its folder or nearer.
     """
     if config_file is not None:
         return _read_given(config_file)
     folders = tuple(_upwards(rootdir))
-    ours = next((source for source in map(_ours_in, folders) if source), None)
     old = next((path for folder in folders for path in _existing(folder, OLD_NAMES)), None)
-    if ours is None:
-        return _read_yaml(old, old=True) if old else None
-    if old is None:
-        return ours
+    for folder in folders:
+        if ours := _ours_in(folder):
+            return ours if old is None else _instead_of(old, ours)
+        # Nearness comes before the name: one of ours further up may be another project's, with another agent.
+        if old is not None and old.parent == folder:
+            return _read_yaml(old, old=True)
+    return None
+
+
+def _instead_of(old: Path, ours: Source) -> Source:
     notice = f"{shown_path(old)} is not read, since there is {shown_path(ours.path)}"
     return Source(ours.path, ours.document, notices=(notice,))
 

@@ -158,6 +158,19 @@ def test_each_project_of_a_repository_is_looked_at(folder: Path, convoprobe: Con
     assert result.output.count("- target: agent.py:reply, not called") == 2
 
 
+def test_a_model_of_a_scenario_s_own_config(folder: Path, convoprobe: Convoprobe) -> None:
+    project(folder, "http://127.0.0.1:9/v1")
+    (folder / "scenarios").mkdir(exist_ok=True)
+    own = "config: {judge: {model: my-local}, synthetic_user: {temperature: 0.5}}\n"
+    (folder / "scenarios" / "a.yaml").write_text(MINIMAL + own)
+    result = convoprobe("doctor", "--offline")
+    assert result.exit_code == 1
+    assert "✗ scenario: scenarios/a.yaml:1: config.judge.model: `my-local` names no provider" in result.output
+    assert result.output.count("✗") == 1
+    (folder / "scenarios" / "a.yaml").write_text(f"skip: true\n{MINIMAL}{own}")
+    assert convoprobe("doctor", "--offline").exit_code == 0
+
+
 def test_runs_that_are_not_stored(folder: Path, convoprobe: Convoprobe) -> None:
     (folder / "mcprobe.yaml").write_text("results: {save: false}\n")
     assert "- results: runs are not stored: results.save is false" in convoprobe("doctor", "--offline").output

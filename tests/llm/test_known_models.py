@@ -45,6 +45,10 @@ def test_a_misspelt_provider() -> None:
     assert "Write `openai/meta-llama/x` for a server" in words("meta-llama/x")
 
 
+def test_a_provider_without_a_model() -> None:
+    assert "`openai/` names a provider and no model: write `openai/NAME`" in words("openai/", api_key="k")
+
+
 def test_a_key_that_is_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "litellm", raising=False)
     monkeypatch.delenv("MISTRAL_API_KEY", raising=False)

@@ -63,14 +63,20 @@ def test_two_files_in_one_folder_are_an_error(folder: Path) -> None:
         load_settings(folder, environ={})
 
 
-def test_an_old_file_counts_only_when_there_is_none_of_ours(folder: Path) -> None:
+def test_an_old_file_next_to_one_of_ours_is_not_read(folder: Path) -> None:
+    (folder / "mcprobe.yaml").write_text("llm: {model: openai/old}")
+    (folder / "convoprobe.yaml").write_text(MODEL)
+    loaded = load_settings(folder, environ={})
+    assert loaded.settings.llm.model == "openai/here"
+    assert loaded.notices == ("mcprobe.yaml is not read, since there is convoprobe.yaml",)
+
+
+def test_an_old_file_that_is_nearer_than_one_of_ours_is_read(folder: Path) -> None:
     below = folder / "below"
     below.mkdir()
-    (below / "mcprobe.yaml").write_text("llm: {model: openai/old}")
-    (folder / "convoprobe.yaml").write_text(MODEL)
-    loaded = load_settings(below, environ={})
-    assert loaded.settings.llm.model == "openai/here"
-    assert loaded.notices == (f"{Path('below/mcprobe.yaml')} is not read, since there is convoprobe.yaml",)
+    (below / "mcprobe.yaml").write_text(MODEL)
+    (folder / "convoprobe.yaml").write_text("llm: {model: openai/far}")
+    assert model_found(below) == "openai/here"
 
 
 def test_a_given_file_replaces_the_search(folder: Path) -> None:

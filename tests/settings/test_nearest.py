@@ -44,13 +44,14 @@ def test_nothing_is_inherited_from_the_root(folder: Path) -> None:
     assert of(folder, "bank/x.yaml").settings.target is None
 
 
-def test_an_old_file_counts_where_there_is_none_of_ours(folder: Path) -> None:
+def test_an_old_file_counts_where_it_is_the_nearest(folder: Path) -> None:
+    write(folder / "convoprobe.yaml", "llm: {model: openai/shop}")
     write(folder / "bank/mcprobe.yaml", "llm: {model: openai/bank}")
     assert of(folder, "bank/x.yaml").settings.judge.model == "openai/bank"
-    write(folder / "convoprobe.yaml", "llm: {model: openai/shop}")
+    write(folder / "bank/convoprobe.yaml", "llm: {model: openai/new}")
     loaded = of(folder, "bank/x.yaml")
-    assert loaded.settings.judge.model == "openai/shop"
-    assert loaded.notices == ("bank/mcprobe.yaml is not read, since there is convoprobe.yaml",)
+    assert loaded.settings.judge.model == "openai/new"
+    assert loaded.notices == ("bank/mcprobe.yaml is not read, since there is bank/convoprobe.yaml",)
 
 
 def test_a_file_that_is_given_counts_for_all(folder: Path) -> None:
