@@ -33,7 +33,7 @@ class ScenarioResult:
     `attempts` is how often the trial was run: this is the last attempt, and `spending` is that of all.
     `remedies` are settings that may put an error right, for the door that shows it; they are not stored.
     `unmatched_tools` are names of tools in the scenario that match no call, where the target doesn't say
-    which tools it has; they are not stored either.
+    which tools it has.
     `review` is about the user's side of a conversation that did not pass, if there is something to say.
     """
 

@@ -11,7 +11,7 @@ import pytest
 from ..errors import ConvoprobeError
 from ..llm.ledger import Spending
 from ..reports.summary import Digest, summary_lines
-from ..text import harmless, one_line, visible
+from ..text import harmless
 from .carried import carried
 from .keys import AGES, GATHERED, start
 from .preflight import notes
@@ -69,12 +69,10 @@ def _unseen(config: pytest.Config, found: list[Digest]) -> list[str]:
     if not names or not recorder.wanted:
         return []  # nothing is stored that could say more than this run
     from ..results.lookup import list_runs
-    from ..results.tools_seen import never_called
+    from ..results.tools_seen import never_called, unseen_words
 
     unseen = never_called(names, list_runs(recorder.results))
-    listed = ", ".join(one_line(visible(name)) for name in unseen)
-    advice = "list all tools of the agent in target.tools, so that a misspelt name is an error"
-    return [f"note: no stored run has a call of {listed}; {advice}"] if unseen else []
+    return [f"note: {unseen_words(unseen)}"] if unseen else []
 
 
 def digests(config: pytest.Config) -> list[Digest]:

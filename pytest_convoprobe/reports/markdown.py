@@ -19,6 +19,7 @@ from ..llm.ledger import Spending
 from ..result import Outcome, ScenarioResult, answer_word, attempt_words, findings, why
 from ..results.compare import ScenarioChange
 from ..results.run_info import RunState
+from ..results.tools_seen import unseen_words
 from ..text import one_line, shorten, visible
 from ..transcript import ToolCall, Turn
 from .comparison import LISTED, figures_of, gate_line, statements, totals
@@ -79,6 +80,8 @@ def _head(report: RunReport, wrong: Sequence[ScenarioResult], rows: int) -> Iter
     if report.notes:
         more = f"; and {len(report.notes) - _NOTES:,} more" if len(report.notes) > _NOTES else ""
         yield f"**Not all of it could be read:** {'; '.join(map(escaped, report.notes[:_NOTES]))}{more}."
+    if report.unseen_tools:
+        yield f"Note: {escaped(unseen_words(report.unseen_tools), _SENTENCE)}."
     yield from _compared(report, rows)
     if wrong:
         yield _table(report, wrong, rows)

@@ -16,7 +16,9 @@ from ..results.records import TrialRecord
 from ..results.run_changes import run_changes
 from ..results.run_info import RunInfo, RunState
 from ..results.store import RunRef, StoredRun, final
+from ..results.tools_seen import never_called
 from ..results.trial_filter import has_verdict
+from ..scenario.tool_names import matches
 from .comparison import run_name, run_notes
 
 WINDOW = 12
@@ -44,7 +46,7 @@ class RunReport:
     `trends` has each scenario's by its id, with this run as the last point; `runs` has the outcomes of
     the same runs as a whole, the oldest first. `notes` say what of the run could not be read. `baseline` is
     the comparison with the run that somebody named, `previous` the one with the run before, if that one is
-    comparable.
+    comparable. `unseen_tools` are the names of tools in scenarios that match no call in any stored run.
     """
 
     info: RunInfo
@@ -54,6 +56,7 @@ class RunReport:
     runs: tuple[Mapping[str, int], ...] = ()
     baseline: BaselineComparison | None = None
     previous: BaselineComparison | None = None
+    unseen_tools: tuple[str, ...] = ()
 
     @cached_property
     def results(self) -> tuple[ScenarioResult, ...]:
@@ -112,7 +115,7 @@ def read_report(
 
     `notes` are about the choice of the baseline. Raises `ResultsError` if a trial is gone.
     """
-    rows = final(run.rows())
+    rows, runs = final(run.rows()), list(runs)
     before = _earlier(run, runs)
     earlier = [row for ref in before for row in ref.open().rows()]
     against = None
@@ -120,15 +123,25 @@ def read_report(
         compared = compare_runs(baseline, run)
         said = (*notes, *run_notes(compared, baseline.info), *baseline.notes)
         against = BaselineComparison(baseline.id, compared, run_name(baseline.info), fail_on, said)
-    return make_report(
+    trials = [run.trial(row) for row in rows]
+    report = make_report(
         run.info,
-        [run.trial(row) for row in rows],
+        trials,
         rows,
         earlier,
         infos={ref.id: ref.info for ref in before},
         notes=(*run.notes, *_missing(run)),
         baseline=against,
     )
+    return replace(report, unseen_tools=_unseen(report, runs))
+
+
+def _unseen(report: RunReport, runs: Iterable[RunRef]) -> tuple[str, ...]:
+    """Also by this run's own calls: it needn't be among `runs`."""
+    names = dict.fromkeys(name for one in report.results for name in one.unmatched_tools)
+    called = {call.name for one in report.results for _, call in one.transcript.tool_calls}
+    left = [name for name in names if not any(matches(name, tool) for tool in called)]
+    return never_called(left, runs) if left else ()
 
 
 def _missing(run: StoredRun) -> tuple[str, ...]:

@@ -63,6 +63,7 @@ def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -
         **({"review": _review(result.review)} if result.review else {}),
         "transcript": _transcript(result.transcript),
         **({"attempts": result.attempts} if result.attempts > 1 else {}),
+        **({"unmatched_tools": list(result.unmatched_tools)} if result.unmatched_tools else {}),
     }
 
 
@@ -219,6 +220,7 @@ def _result(data: Mapping[str, Any]) -> ScenarioResult:
         models={Role(role): model for role, model in data.get("models", {}).items()},
         tags=tuple(map(_text, data.get("tags", ()))),
         attempts=_whole(data.get("attempts", 1)),
+        unmatched_tools=tuple(map(_text, data.get("unmatched_tools", ()))),
         review=_read_review(data["review"]) if data.get("review") else None,
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import ResultsError
 from ..scenario.tool_names import matches
+from ..text import one_line, visible
 from .reading import RunRef
 
 RUNS = 20
@@ -20,6 +21,15 @@ def never_called(names: Iterable[str], runs: Iterable[RunRef]) -> tuple[str, ...
         if not left:
             break
     return tuple(left)
+
+
+def unseen_words(names: Iterable[str]) -> str:
+    """The sentence on what `never_called` gives, for every report."""
+    listed = ", ".join(one_line(visible(name)) for name in names)
+    return (
+        f"no stored run has a call of {listed}; list all tools of the agent in target.tools, so that a "
+        "misspelt name is an error"
+    )
 
 
 def _called(runs: Iterable[RunRef]) -> Iterator[set[str]]:

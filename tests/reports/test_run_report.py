@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from pytest_convoprobe.reports.html import html_chunks
+from pytest_convoprobe.reports.markdown import markdown
 from pytest_convoprobe.reports.run_headline import against, title
 from pytest_convoprobe.reports.run_report import BaselineComparison, read_report
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.compare import compare
 from pytest_convoprobe.results.store import list_runs, open_run
+from pytest_convoprobe.transcript import Reply, ToolCall, Transcript, Turn
 
 from ..cli.stored import failed, passed, store
 from .runs import FAILED, OLDER, PASSING, TRIALS, past, rows_of, run_report, trial, with_past
@@ -79,3 +83,18 @@ def test_reads_a_stored_run_and_those_before_it(tmp_path: Path) -> None:
     ]
     assert report.runs == ({"passed": 1}, {"passed": 1}, {"failed": 1})
     assert report.results[0].transcript.turns[0].user == "What's the weather like?"
+
+
+def test_names_of_tools_that_no_stored_run_has_seen(tmp_path: Path) -> None:
+    """A run in which the tool was called, before or after, shows that its name is right."""
+    names = ("pay", "delete_ordr", "find_*")
+    called = Transcript((Turn(1, "Hi", Reply("Hello", (ToolCall("pay"),))),))
+    store(tmp_path, 1, [replace(passed("b"), transcript=called)])
+    found = Transcript((Turn(1, "Hi", Reply("Hello", (ToolCall("find_me"),))),))
+    store(tmp_path, 2, [replace(passed("a"), unmatched_tools=names), replace(passed("b"), transcript=found)])
+    runs = list_runs(tmp_path / ".convoprobe")
+    report = read_report(open_run(runs[0].path), runs)
+    assert report.unseen_tools == ("delete_ordr",)
+    for text in (markdown(report).replace("&#95;", "_"), "".join(html_chunks(report))):
+        assert "Note: no stored run has a call of delete_ordr; list all tools" in text
+    assert read_report(open_run(runs[1].path), runs).unseen_tools == ()

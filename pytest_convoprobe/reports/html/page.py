@@ -12,6 +12,7 @@ from ...llm.ledger import Spending
 from ...result import Outcome, ScenarioResult, attempt_words, why
 from ...results.records import TrialRecord
 from ...results.run_info import RunInfo, RunState
+from ...results.tools_seen import unseen_words
 from ...text import one_line, shorten, visible
 from ..money import ROLE_NAMES, by_roles, without_agent
 from ..run_headline import against, title
@@ -128,6 +129,8 @@ def _warnings(report: RunReport) -> Iterator[str]:
     if report.info.state in _STATES:
         yield _STATES[report.info.state]
     yield from map(shown, report.notes)
+    if report.unseen_tools:
+        yield f"Note: {shown(unseen_words(report.unseen_tools))}."
 
 
 def _tags(report: RunReport) -> list[tuple[str, int]]:
