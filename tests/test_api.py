@@ -162,6 +162,28 @@ def test_an_agent_may_run_on_the_thread_that_waits_for_it(tmp_path: Path, chat_s
     assert said == ["Hello", "And goodbye", "closed"]
 
 
+def test_its_module_is_imported_on_that_thread_too(tmp_path: Path, chat_server: ChatServer) -> None:
+    (tmp_path / "agent_with_connection.py").write_text(
+        "import sqlite3\n"
+        "database = sqlite3.connect(':memory:')\n"
+        "def reply(message):\n"
+        "    return f'You said: {message}' if database.execute('select 1').fetchone() else ''\n"
+    )
+    chosen = same_thread(**settings(chat_server)) | {"target.object": "agent_with_connection.py:reply"}
+    for _ in range(2):
+        result = run_scenario(SCENARIO, settings=chosen, rootdir=tmp_path)
+        assert result.outcome is Outcome.PASSED, result.reason
+
+
+def test_an_import_that_hangs_on_this_thread_is_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "agent_that_waits.py").write_text("import time\nwhile True:\n    time.sleep(0.01)\n")
+    limit = {"run.replay": "only", "run.scenario_timeout": 0.5, "run.turn_timeout": 0.5}
+    chosen = same_thread(**limit) | {"target.object": "agent_that_waits.py:reply"}
+    result = run_scenario(SCENARIO, settings=chosen, rootdir=tmp_path)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert "agent_that_waits.py" in result.reason
+
+
 def test_in_a_thread_of_its_own_the_error_says_what_to_set(tmp_path: Path) -> None:
     database = sqlite3.connect(":memory:")
     result = run_scenario(

@@ -134,7 +134,8 @@ class Convoprobe:
         beside = self._item.path.parent / text
         path = beside if beside.exists() else self._item.config.rootpath / text
         if not path.exists():
-            raise FileNotFoundError(f"no scenario file {text}: looked for {beside} and {path}")
+            places = " and ".join(dict.fromkeys(map(str, (beside, path))))
+            raise FileNotFoundError(f"no scenario file {text}: looked for {places}")
         return path
 
 

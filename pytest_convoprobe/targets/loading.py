@@ -9,6 +9,7 @@ lone file gets a name of our own, which can't collide with anything. While the i
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import importlib
 import importlib.util
@@ -23,7 +24,7 @@ from types import ModuleType
 from typing import Generic, TypeVar
 
 from ..errors import TargetStartError
-from ..project_code.calls import ThreadCall, outcome
+from ..project_code.calls import StartsCalls, ThreadCall, outcome
 from ..suggest import did_you_mean
 from ..threads import Call, start_call
 from .failures import start_failure
@@ -223,7 +224,7 @@ def _described(owner: object) -> str:
 
 
 class Once(Generic[T]):
-    """What `make` gives, made once in a thread of its own, however many ask for it.
+    """What `make` gives, made once in a thread of its own or a given one, however many ask for it.
 
     A `TargetStartError` is kept too: the user's module isn't imported a hundred times to fail.
     """
@@ -233,12 +234,17 @@ class Once(Generic[T]):
         self._call: Call[T | TargetStartError] | None = None
         self.value: T | None = None
 
-    async def get(self) -> T:
-        """Raises `TargetStartError`, a new one for each who asks."""
+    async def get(self, thread: StartsCalls | None = None) -> T:
+        """Raises `TargetStartError`, a new one for each who asks. With `thread`, it is made in that one."""
         if self._call is None:
-            self._call = start_call(self._outcome)
+            self._call = thread.start(self._outcome) if thread else start_call(self._outcome)
         # Who is cancelled meanwhile stops waiting; the others still want the object.
-        made = await outcome(ThreadCall(self._call, shared=True))
+        try:
+            made = await outcome(ThreadCall(self._call, shared=thread is None))
+        except asyncio.CancelledError:
+            if thread:  # somebody else's, where nothing may go on: it was interrupted, and the next one tries
+                self._call = None
+            raise
         if isinstance(made, TargetStartError):
             raise TargetStartError(str(made), trace=made.trace)
         self.value = made

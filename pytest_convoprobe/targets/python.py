@@ -27,7 +27,7 @@ class PythonAgent(RunsElsewhere):
     `source` is the object, or where to import it from: that is done once, in a thread, when the first
     conversation starts. An object that is itself a `Target` is used as it is. `use` says what may be done
     with an object that has a state of its own. `tools` are the names of the agent's tools, if they are known.
-    With `same_thread`, synchronous code runs on the thread that waits for the conversation.
+    With `same_thread`, synchronous code and the import run on the thread that waits for the conversation.
     """
 
     def __init__(
@@ -48,11 +48,18 @@ class PythonAgent(RunsElsewhere):
         self._hosted: Hosted | None = None
 
     async def start(self, context: ConversationContext) -> TargetConversation:
-        source = await self._source.get()
+        worker = self._worker(context)
+        # The import too: a connection that the module opens belongs to the thread that imports it.
+        source = await self._source.get(worker)
         if not isinstance(source, Source):
             self._hosted = self._hosted or Hosted(source)
             return await self._hosted.start(context)
-        conversation = PythonConversation(self.name, home_of(context), self._worker(context))
+        if self.same_thread and worker is None:
+            raise TargetStartError(
+                f"`{self.name}` is to run on the thread of its test (`target.thread: same`), but no test "
+                "waits for this conversation: leave the setting out here"
+            )
+        conversation = PythonConversation(self.name, home_of(context), worker)
         try:
             await conversation.open(source, self._use)
         except BaseException:
@@ -61,14 +68,8 @@ class PythonAgent(RunsElsewhere):
         return conversation
 
     def _worker(self, context: ConversationContext) -> StartsCalls | None:
-        if not self.same_thread:
-            return None
-        if context.waiting is None:
-            raise TargetStartError(
-                f"`{self.name}` is to run on the thread of its test (`target.thread: same`), but no test "
-                "waits for this conversation: leave the setting out here"
-            )
-        return context.waiting.worker()
+        waiting = context.waiting if self.same_thread else None
+        return None if waiting is None else waiting.worker()
 
     async def aclose(self) -> None:
         if self._hosted is not None:
