@@ -14,6 +14,10 @@ from ..suggest import did_you_mean
 # Jinja's own marks for text that is not a template: nobody has to learn an escape of ours.
 _RAW = re.compile(r"\{%-?\s*raw\s*-?%\}(?P<raw>.*?)\{%-?\s*endraw\s*-?%\}", re.DOTALL)
 _JINJA = re.compile(r"\{\{-?\s*(?P<inner>[^{}\s][^{}\n]*?)\s*-?\}\}|\{%[^\n]*?%\}")
+# Python's own format. Most names in single braces are meant as they are (`/orders/{id}`), but not these.
+_DATE = re.compile(
+    r"(?<![\w{$])\{\s*(?P<inner>today|now|tomorrow|yesterday|current_date|current_time)\s*\}(?!\})"
+)
 _VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*(?::-[^}\n]*)?\}")
 
 
@@ -27,7 +31,8 @@ def complaint(text: str, known: Collection[str] = (), *, variables: bool = False
         return None
     plain = _RAW.sub("", text)
     found = [match for match in _JINJA.finditer(plain) if match["inner"] not in known]
-    first = next(iter(found or (_VARIABLE.finditer(plain) if variables else ())), None)
+    found += [*_DATE.finditer(plain), *(_VARIABLE.finditer(plain) if variables else ())]
+    first = next(iter(found), None)
     return None if first is None else _in_words(first[0], first.groupdict().get("inner") or "", known)
 
 

@@ -18,6 +18,8 @@ NAMES = ("now", "today")
         "{% if x %}a{% endif %}",
         "on ${DAY}",
         "${A:-b}",
+        "Today is {today}",
+        "{ current_date }",
     ],
 )
 def test_what_nobody_fills_in(text: str) -> None:
@@ -29,7 +31,18 @@ def test_what_nobody_fills_in(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "$5 {a}", '{"a": {"b": 1}}', "{{}}", "a{2}", "100 % {sure}", "function() { return {}; }", "${1}"],
+    [
+        "",
+        "$5 {a}",
+        '{"a": {"b": 1}}',
+        "{{}}",
+        "a{2}",
+        "100 % {sure}",
+        "/days/{date}",
+        "{{today}",
+        "function() { return {}; }",
+        "${1}",
+    ],
 )
 def test_what_is_no_placeholder(text: str) -> None:
     assert complaint(text, variables=True) is None

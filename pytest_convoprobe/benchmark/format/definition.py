@@ -16,6 +16,7 @@ from ...suggest import suggest
 from ...yaml_source import Document, Loc, dotted, read
 from ...yaml_source.explain import describe, explain, unknown_key
 from ...yaml_source.model_keys import known_keys
+from ...yaml_source.placeholders import complaint, fill
 from .models import Benchmark
 from .naming import unfit
 
@@ -79,7 +80,7 @@ class _BenchmarkReader:
         self.notices: list[str] = []
 
     def benchmark(self) -> Benchmark:
-        data = self._cleaned(self._document.value, ())
+        data = self._filled(self._cleaned(self._document.value, ()))
         benchmark = self._checked(data)
         for check in (self._names, self._ids, self._examples):
             self._problems += check(data)
@@ -93,6 +94,25 @@ class _BenchmarkReader:
         except ValidationError as error:
             self._problems += explain(error, self._document, Benchmark)
             return None
+
+    def _filled(self, data: dict[str, Any]) -> dict[str, Any]:
+        """The data, with the texts that only people write checked for placeholders and without their marks.
+
+        Metrics are left as they are: a model may have written them, and to it braces are nothing special.
+        """
+        scenario = data.get("scenario")
+        self._fill(data, ("description",))
+        if isinstance(scenario, dict):
+            self._fill(scenario, ("scenario", "user_context"))
+        return data
+
+    def _fill(self, part: dict[str, Any], loc: Loc) -> None:
+        key = str(loc[-1])
+        if not isinstance(text := part.get(key), str):
+            return
+        if words := complaint(text, variables=True):
+            self._problems.append(self._document.problem(loc, words))
+        part[key] = fill(text, {})
 
     def _cleaned(self, values: dict[str, Any], path: Loc) -> dict[str, Any]:
         """Without keys that are empty or not ours, and with an id for each metric."""

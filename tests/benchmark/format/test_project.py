@@ -145,6 +145,25 @@ def test_words(refuse, text: str, words: str) -> None:
     assert words in refuse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "name: b\ndescription: Today is {{ today }}",
+            "2:14: description: `{{ today }}` would reach the model",
+        ),
+        ("name: b\nscenario: {user_context: 'In ${CITY}'}", "2:26: scenario.user_context: `${CITY}` would"),
+    ],
+)
+def test_a_placeholder_that_nobody_fills_in(refuse, text: str, words: str) -> None:
+    assert words in refuse(text)
+
+
+def test_braces_that_are_meant(load: Load) -> None:
+    loaded = load("name: b\ndescription: 'It writes {% raw %}{{ x }}{% endraw %}'")
+    assert loaded.benchmark.description == "It writes {{ x }}"
+
+
 def test_problems_of_both_files_are_told_at_once(refuse) -> None:
     text = refuse("name: ''", "generation: {turns: 0}")
     places = [line.split(": ")[0] for line in text.splitlines() if line.startswith("bench")]
