@@ -143,7 +143,15 @@ def _totals(digests: Sequence[Digest]) -> str:
     """`7 scenarios: 4 passed, 1 failed (agent), 2 errors (1 judge, 1 infrastructure)`."""
     counts = Counter(digest.outcome for digest in digests)
     parts = [_total(digests, outcome, counts[outcome]) for outcome in Outcome if counts[outcome]]
-    return f"{counted(len(digests), 'scenario')}: {', '.join(parts)}"
+    return f"{_how_many(digests)}: {', '.join(parts)}"
+
+
+def _how_many(digests: Sequence[Digest]) -> str:
+    """`2 scenarios`, or `2 scenarios, 6 trials` where they ran several times: what is counted are trials."""
+    if all(digest.trial == 1 for digest in digests):
+        return counted(len(digests), "scenario")
+    scenarios = len({(digest.file, digest.scenario_id or digest.name) for digest in digests})
+    return f"{counted(scenarios, 'scenario')}, {counted(len(digests), 'trial')}"
 
 
 def _total(digests: Sequence[Digest], outcome: Outcome, count: int) -> str:

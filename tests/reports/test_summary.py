@@ -38,6 +38,11 @@ def test_counts_by_outcome_and_blame() -> None:
     ]
 
 
+def test_trials_are_not_called_scenarios() -> None:
+    trials = [result(Outcome.PASSED, trial=number, spending={}) for number in (1, 2, 3)]
+    assert summary_lines(trials)[0] == "1 scenario, 3 trials: 3 passed"
+
+
 def test_spending_by_role_with_retries() -> None:
     lines = summary_lines([result(Outcome.PASSED, spending=TALKED), result(Outcome.PASSED, spending=JUDGED)])
     assert lines == [
