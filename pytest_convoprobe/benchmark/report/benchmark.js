@@ -116,8 +116,8 @@
   function fill(talk, entry) {
     const body = talk.querySelector(".body");
     if (body.childElementCount) return;
-    const talk = data("c" + entry.n);
-    body.append(verdict(entry, data("s" + entry.s)), conversation(talk));
+    const exchange = data("c" + entry.n);
+    body.append(verdict(entry, data("s" + entry.s)), conversation(exchange));
   }
 
   function verdict(entry, scenario) {
