@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..errors import ConvoprobeError
+from ..errors import ConvoprobeError, SettingsError
 from ..runs.pool import Handle
 from ..scenario import coerce
 from ..targets.given_objects import Use
@@ -34,7 +34,8 @@ class Convoprobe:
     A scenario may be the path of a file, relative to the test's folder or to the rootdir (with
     `::name` behind it if the file has several), the YAML text itself, a mapping with the same keys, or a
     `Scenario`. `target` is anything that can be one, by default what the fixture `convoprobe_target` gives.
-    `settings` overrides settings by dotted path for this run: `{"judge.model": "openai/gpt-4o"}`.
+    `settings` overrides settings by dotted path for this run: `{"judge.model": "openai/gpt-4o"}`. They can't
+    change the target.
     """
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
@@ -111,6 +112,7 @@ class Convoprobe:
 
     def _order(self, scenario: coerce.AnyScenario, settings: Mapping[str, Any] | None) -> Order:
         __tracebackhide__ = True
+        _require_other_than_target(settings or {})
         try:
             loaded = self._loaded(scenario)
         except (ConvoprobeError, OSError, ValueError) as error:
@@ -137,6 +139,18 @@ class Convoprobe:
             places = " and ".join(dict.fromkeys(map(str, (beside, path))))
             raise FileNotFoundError(f"no scenario file {text}: looked for {places}")
         return path
+
+
+def _require_other_than_target(settings: Mapping[str, Any]) -> None:
+    __tracebackhide__ = True
+    # The target comes from `target` or the fixture: ignored, such a setting would mean another agent.
+    for key in settings:
+        if key.partition(".")[0] == "target":
+            raise SettingsError.of(
+                "the settings of one run can't change the target: give the agent as `target=`, or change the "
+                "settings file",
+                path=key,
+            )
 
 
 def _asyncio_loop() -> asyncio.AbstractEventLoop | None:

@@ -140,3 +140,22 @@ def convoprobe_target():
     suite.scenario("a")
     suite.run().assert_outcomes(passed=1)
     assert "in True" in suite.log
+
+
+def test_the_settings_of_one_run_do_not_name_another_target_in_vain(suite: Suite) -> None:
+    suite.write(
+        "test_it.py",
+        AGENT
+        + """
+import pytest
+from pytest_convoprobe.errors import SettingsError
+SCENARIO = {"name": "A", "description": "d", "synthetic_user": {"persona": "p", "initial_query": "hello"},
+            "evaluation": {"correctness_criteria": ["c"]}}
+
+@pytest.mark.parametrize("settings", [{"target.object": "b.py:reply"}, {"target": {"type": "http"}}])
+def test_it(convoprobe, settings):
+    with pytest.raises(SettingsError, match="target.*: the settings of one run can't change the target"):
+        convoprobe.run(SCENARIO, target=Agent(), settings=settings)
+""",
+    )
+    suite.run().assert_outcomes(passed=2)
