@@ -33,13 +33,14 @@ _UNUSABLE = (StructuredReplyError, SimulatorError, JudgeError, NoTokenChances)
 
 _SOURCES: Mapping[Role, Mapping[str, str]] = {
     Role.SYNTHETIC_USER: {
-        "system": "the persona and facts of the scenario, or this release's prompt",
+        "system": "the user's persona, facts or instructions, run.now, or this release's prompt",
         "user": "the agent's reply",
         "assistant": "the user's message",
     },
     Role.JUDGE: {
         "system": "judge.extra_instructions, or this release's prompt",
-        "user": "what the agent said or reported of its tools, or the scenario's description and criteria",
+        "user": "what the agent said or reported of its tools, "
+        "the scenario's description and criteria, or run.now",
     },
     Role.TARGET: {
         "system": "target.system_prompt",

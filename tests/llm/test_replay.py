@@ -48,7 +48,7 @@ def request(
     return LLMRequest(model, said, CallContext(role, SCENARIO, trial, turn), **rest)
 
 
-PERSONA = "the persona and facts of the scenario, or this release's prompt"
+PERSONA = "the user's persona, facts or instructions, run.now, or this release's prompt"
 
 
 def never(_: LLMRequest) -> LLMReply:
@@ -167,7 +167,7 @@ class TestMiss:
         assert await bench.miss(request(Message("system", "Be kind."), "Hi")) == textwrap.dedent(
             f"""\
             no reply is recorded for the synthetic user's call in turn 2:
-              - the system prompt changed: the persona and facts of the scenario, or this release's prompt.
+              - the system prompt changed: {PERSONA}.
             The recording is {Path("_recordings/orders/late-order.json")}. \
 To record it again, run the same with `run.replay: record`."""
         )
@@ -289,7 +289,8 @@ To record it again, run the same with `run.replay: record`."""
         [
             (
                 Role.JUDGE,
-                "what the agent said or reported of its tools, or the scenario's description and criteria",
+                "what the agent said or reported of its tools, "
+                "the scenario's description and criteria, or run.now",
             ),
             (Role.TARGET, "the user's message"),
         ],
