@@ -175,25 +175,33 @@ def make_report(
 def _previous(
     info: RunInfo, rows: Sequence[IndexRow], earlier: Sequence[IndexRow], infos: Mapping[str, RunInfo]
 ) -> BaselineComparison | None:
-    """The comparison with the newest run before this one that is comparable, if there is one."""
+    """The comparison with a comparable run before this one, if there is one.
+
+    It is the newest of those that know most of the scenarios: a partial run in between must not hide what
+    got worse.
+    """
     by_run: dict[str, list[IndexRow]] = {}
     for row in earlier:
         by_run.setdefault(row.run, []).append(row)
-    for run in sorted(by_run, reverse=True):
-        before = infos.get(run) or RunInfo(run, 0.0, RunState.FINISHED)
-        if _is_comparable(before, by_run[run], info, rows):
-            compared = compare(by_run[run], rows, base=facts(before), head=facts(info))
-            changed = {**dict.fromkeys(run_changes(before, info), 0), **compared.changed}
-            return BaselineComparison(run, replace(compared, changed=changed), run_name(before))
-    return None
+    before = {run: infos.get(run) or RunInfo(run, 0.0, RunState.FINISHED) for run in by_run}
+    known = {run: _known(before[run], by_run[run], info, rows) for run in sorted(by_run, reverse=True)}
+    run = max(known, key=known.__getitem__, default="")
+    if not run or not known[run]:
+        return None
+    compared = compare(by_run[run], rows, base=facts(before[run]), head=facts(info))
+    changed = {**dict.fromkeys(run_changes(before[run], info), 0), **compared.changed}
+    return BaselineComparison(run, replace(compared, changed=changed), run_name(before[run]))
 
 
-def _is_comparable(before: RunInfo, old: Sequence[IndexRow], info: RunInfo, rows: Sequence[IndexRow]) -> bool:
-    """Whether the run before finished, met the same target, and knows half of the scenarios."""
+def _known(before: RunInfo, old: Sequence[IndexRow], info: RunInfo, rows: Sequence[IndexRow]) -> int:
+    """On how many of the scenarios a run before has a verdict; 0 if it isn't comparable.
+
+    It is if it finished, met the same target, and knows half of them.
+    """
     targets = {one.models.get("target") for one in (before, info)} - {None}
     ran = {row.scenario_id for row in rows if row.outcome is not Outcome.SKIPPED}
-    known = {row.scenario_id for row in old if has_verdict(row)}
-    return before.came_to_its_end and len(targets) < 2 and 0 < len(ran) <= 2 * len(ran & known)
+    known = len(ran & {row.scenario_id for row in old if has_verdict(row)})
+    return known if before.came_to_its_end and len(targets) < 2 and len(ran) <= 2 * known else 0
 
 
 def in_order(trials: Iterable[TrialRecord]) -> list[TrialRecord]:

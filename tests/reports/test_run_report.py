@@ -65,7 +65,8 @@ def test_a_run_before_that_cannot_be_compared_is_passed_over(tmp_path: Path) -> 
     store(tmp_path, 2, map(passed, names), ended=False)
     store(tmp_path, 3, map(passed, names), models={"target": "another"})
     store(tmp_path, 4, [passed("a")])
-    store(tmp_path, 5, map(passed, names), models={"target": "ours"})
+    store(tmp_path, 6, [passed("a"), passed("b")])  # half of them, but another knows all
+    store(tmp_path, 7, map(passed, names), models={"target": "ours"})
     runs = list_runs(tmp_path / ".convoprobe")
     report = read_report(open_run(runs[0].path), runs)
     assert against(report) == f"against the run before, {comparable}: 3 the same"
