@@ -21,6 +21,7 @@ _ENGLISH = frozenset(
     only already again also very much other another one two three four five six seven eight nine first we're
     let's out down back into between while until without does did done never always maybe really right well
     what's there's that's you're tomorrow today yesterday goodbye bye call feel free address street city
+    got new being day want more here number
 
     cancel cancelled book booking booked flight refund refunded return order ordered parcel delivery
     account weather payment pay paid price money card seat window room table night cheap cheaper nice cool
@@ -36,9 +37,9 @@ _ENGLISH_SHARE = 0.1
 # Words of English and of other languages: only many of them speak for English.
 _SHARED = frozenset(
     """
-    a all am an are as at be by date do fine for get go had have he help her here him i if in is just last me
-    mine month more name no now number of off on or our over same she so still such than then to under up us
-    want was we week were will year
+    a all am an are as at be by date do fine for get go had have he help her him i if in is just last me
+    mine month name no now of off on or our over same she so still such than then to under up us
+    was we week were will year
     """.split()
 )
 _SHARED_SHARE = 0.5
