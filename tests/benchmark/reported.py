@@ -24,6 +24,7 @@ from pytest_convoprobe.benchmark.rows.row_types import (
     scenario_id,
 )
 from pytest_convoprobe.transcript import ToolCall
+from pytest_convoprobe.yaml_source.placeholders import word_for_word
 
 PRAISE = Metric(
     id="m01",
@@ -201,7 +202,7 @@ def hostile(path: Path, evil: str) -> BenchmarkFolder:
     """A benchmark of which every text is the same, and means harm."""
     printable = "".join(filter(str.isprintable, evil))  # YAML takes nothing else
     metric = Metric(id="m01", name=printable, definition=printable, examples=(printable,))
-    where = folder(path, metrics=(metric,), name=printable, description=printable)
+    where = folder(path, metrics=(metric,), name=printable, description=word_for_word(printable))
     row = replace(
         scenario("m01", 1),
         persona=evil,
