@@ -17,7 +17,7 @@ from ..text import shorten
 from ..transcript import ToolCall
 from .arguments import unmet, wanted
 from .transcript_view import call_line
-from .types import CheckResult
+from .types import NO_SUCH_TOOL, PROHIBITED, CheckResult
 
 _CALL = 300
 ONLY_LISTED = "only the listed tools"
@@ -77,8 +77,8 @@ def _prohibited(usage: ToolUsage, made: _Made, tools: Sequence[str] | None) -> I
         calls = made.of(tool)
         found = f"{_count(calls)}: {_shown(calls[0][1])}" if calls else _count(calls)
         if not calls and tools is not None and not any(matches(tool, name) for name in tools):
-            found = "no call; the target has no such tool, so this can't fail"
-        yield CheckResult(f"prohibited tool {tool}", not calls, "no call", found, _turn_of(calls, 0))
+            found = NO_SUCH_TOOL
+        yield CheckResult(f"{PROHIBITED}{tool}", not calls, "no call", found, _turn_of(calls, 0))
 
 
 def _only_listed(usage: ToolUsage, calls: Calls) -> CheckResult:

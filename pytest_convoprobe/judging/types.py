@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+PROHIBITED = "prohibited tool "
+"""How the names of checks begin that forbid a tool."""
+NO_SUCH_TOOL = "no call; the target has no such tool, so this can't fail"
+"""What such a check finds where the target says which tools it has, and this one isn't among them."""
+
 
 class CriterionKind(str, Enum):
     """The list that a criterion comes from."""

@@ -12,10 +12,11 @@ from pydantic import TypeAdapter
 
 from ..errors import Blame
 from ..formatting import counted, dollars, seconds
+from ..judging.types import NO_SUCH_TOOL, PROHIBITED
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult, attempt_words
-from ..text import harmless, one_line, shorten
+from ..text import harmless, one_line, shorten, visible
 from .failure import headline
 from .money import ROLE_NAMES, by_roles, without_agent
 
@@ -45,6 +46,7 @@ class Digest:
     scenario_id: str = ""
     attempts: int = 1
     unmatched_tools: tuple[str, ...] = ()
+    absent_tools: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, result: ScenarioResult) -> Digest:
@@ -62,6 +64,7 @@ class Digest:
             scenario_id=result.scenario_id,
             attempts=result.attempts,
             unmatched_tools=result.unmatched_tools,
+            absent_tools=_absent(result),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -72,6 +75,7 @@ class Digest:
             file=_encodable(self.file),
             scenario_id=_encodable(self.scenario_id),
             unmatched_tools=tuple(map(_encodable, self.unmatched_tools)),
+            absent_tools=tuple(map(_encodable, self.absent_tools)),
         )
         data: dict[str, Any] = _adapter().dump_python(safe, mode="json")
         return data
@@ -117,7 +121,22 @@ def summary_lines(results: Iterable[ScenarioResult | Digest], *, verbosity: int 
         *_spent(digests),
         *_replayed(digests),
         *_slowest(digests),
+        *_cannot_fail(digests),
     ]
+
+
+def _absent(result: ScenarioResult) -> tuple[str, ...]:
+    """The prohibited tools that the target doesn't have."""
+    return tuple(one.name.removeprefix(PROHIBITED) for one in result.checks if one.found == NO_SUCH_TOOL)
+
+
+def _cannot_fail(digests: Sequence[Digest]) -> list[str]:
+    """A prohibition that can't be broken is no evidence: its name may be that of an earlier version."""
+    names = dict.fromkeys(name for digest in digests for name in digest.absent_tools)
+    listed = ", ".join(one_line(visible(name)) for name in names)
+    return (
+        [f"note: prohibited, but the target has no such tool, so this can't fail: {listed}"] if names else []
+    )
 
 
 def _not_passed(digests: Sequence[Digest], limit: int | None) -> list[str]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 from pytest_convoprobe.errors import Blame
+from pytest_convoprobe.judging.types import CheckResult
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.reports.markdown import markdown
@@ -156,3 +157,12 @@ def test_a_digest_without_blame_travels_too() -> None:
     data = json.loads(json.dumps(digest.to_json()))
     data["name"].encode("utf-8")
     assert Digest.from_json(data).blame is None
+
+
+def test_prohibitions_that_cannot_be_broken_are_named_also_after_a_pass() -> None:
+    found = "no call; the target has no such tool, so this can't fail"
+    absent = CheckResult("prohibited tool drop_table", True, "no call", found)
+    kept = CheckResult("prohibited tool pay", True, "no call", "no call")
+    passed = result(Outcome.PASSED, checks=(absent, kept))
+    (line,) = (line for line in summary_lines([passed, passed]) if line.startswith("note:"))
+    assert line == "note: prohibited, but the target has no such tool, so this can't fail: drop_table"
