@@ -66,7 +66,7 @@ def without_agent(spenders: Iterable[Spends]) -> str:
     own = [one.spending[Role.TARGET] for one in ran if Role.TARGET in one.spending]
     silent = len(ran) - len(own)
     if silent:
-        some = f" in {silent:,} of {len(ran):,} scenarios" if own else ""
+        some = f" in {silent:,} of {len(ran):,} conversations" if own else ""
         return f"without the agent{some}"
     tokens = sum(one.usage.total for one in own if one.is_agents_own)
     return f"agent: {counted(tokens, 'token')} of its own, price unknown" if tokens else ""

@@ -48,7 +48,7 @@ def test_spending_by_role_with_retries() -> None:
     lines = summary_lines([result(Outcome.PASSED, spending=TALKED), result(Outcome.PASSED, spending=JUDGED)])
     assert lines == [
         "2 scenarios: 2 passed",
-        "spent: $1.25, 4,500 tokens in 8 calls, 2 tried again (without the agent in 1 of 2 scenarios)",
+        "spent: $1.25, 4,500 tokens in 8 calls, 2 tried again (without the agent in 1 of 2 conversations)",
         "  target: $0.2500, 2,300 tokens in 4 calls",
         "  judge: $1.00, 2,200 tokens in 4 calls, 2 tried again",
     ]
