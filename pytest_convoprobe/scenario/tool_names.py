@@ -156,7 +156,7 @@ def compare_names(usage: Usage, tools: Sequence[str], ends_with: Sequence[str] =
             advice = _advice(guess, tools)
             if near and not one.needed and one.key != "optional_tools":
                 # A precaution against `charge_card` beside a tool `change_card`: only the author knows.
-                advice += f" If `{one.name}` means another tool, name `{near}` in `optional_tools`"
+                advice += f" If not, allow that one: `optional_tools: [{near}]`"
             problems.append(f"{one.key}: {what} `{one.name}`{advice}")
         elif one.key != "optional_tools":
             notes.append(f"{one.key}: {what} `{one.name}`, so this can't fail")

@@ -56,7 +56,7 @@ def test_an_unknown_prohibited_tool_is_a_problem_if_it_resembles_one() -> None:
     found = compare_names(ToolUsage(prohibited_tools=("delete_ordr", "launch_rocket", "delete_*")), TOOLS)
     assert found.problems == (
         "prohibited_tools: the target has no tool `delete_ordr`; did you mean `delete_order`? "
-        "If `delete_ordr` means another tool, name `delete_order` in `optional_tools`",
+        "If not, allow that one: `optional_tools: [delete_order]`",
     )
     assert found.notes == ("prohibited_tools: the target has no tool `launch_rocket`, so this can't fail",)
 
