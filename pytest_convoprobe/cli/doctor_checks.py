@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -53,6 +54,11 @@ from .scenario_models import model_findings
 from .tool_names import scenarios_of, tool_findings
 
 HELLO = "Hello"
+
+_MAKES_FIXTURE = re.compile(
+    r"\bdef convoprobe_target\b|\bimport\b.*\bconvoprobe_target\b|\bname\s*=\s*[\"']convoprobe_target\b"
+)
+"""A fixture that is written or imported in the file; a file may also only use one of that name."""
 
 _ROLES = {Role.JUDGE: "judge", Role.SYNTHETIC_USER: "synthetic user"}
 _ATTEMPTS = 2
@@ -169,7 +175,8 @@ class Checkup:
                 return [Finding("target", None, f"{target.name}, {bound}")]
             said, gaps = await self._spoken(target, llm, loaded)
             self._target_works = True
-            return [Finding("target", True, self._redactor.text(said)), *map(self._gap, gaps)]
+            answers = Finding("target", True, self._redactor.text(said))
+            return [answers, *map(self._gap, gaps), *self._overriding()]
         except ConvoprobeError as error:
             return [self._failed("target", error)]
 
@@ -187,11 +194,21 @@ class Checkup:
         trace = error.trace if isinstance(error, (TargetError, TimeLimitExceeded)) else ""
         return Finding(what, False, self._redactor.text(f"{error}\n{trace}".rstrip()), _advice(error))
 
-    def _no_target(self, loaded: LoadedSettings) -> Finding:
+    def _overriding(self) -> Iterator[Finding]:
+        """Fixtures that pytest takes in place of the settings: what was just tried may not be what talks."""
+        for path in self._fixtures():
+            found = f"a fixture in {shown_path(path)} takes precedence for the scenarios below it, not tried"
+            yield Finding("target", None, found)
+
+    def _fixtures(self) -> Iterator[Path]:
         """A fixture is pytest's; from here it can only be seen that there is one."""
         for path in _conftests(self._project.root):
-            if "convoprobe_target" in path.read_text(encoding="utf-8", errors="replace"):
-                return Finding("target", None, f"a fixture in {shown_path(path)}, not tried: pytest makes it")
+            if _MAKES_FIXTURE.search(path.read_text(encoding="utf-8", errors="replace")):
+                yield path
+
+    def _no_target(self, loaded: LoadedSettings) -> Finding:
+        for path in self._fixtures():
+            return Finding("target", None, f"a fixture in {shown_path(path)}, not tried: pytest makes it")
         place = shown_path(loaded.file) if loaded.file else "convoprobe.yaml"
         (problem,) = NoTarget(WRITE_A_FIXTURE, file=place).problems
         return Finding("target", False, problem.message, problem.advice.lstrip("\n"))

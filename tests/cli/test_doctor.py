@@ -114,6 +114,20 @@ def test_a_target_in_conftest_is_not_tried(
     assert "- target: a fixture in conftest.py, not tried" in result.output
 
 
+def test_a_fixture_beside_the_settings_is_named(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    project(folder, chat_server.base_url)
+    (folder / "conftest.py").write_text("def other(convoprobe_target): ...")
+    assert "takes precedence" not in convoprobe("doctor").output
+    (folder / "scenarios").mkdir(exist_ok=True)
+    (folder / "scenarios" / "conftest.py").write_text("def convoprobe_target(): ...")
+    result = convoprobe("doctor")
+    assert result.exit_code == 0
+    place = Path("scenarios", "conftest.py")
+    assert f"- target: a fixture in {place} takes precedence for the scenarios below it" in result.output
+
+
 def test_offline_nothing_is_called(folder: Path, convoprobe: Convoprobe) -> None:
     project(folder, "http://127.0.0.1:9/v1")
     result = convoprobe("doctor", "--offline")
