@@ -87,10 +87,11 @@ class ScenarioItem(pytest.Function):
     def _talk_ahead(self, target: Target) -> ScenarioResult:
         ahead = look_ahead(self.config)
         started = ahead.take(self)
-        # One that ran ahead has printed in the turn of another item.
-        self.stash[OVERLAPPED] = started is not None
         handle = started or submit(self.stash[ORDER], target)
-        ahead.start_others(self, target)
+        others = ahead.start_others(self, target)
+        # One that ran ahead has printed in the turn of another item, and those that start now may have ended
+        # before anybody counts how many are running.
+        self.stash[OVERLAPPED] = started is not None or others
         return wait(handle, self)
 
 

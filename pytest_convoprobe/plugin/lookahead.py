@@ -134,15 +134,17 @@ class LookAhead:
         """The conversation that was started for an item, once: a rerun has a new one."""
         return self._handles.pop(item.nodeid, None)
 
-    def start_others(self, started: pytest.Item, target: Target) -> None:
-        """Start what can run, now that `started` has all its fixtures."""
+    def start_others(self, started: pytest.Item, target: Target) -> bool:
+        """Start what can run, now that `started` has all its fixtures. Returns whether there was any."""
         if not target_is_shared(started) or not self._is_new_world(started):
-            return
+            return False
+        before = len(self._handles)
         for order in candidates(started):
             item = order.item
             waiting = item.nodeid not in self._handles and BEGUN not in item.stash
             if waiting and may_run_early(item, started):
                 self._start(order, target)
+        return len(self._handles) > before
 
     def _is_new_world(self, started: pytest.Item) -> bool:
         """Whether looking again may find more: other fixtures are set up, or xdist has given more."""

@@ -56,7 +56,8 @@ def test_an_ordinary_test_hears_that_conversations_ran(suite: Suite) -> None:
         """
         def test_it():
             print("its own")
-            assert not open("talk.log", "a").write("over\\n")
+            with open("talk.log", "a") as log:
+                assert not log.write("over\\n")
         """,
     )
     shown = suite.run("scenarios/one.yaml", "test_it.py", "scenarios/two.yaml").stdout

@@ -84,8 +84,10 @@ def test_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
 )
 def test_only_a_benchmark_takes_its_folder_out(tmp_path: Path, text: str, expected: bool) -> None:
     write(tmp_path, "scenarios/sub/y.yaml")
+    write(tmp_path, "scenarios/sub/other.yaml", "targets: []\n")
     assert is_benchmark(write(tmp_path, "scenarios/sub/benchmark.yaml", text)) is expected
-    assert ("scenarios/sub/y.yaml" in found(tmp_path)) is not expected
+    assert ("scenarios/sub/other.yaml" in found(tmp_path)) is not expected
+    assert "scenarios/sub/y.yaml" in found(tmp_path), "what is a scenario is one in a benchmark's folder too"
     assert bool(search(tmp_path, tmp_path).benchmarks) is expected
 
 

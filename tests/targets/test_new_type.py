@@ -74,7 +74,6 @@ class TestParrot:
         write_settings(tmp_path, "{type: parrot, prefix: Aye}")
         llm = FakeLLM(lambda request: json.dumps({"answers": [MET]}))
         with Session.of(load_settings(tmp_path, environ={}), tmp_path, llm=llm) as session:
-            session.check_target_model()
             with session.target() as target:
                 result = session.run(session.job(coerce.loaded(SCENARIO), "a::talk", target))
         assert result.outcome is Outcome.PASSED, result.reason
