@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from .keys import OUTPUT_LEFT_OUT, OVERLAPPED, SESSION
+from .keys import ENDED, OUTPUT_LEFT_OUT, OVERLAPPED, RESULTS, SESSION
 from .orders import order_of
 
 _SECTION = "convoprobe: output"
@@ -28,8 +28,9 @@ def separate(item: pytest.Item, report: pytest.TestReport) -> None:
     An ordinary test keeps what was captured, since most of it is its own.
     """
     captured = [section for section in report.sections if section[0].startswith("Captured ")]
+    others_ended = _others_ended(item)  # asked after each phase, as it counts from the phase before
     if order_of(item) is None:
-        if captured and report.failed and _others_run(item.config):
+        if captured and report.failed and (others_ended or _others_run(item.config)):
             report.sections.append((_SECTION, _MIXED))
     elif item.stash.get(OVERLAPPED, False) or _others_run(item.config):
         _leave_out(captured, item.config, report)
@@ -48,3 +49,13 @@ def _others_run(config: pytest.Config) -> bool:
     """Whether a conversation is going on, now that a phase of an item is over."""
     session = config.stash.get(SESSION, None)
     return session is not None and session.conversations_run
+
+
+def _others_ended(item: pytest.Item) -> bool:
+    """Whether conversations other than the item's own have ended since the phase before."""
+    session = item.config.stash.get(SESSION, None)
+    if session is None:
+        return False
+    before, now = item.config.stash.get(ENDED, 0), session.conversations_ended
+    item.config.stash[ENDED] = now
+    return now - before > len(item.stash.get(RESULTS, []))

@@ -50,6 +50,8 @@ EARLIER: pytest.StashKey[dict[tuple[str, int], ScenarioResult]] = pytest.StashKe
 REPORTED: pytest.StashKey[int] = pytest.StashKey()
 #: On the config: whether the output of a scenario was left out of its report.
 OUTPUT_LEFT_OUT: pytest.StashKey[bool] = pytest.StashKey()
+#: On the config: how many conversations had ended after the last phase of an item.
+ENDED: pytest.StashKey[int] = pytest.StashKey()
 #: On an item: whether other conversations ran beside its own, so that what was captured may be theirs.
 OVERLAPPED: pytest.StashKey[bool] = pytest.StashKey()
 #: On an item: how long it waited for its conversations, in seconds.

@@ -72,8 +72,7 @@ class ScenarioHooks:
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        if report.sections or report.failed:  # a failure without sections may have its output elsewhere
-            separate(item, report)
+        separate(item, report)
         if RESULTS in item.stash:
             from .item_reports import complete
 

@@ -138,6 +138,11 @@ class Session:
         """Whether one at least is going on at this moment."""
         return "pool" in self.__dict__ and self.pool.stats.running > 0
 
+    @property
+    def conversations_ended(self) -> int:
+        """How many have ended until now, well or not."""
+        return self.pool.stats.done if "pool" in self.__dict__ else 0
+
     def words(self, total: int | None = None) -> str:
         """How far the conversations are, for a line of progress."""
         return run_words(self.pool.stats, self.runner.spent, total)

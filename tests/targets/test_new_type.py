@@ -73,9 +73,9 @@ class TestParrot:
     def test_a_scenario_runs_with_it(self, tmp_path: Path) -> None:
         write_settings(tmp_path, "{type: parrot, prefix: Aye}")
         llm = FakeLLM(lambda request: json.dumps({"answers": [MET]}))
-        with Session.of(load_settings(tmp_path, environ={}), tmp_path, llm=llm) as session:
-            with session.target() as target:
-                result = session.run(session.job(coerce.loaded(SCENARIO), "a::talk", target))
+        settings = load_settings(tmp_path, environ={})
+        with Session.of(settings, tmp_path, llm=llm) as session, session.target() as target:
+            result = session.run(session.job(coerce.loaded(SCENARIO), "a::talk", target))
         assert result.outcome is Outcome.PASSED, result.reason
         assert [turn.reply.text for turn in result.transcript.turns] == ["Aye: Hello"]
 
