@@ -29,7 +29,7 @@ from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
 from ..judging.judge import judge
 from ..judging.own_checks import own_check
-from ..judging.review import NOT_REVIEWED, against_agent, user_side
+from ..judging.review import NOT_REVIEWED, against_agent, review_user, user_side
 from ..judging.types import CheckResult, CriterionResult, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.budget import Budget
@@ -52,7 +52,7 @@ from ..transcript import Termination, Transcript, Turn, Usage
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .preconditions import require_ends_as_called, require_known_tools, require_models, unmatched_tools
 from .recorded_models import RecordedModels, start_time
-from .reviewing import review_trial
+from .reviewing import second_opinion
 
 AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
 ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
@@ -225,14 +225,17 @@ class _Trial:
         return verdict
 
     async def _review_user(self, llm: LLM) -> UserReview:
-        return await review_trial(
+        judge_model = self._job.settings.judge
+        context = CallContext(Role.REVIEWER, self._job.scenario_id, self._job.trial)
+        return await review_user(
             llm,
-            self._job.settings.judge,
+            judge_model,
             self._job.scenario.synthetic_user,
             self.transcript,
             against_agent(self._criteria, self._checks),
-            CallContext(Role.REVIEWER, self._job.scenario_id, self._job.trial),
+            context,
             self._redactor,
+            speaks_as_assistant=second_opinion(llm, judge_model, self.transcript, context),
         )
 
     async def _judge(self, llm: LLM) -> tuple[CriterionResult, ...]:

@@ -214,6 +214,17 @@ def _given(later: Later) -> Any:
     return later.value
 
 
+def _failed(
+    error: BaseException, wrap: Callable[[BaseException], TargetError], failing: Callable[[], None]
+) -> _Failed | None:
+    """What the caller gets for what the user's code raised; None if that has to be raised on."""
+    if isinstance(error, StopIteration):
+        return None  # it cannot leave a thread or a coroutine: Python makes another error of it
+    failing()
+    # What is no Exception is the end of its time, or a call of sys.exit().
+    return _Failed(wrap(error)) if isinstance(error, Exception) else None
+
+
 def _drained(
     call: Callable[[], Any],
     wrap: Callable[[BaseException], TargetError],
@@ -226,13 +237,9 @@ def _drained(
         if inspect.isawaitable(result) or inspect.isasyncgen(result):
             return Later(result)
         return read(_whole(result))
-    except StopIteration:
-        raise  # the thread makes another error of it
-    except Exception as error:  # noqa: BLE001 - the user's code, whatever it raises
-        failing()
-        return _Failed(wrap(error))
-    except BaseException:  # its time is up, or it calls sys.exit()
-        failing()
+    except BaseException as error:
+        if failed := _failed(error, wrap, failing):
+            return failed
         raise
 
 
@@ -250,13 +257,9 @@ async def _settled(
         if inspect.isasyncgen(result):
             result = Stream(tuple([chunk async for chunk in result]))
         return read(_whole(result))
-    except StopIteration:
-        raise  # Python makes another error of it
-    except Exception as error:  # noqa: BLE001 - the user's code, whatever it raises
-        failing()
-        return _Failed(wrap(error))
-    except BaseException:  # its time is up, or it calls sys.exit()
-        failing()
+    except BaseException as error:
+        if failed := _failed(error, wrap, failing):
+            return failed
         raise
 
 
