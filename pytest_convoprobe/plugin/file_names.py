@@ -1,12 +1,14 @@
-"""Which YAML files concern the plug-in, by their names alone.
+"""Which YAML files concern the plug-in: by name, by what the project says, and by a look at their keys.
 
 Every YAML file of every suite comes by here, so this is light: what reads files is loaded only for a file
-that is likely to be ours.
+that is likely to be ours. Folders named `scenarios` belong to many programs (Molecule, load tests, games).
+So a name alone makes no file ours: a suite in which the plug-in is only installed must not notice it.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,10 @@ from ..scenario.discovery import (
     ENDINGS,
     SETTINGS_FILES,
     is_scenario_file,
+    looks_like_scenario,
 )
-from .keys import TAGS
+from . import options
+from .keys import BENCHMARKS, TAGS
 
 SCENARIOS = "scenarios"
 """The folders of this name are the ones whose files are scenarios, if nothing else is said."""
@@ -29,6 +33,10 @@ class Seen(set[Path]):
 
     def __init__(self) -> None:
         self.ignored: set[Path] = set()
+        self.left_alone: list[Path] = []
+        """The files with the name of a scenario file that nothing says to be one."""
+        self.with_settings: dict[Path, bool] = {}
+        """Whether there are settings for the files of a folder."""
         self.worth_a_walk = False
         """Whether there is a folder that is named like one of scenarios."""
 
@@ -45,17 +53,38 @@ def files_seen(config: pytest.Config) -> Seen:
 
 def is_worth_a_walk(config: pytest.Config) -> bool:
     """Whether there may be scenarios at all: a suite without any pays for no second walk."""
-    if uses_us(config) or files_seen(config).worth_a_walk:
+    seen = files_seen(config)
+    if uses_us(config) or seen.worth_a_walk or seen.left_alone:
         return True
     return any(SCENARIOS in path.parts for path in asked_folders(config))
 
 
 def uses_us(config: pytest.Config) -> bool:
     """Whether the project has scenarios or settings of ours. In others, nothing that we find is a mistake."""
-    if TAGS in config.stash or config.getini("convoprobe_files"):
+    if TAGS in config.stash or BENCHMARKS in config.stash or any(files_seen(config).with_settings.values()):
         return True
     # All scenarios may be out of sight, in `build/` or behind a link that leads nowhere.
-    return any((config.rootpath / name).exists() for name in SETTINGS_FILES) or _has_table(config.rootpath)
+    return has_settings(config, config.rootpath)
+
+
+def has_settings(config: pytest.Config, folder: Path) -> bool:
+    """Whether the project says that it uses us: by its ini file, an option, or settings for the folder."""
+    known = files_seen(config).with_settings
+    if folder not in known:
+        known[folder] = options.any_given(config) or any(map(_is_place_of_settings, _upwards(folder)))
+    return known[folder]
+
+
+def _upwards(folder: Path) -> Iterator[Path]:
+    """The folders in which settings are looked for: up to the top of a version-controlled tree."""
+    for place in (folder, *folder.parents):
+        yield place
+        if (place / ".git").exists():
+            return
+
+
+def _is_place_of_settings(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in SETTINGS_FILES) or _has_table(folder)
 
 
 def _has_table(folder: Path) -> bool:
@@ -79,12 +108,18 @@ def is_scenarios(path: Path, parent: pytest.Collector, *, taken: bool) -> bool:
     """Whether a YAML file holds scenarios.
 
     A file named on the command line is ours even if no pattern says so, unless another plug-in has
-    `taken` it.
+    `taken` it. Any other needs the name, and a sign besides: settings of ours, or a key of a scenario.
     """
     config = parent.config
-    if is_scenario_file(path, root_of(config, path), patterns_of(config)):
+    named = is_scenario_file(path, root_of(config, path), patterns_of(config))
+    if is_asked_for(parent.session, path):
+        return named or not taken
+    if not named:
+        return False
+    if has_settings(config, path.parent) or looks_like_scenario(path):
         return True
-    return not taken and is_asked_for(parent.session, path)
+    files_seen(config).left_alone.append(path)
+    return False
 
 
 def is_asked_for(session: pytest.Session, path: Path) -> bool:

@@ -1,25 +1,29 @@
-"""Scenario files that pytest never came by: found by a walk of our own, and never passed over in silence.
+"""Scenario files that would not run: found by a walk of our own, and never passed over in silence.
 
 pytest passes by folders of certain names (`build`, `dist`), and links that lead nowhere. A gate is worth
-nothing if it is green because a folder was renamed. What somebody left out on purpose is no fault.
+nothing if it is green because a folder was renamed, or a key misspelt. What somebody left out on purpose is
+no fault, and in a project that doesn't use us nothing is.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from ..files import shown_path
 from ..formatting import counted
-from ..scenario.discovery import looks_like_scenario
+from ..scenario.discovery import looks_like_scenario, misspelt_key
 from ..scenario.search import NO_RECURSE, Found, passed_by, search
 from .file_names import asked_folders, files_seen, patterns_of, root_of, uses_us
 from .keys import LEFT_OUT
+from .lookahead import TARGET_FIXTURE
 
 _WORKER_OUTPUT = "convoprobe_left_out"
 _SHOWN = 20
@@ -27,7 +31,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A file that pytest did not come by. `error`: it is a scenario, or may be one that cannot be read."""
+    """A file that will not run. `error`: it is a scenario, or may be one that cannot be read."""
 
     path: Path
     reason: str
@@ -45,14 +49,16 @@ def check(session: pytest.Session) -> None:
     config = session.config
     if session.shouldstop or session.shouldfail:
         return  # pytest broke off its own walk
-    found = list(_left_out(session))
+    found = [*_left_out(session), *_left_alone(session)]
     config.stash[LEFT_OUT] = [str(one) for one in found if not one.error]
-    if not (errors := [str(one) for one in found if one.error]):
-        return
     worker: dict[str, Any] | None = getattr(config, "workeroutput", None)
     if worker is not None:
-        worker[_WORKER_OUTPUT] = errors
-    elif config.option.collectonly or session.testsfailed:
+        errors = [str(one) for one in found if one.error]
+        worker[_WORKER_OUTPUT] = {"errors": errors, "notes": notes(config)}
+        return
+    if not (errors := [str(one) for one in found if one.error]):
+        return
+    if config.option.collectonly or session.testsfailed:
         config.pluginmanager.register(AtTheEnd(errors), "convoprobe-left-out")
     else:
         raise pytest.UsageError(_in_words(errors))
@@ -65,25 +71,32 @@ def notes(config: pytest.Config) -> list[str]:
 
 
 class AtTheEnd:
-    """The hooks of a session that could not be stopped: its end is red, and says why."""
+    """The hooks of a session that could not be stopped: its end is red, and says why.
 
-    def __init__(self, errors: list[str]) -> None:
+    `notes` have not been shown yet, as the process at hand collected nothing.
+    """
+
+    def __init__(self, errors: list[str], notes: list[str] | None = None) -> None:
         self._errors = errors
+        self._notes = notes or []
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        if self._errors and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.section("convoprobe: scenarios that were left out", red=True)
-        terminalreporter.line(_in_words(self._errors))
+        for note in self._notes:
+            terminalreporter.line(note)
+        if self._errors:
+            terminalreporter.section("convoprobe: scenarios that were left out", red=True)
+            terminalreporter.line(_in_words(self._errors))
 
 
 def take_from_worker(config: pytest.Config, output: dict[str, Any]) -> None:
     """Take what a worker of xdist found: all of them collect, and find the same."""
-    errors = output.get(_WORKER_OUTPUT)
-    if errors and not config.pluginmanager.hasplugin("convoprobe-left-out"):
-        config.pluginmanager.register(AtTheEnd(errors), "convoprobe-left-out")
+    found = output.get(_WORKER_OUTPUT)
+    if found and any(found.values()) and not config.pluginmanager.hasplugin("convoprobe-left-out"):
+        config.pluginmanager.register(AtTheEnd(**found), "convoprobe-left-out")
 
 
 def _in_words(errors: list[str]) -> str:
@@ -109,6 +122,38 @@ def _left_out(session: pytest.Session) -> Iterator[LeftOut]:
         yield from (one for one in _of_folder(config, folder, found) if ours or looks_like_scenario(one.path))
     if ours and config.args_source is config.ArgsSource.TESTPATHS:
         yield from _outside_of_testpaths(config)
+
+
+def _left_alone(session: pytest.Session) -> Iterator[LeftOut]:
+    """What has the name of a scenario file and nothing else of one, in a project that uses us."""
+    # Only now is it known whether the project does: the first scenario may have come after such a file.
+    found = files_seen(session.config).left_alone
+    if not found or not (uses_us(session.config) or _code_uses_us(session)):
+        return
+    for path in found:
+        if not os.access(path, os.R_OK):
+            yield LeftOut(path, "the file cannot be read", error=True)
+        elif slip := misspelt_key(path):
+            yield LeftOut(
+                path, f"`{slip[0]}` is not a key of a scenario; did you mean `{slip[1]}`?", error=True
+            )
+        else:
+            keys = "it has neither `synthetic_user` nor `evaluation`"
+            yield LeftOut(path, f"{keys}, so it is not taken for a scenario", error=False)
+
+
+def _code_uses_us(session: pytest.Session) -> bool:
+    """Whether a conftest.py has our fixture or hooks, or a test asks for a fixture of ours."""
+    names = ("convoprobe", TARGET_FIXTURE)
+    if any(name in names for item in session.items for name in getattr(item, "fixturenames", ())):
+        return True
+    modules = (one for one in session.config.pluginmanager.get_plugins() if isinstance(one, ModuleType))
+    return any(
+        name == TARGET_FIXTURE or name.startswith("pytest_convoprobe_")
+        for module in modules
+        if module.__name__.rpartition(".")[2] == "conftest"
+        for name in vars(module)
+    )
 
 
 def _outside_of_testpaths(config: pytest.Config) -> Iterator[LeftOut]:

@@ -268,6 +268,13 @@ def _parsed(option: Option, text: str) -> Any:
     return value
 
 
+def any_given(config: pytest.Config) -> bool:
+    """Whether the command line or the ini file sets anything of ours: then the project knows of us."""
+    inis = ("convoprobe_files", *(option.key for option in OPTIONS if option.ini))
+    given = (value for name, value in vars(config.option).items() if name.startswith("convoprobe_"))
+    return any(given) or any(map(config.getini, inis))
+
+
 def overrides(config: pytest.Config) -> dict[str, Any]:
     """What the options change in the settings, by dotted path; the later in the table wins."""
     found = {option.settings: value_of(config, option.name) for option in OPTIONS if option.settings}

@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
 
+from .top_keys import keys_of
+
 DEFAULT_PATTERNS = (
     "**/scenarios/**/*.yaml",
     "**/scenarios/**/*.yml",
@@ -36,15 +38,15 @@ SETTINGS_FILES = tuple(
 )
 """Settings may be next to the scenarios that they are for."""
 
-# A key at the top of a file: in block style at the margin, in flow style (and JSON) behind `{` or `,`.
-_KEY = rb"""(?:^(?:\xef\xbb\xbf)?|[{,]\s*)["']?(?:%s)["']?\s*:"""
-_OF_A_SCENARIO = re.compile(_KEY % b"synthetic_user|evaluation", re.MULTILINE)
-# Each of these two is also a key of other files of ours: of settings, and of a benchmark's config.yaml.
-_USER = re.compile(_KEY % b"synthetic_user", re.MULTILINE)
-_EVALUATION = re.compile(_KEY % b"evaluation", re.MULTILINE)
-_NOT_OF_A_BENCHMARK = re.compile(_KEY % b"synthetic_user|evaluation|skip", re.MULTILINE)
-_OF_A_BENCHMARK = re.compile(_KEY % b"metrics|description|scenario|gate", re.MULTILINE)
-_NAME = re.compile(_KEY % b"name", re.MULTILINE)
+_OF_A_SCENARIO = frozenset(("synthetic_user", "evaluation"))
+"""Keys that hardly anything but a scenario has. Each of the two is also a key of another file of ours:
+`synthetic_user` of settings, `evaluation` of a benchmark's config.yaml."""
+
+_BESIDE = frozenset(("name", "description", "skip", "tags", "metadata", "config"))
+"""Keys of a scenario that many other files have, too."""
+_NOT_OF_A_BENCHMARK = _OF_A_SCENARIO | {"skip"}
+_OF_A_BENCHMARK = frozenset(("metrics", "description", "scenario", "gate"))
+_GUESSED = 100
 _NEVER = frozenset(("node_modules", "site-packages"))
 _ROOT_MARKERS = (
     ".git",
@@ -126,8 +128,8 @@ def _is_of_others(path: Path, relative: PurePath, root: Path) -> bool:
     By the place alone, a scenario with an unlucky name or neighbour would never run, and nobody would know.
     """
     if path.name in SETTINGS_FILES:
-        return not _has(path, _EVALUATION)
-    return _in_benchmark(relative, root) and not _has(path, _USER)
+        return "evaluation" not in keys_of(path)
+    return _in_benchmark(relative, root) and "synthetic_user" not in keys_of(path)
 
 
 def _in_benchmark(relative: PurePath, root: Path) -> bool:
@@ -140,24 +142,28 @@ def is_benchmark(file: Path) -> bool:
 
     Otherwise a stray file of that name would silently take a whole folder of scenarios out of a gate.
     """
-    try:
-        text = file.read_bytes() if file.is_file() else b""
-    except OSError:
-        return False
-    signs = (_NAME.search(text), _OF_A_BENCHMARK.search(text))
-    return all(signs) and not _NOT_OF_A_BENCHMARK.search(text)
+    keys = keys_of(file) if file.is_file() else frozenset()
+    return "name" in keys and bool(keys & _OF_A_BENCHMARK) and not keys & _NOT_OF_A_BENCHMARK
 
 
 def looks_like_scenario(file: Path) -> bool:
     """Whether a file has a key that hardly anything but a scenario has. It need not be valid."""
-    return _has(file, _OF_A_SCENARIO)
+    return bool(keys_of(file) & _OF_A_SCENARIO)
 
 
-def _has(file: Path, key: re.Pattern[bytes]) -> bool:
-    try:
-        return key.search(file.read_bytes()) is not None
-    except OSError:
-        return False
+def misspelt_key(file: Path) -> tuple[str, str] | None:
+    """A key of a file that was likely meant to be one of those of a scenario, and which; None without.
+
+    One near miss alone is no sign: `evaluator` is a key of other programs. A scenario has others beside it.
+    """
+    keys = sorted(keys_of(file))
+    if not _BESIDE.intersection(keys):
+        return None
+    from ..suggest import suggest  # not at the top: most suites never guess
+
+    # Guessing is slow, and somebody's dump may have thousands of keys.
+    near = ((key, suggest(key, _OF_A_SCENARIO)) for key in keys[:_GUESSED])
+    return next(((key, meant) for key, meant in near if meant is not None), None)
 
 
 @lru_cache(maxsize=64)

@@ -33,6 +33,7 @@ def test_collecting_needs_no_settings_and_no_target(suite: Suite) -> None:
 
 
 def test_a_broken_file_is_an_error_of_that_file_with_its_message(suite: Suite) -> None:
+    suite.write("convoprobe.yaml", "run: {}")
     suite.scenario("good")
     suite.write("scenarios/broken.yaml", "name: x\ndescriptoin: y\n")
     result = suite.run("--continue-on-collection-errors")
@@ -45,6 +46,7 @@ def test_a_broken_file_is_an_error_of_that_file_with_its_message(suite: Suite) -
 
 
 def test_a_broken_file_gives_no_commands_to_a_ci_system(suite: Suite) -> None:
+    suite.write("convoprobe.yaml", "run: {}")
     suite.write("scenarios/broken.yaml", "name: x\n::error file=x::pwned\n")
     suite.write("scenarios/odd.yaml", "'##vso[task.setvariable]x': 1\n")
     result = suite.run()

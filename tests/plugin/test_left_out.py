@@ -74,9 +74,13 @@ def test_a_stray_benchmark_file_that_looks_real_hides_nothing(suite: Suite) -> N
     suite.run("scenarios").assert_outcomes(passed=1)
 
 
-def test_a_stray_benchmark_file_is_an_error_and_hides_nothing(suite: Suite) -> None:
+def test_a_stray_benchmark_file_is_named_and_hides_nothing(suite: Suite) -> None:
     suite.scenario("y", file="scenarios/sub/y.yaml")
     suite.write("scenarios/sub/benchmark.yaml", "foo: 1")
+    result = suite.run()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["note: left out: scenarios/sub/benchmark.yaml: *"])
+    suite.write("convoprobe.yaml", "run: {}\n")
     result = suite.run("--continue-on-collection-errors")
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*scenarios/sub/benchmark.yaml:1:1: this isn't a scenario*"])
@@ -152,7 +156,7 @@ def test_other_files_of_other_projects_are_nobody_s_business(suite: Suite) -> No
 def test_with_other_errors_the_end_is_red_and_says_why(suite: Suite) -> None:
     suite.scenario("one")
     suite.scenario("lost", file="scenarios/build/x.yaml")
-    suite.write("scenarios/broken.yaml", "name: [")
+    suite.write("scenarios/broken.yaml", "evaluation: [")
     result = suite.run("--continue-on-collection-errors")
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*scenarios that were left out*", "  scenarios/build/x.yaml: *"])
@@ -199,3 +203,105 @@ class TestEnough:
         result = suite.run("scenarios/one.yaml")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines(["ERROR: convoprobe_files: no file in * fits `talks/[*].yaml`.*"])
+
+
+FOREIGN = {
+    "scenarios/load.yaml": "users: [bob]\n",
+    "tests/scenarios/load.yaml": "name: load\nusers: [bob]\nsteps:\n  - {evaluation: strict}\n",
+    "molecule/scenarios/play.yml": "- hosts: all\n  tasks: []\n",
+    "chart/scenarios/job.yaml": "{{- if .Values.on }}\nname: {{ .Values.name }}\n{{- end }}\n",
+    "chart/scenarios/stack.yaml": "---\na: !Ref b\n---\nc: !vault |\n  x\n--- d: [\n",
+    "scenarios/empty.yaml": "",
+}
+
+
+def test_files_of_other_programs_are_not_noticed(suite: Suite) -> None:
+    suite.conftest("", target="")
+    for name, text in FOREIGN.items():
+        suite.write(name, text)
+    suite.write("scenarios/dump.yaml", "rows:\n" + "  - {name: x, evaluation: 1}\n" * 100_000)
+    suite.write("test_plain.py", "def test_plain(): pass")
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*left out*")
+    assert suite.run("scenarios").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_under_xdist_they_are_noted_at_the_end(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.write("scenarios/load.yaml", "users: [bob]\n")
+    result = suite.run_process("-n1", plugins=["xdist.plugin"])
+    result.assert_outcomes(passed=1)
+    notes = [line for line in result.outlines if line.startswith("note: left out: scenarios/load.yaml")]
+    assert len(notes) == 1
+
+
+def test_beside_scenarios_they_are_noted(suite: Suite) -> None:
+    suite.scenario("zero", file="scenarios/zero.yaml")  # collected after the file in question
+    suite.write("scenarios/load.yaml", "users: [bob]\n")
+    result = suite.run()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        ["note: left out: scenarios/load.yaml: it has neither `synthetic_user` nor `evaluation`*"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "args"),
+    [
+        ("convoprobe.yaml", "run: {}\n", ()),
+        ("pytest.ini", "[pytest]\nconvoprobe_files = scenarios/*.yaml\n", ()),
+        ("scenarios/.convoprobe.yaml", "run: {}\n", ()),
+        ("other.yaml", "", ("scenarios/load.yaml",)),
+        ("other.yaml", "", ("--convoprobe-model=m",)),
+    ],
+)
+def test_where_the_project_says_that_it_uses_us_they_are_errors(
+    suite: Suite, file: str, text: str, args: tuple[str, ...]
+) -> None:
+    suite.conftest("", target="")
+    suite.write(file, text)
+    suite.write("scenarios/load.yaml", "users: [bob]\n")
+    suite.run(*args).stdout.fnmatch_lines(["*scenarios/load.yaml:1:1: this isn't a scenario*"])
+
+
+MISSPELT = """
+name: late
+description: d
+syntetic_user: {persona: p, initial_query: q}
+evalution: {correctness_criteria: [c]}
+"""
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "convoprobe_target: fixture",
+        "def pytest_convoprobe_result(item, result): pass",
+        "def test_it(convoprobe): pass",
+    ],
+)
+def test_a_scenario_does_not_vanish_because_its_keys_are_misspelt(suite: Suite, sign: str) -> None:
+    if sign.startswith("convoprobe_target"):
+        suite.conftest("")
+    elif sign.startswith("def test"):
+        suite.conftest("", target="")
+        suite.write("test_it.py", sign)
+    else:
+        suite.conftest(sign, target="")
+    suite.write("test_plain.py", "def test_plain(): pass")
+    suite.write("scenarios/late.yaml", MISSPELT)
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["  scenarios/late.yaml: `evalution` is not a key of a scenario; did you mean `evaluation`[?]"]
+    )
+
+
+def test_one_key_is_enough_and_the_other_is_explained(suite: Suite) -> None:
+    suite.conftest("", target="")
+    suite.write("scenarios/late.yaml", MISSPELT.replace("evalution", "evaluation"))
+    suite.run().stdout.fnmatch_lines(
+        ["*late.yaml:4:1: syntetic_user: unknown key; did you mean `synthetic_user`*"]
+    )
