@@ -193,12 +193,13 @@ target:
 class LLMError(ConvoprobeError):
     """A call to a model failed for good.
 
-    `status` is the HTTP status where there was one, `retry_after` the number of
-    seconds that the provider asked to wait, `attempts` how many calls were made, `cost` what they cost in
-    US dollars (None: not known).
+    `status` is the HTTP status where there was one, `retry_after` the seconds that the provider asks to wait,
+    `attempts` how many calls were made, `cost` what they cost in US dollars (None: not known). `answered`: an
+    answer came that cannot be read, and may have to be paid for.
     """
 
     cost: float | None = None
+    answered = False
 
     def __init__(
         self,

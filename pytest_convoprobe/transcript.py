@@ -11,6 +11,17 @@ from typing import Any
 from .text import is_blank
 from .thoughts import without_thoughts
 
+MOST_TOKENS = 10**9
+"""More than any model takes in and writes in one call: a larger count is a mistake of whoever reports it."""
+
+
+def token_count(value: object) -> int | None:
+    """The value, if it can be a count of one call's tokens: a whole number from 0 to `MOST_TOKENS`."""
+    # A negative count would give a budget back what it has spent, and a huge one would use it up.
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return int(value) if 0 <= value <= MOST_TOKENS else None
+
 
 @dataclass(frozen=True)
 class Usage:

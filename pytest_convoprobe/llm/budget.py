@@ -1,16 +1,14 @@
-"""The limits on what a run may spend, checked before every attempt."""
+"""The limits on what a run may spend: a call reserves an estimate before it is sent, and settles after it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..errors import BudgetExceeded, LLMError, LLMTimeout, SettingsError
-from ..formatting import dollars
-from ..settings.models import ModelSettings
-from .port import LLM, LLMReply, LLMRequest
-
-KnowsPrice = Callable[[ModelSettings], Awaitable[bool]]
+from ..errors import BudgetExceeded
+from ..formatting import counted, dollars
 
 
 @dataclass(frozen=True)
@@ -26,12 +24,27 @@ class Spent:
         return Spent(cost, self.tokens + other.tokens)
 
 
+Estimate = Callable[[], Spent | None]
+"""What a call may use, as far as it is known at this moment; None: nothing is."""
+
+
+@dataclass(eq=False)
+class Reservation:
+    """What was set aside for a call that is in flight; None: nothing is known of it, so it goes alone."""
+
+    estimate: Spent | None
+
+
 class Budget:
     """The limits of a run, in US dollars and in tokens (None: no limit), and what was spent.
 
-    `workers` processes divide the limits evenly: each keeps to its own share. Or they report to each other
-    what they spend: `elsewhere` is what the other processes have spent of the same limits. A call counts when
-    its reply arrives, so the last calls of a run may exceed a limit, each by at most its own cost.
+    `workers` processes divide the limits evenly: each keeps to its own share. Or they report to each other:
+    `elsewhere` is what the other processes have spent of the same limits, `promised` what they may spend on
+    top until they report again (`promise`).
+
+    A call is sent if its estimate fits beside those in flight, or if nothing is in flight and the limit isn't
+    reached. So each process may exceed a limit by one call, if what calls use was estimated well enough. It
+    belongs to one event loop.
     """
 
     def __init__(
@@ -42,10 +55,23 @@ class Budget:
         self._workers = workers
         self._spent = Spent()
         self.elsewhere = Spent()
+        self._promised = Spent()
+        self._in_flight: set[Reservation] = set()
+        self._line: deque[tuple[asyncio.Future[Reservation], Estimate]] = deque()
+        self._guessed_calls = 0
 
     @property
     def spent(self) -> Spent:
         return self._spent
+
+    @property
+    def reserved(self) -> Spent:
+        """What the calls in flight are expected to use."""
+        return sum((one.estimate for one in self._in_flight if one.estimate), Spent())
+
+    @property
+    def limited(self) -> bool:
+        return self.max_cost is not None or self.max_tokens is not None
 
     def check(self) -> None:
         """Raises `BudgetExceeded` if nothing more may be spent."""
@@ -60,69 +86,89 @@ class Budget:
     def _exceeded(self, spent: str, limit: str, allowed: str) -> BudgetExceeded:
         share = f"this worker's share, 1 in {self._workers}, of " if self._workers > 1 else ""
         return BudgetExceeded(
-            f"the run's budget is used up: {spent} of {share}{limit} {allowed}; raise it to continue",
+            f"the run's budget is used up: {spent}{self._estimated} of {share}{limit} {allowed}; "
+            "raise it to continue",
             limit=limit,
         )
 
-    def add(self, reply: LLMReply) -> None:
-        """Add what a reply cost."""
-        self._spent += Spent(reply.cost, reply.usage.total)
+    @property
+    def _estimated(self) -> str:
+        calls = counted(self._guessed_calls, "call")
+        return f" (estimated for {calls} that reported no usage)" if self._guessed_calls else ""
 
-    def add_tokens(self, tokens: int) -> None:
-        """Add tokens that an agent reports of its own calls: they count for `run.max_tokens` alone."""
-        self._spent += Spent(tokens=tokens)
+    async def reserve(self, estimate: Estimate) -> Reservation:
+        """Set aside what a call may use. Hand the reservation to `settle` when it has ended.
 
-
-class Budgeted:
-    """Wraps an `LLM`: no call once the budget is used up.
-
-    With a limit on money, a model whose price is unknown (according to `knows_price`, or because a reply had
-    no cost) raises `SettingsError`, because the limit could not be enforced.
-    """
-
-    def __init__(self, inner: LLM, budget: Budget, knows_price: KnowsPrice | None = None) -> None:
-        self._inner = inner
-        self._budget = budget
-        self._knows_price = knows_price
-        self._unpriced: str | None = None
-
-    async def complete(self, request: LLMRequest) -> LLMReply:
-        # Inside the retries: each attempt costs, so each is checked.
-        self._budget.check()
-        await self._require_price(request.model)
+        Waits, in order of arrival, while calls in flight hold what is left. Raises `BudgetExceeded` if
+        nothing more may be spent.
+        """
+        # A function, because the calls that it waits for show what calls of its kind use.
+        place: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
+        self._line.append((place, estimate))
+        self.admit()
         try:
-            reply = await self._inner.complete(request)
-        except LLMError as error:
-            error.cost = await self._cost_of(error, request.model)
+            return await place
+        except asyncio.CancelledError:
+            # Admitted and cancelled in the same step of the loop: the next call gets what it had.
+            if place.done() and not place.cancelled() and place.exception() is None:
+                self.settle(place.result(), Spent())
+            self.admit()
             raise
-        self._budget.add(reply)
-        # The reply itself is good. Only the next call is refused, as it could not be counted.
-        if reply.cost is None:
-            self._unpriced = request.model.model
-        return reply
 
-    async def aclose(self) -> None:
-        await self._inner.aclose()
+    def settle(self, reservation: Reservation, spent: Spent, *, guessed: bool = False) -> None:
+        """The call has ended and used this. `guessed`: nobody knows, so it is an estimate."""
+        self._in_flight.discard(reservation)
+        self._spent += spent
+        self._guessed_calls += guessed
+        self.admit()
 
-    async def _cost_of(self, error: LLMError, settings: ModelSettings) -> float | None:
-        """Nothing if it was refused. But a provider may charge for an attempt that nobody waited for."""
-        if isinstance(error, LLMTimeout) or self._knows_price is None or not settings.model:
-            return None
-        return 0.0 if await self._knows_price(settings) else None
+    def promise(self, elsewhere: Spent, promised: Spent) -> None:
+        """Take in what the other processes have spent, and what they may spend until they report again."""
+        self.elsewhere, self._promised = elsewhere, promised
+        self.admit()
 
-    async def _require_price(self, settings: ModelSettings) -> None:
-        if self._budget.max_cost is None or not settings.model:
-            return
-        if self._unpriced is not None:
-            raise _unknown_price(self._unpriced)
-        if self._knows_price is not None and not await self._knows_price(settings):
-            raise _unknown_price(settings.model)
+    def admit(self) -> None:
+        """Let those go who wait at the front and fit."""
+        while self._line:
+            place, estimate = self._line[0]
+            if not place.done() and not self._admitted(place, estimate):
+                return
+            self._line.popleft()
 
+    def _admitted(self, place: asyncio.Future[Reservation], estimate: Estimate) -> bool:
+        """Whether the one at the front has not to wait any more: it may go, or never will."""
+        try:
+            self.check()
+        except BudgetExceeded as error:
+            place.set_exception(error)
+            return True
+        # Without a limit nobody waits for anybody, and nothing needs to be estimated.
+        expected = estimate() if self.limited else None
+        if not self._fits(expected):
+            return False
+        reservation = Reservation(expected)
+        self._in_flight.add(reservation)
+        place.set_result(reservation)
+        return True
 
-def _unknown_price(model: str | None) -> SettingsError:
-    return SettingsError.of(
-        f"cannot enforce run.max_cost: the price of {model} is unknown; set input_cost_per_token and "
-        "output_cost_per_token for it (0 for a free one), or limit the run by run.max_tokens instead",
-        path="run.max_cost",
-        remedies=("run.max_tokens",),
-    )
+    def _fits(self, estimate: Spent | None) -> bool:
+        if not self.limited:
+            return True
+        if not self._in_flight:
+            return self._within(Spent(), or_equal=False)
+        # Of a call about which nothing is known, anything may be in flight: it had to go alone.
+        if estimate is None or any(one.estimate is None for one in self._in_flight):
+            return False
+        return self._within(self.reserved + estimate, or_equal=True)
+
+    def _within(self, more: Spent, *, or_equal: bool) -> bool:
+        """Whether the limits leave room for `more`, beside what is spent and what others may spend."""
+        whole = self._spent + self.elsewhere + self._promised + more
+        pairs = [(self.max_cost, whole.cost or 0.0), (self.max_tokens, float(whole.tokens))]
+        limits = [(limit / self._workers, used) for limit, used in pairs if limit is not None]
+        return all(used <= limit if or_equal else used < limit for limit, used in limits)
+
+    def add(self, spent: Spent) -> None:
+        """Add what was spent without a call of ours: by an agent that reports its own tokens."""
+        self._spent += spent
+        self.admit()

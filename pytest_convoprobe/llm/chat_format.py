@@ -8,11 +8,14 @@ from typing import Any
 
 from ..errors import LLMUnavailable
 from ..settings.models import ModelSettings
-from ..transcript import Usage
+from ..transcript import Usage, token_count
 from .port import LLMReply, LLMRequest, Message, ToolRequest, ToolSpec
 
 # Ollama has a small default context and silently cuts what exceeds it; other providers use the model's own.
 _OLLAMA = ("ollama/", "ollama_chat/")
+
+# A larger cost of a single call is a mistake, in an answer or in a list of prices.
+_MOST_DOLLARS = 10_000.0
 
 # Optional parameters, and the words that identify them in a refusal.
 _WORDS = {
@@ -96,7 +99,7 @@ def _response_format(request: LLMRequest) -> dict[str, Any] | None:
     return {"type": "json_schema", "json_schema": schema}
 
 
-def read_reply(response: Any, settings: ModelSettings, listed_cost: float | None) -> LLMReply:
+def read_reply(response: Any, settings: ModelSettings, listed_cost: object) -> LLMReply:
     """The reply in a response object; `listed_cost` is what it costs by the adapter's price list.
 
     A model's reasoning (`reasoning_content`) is not part of the reply's text. Raises `LLMUnavailable` if the
@@ -104,7 +107,9 @@ def read_reply(response: Any, settings: ModelSettings, listed_cost: float | None
     """
     if not getattr(response, "choices", None):
         message = f"{settings.model} sent a response without a reply in it (no choices)"
-        raise LLMUnavailable(message, model=settings.model or "")
+        unreadable = LLMUnavailable(message, model=settings.model or "")
+        unreadable.answered = True
+        raise unreadable
     choice = response.choices[0]
     usage = _usage(getattr(response, "usage", None))
     return LLMReply(
@@ -139,8 +144,11 @@ def _top_tokens(logprobs: Any) -> dict[str, float]:
 
 
 def _usage(usage: Any) -> Usage:
+    """The counts of tokens; none at all if one of them is impossible: then nobody knows what was used."""
     # Some servers report no usage, or leave one number out.
-    return Usage(getattr(usage, "prompt_tokens", 0) or 0, getattr(usage, "completion_tokens", 0) or 0)
+    given = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    counts = [token_count(0 if count is None else count) for count in given]
+    return Usage() if None in counts else Usage(counts[0] or 0, counts[1] or 0)
 
 
 def own_prices(settings: ModelSettings) -> tuple[float, float] | None:
@@ -149,11 +157,23 @@ def own_prices(settings: ModelSettings) -> tuple[float, float] | None:
     return None if prices[0] is None or prices[1] is None else (prices[0], prices[1])
 
 
-def _cost(settings: ModelSettings, usage: Usage, listed_cost: float | None) -> float | None:
+def _cost(settings: ModelSettings, usage: Usage, listed_cost: object) -> float | None:
+    """What a reply cost; None where the price or the usage is unknown."""
     prices = own_prices(settings)
     if prices is None:
-        return listed_cost
+        return _money(listed_cost) if usage.total else None
+    # What is free is free, whatever was used.
+    if not usage.total and any(prices):
+        return None
     return usage.prompt_tokens * prices[0] + usage.completion_tokens * prices[1]
+
+
+def _money(value: object) -> float | None:
+    """The value, if it can be what one call costs in US dollars."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    # Also false for NaN.
+    return float(value) if 0 <= value <= _MOST_DOLLARS else None
 
 
 def secrets_of(settings: ModelSettings) -> tuple[str, ...]:

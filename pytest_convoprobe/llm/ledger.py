@@ -53,8 +53,16 @@ class Ledger:
         self._add(role, Spending(1, reply.attempts, int(reply.replayed), reply.usage, reply.cost))
 
     def record_failure(self, role: Role, attempts: int, cost: float | None) -> None:
-        """A call that failed for good after so many attempts, and what they cost (None: unknown)."""
+        """A call that failed for good, or was given up, after so many attempts; what they cost, if known."""
         self._add(role, Spending(1, attempts, cost=cost))
+
+    def record_agents_own(self, usage: Usage) -> bool:
+        """Tokens that the target reports; whether it used them in calls of its own, and not in ours."""
+        spent = self._by_role.get(Role.TARGET, Spending())
+        if spent.calls or not usage.total:
+            return False
+        self._add(Role.TARGET, Spending(usage=usage, cost=None))
+        return True
 
     @property
     def by_role(self) -> dict[Role, Spending]:

@@ -318,7 +318,9 @@ def _no_collection() -> Iterator[None]:
 
 _ITS_FILTERS = ("`ReadOnly` qualifier", "Accessing the", "conflict with protected namespace")
 _IMPORTS = 4
-_READ_ONLY = ("ignore", re.compile(r".*`ReadOnly` qualifier", re.IGNORECASE), Warning, None, 0)
+# The second is about counts of tokens in an answer that are no whole numbers.
+_OURS = r"(?s)(.*`ReadOnly` qualifier|Pydantic serializer warnings:.*(_tokens|CompletionUsage|TokensDetails))"
+_READ_ONLY = ("ignore", re.compile(_OURS, re.IGNORECASE), Warning, None, 0)
 
 
 @contextlib.contextmanager

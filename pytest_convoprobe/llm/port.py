@@ -7,7 +7,7 @@ and wrap another implementation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, Protocol
@@ -77,7 +77,8 @@ class CallContext:
 class LLMRequest:
     """One call. `schema` is a JSON Schema that the reply's text should follow.
 
-    `top_tokens` is the number of most likely first tokens whose probabilities are requested.
+    `top_tokens` is the number of most likely first tokens whose probabilities are requested. `on_send` is
+    called with each attempt that is sent to a provider.
     """
 
     model: ModelSettings
@@ -88,6 +89,7 @@ class LLMRequest:
     schema_name: str = "reply"
     max_tokens: int | None = None
     top_tokens: int = 0
+    on_send: Callable[[], object] = field(default=bool, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

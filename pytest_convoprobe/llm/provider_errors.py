@@ -30,6 +30,9 @@ _NO_CONNECTION = re.compile(
 _FULL = re.compile(
     r"context_length_exceeded|maximum context length|context window|available context size", re.IGNORECASE
 )
+# What LiteLLM says of an answer that it can't read, for a count of tokens that is a text, for example. A
+# traceback of its own follows.
+_UNREADABLE = re.compile(r"invalid response object", re.IGNORECASE)
 
 
 def failure_of(error: Exception, settings: ModelSettings, text: str) -> LLMError:
@@ -39,6 +42,8 @@ def failure_of(error: Exception, settings: ModelSettings, text: str) -> LLMError
     facts: dict[str, Any] = {"model": settings.model or "", "status": status}
     if "Timeout" in type(error).__name__:
         return timeout_of(settings, status)
+    if _UNREADABLE.search(text):
+        return _unreadable(settings)
     no = _final_no(error, settings, status, details)
     if no is not None:
         return LLMRejected(no, **facts)
@@ -52,6 +57,16 @@ def timeout_of(settings: ModelSettings, status: int | None = None) -> LLMTimeout
     if status == 408:
         message = f"{settings.model} gave no answer in time"
     return LLMTimeout(message, model=settings.model or "", status=status)
+
+
+def _unreadable(settings: ModelSettings) -> LLMUnavailable:
+    message = (
+        f"the answer of {settings.model} is not in the form of chat completions: a part of it, such as its "
+        "usage, has values of another type"
+    )
+    failure = LLMUnavailable(message, model=settings.model or "")
+    failure.answered = True
+    return failure
 
 
 def _final_no(error: Exception, settings: ModelSettings, status: int | None, details: str) -> str | None:

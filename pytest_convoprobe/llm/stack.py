@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..settings.models import ModelSettings, RunSettings
-from .budget import Budget, Budgeted
+from .budget import Budget
+from .budgeted import Budgeted
 from .limiter import START, Limited, Slots
 from .litellm_adapter import LiteLLM
 from .masking import TextRedactor
@@ -25,8 +26,8 @@ class LiveLLM:
 
     Retrying is outermost: a call that waits for its next attempt does not occupy a slot of the limiter, and
     each attempt queues again, in order. The limiter comes next and sees every single attempt, so it learns
-    from each 429. The budget comes last: it is checked when an attempt is sent, not when it begins to queue.
-    The adapter limits the time of an attempt, so time in the queue does not count.
+    from each 429. The budget comes last: an attempt reserves its share when it is sent, not when it begins to
+    queue. The adapter limits the time of an attempt, so time in the queue does not count.
 
     `slots_of` returns the limiter's slots for a provider, for processes that share their windows.
     """
@@ -39,7 +40,7 @@ class LiveLLM:
         slots_of: Callable[[str], Slots] | None = None,
     ) -> None:
         self._adapter = LiteLLM(redactor)
-        budgeted = Budgeted(self._adapter, budget, self._adapter.knows_price)
+        budgeted = Budgeted(self._adapter, budget, self._adapter.knows_price, self._adapter.price_of)
         self._outermost = Retrying(Limited(budgeted, ceiling=most_calls(run), slots_of=slots_of))
 
     def preload(self) -> None:

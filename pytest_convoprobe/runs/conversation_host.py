@@ -11,13 +11,15 @@ from uuid import uuid4
 from ..conversation.loop import Conversation, Limits
 from ..conversation.port import UserSimulator
 from ..errors import ScenarioTimeout
+from ..llm.metered import Metered
 from ..llm.port import LLM
 from ..project_code.agent_loops import AgentLoops
 from ..project_code.callers_thread import CallersThread
 from ..project_code.calls import in_own_thread, stoppable
 from ..project_code.deadline import Deadline
 from ..targets.hosted import hosted
-from ..targets.port import ConversationContext, Target
+from ..targets.port import ConversationContext, Target, TargetConversation, calls_so_far
+from ..transcript import Reply, ToolCall
 
 T = TypeVar("T")
 
@@ -46,13 +48,35 @@ class ConversationHost:
         context = ConversationContext(uuid4().hex, llm, scenario, trial, self._agents, now, waiting)
         talking = await hosted(target).start(context)
         try:
-            yield Conversation(user, talking, limits)
+            counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking
+            yield Conversation(user, counted, limits)
         finally:
             await talking.aclose()
 
     async def aclose(self) -> None:
         """Let go of the agents' event loops."""
         await in_own_thread(self._agents.close)
+
+
+class _Counted:
+    """A conversation whose agent's own tokens count as soon as it reports them."""
+
+    def __init__(self, inner: TargetConversation, metered: Metered) -> None:
+        self._inner = inner
+        self._metered = metered
+
+    async def send(self, message: str) -> Reply:
+        self._metered.before_agent()
+        reply = await self._inner.send(message)
+        if reply.usage is not None:
+            self._metered.take_agents_own(reply.usage)
+        return reply
+
+    def calls_so_far(self) -> tuple[ToolCall, ...]:
+        return calls_so_far(self._inner)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
 
 
 async def within_scenario_timeout(limit: float, work: Callable[[], Coroutine[Any, Any, T]]) -> T:

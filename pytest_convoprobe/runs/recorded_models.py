@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TypeVar
 
+from ..llm.budget import Budget
 from ..llm.ledger import Ledger
 from ..llm.metered import Metered
 from ..llm.port import LLM
@@ -20,11 +21,15 @@ T = TypeVar("T")
 
 
 class RecordedModels:
-    """The way of a trial, or of a benchmark's row, to its models: metered, and by way of its recording."""
+    """The way of a trial, or of a benchmark's row, to its models: metered, and by way of its recording.
 
-    def __init__(self, llm: LLM, redactor: Redactor) -> None:
+    `budget` is the one that the models keep to.
+    """
+
+    def __init__(self, llm: LLM, redactor: Redactor, budget: Budget | None = None) -> None:
         self._llm = llm
         self._redactor = redactor
+        self._budget = budget
 
     @property
     def live(self) -> bool:
@@ -46,7 +51,7 @@ class RecordedModels:
     ) -> T:
         """Do a piece of work with the models, with a recording around it; the ledger learns what it costs."""
         replaying = Replaying(self._llm, recording, mode, self._redactor)
-        return await replaying.around(work(Metered(replaying, ledger)))
+        return await replaying.around(work(Metered(replaying, ledger, self._budget)))
 
     async def aclose(self) -> None:
         """Close the models."""

@@ -33,7 +33,7 @@ from ..judging.review import NOT_REVIEWED, against_agent, review_user, user_side
 from ..judging.types import CheckResult, CriterionResult, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.budget import Budget
-from ..llm.ledger import Ledger, Spending
+from ..llm.ledger import Ledger
 from ..llm.port import LLM, CallContext, Role
 from ..llm.recording import Recording, recording_path
 from ..llm.stack import build_llm
@@ -48,7 +48,7 @@ from ..settings.models import ScenarioSettings
 from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
 from ..targets.port import Target
-from ..transcript import Termination, Transcript, Turn, Usage
+from ..transcript import Termination, Transcript, Turn
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .preconditions import require_ends_as_called, require_known_tools, require_models, unmatched_tools
 from .recorded_models import RecordedModels, start_time
@@ -103,7 +103,7 @@ class Runner:
         self._redactor = Redactor(settings.secrets)
         self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
         live = build_llm(run, self._redactor, self.budget) if llm is None else llm
-        self._models = RecordedModels(live, self._redactor)
+        self._models = RecordedModels(live, self._redactor, self.budget)
         self._host = ConversationHost()
 
     @property
@@ -126,7 +126,6 @@ class Runner:
         result = await undisturbed(
             lambda: _Trial(job, self._models, self._redactor, self._host, ledger).run()
         )
-        self.budget.add_tokens(sum(one.usage.total for one in result.spending.values() if one.is_agents_own))
         # With the result the host goes on and changes warning filters: no good time for an import.
         await self._models.loaded()
         return result
@@ -357,7 +356,7 @@ class _Trial:
             transcript=mask.record(self.transcript),
             criteria=mask.record(self._criteria),
             checks=mask.record(self._checks),
-            spending=self._spending(),
+            spending=self._ledger.by_role,
             trial=self._job.trial,
             started=self._started,
             duration=time.perf_counter() - self._clock,
@@ -371,15 +370,6 @@ class _Trial:
     @property
     def _user_side(self) -> UserReview | None:
         return user_side(self._job.scenario.synthetic_user, self.transcript, self._review)
-
-    def _spending(self) -> dict[Role, Spending]:
-        """What our calls spent, and the tokens that an agent with calls of its own reports of them."""
-        spent = self._ledger.by_role
-        reported = (turn.reply.usage for turn in self.transcript.turns)
-        own = sum((usage for usage in reported if usage is not None), Usage())
-        if own.total and Role.TARGET not in spent and self._job.held is None:
-            spent[Role.TARGET] = Spending(usage=own, cost=None)
-        return spent
 
     def _named_models(self) -> dict[Role, str]:
         settings = self._job.settings

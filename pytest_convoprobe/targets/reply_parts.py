@@ -15,7 +15,8 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from ..transcript import ToolCall, Usage
+from ..text import shorten
+from ..transcript import MOST_TOKENS, ToolCall, Usage, token_count
 from .port import KeepsCalls
 
 RAW_ARGUMENTS = "_raw"
@@ -116,18 +117,27 @@ def as_usage(value: object) -> Usage | None:
         counts = [prompt, completion]
         if prompt is None and completion is None:
             return None
-    numbers = [int(count) for count in (one or 0 for one in counts) if isinstance(count, int) and count >= 0]
-    if len(numbers) != 2:
-        raise ValueError(f"the usage has to be two counts of tokens, not {counts}")
-    usage = Usage(*numbers)
+    numbers = [token_count(0 if count is None else count) for count in counts]
+    known = [number for number in numbers if number is not None]
+    if len(known) != 2:
+        shown = " and ".join(map(_shown_count, counts))
+        raise ValueError(f"the usage has to be two counts of tokens (0 to {MOST_TOKENS:,}), not {shown}")
+    usage = Usage(*known)
     return usage if None not in counts else _completed(usage, counts, field_of(value, "total_tokens"))
+
+
+def _shown_count(value: object) -> str:
+    """By its kind where its text may be long, or hold what differs from run to run."""
+    short = isinstance(value, (bool, float, str)) or (isinstance(value, int) and abs(value) < 10**20)
+    return shorten(repr(value), 40) if short or value is None else f"a {type(value).__name__}"
 
 
 def _completed(half: Usage, counts: Sequence[object], total: object) -> Usage | None:
     """A half that isn't mentioned is the rest of the total. Without a total it isn't 0, but not known."""
-    if not isinstance(total, int) or total < half.total:
+    whole = token_count(total)
+    if whole is None or whole < half.total:
         return None
-    rest = total - half.total
+    rest = whole - half.total
     return half + (Usage(rest, 0) if counts[0] is None else Usage(0, rest))
 
 

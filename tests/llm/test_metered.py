@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from pytest_convoprobe.errors import LLMRejected, LLMUnavailable
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.ledger import Ledger, Spending
 from pytest_convoprobe.llm.metered import Metered
-from pytest_convoprobe.llm.port import LLMReply, Role
+from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role
 from pytest_convoprobe.transcript import Usage
 
 from .requests import request
@@ -45,3 +47,20 @@ async def test_it_leaves_the_inner_one_open() -> None:
     inner = FakeLLM([])
     await Metered(inner, Ledger()).aclose()
     assert not inner.closed
+
+
+@pytest.mark.parametrize("sent", [2, 0])
+async def test_a_call_that_was_given_up_counts_if_it_was_sent(sent: int) -> None:
+    ledger = Ledger()
+
+    async def answer(asked: LLMRequest) -> LLMReply:
+        for _ in range(sent):
+            asked.on_send()
+        await asyncio.sleep(60)
+        return REPLY
+
+    call = asyncio.ensure_future(Metered(FakeLLM(answer), ledger).complete(request()))
+    await asyncio.sleep(0)
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    assert ledger.by_role == ({Role.JUDGE: Spending(1, sent, cost=None)} if sent else {})

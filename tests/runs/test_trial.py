@@ -18,7 +18,6 @@ from pytest_convoprobe.errors import (
     TargetUnavailable,
 )
 from pytest_convoprobe.judging.types import CheckResult
-from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role, ToolRequest
@@ -114,11 +113,28 @@ def test_the_tokens_that_an_agent_reports_are_spent_and_count_for_the_budget(tmp
     assert Role.TARGET not in run(tmp_path).spending
 
 
-async def test_an_agents_tokens_use_the_budget_up() -> None:
-    budget = Budget(max_tokens=100)
-    budget.add_tokens(100)
-    with pytest.raises(BudgetExceeded, match=r"run\.max_tokens"):
-        budget.check()
+def test_an_agents_tokens_use_the_budget_up_as_they_come(tmp_path: Path) -> None:
+    agent = FakeTarget(lambda message, turn: Reply(f"echo {turn}", (), Usage(70, 30)))
+    result = run(tmp_path, target=agent, max_turns=5, overrides={"run.max_tokens": 150})
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.BUDGET)
+    assert "200 tokens spent of run.max_tokens 150" in result.reason
+    assert result.transcript.termination is Termination.BUDGET
+    assert len(result.transcript.turns) == 2
+
+
+def test_what_was_sent_before_time_was_up_is_among_the_costs(tmp_path: Path) -> None:
+    """The judge never answers: what it costs isn't known, but that it was asked is."""
+
+    async def answer(request: LLMRequest) -> LLMReply:
+        if request.context.role is not Role.JUDGE:
+            reply: LLMReply = answers()(request)
+            return reply
+        request.on_send()
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    result = run(tmp_path, llm=answer, overrides={"run.scenario_timeout": 0.3})
+    assert result.spending[Role.JUDGE] == Spending(1, 1, cost=None)
 
 
 @pytest.mark.parametrize("turns", [1, 2, 5])

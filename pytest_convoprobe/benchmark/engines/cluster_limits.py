@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from ...llm.limiter import Slots, Window
 # Short enough that a call rarely waits for its slot longer than a model takes to answer.
 INTERVAL = 0.25
 """Seconds between two reports of a process."""
+
+_ROUNDED_DOWN = 1 - 1e-9
 
 _MOST_REPORTS = 400
 """Reports a second that one process can well answer: in larger clusters each reports less often."""
@@ -50,19 +53,28 @@ class WindowPart:
 
 @dataclass(frozen=True)
 class Report:
-    """All that a process reports: its use by provider, and what it has spent so far."""
+    """All that a process reports: its use by provider, what it has spent, what its calls in flight may."""
 
     uses: Mapping[str, Use]
     spent: Spent = field(default_factory=Spent)
+    reserved: Spent = field(default_factory=Spent)
+
+    @property
+    def is_busy(self) -> bool:
+        return any(use.active or use.waiting for use in self.uses.values())
 
 
 @dataclass(frozen=True)
 class Grant:
-    """What it gets back: its part by provider, what all others have spent, seconds until its next report."""
+    """What it gets back: its part by provider, what all others have spent, seconds until its next report.
+
+    `promised` is what others may spend on top, without asking again.
+    """
 
     parts: Mapping[str, WindowPart]
     elsewhere: Spent = field(default_factory=Spent)
     interval: float = INTERVAL
+    promised: Spent = field(default_factory=Spent)
 
 
 def fair_parts(size: int, wanted: Sequence[int], turn: int = 0) -> list[int]:
@@ -124,16 +136,56 @@ class _Provider:
         return max(0, self.window.size - taken)
 
 
+class _Shares:
+    """One limit of a budget, divided: what each member may have spent in all before it reports again.
+
+    The shares never add up to more than the limit. So members that spend at the same time keep to it together
+    as one process would.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._spent: dict[str, float] = {}
+        self._shares: dict[str, float] = {}
+        self._busy: set[str] = set()
+
+    def report(self, member: str, spent: float, reserved: float, busy: bool) -> float:
+        """The share of a member that has spent so much, and whose calls in flight may use `reserved`."""
+        self._spent[member] = spent
+        (self._busy.add if busy else self._busy.discard)(member)
+        others = sum(share for name, share in self._shares.items() if name != member)
+        left = max(0.0, self._limit - sum(self._spent.values()))
+        wanted = max(reserved, left / max(1, len(self._busy)) if busy else 0.0)
+        self._shares[member] = spent + max(0.0, min(wanted, self._limit - others - spent))
+        return self._shares[member]
+
+    def forget(self, member: str) -> None:
+        """It spends nothing more."""
+        self._busy.discard(member)
+        self._shares[member] = self._spent.get(member, 0.0)
+
+
 class ClusterLimits:
     """The windows of a cluster, each up to `ceiling`, and what its processes have spent.
 
     Places granted to a member are its own until it reports again or is forgotten. So the members together
-    never have more than the window, except for calls that were in progress when it shrank.
+    never have more than the window, except for calls that were in progress when it shrank. The budget (US
+    dollars and tokens, None: no limit) is divided in the same way.
     """
 
-    def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        ceiling: int,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        max_cost: float | None = None,
+        max_tokens: int | None = None,
+    ) -> None:
         self._ceiling = ceiling
         self._clock = clock
+        self._costs = None if max_cost is None else _Shares(max_cost)
+        self._tokens = None if max_tokens is None else _Shares(max_tokens)
+        self._limits = Spent(max_cost or 0.0, max_tokens or 0)
         self._providers: dict[str, _Provider] = {}
         self._spent: dict[str, Spent] = {}
         self._gone: set[str] = set()
@@ -147,11 +199,28 @@ class ClusterLimits:
         now = self._clock()
         parts = {name: self._provider(name).report(member, use, now) for name, use in report.uses.items()}
         others = sum((spent for name, spent in self._spent.items() if name != member), Spent())
-        return Grant(parts, others, max(INTERVAL, len(self._spent.keys() - self._gone) / _MOST_REPORTS))
+        interval = max(INTERVAL, len(self._spent.keys() - self._gone) / _MOST_REPORTS)
+        return Grant(parts, others, interval, self._promised(member, report, others))
+
+    def _promised(self, member: str, report: Report, others: Spent) -> Spent:
+        """What the budget lacks for a member beside what others have spent: their shares."""
+        cost, tokens, busy = 0.0, 0.0, report.is_busy
+        if self._costs is not None:
+            spent, reserved = report.spent.cost or 0.0, report.reserved.cost or 0.0
+            share = self._costs.report(member, spent, reserved, busy)
+            cost = (self._limits.cost or 0.0) - share - (others.cost or 0.0)
+        if self._tokens is not None:
+            share = self._tokens.report(member, report.spent.tokens, report.reserved.tokens, busy)
+            tokens = self._limits.tokens - share - others.tokens
+        # Rounded down: otherwise the last token could be everybody's, and nobody's to spend.
+        return Spent(max(0.0, cost) * _ROUNDED_DOWN, max(0, math.floor(tokens)))
 
     def forget(self, member: str) -> None:
         """A member is gone: its places are free. What it has spent stays spent."""
         self._gone.add(member)
+        for shares in (self._costs, self._tokens):
+            if shares is not None:
+                shares.forget(member)
         for provider in self._providers.values():
             provider.forget(member)
 
@@ -259,9 +328,10 @@ class Member:
 
     async def report(self) -> float:
         """Report once and apply the answer; seconds until the next report. Raises `ConnectionError`."""
-        report = Report({name: slots.use() for name, slots in self._slots.items()}, self._budget.spent)
+        uses = {name: slots.use() for name, slots in self._slots.items()}
+        report = Report(uses, self._budget.spent, self._budget.reserved)
         answer = await self._exchange(report)
-        self._budget.elsewhere = answer.elsewhere
+        self._budget.promise(answer.elsewhere, answer.promised)
         for name, use in report.uses.items():
             self._slots[name].apply(use, answer.parts[name])
         return answer.interval

@@ -11,7 +11,7 @@ from ...llm.stack import LiveLLM
 from ...settings.models import RunSettings
 from ..rows.work import Engine, Item, RowResult, Task
 from ..stages.registry import row_maker
-from .worker import ItemsAtOnce, MakesRows, Worker, models_of
+from .worker import ItemsAtOnce, MakesRows, Worker, budget_of, models_of
 
 
 class LocalEngine:
@@ -33,7 +33,8 @@ class LocalEngine:
     async def run(self, task: Task, items: Iterable[Item]) -> AsyncIterator[RowResult]:
         """The outcomes as they come. Leaving early, or a cancellation, ends what is being made."""
         # A worker for each task, the models for all: limits learned in one stage serve the next.
-        at_once = ItemsAtOnce(Worker(task, self._models(task), make_rows=self._make_rows))
+        worker = Worker(task, self._models(task), budget=self._budget, make_rows=self._make_rows)
+        at_once = ItemsAtOnce(worker)
         try:
             async for outcome in at_once.outcomes(items, task.config.run.concurrency):
                 yield outcome
@@ -49,6 +50,7 @@ class LocalEngine:
         if self._given is not None:
             return self._given
         if self._live is None:
+            self._budget = self._budget or budget_of(task)
             self._live = models_of(task, self._budget)
         return self._live
 

@@ -20,6 +20,7 @@ from typing import Any
 from ...errors import SettingsError
 from ...llm.stack import most_calls
 from ...redaction import Redactor
+from ...settings.models import RunSettings
 from ...text import one_line, shorten
 from ..rows.work import Item, RowResult, Task
 from .cluster_limits import ClusterLimits, Grant, Report
@@ -113,7 +114,7 @@ class RayEngine:
             )
         await asyncio.shield(self._connecting)
         if self._limits is None:
-            self._limits = _start_limits(most_calls(task.config.run))
+            self._limits = _start_limits(task.config.run)
 
     def _pool_limits(self, task: Task, most: int) -> PoolLimits:
         workers, in_flight = min(self._workers or _processors(), most), task.config.run.concurrency
@@ -183,7 +184,7 @@ async def _exchange(limits: Any, name: str, report: Report) -> Grant:
     return answer
 
 
-def _start_limits(ceiling: int) -> Any:
+def _start_limits(run: RunSettings) -> Any:
     """The actor with the cluster's limits: beside the driver, so that it is lost only with that."""
     ray = _ray()
     here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
@@ -191,7 +192,7 @@ def _start_limits(ceiling: int) -> Any:
     )
     # No processor of its own: it does little, and a cluster of one processor has none to spare.
     actor = ray.remote(ClusterLimits).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here)
-    return actor.remote(ceiling)
+    return actor.remote(most_calls(run), max_cost=run.max_cost, max_tokens=run.max_tokens)
 
 
 def _ray() -> Any:

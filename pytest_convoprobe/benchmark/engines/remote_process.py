@@ -32,7 +32,7 @@ class LiveWorker:
         # This process is ours to end if a target keeps the interpreter: its items go to another one.
         pulse.enable(_STDERR)
         self._llm = build_llm(task.config.run, Redactor(task.secrets), budget, slots_of)
-        self._worker = Worker(task, self._llm)
+        self._worker = Worker(task, self._llm, budget=budget)
 
     async def do(self, item: Item) -> RowResult:
         return await self._worker.do(item)
@@ -65,7 +65,7 @@ class WorkerProcess:
         """Starts on the loop that everything here uses."""
         run = self._task.config.run
         budget = Budget(run.max_cost, run.max_tokens)
-        member = Member(self._exchange, budget)
+        member = self._member = Member(self._exchange, budget)
         # The first report brings the first part of the limits. Without one, calls wait for the next.
         with contextlib.suppress(ConnectionError):
             await member.report()
@@ -87,3 +87,6 @@ class WorkerProcess:
         self._reporting.cancel()
         await asyncio.gather(self._reporting, return_exceptions=True)
         await self._at_once.aclose()
+        # What was spent since the last report counts for the next stage.
+        with contextlib.suppress(ConnectionError):
+            await self._member.report()

@@ -29,13 +29,16 @@ _FINAL = (LLMRejected, SettingsError, TargetStartError)
 class Worker:
     """Does the items of one task in this process, any number at once on one event loop.
 
-    `llm` is the way to the models and stays open; `make_rows` replaces the step's own.
+    `llm` is the way to the models and stays open, `budget` the one that it keeps to; `make_rows` replaces the
+    step's own.
     """
 
-    def __init__(self, task: Task, llm: LLM, *, make_rows: MakesRows = row_maker) -> None:
+    def __init__(
+        self, task: Task, llm: LLM, *, budget: Budget | None = None, make_rows: MakesRows = row_maker
+    ) -> None:
         self._task = task
         self._redactor = Redactor(task.secrets)
-        self._models = RecordedModels(llm, self._redactor)
+        self._models = RecordedModels(llm, self._redactor, budget)
         self._row_maker = make_rows(task)
 
     async def do(self, item: Item) -> RowResult:
@@ -140,9 +143,16 @@ def _outcome(done: asyncio.Task[RowResult], item: Item) -> RowResult:
 def models_of(task: Task, budget: Budget | None = None) -> LiveLLM:
     """The way to the models for a task; its own budget, unless one is given, is this process's share."""
     run = task.config.run
-    own = budget or Budget(run.max_cost, run.max_tokens, workers=task.workers)
-    return build_llm(run, Redactor(task.secrets), own)
+    return build_llm(run, Redactor(task.secrets), budget or budget_of(task))
+
+
+def budget_of(task: Task) -> Budget:
+    """The share that this process has of the budget of a task."""
+    run = task.config.run
+    return Budget(run.max_cost, run.max_tokens, workers=task.workers)
 
 
 def _spent(ledger: Ledger) -> Mapping[str, Spending]:
-    return {role.value: spending for role, spending in ledger.by_role.items()}
+    """What our calls cost. Tokens that an agent reports of its own are no costs of ours."""
+    by_role = ledger.by_role.items()
+    return {role.value: spending for role, spending in by_role if not spending.is_agents_own}

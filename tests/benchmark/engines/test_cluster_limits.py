@@ -21,9 +21,11 @@ from pytest_convoprobe.benchmark.engines.cluster_limits import (
 )
 from pytest_convoprobe.errors import BudgetExceeded, LLMUnavailable
 from pytest_convoprobe.llm.budget import Budget, Spent
+from pytest_convoprobe.llm.budgeted import Budgeted
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.limiter import Limited
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
+from pytest_convoprobe.transcript import Usage
 from tests.llm.requests import request
 
 WANTED = st.lists(st.integers(0, 40), min_size=1, max_size=12)
@@ -241,7 +243,7 @@ async def test_what_others_spend_uses_up_the_budget_here() -> None:
     async def exchange(report: Report) -> Grant:
         return Grant({}, Spent(0.0, 60))
 
-    budget.add(LLMReply("hello"))
+    budget.add(Spent())
     await Member(exchange, budget).report()
     budget.check()
     budget.max_tokens = 60
@@ -271,3 +273,54 @@ async def test_what_could_not_be_told_is_told_the_next_time() -> None:
     await member.report()
     await member.report()
     assert limits.window("openai") == 17
+
+
+def busy(spent: float, reserved: float = 0) -> Report:
+    use = {"openai": Use(1, 1)}
+    return Report(use, Spent(spent / 1000, int(spent)), Spent(reserved / 1000, int(reserved)))
+
+
+def share(limits: ClusterLimits, member: str, report: Report) -> int:
+    """How many tokens a member may have spent until it reports again."""
+    grant = limits.report(member, report)
+    return 1000 - grant.elsewhere.tokens - grant.promised.tokens
+
+
+def test_the_shares_of_the_budget_never_exceed_it() -> None:
+    limits = ClusterLimits(ceiling=16, max_tokens=1000, max_cost=1.0)
+    assert share(limits, "a", busy(0)) == 1000
+    assert share(limits, "b", busy(0)) == 0  # until the other has reported
+    assert share(limits, "a", busy(200, 100)) == 600
+    assert share(limits, "b", busy(0)) == 400
+    assert share(limits, "a", busy(600)) == 600
+    # Whoever has nothing to do holds nothing back, and what is gone needs nothing.
+    assert share(limits, "b", Report({}, Spent(0.1, 100))) == 100
+    assert share(limits, "a", busy(700)) == 900
+    limits.forget("b")
+    assert share(limits, "a", busy(899)) == 900
+
+
+async def test_processes_together_exceed_the_budget_by_a_call_each_at_most() -> None:
+    """Each reports now and then only, and has many calls at once."""
+    limits = ClusterLimits(ceiling=64, max_tokens=1000)
+    budgets = [Budget(max_tokens=1000) for _ in range(3)]
+
+    async def answer(asked: LLMRequest) -> LLMReply:
+        await asyncio.sleep(0.001)
+        return LLMReply("fine", usage=Usage(90, 10))
+
+    async def work(number: int, budget: Budget) -> None:
+        async def exchange(report: Report) -> Grant:
+            return limits.report(str(number), report)
+
+        member = Member(exchange, budget)
+        llm = Limited(Budgeted(FakeLLM(answer), budget), ceiling=1, slots_of=member.slots_of)
+        reporting = asyncio.ensure_future(member.run())
+        await asyncio.gather(*(llm.complete(request()) for _ in range(20)), return_exceptions=True)
+        reporting.cancel()
+        await member.report()
+        limits.forget(str(number))
+
+    await asyncio.wait_for(asyncio.gather(*map(work, range(3), budgets)), 30)
+    spent = sum(budget.spent.tokens for budget in budgets)
+    assert 1000 <= spent <= 1300
