@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import asyncio
 import concurrent.futures
 import contextlib
@@ -10,7 +11,9 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from .forbidden_sockets import are_guarded
 from .formatting import exact_seconds
+from .plain_traces import plain_trace
 
 T = TypeVar("T")
 
@@ -96,7 +99,8 @@ class LoopThread:
         if self._closed:
             raise RuntimeError("the event loop of convoprobe is closed: nothing can be started any more")
         if self._loop is None:
-            self._loop = asyncio.new_event_loop()
+            self._loop = _new_loop()
+            self._loop.set_exception_handler(_log)
             served = self._loop, self._ended
             self._thread = threading.Thread(target=_serve, args=served, name=self._name, daemon=True)
             self._thread.start()
@@ -116,6 +120,38 @@ class LoopThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_left(deadline) + 1.0)
         return not self._thread.is_alive()
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """A loop, also where a suite forbids sockets."""
+    # Windows has no pair below the class of sockets.
+    if are_guarded() and hasattr(_socket, "socketpair"):
+        return _LoopWithoutSocketClass()
+    return asyncio.new_event_loop()
+
+
+class _LoopWithoutSocketClass(asyncio.SelectorEventLoop):
+    """A loop whose thread is woken through a pair of the sockets that `socket.socket` is made from.
+
+    asyncio makes the pair with `socket.socket`, which a guard has replaced, though nothing leaves the process
+    by it. There is no public way to give a loop another pair.
+    """
+
+    def _make_self_pipe(self) -> None:
+        loop: Any = self  # these attributes are asyncio's own
+        loop._ssock, loop._csock = _socket.socketpair()
+        loop._ssock.setblocking(False)
+        loop._csock.setblocking(False)
+        loop._internal_fds += 1
+        loop._add_reader(loop._ssock.fileno(), loop._read_from_self)
+
+
+def _log(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what nobody has handled as asyncio does, but without parsing source (see `plain_traces`)."""
+    rest = {key: value for key, value in context.items() if key != "exception"}
+    if isinstance(error := context.get("exception"), BaseException):
+        rest["message"] = f"{context.get('message')}\n{plain_trace(error)}"
+    loop.default_exception_handler(rest)
 
 
 def _serve(loop: asyncio.AbstractEventLoop, ended: threading.Event) -> None:

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ..errors import LLMError, LLMRejected, LLMTimeout, LLMUnavailable
+from ..forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ..formatting import exact_seconds
 from ..settings.models import ModelSettings
 
@@ -72,6 +73,8 @@ def _unreadable(settings: ModelSettings) -> LLMUnavailable:
 def _final_no(error: Exception, settings: ModelSettings, status: int | None, details: str) -> str | None:
     """The message if the failure is final, or None if another attempt may help."""
     model = settings.model
+    if forbids_sockets(str(error)):
+        return f"no connection to {model}: {ALLOW_HOSTS}, or replay recordings, for which no model is called"
     if type(error).__name__ == "ContextWindowExceededError" or (status == 400 and _FULL.search(details)):
         return f"the conversation is too long for {model}: {details}"
     if _NO_KEY.search(details):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ..files import relative_name
+from ..project_code.tracebacks import describe
 from ..reports.failure import headline, render_failure
 from ..reports.paste_command import fitting_words, pytest_words
 from ..reports.summary import Digest
@@ -56,7 +57,8 @@ def _verdict(order: Order, excinfo: pytest.ExceptionInfo[Any], result: ScenarioR
     """The text of a verdict in place of a traceback.
 
     It is pytest's own object for an exception without a traceback, with other contents, so that it
-    travels through xdist, and `--tb=line`, JUnit and the short summary find what they look for.
+    travels through xdist, and `--tb=line`, JUnit and the short summary find what they look for. In this style
+    pytest reads no source.
     """
     shown = excinfo.getrepr(style="value")
     item, crash = order.item, shown.reprcrash
@@ -84,6 +86,13 @@ def _add_texts(item: pytest.Item, report: pytest.TestReport, results: list[Scena
 
 def failure_text(item: pytest.Item, result: ScenarioResult) -> str:
     """The whole text about a result, for the terminal at hand."""
+    try:
+        return _rendered(item, result)
+    except Exception as error:  # noqa: BLE001 - a mistake of ours there must not lose the verdict
+        return f"{headline(result)}\n(the full report could not be written: {describe(error)})"
+
+
+def _rendered(item: pytest.Item, result: ScenarioResult) -> str:
     return render_failure(
         result,
         verbosity=item.config.get_verbosity(),

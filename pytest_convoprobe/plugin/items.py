@@ -11,7 +11,10 @@ import pytest
 from ..errors import ConvoprobeError, HookTimeout
 from ..result import Outcome, figures, with_attempts
 from ..targets.given_objects import Use
-from . import marks
+
+# The last three are for the hooks, here so that they are there before conversations begin. pytest parses the
+# source of a plug-in's modules when they are imported, which must not collide with other threads.
+from . import headings, item_reports, marks, representing  # noqa: F401
 from .conversations import look_ahead, submit, wait
 from .error_text import error_text, no_verdict
 from .keys import EARLIER, OVERLAPPED, REPORTED, RESULTS, WAITED, start

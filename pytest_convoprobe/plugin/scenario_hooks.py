@@ -71,7 +71,12 @@ class ScenarioHooks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
+        if call.excinfo is None:
+            report = yield
+        else:
+            from .representing import reported
+
+            report = yield from reported(item, call)
         separate(item, report)
         if RESULTS in item.stash:
             from .item_reports import complete

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -37,6 +36,7 @@ from ..llm.ledger import Ledger
 from ..llm.port import LLM, CallContext, Role
 from ..llm.recording import Recording, recording_path
 from ..llm.stack import build_llm
+from ..plain_traces import plain_trace
 from ..project_code.callers_thread import CallersThread
 from ..project_code.calls import Raised, in_own_thread, undisturbed
 from ..redaction import Redactor
@@ -329,9 +329,8 @@ class _Trial:
         return replace(result, remedies=error.remedies)
 
     def _defect(self, error: BaseException) -> ScenarioResult:
-        trace = "".join(traceback.format_exception(error))
         reason = f"unexpected {type(error).__name__}: {error}"
-        return self._result(Outcome.ERROR, reason, Blame.INFRASTRUCTURE, trace=trace)
+        return self._result(Outcome.ERROR, reason, Blame.INFRASTRUCTURE, trace=plain_trace(error))
 
     def _result(
         self,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import ConvoprobeError, TargetCrashed, TargetError, TargetStartError, TargetUnavailable
+from ..forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ..project_code.host_loop import used_several_loops
 from ..project_code.tracebacks import describe, short_trace
 
@@ -47,11 +48,15 @@ _ANOTHER_LOOP = (
     "each asynchronous test may have its own loop, and a loop that an agent has blocked is replaced. Make "
     "the client inside the agent, the test or the fixture, or use one event loop for the whole session"
 )
+_FORBIDDEN = (
+    f"the agent needs a socket ({{error}}), and {ALLOW_HOSTS}. An event loop of its own needs "
+    "`--allow-unix-socket`"
+)
 
 
 @dataclass(frozen=True)
 class _Bound:
-    """Something that belongs to a thread, or to one conversation at a time: by the words of its errors."""
+    """Something that a test gives only to some of its code, such as a thread; by the words of its errors."""
 
     words: re.Pattern[str]
     cause: str
@@ -87,6 +92,11 @@ _BOUND = (
     _Bound(
         re.compile(r"Database access not allowed, use the .django_db. mark"),
         "the test has no access to Django's database ({error}): give it the mark `django_db`; " + _SAME,
+    ),
+    _Bound(
+        re.compile(r"AST constructor recursion depth mismatch"),
+        "Python failed because two threads parsed source code at the same time ({error}), which some of its "
+        "versions do: run it again",
     ),
 )
 
@@ -134,15 +144,20 @@ def of_the_wiring(error: BaseException) -> TargetUnavailable | None:
     than the one that runs here is a fixture's.
     """
     said = [f"{type(link).__qualname__}: {_text_of(link)}" for link in _chain(error)]
+    cause = _cause(said)
+    if cause is None:
+        return None
+    return TargetUnavailable(cause.format(error=describe(error)), trace=short_trace(error))
+
+
+def _cause(said: list[str]) -> str | None:
     different, closed = (any(map(words.search, said)) for words in (_DIFFERENT_LOOP, _CLOSED_LOOP))
     several = used_several_loops()
-    other_loop = (closed and several) or (different and (several or _on_loop()))
-    found = (
-        [_ANOTHER_LOOP] if other_loop else [one.cause for one in _BOUND if any(map(one.words.search, said))]
-    )
-    if not found:
-        return None
-    return TargetUnavailable(found[0].format(error=describe(error)), trace=short_trace(error))
+    if (closed and several) or (different and (several or _on_loop())):
+        return _ANOTHER_LOOP
+    if any(map(forbids_sockets, said)):
+        return _FORBIDDEN
+    return next((one.cause for one in _BOUND if any(map(one.words.search, said))), None)
 
 
 def _on_loop() -> bool:

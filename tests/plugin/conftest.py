@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 # Loaded once, here: each run in this process drops the modules that it was the first to load.
+import pytest_convoprobe.plugin.items
 import pytest_convoprobe.reports.failure
 import pytest_convoprobe.runs.trial
 import pytest_convoprobe.scenario.loading

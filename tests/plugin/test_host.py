@@ -151,3 +151,20 @@ def convoprobe_target():
         suite.scenario(f"s{number}")
     code, _ = _interrupted(suite)
     assert code == pytest.ExitCode.INTERRUPTED
+
+
+def test_a_suite_that_forbids_sockets_holds_conversations_without_them(suite: Suite) -> None:
+    suite.conftest("""
+        import socket
+        made = socket.socket
+        class GuardedSocket(socket.socket):
+            def __new__(cls, *args, **kwargs):
+                raise RuntimeError("A test tried to use socket.socket.")
+        def pytest_runtest_setup():
+            socket.socket = GuardedSocket
+        def pytest_runtest_teardown():
+            socket.socket = made
+        """)
+    suite.scenario("one")
+    suite.scenario("two", outcome="failed")
+    suite.run("-W", "error").assert_outcomes(passed=1, failed=1)

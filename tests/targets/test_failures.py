@@ -188,6 +188,26 @@ def test_what_belongs_to_a_thread_or_a_transaction_is_the_wirings(error: Excepti
 
 
 @pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (
+            SystemError("AST constructor recursion depth mismatch (before=6, after=9)"),
+            "two threads parsed source code at the same time",
+        ),
+        (RuntimeError("A test tried to use socket.socket."), "pytest-socket's `--allow-hosts`"),
+        (UserWarning("A test tried to use socket.getaddrinfo."), "`--allow-unix-socket`"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_the_suite_forbids_or_the_interpreter_spoils_is_not_the_agents(
+    error: Exception, cause: str
+) -> None:
+    for found in (failure(raised(error)), failure(raised_from(KeyError("x"), error))):
+        assert isinstance(found, TargetUnavailable)
+        assert cause in str(found)
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "Task got Future <Future pending> attached to a different loop",

@@ -380,6 +380,20 @@ async def test_a_server_that_is_not_there_is_an_error(context: Callable[..., Con
     await target.aclose()
 
 
+async def test_a_suite_that_forbids_sockets_is_told_what_to_allow(
+    context: Callable[..., ConversationContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def blocked(*_: object, **__: object) -> None:
+        raise RuntimeError("A test tried to use socket.getaddrinfo.")
+
+    monkeypatch.setattr(socket, "getaddrinfo", blocked)
+    target = HttpAgent(HttpTarget(url="http://localhost:1/"))
+    conversation = await target.start(context())
+    with pytest.raises(TargetUnavailable, match="pytest-socket's `--allow-hosts`"):
+        await conversation.send("hello")
+    await target.aclose()
+
+
 # Settings that can't work
 
 

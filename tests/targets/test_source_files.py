@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -103,6 +104,24 @@ def test_a_file_that_cannot_be_parsed_counts_by_its_content(tmp_path: Path, writ
     before = code_digest(["agent.py:reply"], tmp_path)
     write("agent.py", "def ((\n")
     assert before
+    assert code_digest(["agent.py:reply"], tmp_path) != before
+
+
+def test_a_parser_that_another_thread_has_disturbed_is_asked_again(
+    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("agent.py", "import other\n")
+    write("other.py", "x = 1\n")
+    parse, faults = ast.parse, [SystemError("AST constructor recursion depth mismatch (before=6, after=9)")]
+
+    def disturbed(source: bytes) -> ast.Module:
+        if faults:
+            raise faults.pop()
+        return parse(source)
+
+    monkeypatch.setattr(ast, "parse", disturbed)
+    before = code_digest(["agent.py:reply"], tmp_path)
+    write("other.py", "x = 2\n")
     assert code_digest(["agent.py:reply"], tmp_path) != before
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import httpx
 
 from ...errors import TargetUnavailable
+from ...forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ...formatting import exact_seconds
 from ...project_code.tracebacks import clean, describe
 from ...redaction import Redactor
@@ -101,6 +102,11 @@ class HttpAgent(RunsElsewhere):
             raise self._failure(f"no connection; is the service running? ({describe(error)})") from None
         except (httpx.HTTPError, httpx.InvalidURL, *TEMPLATE_ERRORS) as error:
             raise self._failure(f"the request failed: {describe(error)}") from None
+        except Exception as error:
+            # pytest-socket's errors aren't those of a network, so httpx lets them through.
+            if not forbids_sockets(describe(error)):
+                raise
+            raise self._failure(f"no connection: {ALLOW_HOSTS}") from None
 
     def _failure(self, reason: str, answer: HttpAnswer | None = None) -> TargetUnavailable:
         redactor = Redactor(_with_words(self._secrets))
