@@ -3,8 +3,10 @@
 What counts as a secret:
 
 * the values that the settings name (`api_key`, headers, anything called token, secret or
-  password) when they have six characters or more. They are found as they are, JSON-escaped (once or
-  twice), URL-encoded, HTML-escaped, as Python's `repr` shows them, and within base64 (Basic auth);
+  password, what a variable was filled in with, the values of a URL's query) when they have six characters
+  or more. They are found as they are, in upper and in lower case, JSON-escaped (once or twice),
+  URL-encoded, HTML-escaped, as Python's `repr` shows them, within base64 (Basic auth), and with line
+  breaks in them;
 * environment variables whose name ends in KEY, TOKEN, SECRET, PASSWORD and the like, when
   the value has eight characters or more and doesn't look like a plain word or an existing path;
 * text of a known shape: `sk-…`, `Bearer …`, `Basic …`, `AKIA…`, `ghp_…`, `AIza…`, JSON web tokens,
@@ -41,10 +43,16 @@ _MIN_LINE = 16
 _MAX_DEPTH = 64
 
 _PLACEHOLDERS = frozenset(
-    "anything api-key apikey changeme default disabled dummy-key enabled fake-key foobar letmein "
-    "lm-studio local-key localhost no-key no-key-needed not-needed not-set not-used notneeded "
-    "notused ollama openai password placeholder required secret unused your-api-key".split()
+    "anything anthropic api-key apikey changeme customer default developer development disabled dummy-key "
+    "enabled english fake-key foobar french german letmein lm-studio local-key localhost "
+    "message no-key no-key-needed not-needed not-set not-used notneeded notused ollama openai optional "
+    "password placeholder preview production release required sandbox secret server session spanish staging "
+    "string support testing unused your-api-key".split()
 )
+
+# The end of a line and the begin of the next: with an indent, or as a stream of events writes its lines. The
+# numbers keep the search short in a text that is mostly spaces.
+_BREAKS = re.compile(r"(?:[ \t\r]{0,40}\n[ \t]{0,40}(?:data:[ \t]?)?){1,3}")
 
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:api_?key|access_?key|secret_?key|private_?key|signing_?key|authorization|auth|"
@@ -113,6 +121,13 @@ def is_secret_name(name: str) -> bool:
     return bool(_SECRET_NAME.search(words)) and not words.endswith("per_token")
 
 
+class Expanded(str):
+    """A secret for no other reason than that it is the value of a variable.
+
+    Releases before this one did not mask it: their recordings have it in what requests are recognised by.
+    """
+
+
 class Redactor:
     """Masks secrets in text and data; made once for a run and used on everything that leaves it.
 
@@ -122,22 +137,33 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = (), *, environ: Mapping[str, str] | None = None) -> None:
         self._secrets: frozenset[str] = frozenset()
         self._known: re.Pattern[str] | None = None
+        self._broken: re.Pattern[str] | None = None
         self.learn((*secrets, *_environment_secrets(os.environ if environ is None else environ)))
 
     def learn(self, secrets: Iterable[str]) -> None:
         """Mask these from now on, too: keys that come up in the middle of a run."""
-        found = self._secrets.union(secret for secret in secrets if is_worth_masking(secret))
+        every = (*self._secrets, *(secret for secret in secrets if is_worth_masking(secret)))
+        # The first of two equal ones stays: what is a secret for another reason too is not just `Expanded`.
+        found = frozenset(sorted(every, key=lambda secret: isinstance(secret, Expanded)))
         if found == self._secrets:
             return
         forms = {form for secret in found for form in _forms(secret)}
         # The longest first, so that a secret which begins like another is masked as a whole.
         ordered = sorted(forms, key=lambda form: (-len(form), form))
         self._secrets, self._known = found, re.compile("|".join(map(re.escape, ordered)))
+        self._broken = None
+
+    def earlier(self) -> Redactor:
+        """What releases masked that did not yet take the value of every variable for a secret."""
+        known = (secret for secret in self._secrets if not isinstance(secret, Expanded))
+        return Redactor(known, environ={})
 
     def text(self, text: str) -> str:
         """The text with every secret replaced by `****`."""
         if self._known is not None:
             text = self._known.sub(MASK, text)
+            if "\n" in text:
+                text = self._without_broken(text)
         lowered = text.lower()
         for hints, shape in _SHAPES:
             for hint in hints:  # plain loops: every text and every key of a run comes through here
@@ -145,6 +171,19 @@ class Redactor:
                     text = shape.sub(_keep_and_mask, text)
                     break
         return text
+
+    def _without_broken(self, text: str) -> str:
+        """The text without secrets that are divided among lines, as a stream or a narrow display does it."""
+        joined = _BREAKS.sub("", text)
+        if not any(secret.strip() in joined for secret in self._secrets):
+            return text
+        if self._broken is None:
+            ordered = sorted(self._secrets, key=lambda secret: (-len(secret), secret))
+            between = f"(?:{_BREAKS.pattern})?"
+            self._broken = re.compile(
+                "|".join(between.join(map(re.escape, secret.strip())) for secret in ordered)
+            )
+        return self._broken.sub(MASK, text)
 
     def data(self, value: Any) -> Any:
         """A copy of JSON-like data (mappings, lists, tuples, sets, text) without secrets.
@@ -250,6 +289,8 @@ def _forms(secret: str) -> set[str]:
     bare = secret.strip()
     lines = [line.strip() for line in bare.splitlines()]
     wholes = {bare, *(line for line in lines if len(line) >= _MIN_LINE)}
+    # Servers and frameworks that echo a header or a name may change its case.
+    wholes |= {changed for whole in wholes for changed in (whole.upper(), whole.lower())}
     return {form for whole in wholes for form in (*_escaped(whole), *_base64(whole))}
 
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from pytest_convoprobe.redaction import MASK, Redactor, is_secret_name, is_worth_masking
+from pytest_convoprobe.redaction import MASK, Expanded, Redactor, is_secret_name, is_worth_masking
 from pytest_convoprobe.transcript import Origin, Reply, ToolCall, Turn, Usage
 
 SECRETS = st.text(min_size=6, max_size=40).filter(lambda text: is_worth_masking(text) and "*" not in text)
@@ -214,3 +214,23 @@ def test_a_record_is_masked_in_every_depth_and_keeps_its_types() -> None:
     expected = ToolCall("f", {"note": f"is {MASK}"}, result=[MASK])
     assert masked == Turn(1, "hi", Reply(f"{MASK}!", (expected,), Usage(1, 2)), Origin.SCRIPT)
     assert masked.origin is Origin.SCRIPT
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x-team: SEKRET-VALUE-1", "x-team: ****"),
+        ("sekret-value-1", "****"),
+        ("a Sekret-\n  Value-1 b", "a **** b"),
+        ("data: Sekret-Va\n\ndata: lue-1\n", "data: ****\n"),
+        ("two lines\nwithout it", "two lines\nwithout it"),
+    ],
+)
+def test_a_secret_in_another_case_or_divided_among_lines(text: str, expected: str) -> None:
+    assert redactor("Sekret-Value-1").text(text) == expected
+
+
+def test_what_releases_masked_before_every_variable_was_a_secret() -> None:
+    both = Redactor([Expanded("of-a-variable"), "of-a-header", Expanded("of-a-header")], environ={})
+    assert both.text("of-a-variable of-a-header") == "**** ****"
+    assert both.earlier().text("of-a-variable of-a-header") == "of-a-variable ****"

@@ -25,6 +25,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ..errors import LLMError, LLMRejected, LLMUnavailable
+from ..own_traffic import unlogged
 from ..settings.models import ModelSettings
 from ..settings.requirements import require_model
 from .chat_format import (
@@ -144,8 +145,9 @@ class LiteLLM:
         parameters = call_parameters(request, schema=self._sends_schema(litellm, request), refused=refused)
         _arm_warning_filter()
         try:
-            call = litellm.acompletion(**parameters, **_fixed(request))
-            response = await self._bounded(asyncio.ensure_future(call), settings.timeout)
+            with unlogged():
+                call = asyncio.ensure_future(litellm.acompletion(**parameters, **_fixed(request)))
+            response = await self._bounded(call, settings.timeout)
             return read_reply(response, settings, response._hidden_params.get("response_cost"))
         except asyncio.TimeoutError:
             return _Failed(timeout_of(settings))

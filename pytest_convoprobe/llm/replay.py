@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal, TypeVar
 
 from ..errors import (
@@ -77,6 +78,11 @@ class Replaying:
         self._trial = 1
         self._added = False
 
+    @cached_property
+    def _earlier_fingerprints(self) -> Fingerprints:
+        """When an old recording was made, less was masked: there, the same call has another fingerprint."""
+        return Fingerprints(self._redactor.earlier())
+
     async def complete(self, request: LLMRequest) -> LLMReply:
         """The reply to one call, recorded or live."""
         if self._mode == "off":
@@ -85,7 +91,7 @@ class Replaying:
         fingerprint, ordinal, repeat = self._place(request)
         context = request.context
         if self._mode != "record":
-            call = self._recording.lookup(context.trial, context.role, context.turn, fingerprint, repeat)
+            call = self._recorded(request, fingerprint, repeat)
             if call is not None:
                 self._replayed.append(replace(call, ordinal=ordinal))
                 return call.reply
@@ -133,6 +139,14 @@ class Replaying:
             self._recording.save(instead_of=self._trial, keep=self._replayed)
         else:
             self._recording.save()
+
+    def _recorded(self, request: LLMRequest, fingerprint: Fingerprint, repeat: int) -> RecordedCall | None:
+        context = request.context
+        place = context.trial, context.role, context.turn
+        call = self._recording.lookup(*place, fingerprint, repeat)
+        if call is None:
+            call = self._recording.lookup(*place, self._earlier_fingerprints.of(request), repeat)
+        return call
 
     def _place(self, request: LLMRequest) -> tuple[Fingerprint, int, int]:
         """The call's fingerprint, its number in the turn, and its number among equal ones."""

@@ -10,6 +10,7 @@ import pytest
 from . import options
 from .captured import separate
 from .keys import NEXT_ITEM, RESULTS, SESSION
+from .masked_reports import mask
 from .storing import STORING_HOOKS, StoringHooks
 
 _NAME = "convoprobe-scenarios"
@@ -86,4 +87,5 @@ class ScenarioHooks:
             from .headings import name_blame
 
             name_blame(item.config, report, call.excinfo.value)
+        mask(item, report)
         return report

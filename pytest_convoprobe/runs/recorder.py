@@ -221,7 +221,8 @@ class RunRecorder:
         """Make the writer, and look around once."""
         if self._info is None and self._writer and self._is_main:
             info = describe_run(self.run_id, self._settings, command=self._command, folder=self._root)
-            self._info = replace(info, selection=self.selection())
+            # Here, and not only when it is written: the page of this run is made of what is known by heart.
+            self._info = self._redactor.record(replace(info, selection=self.selection()))
 
     def _add(self, result: ScenarioResult, prints: Prints) -> None:
         self._writer.add(replace(result, file=relative_name(result.file, self._root)), prints)

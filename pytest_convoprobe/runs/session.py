@@ -22,8 +22,9 @@ from ..result import ScenarioResult
 from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings
 from ..settings.merge import scenario_settings, target_settings
-from ..settings.models import ModelSettings, ScenarioSettings
+from ..settings.models import ModelSettings, ScenarioSettings, TargetSection
 from ..settings.nearest import OneForAll, SettingsSource, within_run
+from ..settings.secret_places import secrets_of
 from ..targets.factory import as_target
 from ..targets.given_objects import Use
 from ..targets.port import Target
@@ -80,6 +81,7 @@ class Session:
         self._rootdir = rootdir
         self._make_runner = make_runner
         self._submitted = 0
+        self._given_secrets: list[str] = []
         self._shared: dict[int, tuple[object, Target]] = {}
         self.loop = LoopThread()
         self.waiting = CallersThread()
@@ -133,6 +135,11 @@ class Session:
         runner.preload()
         return runner
 
+    def masked(self, text: str) -> str:
+        """A text of others, without the secrets of all settings that conversations had until now."""
+        redactor = getattr(self.__dict__.get("runner"), "redactor", None)
+        return redactor.text(text) if redactor is not None else text
+
     @property
     def conversations_run(self) -> bool:
         """Whether one at least is going on at this moment."""
@@ -161,6 +168,8 @@ class Session:
     def as_target(self, value: object, use: Use = Use.MANY) -> Target:
         """A target made of whatever somebody gives. Raises `TargetStartError`."""
         like = target_settings(self.settings)
+        if isinstance(value, TargetSection):
+            self._given_secrets += secrets_of(value)
         return as_target(value, rootdir=self._rootdir, use=use, like=like)
 
     @staticmethod
@@ -221,7 +230,7 @@ class Session:
             override = scenario.scenario.config if scenario.scenario else None
             settings = scenario_settings(loaded, override)
         target = of_file(target, scenario.file)
-        more = {"secrets": loaded.secrets, "waiting": self.waiting, **more}
+        more = {"secrets": (*loaded.secrets, *self._given_secrets), "waiting": self.waiting, **more}
         return Job(scenario, scenario_id, target, settings, **more)
 
     def submit(self, job: Job, recorder: RunRecorder | None = None) -> Handle[ScenarioResult]:

@@ -100,10 +100,11 @@ class Runner:
     def __init__(self, settings: LoadedSettings, *, workers: int = 1, llm: LLM | None = None) -> None:
         run = settings.settings.run
         self._certain_to_call = run.calls_live and settings.settings.judge.model is not None
-        self._redactor = Redactor(settings.secrets)
+        self.redactor = Redactor(settings.secrets)
+        """Knows the secrets of every conversation that this runner has begun."""
         self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
-        live = build_llm(run, self._redactor, self.budget) if llm is None else llm
-        self._models = RecordedModels(live, self._redactor, self.budget)
+        live = build_llm(run, self.redactor, self.budget) if llm is None else llm
+        self._models = RecordedModels(live, self.redactor, self.budget)
         self._host = ConversationHost()
 
     @property
@@ -119,13 +120,11 @@ class Runner:
     async def run(self, job: Job) -> ScenarioResult:
         """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""
         # A hook or a test may have given this one a key that the settings do not hold.
-        self._redactor.learn((*secrets_of(job.settings), *job.secrets))
+        self.redactor.learn((*secrets_of(job.settings), *job.secrets))
         await self._models.loaded()
         ledger = Ledger()
         # A trial whose event loop another agent has blocked for good is begun again, from its start.
-        result = await undisturbed(
-            lambda: _Trial(job, self._models, self._redactor, self._host, ledger).run()
-        )
+        result = await undisturbed(lambda: _Trial(job, self._models, self.redactor, self._host, ledger).run())
         # With the result the host goes on and changes warning filters: no good time for an import.
         await self._models.loaded()
         return result
@@ -359,7 +358,7 @@ class _Trial:
             trial=self._job.trial,
             started=self._started,
             duration=time.perf_counter() - self._clock,
-            target=self._target_name,
+            target=mask.text(self._target_name),
             models=self._named_models(),
             tags=loaded.tags,
             unmatched_tools=unmatched_tools(self._job.scenario, self.transcript, self._tools),

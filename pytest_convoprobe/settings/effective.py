@@ -17,7 +17,7 @@ class Layer:
     `unresolved` are the fields that it would set if a variable weren't missing.
     """
 
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict, repr=False)
     origins: Mapping[str, str] = field(default_factory=dict)
     unresolved: Mapping[str, str] = field(default_factory=dict)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import Problem
-from ..redaction import Redactor
+from ..redaction import Expanded, Redactor
 from ..yaml_source import Document, Loc
-from .secret_places import SCHEME, is_secret, secrets_in
+from .secret_places import SCHEME, is_public, is_secret, secrets_in
 
 _REFERENCE = re.compile(
     r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))"
@@ -27,7 +27,7 @@ class Expansion:
 
     missing: dict[Loc, str] = field(default_factory=dict)
     variables: dict[Loc, tuple[str, ...]] = field(default_factory=dict)
-    secrets: list[str] = field(default_factory=list)
+    secrets: list[str] = field(default_factory=list, repr=False)
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -35,34 +35,49 @@ _LEFT_OUT = object()
 
 
 def fill_in(
-    document: Document, command_line: Document, environ: Mapping[str, str]
+    document: Document,
+    command_line: Document,
+    environ: Mapping[str, str],
+    public: Iterable[str] = (),
 ) -> tuple[Expansion, tuple[str, ...]]:
     """Fill in the variables of a file. Also gives all secrets, of the command line's values too.
 
-    They are known from here on, so messages of both documents leave them out.
+    They are known from here on, so messages of both documents leave them out. `public` are names of variables
+    and query parameters that are not secret, beside those in `results.public` of the file itself.
     """
-    expansion = expand(document, environ)
-    given = secrets_in(document.value) + secrets_in(command_line.value)
-    secrets = tuple(dict.fromkeys(expansion.secrets + given))
+    known = frozenset((*public, *_declared_public(document.value), *_declared_public(command_line.value)))
+    expansion = expand(document, environ, known)
+    given = secrets_in(document.value, (), known) + secrets_in(command_line.value, (), known)
+    # The others first: what is a secret anyway was masked by earlier releases, too.
+    secrets = tuple(dict.fromkeys(sorted(expansion.secrets + given, key=lambda one: type(one) is Expanded)))
     document.mask = command_line.mask = Redactor(secrets, environ={}).text
     return expansion, secrets
 
 
-def expand(document: Document, environ: Mapping[str, str]) -> Expansion:
+def _declared_public(data: Any) -> list[str]:
+    """`results.public`, needed before anything is checked: messages of the check leave secrets out."""
+    results = data.get("results") if isinstance(data, Mapping) else None
+    names = results.get("public") if isinstance(results, Mapping) else None
+    return [name for name in names if isinstance(name, str)] if isinstance(names, (list, tuple)) else []
+
+
+def expand(document: Document, environ: Mapping[str, str], public: Collection[str] = ()) -> Expansion:
     """Fill in the variables of a document's texts, in place; keys are left as they are.
 
-    An empty result counts as not set: that is how CI systems hand over a secret that isn't there.
+    What is filled in is a secret, unless the variable is one of `public` or the field is public. An empty
+    result counts as not set: that is how CI systems hand over a secret that isn't there.
     """
-    walker = _Walker(document, environ)
+    walker = _Walker(document, environ, public)
     filled = walker.value(document.value, ())
     document.value = filled if isinstance(filled, dict) else {}
     return walker.expansion
 
 
 class _Walker:
-    def __init__(self, document: Document, environ: Mapping[str, str]) -> None:
+    def __init__(self, document: Document, environ: Mapping[str, str], public: Collection[str]) -> None:
         self._document = document
         self._environ = environ
+        self._public = public
         self.expansion = Expansion()
 
     def value(self, value: Any, path: Loc) -> Any:
@@ -102,6 +117,8 @@ class _Walker:
 
     def _lookup(self, name: str, default: str | None, path: Loc) -> str:
         value = self._environ.get(name)
+        if value:
+            self._learn(name, value, path)
         if default is not None:
             return value or default
         if value is None:
@@ -111,9 +128,13 @@ class _Walker:
                 f"the environment variable {name} is not set; set it, or give a default: ${{NAME:-default}}",
             )
             return ""
-        if value and is_secret(path):
-            self.expansion.secrets.append(value)
         return value
+
+    def _learn(self, name: str, value: str, path: Loc) -> None:
+        if is_secret(path):
+            self.expansion.secrets.append(value)
+        elif name not in self._public and not is_public(path):
+            self.expansion.secrets.append(Expanded(value))
 
 
 def describe_missing(document: Document, path: Loc, message: str) -> str:

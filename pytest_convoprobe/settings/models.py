@@ -5,7 +5,7 @@ docs/reference/settings.md shows the descriptions of the fields.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -18,11 +18,25 @@ from pydantic import (
     model_validator,
 )
 
+from ..redaction import MASK
 from .field_types import Count, Effort, Limit, Money, Number, Seconds, Text, Time, WebAddress
+from .secret_places import PUBLIC_FIELDS
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    # pydantic's own errors quote what was given, and that may be a secret.
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), hide_input_in_errors=True)
+
+    shown_fields: ClassVar[frozenset[str]] = PUBLIC_FIELDS
+    """The fields whose text `repr` shows: pytest prints it under `--showlocals`."""
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        # In any text may be a secret, which this object can't know: variables are filled in already.
+        for name, value in super().__repr_args__():
+            hidden = (
+                value and isinstance(value, (str, Mapping, list, tuple)) and name not in self.shown_fields
+            )
+            yield name, MASK if hidden else value
 
 
 class ModelSettings(_Section):
@@ -297,6 +311,8 @@ TargetSettings = Annotated[SerializeAsAny[TargetSection], BeforeValidator(_of_it
 class RunSettings(_Section):
     """How a run is carried out; times are in seconds, money in US dollars."""
 
+    shown_fields = frozenset(("inconclusive", "replay", "recordings"))
+
     concurrency: Count = Field(16, description="Maximum number of concurrent conversations.")
     turn_timeout: Seconds = Field(120.0, description="Limit of each side in one turn, in seconds.")
     scenario_timeout: Seconds = Field(900.0, description="Limit of one scenario, in seconds.")
@@ -334,6 +350,13 @@ class ResultsSettings(_Section):
     save: bool = Field(
         True, description="`false` stores no runs: then nothing can be compared, shown or judged again."
     )
+    public: tuple[Text, ...] = Field(
+        (),
+        description="Names of variables and of query parameters whose values are not secret: they are not "
+        "masked.",
+    )
+
+    shown_fields = frozenset(("dir", "public"))
 
 
 class Settings(_Section):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote_plus, urlsplit
 
 from pydantic import BaseModel, SecretStr
 
@@ -18,24 +18,40 @@ _PUBLIC_HEADERS = frozenset(
     "accept accept-charset accept-encoding accept-language cache-control connection content-encoding "
     "content-language content-type date host origin pragma prefer referer te user-agent".split()
 )
+PUBLIC_FIELDS = frozenset(
+    "id method model name object provider reasoning source structured_output thread tools type".split()
+)
+"""Fields that name something which reports have to show: a variable in one of them is not a secret."""
+
+# Of the settings, and of a benchmark's configuration.
+_PUBLIC_SECTIONS = frozenset(("run", "results", "generation", "evaluation", "demographics"))
+_OF_OTHERS = frozenset(("body", "extra_params", *_HEADERS))
+_PUBLIC_QUERY = frozenset(("api-version",))  # Azure's: a date
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_URL = re.compile(r"[A-Za-z][\w+.-]*://[^\s?#]*(?P<query>[?#]\S*)?")
+
 SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)\s+(\S+)", re.IGNORECASE)
 """The token behind the name of its kind, as `Authorization` has it."""
 
 
-def secrets_in(data: Any, path: Loc = ()) -> list[str]:
-    """The texts in secret positions, with the token of `Bearer …` and the password of a URL apart.
+def secrets_in(data: Any, path: Loc = (), public: Collection[str] = ()) -> list[str]:
+    """The texts in secret positions, with the token of `Bearer …` and the secrets of a URL apart.
 
-    A header's value is one whatever the header's name, unless it says nothing but a plain word.
+    A header's value is one whatever the header's name, unless it says nothing but a plain word. `public` are
+    names of query parameters whose values are not secret.
     """
     if isinstance(data, Mapping):
-        return [secret for key, item in data.items() for secret in secrets_in(item, (*path, str(key)))]
+        pairs = ((str(key), item) for key, item in data.items())
+        return [secret for key, item in pairs for secret in secrets_in(item, (*path, key), public)]
     if isinstance(data, (list, tuple)):
-        return [secret for index, item in enumerate(data) for secret in secrets_in(item, (*path, index))]
+        return [
+            secret for index, item in enumerate(data) for secret in secrets_in(item, (*path, index), public)
+        ]
     if not isinstance(data, str):
         return [str(data)] if _named_secret(path) and type(data) in (int, float) else []
     if _named_secret(path) or (_is_header(path) and not is_plain(data)):
         return [data, *SCHEME.findall(data)]
-    return [password] if (password := _url_password(data)) else []
+    return list(_url_secrets(data, public))
 
 
 def secrets_of(section: BaseModel) -> list[str]:
@@ -56,6 +72,14 @@ def is_secret(path: Loc) -> bool:
     return _named_secret(path) or _is_header(path)
 
 
+def is_public(path: Loc) -> bool:
+    """Whether a value at this path is shown to everybody even if it comes from a variable."""
+    names = [part for part in path if isinstance(part, str)]
+    if not names or _OF_OTHERS.intersection(names):
+        return False
+    return names[0] in _PUBLIC_SECTIONS or names[-1] in PUBLIC_FIELDS
+
+
 def _is_header(path: Loc) -> bool:
     below_headers = any(part in _HEADERS for part in path[:-1])
     return below_headers and str(path[-1]).lower() not in _PUBLIC_HEADERS
@@ -67,8 +91,29 @@ def _named_secret(path: Loc) -> bool:
     )
 
 
-def _url_password(text: str) -> str | None:
+def _url_secrets(text: str, public: Collection[str]) -> Iterator[str]:
+    """The password of a URL, or the user's name where that is all, and the values of its query.
+
+    The templates of an address are no part of a value.
+    """
+    plain = _TEMPLATE.sub("\0", text.strip())
+    if "://" not in plain or not (found := _URL.fullmatch(plain)):
+        return
+    for value in (_user_secret(plain), *_query_values(found["query"] or "", public)):
+        for piece in value.split("\0"):
+            yield from {piece, unquote_plus(piece)} - {""}
+
+
+def _user_secret(url: str) -> str:
     try:
-        return urlsplit(text).password if "://" in text and "@" in text else None
+        parts = urlsplit(url)
+        return parts.password or parts.username or ""
     except ValueError:
-        return None
+        return ""
+
+
+def _query_values(query: str, public: Collection[str]) -> Iterator[str]:
+    for pair in re.split("[?&;#]", query):
+        name, separator, value = pair.partition("=")
+        if unquote_plus(name) not in {*public, *_PUBLIC_QUERY}:
+            yield value if separator else name

@@ -69,11 +69,11 @@ class Document:
     `content` is the text of the file.
     """
 
-    value: Any
-    places: Places = Nowhere()
+    value: Any = field(repr=False)
+    places: Places = field(default=Nowhere(), repr=False)
     mask: Callable[[str], str] = str
     is_secret: Callable[[Loc], bool] = lambda _: False
-    content: str = ""
+    content: str = field(default="", repr=False)
     _written: dict[Loc, Loc] = field(default_factory=dict)
 
     @property

@@ -27,7 +27,7 @@ from pytest_convoprobe.llm.port import (
 )
 from pytest_convoprobe.llm.recording import Recording
 from pytest_convoprobe.llm.replay import Mode, Replaying
-from pytest_convoprobe.redaction import Redactor
+from pytest_convoprobe.redaction import Expanded, Redactor
 from pytest_convoprobe.settings.models import ModelSettings
 from pytest_convoprobe.transcript import Usage
 
@@ -604,3 +604,11 @@ def test_a_replay_imports_no_litellm_and_opens_no_connection(tmp_path: Path) -> 
         timeout=60,
     )
     assert (done.stdout, done.stderr) == ("hello False False\n", "")
+
+
+async def test_a_recording_replays_that_was_made_when_variables_were_no_secrets(tmp_path: Path) -> None:
+    told = request("You speak for Rosebud Hotel", "Hi?")
+    await Bench(tmp_path / "r.json").record([(told, "Hello from Rosebud Hotel")])
+    now = Bench(tmp_path / "r.json", Redactor([Expanded("Rosebud Hotel")], environ={}))
+    replaying, _ = now.trial("only")
+    assert (await replaying.complete(told)).text == "Hello from Rosebud Hotel"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_convoprobe.errors import SettingsError
+from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.settings.requirements import require_model
 
 
@@ -90,3 +91,67 @@ def test_a_missing_key_that_another_level_makes_good_is_not_missed(load) -> None
 
 def test_a_replay_still_needs_what_decides_over_the_run(refuse) -> None:
     assert "WHO is not set" in refuse("llm: {model: '${WHO}'}\nrun: {replay: only}")
+
+
+def test_what_a_variable_is_filled_in_with_is_a_secret_wherever_it_is_used(load) -> None:
+    loaded = load(
+        """
+        target:
+          type: http
+          url: https://${HOST}/api?code=a%2Fliteral&page={{ message | urlencode }}&n=${NUMBER}
+          body: {session: "${SESSION:-none}", model: "${INNER}"}
+        llm: {model: "openai/${MODEL}", extra_instructions: "Speak ${LANGUAGE}"}
+        run: {recordings: "${FOLDER}"}
+        """,
+        environ={
+            "HOST": "shop.example.org", "NUMBER": "1234567", "SESSION": "session-1", "INNER": "inner-1",
+            "MODEL": "model-1", "LANGUAGE": "english", "FOLDER": "folder-1",
+        },
+    )  # fmt: skip
+    masked = Redactor(loaded.secrets, environ={}).text
+    assert masked("shop.example.org 1234567 session-1 inner-1 a%2Fliteral a/literal") == " ".join(
+        6 * ["****"]
+    )
+    assert masked("model-1 folder-1 english message") == "model-1 folder-1 english message"
+
+
+def test_variables_and_query_parameters_may_be_declared_public(load) -> None:
+    loaded = load(
+        """
+        target: {type: http, url: "${SHOP}/chat?region=north-west-1&code=${CODE}"}
+        results: {public: [SHOP, region]}
+        """,
+        environ={"SHOP": "https://shop.example", "CODE": "code-of-ours"},
+    )
+    assert set(loaded.secrets) == {"code-of-ours"}
+
+
+@pytest.mark.parametrize("value", ["true", "8080", "", "en", "staging", "production"])
+def test_short_and_common_values_of_variables_mask_nothing(load, value: str) -> None:
+    loaded = load("llm: {extra_instructions: 'x ${V}'}", environ={"V": value})
+    text = f"it is true that staging and production, en, use port 8080 {value}"
+    assert Redactor(loaded.secrets, environ={}).text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("url", "secrets"),
+    [
+        ("http://me:pass%20word@host/v1", {"pass%20word", "pass word"}),
+        ("https://token-of-ours@host/v1", {"token-of-ours"}),
+        ("https://host/v1?bare-value#access=fragment-1", {"bare-value", "fragment-1"}),
+        ("https://host/v1?api-version=2024-02-15", set()),
+        ("see https://host/v1?code=in-a-sentence for more", set()),
+    ],
+)
+def test_the_secrets_of_an_address(load, url: str, secrets: set[str]) -> None:
+    assert set(load(f"llm: {{api_base: '{url}'}}").secrets if url.startswith("http") else ()) == secrets
+
+
+def test_settings_show_no_text_when_they_are_printed(load) -> None:
+    loaded = load(
+        "llm: {model: openai/x, extra_instructions: a-secret-1, extra_params: {a: a-secret-2}}\n"
+        "target: {type: http, url: 'http://a-secret-3', body: [a-secret-4], headers: {X: a-secret-5}}\n"
+    )
+    text = f"{loaded!r} {loaded.settings} {loaded.settings.target!r} {loaded.layers}"
+    assert "secret" not in text
+    assert "openai/x" in text

@@ -129,7 +129,8 @@ class _ConfigReader:
     # Variables
 
     def _expand(self) -> tuple[str, ...]:
-        expansion, secrets = fill_in(self._document, self._above, self._environ)
+        public = self._project.settings.results.public
+        expansion, secrets = fill_in(self._document, self._above, self._environ, public)
         self._problems += expansion.problems
         for path, message in expansion.missing.items():
             self._missing(path, message)

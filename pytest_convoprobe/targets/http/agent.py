@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -14,9 +14,11 @@ import httpx
 from ...errors import TargetUnavailable
 from ...forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ...formatting import exact_seconds
+from ...own_traffic import unlogged
 from ...project_code.tracebacks import clean, describe
 from ...redaction import Redactor
 from ...settings.models import HttpTarget
+from ...settings.secret_places import secrets_of
 from ...start_time import present, template_values
 from ...transcript import Reply
 from ..hosted import RunsElsewhere
@@ -48,7 +50,8 @@ class HttpAgent(RunsElsewhere):
         self._version_url = settings.version.url if settings.version else None
         self._timeout = settings.timeout
         self._tools = named_tools(settings.tools)
-        self._secrets = [value.get_secret_value() for value in settings.headers.values()]
+        headers = (value.get_secret_value() for value in settings.headers.values())
+        self._redactor = Redactor((*_with_words(headers), *secrets_of(settings)))
         self._client: httpx.AsyncClient | None = None
         self.name = f"{settings.method.upper()} {self._recipe.shown_url}"
 
@@ -109,15 +112,18 @@ class HttpAgent(RunsElsewhere):
             raise self._failure(f"no connection: {ALLOW_HOSTS}") from None
 
     def _failure(self, reason: str, answer: HttpAnswer | None = None) -> TargetUnavailable:
-        redactor = Redactor(_with_words(self._secrets))
-        lines = [f"{self.name}: {clean(reason, redactor)}"]
+        lines = [f"{self.name}: {clean(reason, self._redactor)}"]
         if answer is not None:
-            lines.append(answer.excerpt(redactor))
+            lines.append(answer.excerpt(self._redactor))
         return TargetUnavailable("\n".join(lines))
 
     async def _fetch(self, request_of: Callable[[], RequestParts], cookies: httpx.Cookies) -> HttpAnswer:
-        client = self._open()
-        parts = request_of()
+        with unlogged():
+            return await self._sent(self._open(), request_of(), cookies)
+
+    async def _sent(
+        self, client: httpx.AsyncClient, parts: RequestParts, cookies: httpx.Cookies
+    ) -> HttpAnswer:
         request = client.build_request(parts.method, parts.url, headers=parts.headers, content=parts.content)
         cookies.set_cookie_header(request)
         response = await client.send(request, stream=True)
@@ -187,6 +193,7 @@ async def _body_of(response: httpx.Response) -> bytes:
     return bytes(body)
 
 
-def _with_words(secrets: list[str]) -> list[str]:
+def _with_words(secrets: Iterable[str]) -> Iterator[str]:
     """`Bearer abc` and also `abc` alone, as servers like to quote it."""
-    return [*secrets, *(word for secret in secrets for word in secret.split()[1:])]
+    for secret in secrets:
+        yield from (secret, *secret.split()[1:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -42,9 +42,9 @@ class RequestParts:
     """A request before it is sent; header names and values are bytes."""
 
     method: str
-    url: str
-    headers: list[tuple[bytes, bytes]]
-    content: bytes | None
+    url: str = field(repr=False)
+    headers: list[tuple[bytes, bytes]] = field(repr=False)
+    content: bytes | None = field(repr=False)
 
 
 class Recipe:

@@ -1,0 +1,50 @@
+"""Keeps the clients of others from logging our own calls.
+
+HTTP clients log whole addresses, and at level DEBUG the headers of answers too. There may be secrets in them
+that nobody knows beforehand: the address of a redirect, a cookie. So nothing can be masked, and what they
+have to say about our calls is left out. What they log for code of the project stays.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_CLIENTS = (
+    "aiohttp", "anthropic", "botocore", "google", "h11", "hpack", "httpcore", "httpx", "openai", "urllib3",
+)  # fmt: skip
+# A logger's filter isn't asked about records of the loggers below it, and these are made by the first call.
+_MADE_LATER = (
+    "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy", "httpcore.socks",
+    "anthropic._base_client", "openai._base_client", "openai._legacy_response", "openai._response",
+)  # fmt: skip
+_LITELLM = ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router")
+
+_is_ours: ContextVar[bool] = ContextVar("convoprobe_is_ours", default=False)
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """For the time of a block, and in the tasks that it starts, these clients log nothing."""
+    for logger in _loggers():
+        logger.addFilter(_is_of_others)  # a second time, this does nothing
+    token = _is_ours.set(True)
+    try:
+        yield
+    finally:
+        _is_ours.reset(token)
+
+
+def _is_of_others(_: logging.LogRecord) -> bool:
+    return not _is_ours.get()
+
+
+def _loggers() -> Iterator[logging.Logger]:
+    known = (name for name in list(logging.root.manager.loggerDict) if name.partition(".")[0] in _CLIENTS)
+    # Whoever sets this variable asks for all that LiteLLM sends and gets.
+    of_litellm = () if "LITELLM_LOG" in os.environ else _LITELLM
+    for name in {*_CLIENTS, *_MADE_LATER, *known, *of_litellm}:
+        yield logging.getLogger(name)
