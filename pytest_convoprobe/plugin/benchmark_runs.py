@@ -15,8 +15,7 @@ from ..benchmark.format.models import Gate, Metric
 from ..benchmark.format.project import LoadedBenchmark, require_complete, require_models, restrict
 from ..benchmark.pipeline.driver import Counts, Silent
 from ..benchmark.pipeline.pipeline import PipelineReport, run_bench
-from ..benchmark.rows.arrays import read_rows
-from ..benchmark.rows.row_types import ScoreRow
+from ..benchmark.rows.score_file import read_scores
 from ..benchmark.rows.work import RowResult
 from ..benchmark.stages import registry
 from ..benchmark.stages.options import Options
@@ -113,14 +112,13 @@ class Gates:
         if metric is None:
             return judge_gaps(self.gate, target, confidence, trouble)
         unread: list[str] = []
-        file = self._loaded.folder.scores(target.id)
         return judge_metric(
             self.gate,
             metric,
             target,
             confidence,
             trouble,
-            lambda: read_rows(file, ScoreRow.from_json, unread),
+            lambda: read_scores(self._loaded.folder, target.id, unread),
         )
 
     def _not_ready(self, item: Question) -> str:
@@ -129,10 +127,16 @@ class Gates:
             benchmark = benchmark.model_copy(update={"metrics": (item.metric,)})
         if complaint := complaint_of(require_complete, benchmark, folder.path):
             return complaint
-        if not folder.scenarios.exists():
+        if not folder.scenarios.exists() and not self._scored_elsewhere(item.target_id):
             command = f"convoprobe bench gen-scenarios {shown_path(folder.path)}"
             return f"there are no scenarios yet: `{command}` makes them"
         return ""
+
+    def _scored_elsewhere(self, target_id: str) -> bool:
+        """Whether there is nothing but scores to go by: not for a target that must talk again."""
+        folder = self._loaded.folder
+        alone = folder.scores(target_id).exists() and not folder.conversations(target_id).exists()
+        return alone and target_id not in self._talk_again()
 
     def _run_for(self, item: Question) -> Ran:
         together = [other for other in self._selected(item) if not self._not_ready(other)]
@@ -251,7 +255,8 @@ class _GateRun:
         config = restrict(self._loaded.config, ",".join(target_ids))
         return await run_bench(
             replace(self._loaded, config=config),
-            STAGES,
+            # Without scenarios there are only scores that somebody published, and they count as they are.
+            STAGES if self._loaded.folder.scenarios.exists() else ("aggregate",),
             engine=engine,
             # Rows of this session count, those of other workers and of an item's first attempt too.
             options=Options(

@@ -21,8 +21,8 @@ from pytest_convoprobe.benchmark.rows.row_types import (
     LandmarkTurn,
     ScenarioRow,
     ScoreRow,
-    scenario_id,
 )
+from pytest_convoprobe.benchmark.rows.scenario_ids import scenario_id
 from pytest_convoprobe.transcript import ToolCall
 from pytest_convoprobe.yaml_source.placeholders import word_for_word
 

@@ -183,6 +183,26 @@ def test_report(done: Path, folder: Path, convoprobe: Convoprobe, options: list[
     assert "careless" in (folder / page).read_text(encoding="utf-8")
 
 
+def test_results_as_a_list_for_other_programs(done: Path, convoprobe: Convoprobe) -> None:
+    result = convoprobe("bench", "export", "hours", "--results-as", "list")
+    assert result.exit_code == 0
+    ours = json.loads((done / "results.json").read_text())
+    found = json.loads(result.stdout)
+    assert [one["model"] for one in found] == [one["id"] for one in ours["targets"]]
+    assert {one["benchmark"] for one in found} == {ours["benchmark"]}
+    assert [one["pass_rate"] for one in found] == [one["overall"]["pass_rate"] for one in ours["targets"]]
+    assert found[0]["metrics"] == ours["targets"][0]["by_metric"]
+    chosen = convoprobe("bench", "export", "hours", "--results-as", "list", "--target", "careless")
+    assert [one["model"] for one in json.loads(chosen.stdout)] == ["careless"]
+
+
+@pytest.mark.parametrize("more", [[], ["--results-as", "list", "--to-scenarios", "out"]])
+def test_an_export_of_one_thing(done: Path, convoprobe: Convoprobe, more: list[str]) -> None:
+    result = convoprobe("bench", "export", "hours", *more)
+    assert result.exit_code == 2
+    assert "say what to export: either --to-scenarios DIR or --results-as list" in result.output
+
+
 def test_a_report_with_some_of_the_conversations(done: Path, convoprobe: Convoprobe) -> None:
     assert convoprobe("bench", "report", "hours", "--most", "1").exit_code == 0
     assert "conversations are in this page, failed ones first" in (done / "report.html").read_text("utf-8")

@@ -98,6 +98,29 @@ def benches(suite: Suite) -> Benches:
     return Benches(suite)
 
 
+@pytest.mark.parametrize("left", [["scenarios.json"], []], ids=["scenarios", "nothing else"])
+def test_published_scores_are_enough_for_a_gate(benches: Benches, left: list[str]) -> None:
+    """No model is set that could be called: nothing is made again."""
+    benches.write()
+    for path in (benches.folder / "scenarios.json", *benches.folder.glob("runs/*/conversations.json")):
+        if path.name not in left:
+            path.unlink()
+    result = benches.run()
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["*0 of 4 passed, and the gate asks for more*"])
+    assert not list(benches.folder.glob("runs/*/conversations.json"))
+
+
+def test_published_scores_say_nothing_of_an_agent_that_may_have_changed(benches: Benches) -> None:
+    benches.write(config="targets: [{id: good, type: python, object: 'agent.py:reply'}]\n")
+    (benches.suite.path / "agent.py").write_text("def reply(message):\n    return 'Hello'\n")
+    (benches.folder / "scenarios.json").unlink()
+    (benches.folder / "runs" / "good" / "conversations.json").unlink()
+    result = benches.run()
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*there are no scenarios yet*"])
+
+
 def test_one_item_for_each_target_and_metric(benches: Benches) -> None:
     benches.write()
     result = benches.run("--collect-only", "-q")

@@ -110,7 +110,7 @@ class TestParrot:
         folder = project.write(tmp_path, config=CONFIG)
         assert simulated(folder).made == 4
         (row, *_) = json.loads((folder / "runs" / "Aye" / "conversations.json").read_bytes())
-        assert row["conversation"][1]["content"].startswith("Aye: ")
+        assert row["transcript"][1]["content"].startswith("Aye: ")
         config = folder / "config.yaml"
         config.write_text(config.read_text().replace("delay: 0", "delay: 1"))
         assert simulated(folder).made == 0

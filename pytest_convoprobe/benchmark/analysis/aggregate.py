@@ -21,7 +21,8 @@ from ...stats import (
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, MetricType
 from ..rows.arrays import conversation_places, read_rows, unread_notes
-from ..rows.row_types import ScenarioRow, ScoreRow
+from ..rows.row_types import ScenarioRow
+from ..rows.score_file import read_scores
 from .figures import json_text
 from .gaps import demographic_gaps
 from .results import Agreement, MetricInfo, MetricRate, Rate, Results, TargetResults
@@ -122,7 +123,7 @@ def target_rows(folder: BenchmarkFolder, target_id: str) -> TargetRows:
     unread: dict[str, list[str]] = {scores.name: [], conversations.name: []}
     return TargetRows(
         target_id,
-        read_rows(scores, ScoreRow.from_json, unread[scores.name]),
+        read_scores(folder, target_id, unread[scores.name]),
         conversation_places(conversations, unread[conversations.name]) if conversations.exists() else None,
         unread,
     )

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from ..format.models import MetricType
 from ..rows.arrays import unread_notes
-from ..rows.row_types import ID, ScenarioRow, ScoreRow
+from ..rows.row_types import ScenarioRow, ScoreRow
+from ..rows.sample_numbers import Numbering
+from ..rows.scenario_ids import parts_of
 from .results import MetricInfo
 
 Person = tuple[tuple[str, str], ...]
@@ -48,8 +50,7 @@ class Shown(NamedTuple):
     @classmethod
     def by_id(cls, row_id: str, metric_id: str = "") -> Shown:
         """Of a scenario whose row isn't there; `metric_id` counts where the id does not contain it."""
-        found = ID.fullmatch(row_id)
-        return cls.of(ScenarioRow(row_id, found["metric"] if found else metric_id, "", "", ""))
+        return cls.of(ScenarioRow(row_id, parts_of(row_id).metric or metric_id, "", "", ""))
 
 
 class Trial(NamedTuple):
@@ -97,16 +98,17 @@ class TargetScores:
         self._unknown: Counter[str] = Counter()
         for score in rows.scores:
             self._take(score)
+        self._unproved = len(self._own) if rows.conversations is None else 0
         self.conversations = set(self._own) if rows.conversations is None else set(rows.conversations)
         ran = {place for place in self.conversations if self._countable(self._shown(place[0]))}
         there = ran | self._own.keys()
-        numbers = _numbers(samples, {sample for _, sample in there})
-        self.samples = len(numbers)
+        numbers = Numbering(samples, there)
+        self.samples = numbers.count
         wanted = {
             (shown.id, sample)
             for shown in book.scenarios.values()
             if self._countable(shown)
-            for sample in numbers
+            for sample in numbers.of(shown.id)
         }
         self._places = wanted | there
 
@@ -155,6 +157,7 @@ class TargetScores:
         counts = {
             f"scenarios that were run, but aren't in scenarios.json ({_first(strangers)})": len(strangers),
             "scores that are there more than once (the last of each counts)": self._counts["twice"],
+            "scores that count without their conversation, as there is no conversations.json": self._unproved,
             "scores of conversations that conversations.json doesn't have (they count)": len(
                 self._own.keys() - self.conversations
             ),
@@ -171,12 +174,6 @@ class TargetScores:
             *_left_out("scores", self._unknown),
             *(f"{words}: {count}" for words, count in counts.items() if count),
         ]
-
-
-def _numbers(samples: int, seen: set[int]) -> range:
-    """The samples that there should be; files of others may count them from 0."""
-    first = min(1, *seen, 1)
-    return range(first, max(first + samples - 1, *seen, first) + 1)
 
 
 def _left_out(what: str, unknown: Mapping[str, int]) -> list[str]:

@@ -15,7 +15,8 @@ from .worker import ItemsAtOnce, MakesRows, Worker, budget_of, models_of
 
 
 class LocalEngine:
-    """Does the items of any number of tasks on the running event loop, `run.concurrency` at once.
+    """Does the items of any number of tasks on the running event loop, as many at once as
+    `run.concurrency` says.
 
     All tasks share the models, with their limits, and one budget: that of the first task, unless `budget`
     is given. `llm` replaces the live models and is closed by whoever made it; `make_rows` replaces the
@@ -36,7 +37,7 @@ class LocalEngine:
         worker = Worker(task, self._models(task), budget=self._budget, make_rows=self._make_rows)
         at_once = ItemsAtOnce(worker)
         try:
-            async for outcome in at_once.outcomes(items, task.config.run.concurrency):
+            async for outcome in at_once.outcomes(items, task.config.at_once(task.stage)):
                 yield outcome
         finally:
             await at_once.aclose()

@@ -79,7 +79,7 @@ class RayEngine:
         """
         source = iter(items)
         # With nothing to do no cluster is wanted, and no more workers than there are items for.
-        first = list(islice(source, task.config.run.concurrency))
+        first = list(islice(source, task.config.at_once(task.stage)))
         if not first:
             return
         await self._connect(task)
@@ -117,7 +117,7 @@ class RayEngine:
             self._limits = _start_limits(task.config.run)
 
     def _pool_limits(self, task: Task, most: int) -> PoolLimits:
-        workers, in_flight = min(self._workers or _processors(), most), task.config.run.concurrency
+        workers, in_flight = min(self._workers or _processors(), most), task.config.at_once(task.stage)
         per_worker = math.ceil(in_flight / workers)
         # A quarter of what a process does at once: it never idles while a batch is on its way.
         batch_size = min(self._batch, max(1, per_worker // 4))

@@ -31,6 +31,7 @@ from ...settings.models import (
 from ...suggest import suggest
 from ...yaml_source import Document, Loc
 from ...yaml_source.explain import must_be
+from .concurrency import take_by_stage
 from .demographics import read_demographics
 from .models import BenchmarkConfig, EvaluationMethod, Generation, TargetEntry
 from .naming import name_targets
@@ -111,6 +112,7 @@ class _ConfigReader:
         ]
         # Before unknown keys are set aside: these are ours, in another place.
         self._lift()
+        by_stage = self._by_stage()
         self._clean()
         common = self._model("llm", ModelSettings)
         models = {role: self._role(role, common) for role in ROLES}
@@ -122,7 +124,12 @@ class _ConfigReader:
         if self._problems:
             raise SettingsError(in_order(self._problems))
         config = BenchmarkConfig(
-            **models, **plain, **switches, targets=self._named(targets), demographics=demographics
+            **models,
+            **plain,
+            **switches,
+            targets=self._named(targets),
+            demographics=demographics,
+            concurrency=by_stage,
         )
         return ReadConfig(config, secrets, tuple(self._notices))
 
@@ -161,6 +168,14 @@ class _ConfigReader:
                 self._document.value[name] = below[name]
                 self._document.rename(("generation", name), (name,))
             del below[name]
+
+    def _by_stage(self) -> Mapping[str, int]:
+        """The numbers of `run.concurrency` by stage; none where the command line has one number for all."""
+        found, problems, notices = take_by_stage(self._document)
+        self._problems += problems
+        self._notices += notices
+        above = (*self._project_levels("run")[1], self._override("run", RunSettings))
+        return {} if any("concurrency" in layer.values for layer in above) else found
 
     def _clean(self) -> None:
         """Set aside what isn't ours, and give the fields of models our names."""

@@ -126,6 +126,7 @@ class BenchmarkConfig(_FilePart):
     """The whole of `config.yaml`, merged with what the project's settings have for all models.
 
     `demographics` are the values of each attribute; every combination is a variant of each scenario.
+    `concurrency` has the stages with a number of their own; `run.concurrency` is that of all others.
     """
 
     generator_model: ModelSettings = ModelSettings()
@@ -138,6 +139,12 @@ class BenchmarkConfig(_FilePart):
     landmarks: bool = True
     perfunctory: bool = False
     run: RunSettings = RunSettings()
+    concurrency: Mapping[str, int] = Field(default_factory=dict)
+
+    def at_once(self, step: str) -> int:
+        """How many rows of a step are made at once; drafts of scenarios count as scenarios."""
+        stage = "gen-scenarios" if step == "draft-scenarios" else step
+        return self.concurrency.get(stage, self.run.concurrency)
 
     @property
     def variants(self) -> tuple[Mapping[str, str], ...]:

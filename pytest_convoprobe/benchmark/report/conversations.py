@@ -13,7 +13,8 @@ from ...transcript import Termination
 from ..analysis.results import MetricInfo, Results
 from ..format.models import MetricType
 from ..rows.arrays import read_rows
-from ..rows.row_types import ConversationRow, ScenarioRow, ScoreRow
+from ..rows.row_types import ConversationRow, ScenarioRow
+from ..rows.score_file import read_scores
 from ..rows.transcript_of import in_turns
 from .choice import ConversationPlace, ConversationVerdict, VerdictState
 from .material import Material
@@ -87,7 +88,7 @@ def _justifications(material: Material, target: str) -> Justifications:
     """Those of conversations in the page; of two scores of one conversation and metric the last counts."""
     return {
         (score.metric_id, score.id, score.sample): shown(score.justification)
-        for score in read_rows(material.folder.scores(target), ScoreRow.from_json, [])
+        for score in read_scores(material.folder, target, [])
         if ConversationPlace(target, score.id, score.sample) in material.chosen
     }
 

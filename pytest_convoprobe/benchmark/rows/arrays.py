@@ -11,6 +11,7 @@ from typing import Any, TextIO, TypeVar
 
 from ...errors import ResultsError
 from ...formatting import counted
+from .other_names import in_our_words
 from .reading import not_an_object
 
 T = TypeVar("T")
@@ -88,6 +89,18 @@ def conversation_places(path: Path, unread: list[str]) -> Iterator[tuple[str, in
     yield from read_rows(path, _place, unread)
 
 
+def all_ours(path: Path) -> bool:
+    """Whether every line but the brackets is a row that we wrote: with its key. So it is without a file."""
+    try:
+        with path.open("rb") as file:
+            return all(
+                line.strip() in (b"[", b"]", b"[]", b"") or (_OWN_HEAD.match(line) and b'"key": "' in line)
+                for line in file
+            )
+    except OSError:
+        return True
+
+
 def _own_places(path: Path) -> list[tuple[str, int]] | None:
     """The places if every line but the brackets is a row of ours; None if not."""
     places = []
@@ -108,9 +121,10 @@ def _own_places(path: Path) -> list[tuple[str, int]] | None:
 def _place(data: Any) -> tuple[str, int]:
     if not isinstance(data, dict):
         raise not_an_object(data, "conversation")
-    found, sample = data.get("id", data.get("scenario_id")), data.get("sample")
+    row = in_our_words(data)
+    found, sample = row.get("id"), row.get("sample")
     sample = 1 if sample is None else sample
-    if not isinstance(found, str) or not isinstance(sample, int):
+    if not isinstance(found, str) or not isinstance(sample, int) or isinstance(sample, bool):
         raise ResultsError("the conversation has no `id` that is a text, or its `sample` is not a number")
     return found, sample
 

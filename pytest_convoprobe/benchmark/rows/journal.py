@@ -51,6 +51,11 @@ class Head:
     at: float = 0.0
     day: str = ""
 
+    @property
+    def foreign(self) -> bool:
+        """Whether the row is another system's, or written by hand, and says nothing of what it is made of."""
+        return self.adopted and not self.key
+
     def fits(self, unit: Unit) -> bool:
         """Whether this is the row that the unit asks for."""
         if self.key or not self.adopted:

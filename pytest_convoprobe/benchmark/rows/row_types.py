@@ -6,7 +6,6 @@ of what a row was made of. A row without one came from somewhere else, and is ta
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,19 +14,14 @@ from pydantic import BeforeValidator, TypeAdapter
 
 from ...errors import ResultsError
 from .messages import Said, read_messages
+from .other_names import in_our_words
 from .reading import Number, Text, Truth, read_object, wrong_value
 from .row_keys import digest
+from .scenario_ids import parts_of
 from .work import Place, Row
 
 if TYPE_CHECKING:
     from ..format.models import MetricType
-
-ID = re.compile(r"(?P<metric>.+)_s(?P<scenario>\d+)_v(?P<variant>\d+)")
-
-
-def scenario_id(metric_id: str, scenario: int, variant: int) -> str:
-    """`m01_s002_v01`: metric, scenario and variant, the numbers counted from 1."""
-    return f"{metric_id}_s{scenario:03d}_v{variant:02d}"
 
 
 @dataclass(frozen=True)
@@ -70,14 +64,12 @@ class ScenarioRow:
     @property
     def base(self) -> str:
         """The scenario without its variant, `m01_s002`: what variants of one situation have in common."""
-        found = ID.fullmatch(self.id)
-        return f"{found['metric']}_s{found['scenario']}" if found else self.id
+        return parts_of(self.id).base
 
     @property
     def variant(self) -> str:
         """`v01`; empty where the id does not have one."""
-        found = ID.fullmatch(self.id)
-        return f"v{found['variant']}" if found else ""
+        return parts_of(self.id).variant
 
     def to_json(self) -> dict[str, Any]:
         return _without_empty(
@@ -87,7 +79,7 @@ class ScenarioRow:
     @classmethod
     def from_json(cls, data: Any) -> ScenarioRow:
         """Raises `ResultsError` naming what is missing or of the wrong kind."""
-        return read_object(_SCENARIO, _with_metric(data), "scenario")
+        return read_object(_SCENARIO, in_our_words(data), "scenario")
 
 
 CALLED = "tools-"
@@ -96,7 +88,7 @@ CALLED = "tools-"
 
 @dataclass(frozen=True)
 class ConversationRow:
-    """A line of `runs/<target>/conversations.json`; `sample` counts from 1.
+    """A line of `runs/<target>/conversations.json`; our own samples count from 1, those of others from 0.
 
     `termination` is a value of `transcript.Termination`, or empty where the file does not say it.
     """
@@ -121,7 +113,7 @@ class ConversationRow:
             "metric_id": self.metric_id,
             "sample": self.sample,
             "target": self.target,
-            "conversation": [said.to_json() for said in self.messages],
+            "transcript": [said.to_json() for said in self.messages],
             "termination": self.termination,
             "key": self.key,
         }
@@ -130,7 +122,7 @@ class ConversationRow:
     @classmethod
     def from_json(cls, data: Any) -> ConversationRow:
         """Takes the messages under any of the usual names. Raises `ResultsError`."""
-        read = read_object(_CONVERSATION, _with_metric(_with_id(data)), "conversation")
+        read = read_object(_CONVERSATION, in_our_words(data), "conversation")
         name = next((name for name in _MESSAGES if name in data), _MESSAGES[0])
         items = data.get(name) or []
         if not isinstance(items, list):
@@ -139,7 +131,8 @@ class ConversationRow:
         return cls(read.id, read.sample, said, read.metric_id, read.target, read.termination, read.key)
 
 
-_MESSAGES = ("conversation", "messages", "transcript", "turns")
+# Ours were called `conversation` before.
+_MESSAGES = ("transcript", "conversation", "messages", "turns")
 
 
 @dataclass(frozen=True)
@@ -201,7 +194,7 @@ class ScoreRow:
     @classmethod
     def from_json(cls, data: Any) -> ScoreRow:
         """Raises `ResultsError`."""
-        return read_object(_SCORE, _with_metric(_with_id(data)), "score")
+        return read_object(_SCORE, _with_verdict(in_our_words(data)), "score")
 
 
 _SCENARIO = TypeAdapter(ScenarioRow)
@@ -209,19 +202,12 @@ _CONVERSATION = TypeAdapter(_AboutConversation)
 _SCORE = TypeAdapter(ScoreRow)
 
 
-def _with_id(data: Any) -> Any:
-    """Other systems call the id of a conversation or a score `scenario_id`."""
-    if isinstance(data, Mapping) and data.get("id") is None and data.get("scenario_id") is not None:
-        return {**data, "id": data["scenario_id"]}
-    return data
-
-
-def _with_metric(data: Any) -> Any:
-    """Where a row doesn't name its metric, its id does."""
-    if not isinstance(data, Mapping) or data.get("metric_id") is not None:
+def _with_verdict(data: Any) -> Any:
+    """Where others give a score of 0 or 1 alone, it says whether the conversation passed."""
+    if not isinstance(data, Mapping) or not (data.get("passed") is data.get("present") is None):
         return data
-    found = ID.fullmatch(data["id"]) if isinstance(data.get("id"), str) else None
-    return {**data, "metric_id": found["metric"]} if found else data
+    # True and False equal 1 and 0.
+    return {**data, "passed": bool(data["score"])} if data.get("score") in (0, 1) else data
 
 
 def _without_empty(data: dict[str, Any], *optional: str) -> dict[str, Any]:
@@ -257,12 +243,12 @@ def _of_conversation(row: Any, target: str) -> tuple[Place, ...]:
 def _of_score(row: Any, target: str) -> tuple[Place, ...]:
     """A place without a metric is that of the scenario's own metric. Not every id says which that is."""
     read = ScoreRow.from_json(row)
-    found = ID.fullmatch(read.id)
+    made_for = parts_of(read.id).metric
     other = Place(read.id, read.sample, read.metric_id, target)
-    if found and found["metric"] != read.metric_id:
+    if made_for and made_for != read.metric_id:
         return (other,)
     own = Place(read.id, read.sample, target=target)
-    return (own,) if found else (own, other)
+    return (own,) if made_for else (own, other)
 
 
 def _of_none(row: Any, target: str) -> tuple[Place, ...]:

@@ -21,6 +21,7 @@ from ...llm.ledger import Spending
 from .arrays import Broken, array_of, items
 from .journal import Head, Journal, day_of, made_at, unusable
 from .row_types import RowKind
+from .sample_numbers import step_to
 from .spending import as_numbers
 from .work import Place, Row, RowResult, Unit
 
@@ -179,8 +180,9 @@ class Table:
         """Add the rows of an array that isn't as we wrote it, except those that are as we know them."""
         found: dict[Place, int] = {}
         before = self._before() if self._before else None
+        step = self._step(file, before) if before else 0
         for number, row in enumerate(_items(file), 1):
-            place = self._place(file, number, row, found)
+            place = self._place(file, number, row, found, step)
             if not self._has(place, row):
                 # When it was added is no sign of its age: only what the row says is.
                 day = made_at(0.0, str(row.get("made", "")))
@@ -190,11 +192,26 @@ class Table:
         self._journal.keep_only(frozenset(found.values()))
         self._sign(file, tuple(found.values()))
 
-    def _place(self, file: Path, number: int, row: Any, found: Mapping[Place, int]) -> Place:
+    def _step(self, file: Path, before: Mapping[Place, Head]) -> int:
+        """What is to be added to the samples of others, so that they are those of the step before."""
+        places = (
+            self._places(file, number, row)[0]
+            for number, row in enumerate(_items(file), 1)
+            if not _has_key(row)
+        )
+        return step_to({(one.id, one.sample) for one in before}, {(one.id, one.sample) for one in places})
+
+    def _places(self, file: Path, number: int, row: Any, step: int = 0) -> tuple[Place, ...]:
         try:
             places = self._kind.places(row, self._journal.target)
         except ResultsError as error:
             raise ResultsError(f"{shown_path(file)}: row {number}: {error}") from None
+        if not step or _has_key(row):
+            return places
+        return tuple(replace(place, sample=place.sample + step) for place in places)
+
+    def _place(self, file: Path, number: int, row: Any, found: Mapping[Place, int], step: int) -> Place:
+        places = self._places(file, number, row, step)
         if free := [place for place in places if place not in found]:
             return free[0]
         raise ResultsError(
@@ -213,6 +230,11 @@ class Table:
         """Remember that the array is ours, and what is in it."""
         self._seen, self._exported = _size_and_time(file), offsets
         self._journal.write_stamp({"file": self._seen, "offsets": offsets})
+
+
+def _has_key(row: Any) -> bool:
+    """Whether it is a row of ours."""
+    return isinstance(row, Mapping) and bool(row.get("key"))
 
 
 def _found_with(place: Place, before: Mapping[Place, Head] | None) -> dict[str, str]:

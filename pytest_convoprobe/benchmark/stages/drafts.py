@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 from ..format.models import Benchmark, BenchmarkConfig, Metric
 from ..rows.row_keys import digest, model_print, prompt_digest
-from ..rows.row_types import ScenarioRow, scenario_id
+from ..rows.row_types import ScenarioRow
+from ..rows.scenario_ids import older_id, scenario_id
 from ..rows.work import Place, Row, Unit
 
 NEW_PROMPTS = tuple(f"benchmark/scenarios_{name}" for name in ("system", "new", "again"))
@@ -73,7 +74,7 @@ class Drafts:
             made_of = (recipe, number, demographic, self._rewriter if demographic else "")
             # Rows that don't say which draft it was, others' for instance, keep the keys that they have.
             key = digest(*made_of, which) if which else digest(*made_of)
-            yield Unit(Place(scenario_id(metric.id, number, variant)), key)
+            yield Unit(self._place(metric, number, variant), key)
 
     def which(self, metric: Metric, number: int) -> str:
         """The digest of a scenario's draft; where the draft is gone, that in its first row."""
@@ -89,9 +90,17 @@ class Drafts:
     def _from_rows(self, metric: Metric, number: int) -> str:
         for variant in range(1, len(self._config.variants) + 1):
             with contextlib.suppress(KeyError):
-                row = self._scenarios.row(Place(scenario_id(metric.id, number, variant)))
+                row = self._scenarios.row(self._place(metric, number, variant))
                 return ScenarioRow.from_json(row).draft
         return ""
+
+    def _place(self, metric: Metric, number: int, variant: int) -> Place:
+        """Where the row is; one with an id of the older form is the row, and is not made a second time."""
+        older = Place(older_id(metric.id, number, variant))
+        with contextlib.suppress(KeyError):
+            self._scenarios.row(older)
+            return older
+        return Place(scenario_id(metric.id, number, variant))
 
     def stored(self, metric: Metric) -> Row | None:
         """What draft-scenarios has made of this metric, unless it was made of something else."""

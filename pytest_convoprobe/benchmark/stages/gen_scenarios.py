@@ -12,7 +12,8 @@ from ...llm.port import LLM, Role
 from ...redaction import Redactor
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric
-from ..rows.row_types import ID, SCENARIOS, LandmarkTurn, ScenarioRow
+from ..rows.row_types import SCENARIOS, LandmarkTurn, ScenarioRow
+from ..rows.scenario_ids import parts_of
 from ..rows.work import Item, Row, Task, Unit
 from .asking import Asker, Sifted, as_data
 from .drafts import Draft, Drafts, TableInProgress
@@ -61,10 +62,10 @@ class GenScenarios:
         return {Role.GENERATOR.value: 1 if self._config.variants[variant - 1] else 0}
 
     def _which(self, unit: Unit) -> tuple[Metric, int, int]:
-        found = ID.fullmatch(unit.place.id)
-        metric = self._benchmark.metric(found["metric"]) if found else None
-        assert found is not None and metric is not None  # noqa: S101, PT018 - units are made of metrics
-        return metric, int(found["scenario"]), int(found["variant"])
+        found = parts_of(unit.place.id)
+        metric = self._benchmark.metric(found.metric)
+        assert found.number is not None and metric is not None  # noqa: S101, PT018 - units are made of metrics
+        return metric, found.number, int(found.variant[1:])
 
 
 class GenScenariosRowMaker:

@@ -9,7 +9,7 @@ from ...errors import ResultsError
 from ...files import shown_path
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, Metric
-from ..rows.row_types import ID
+from ..rows.scenario_ids import parts_of
 from ..rows.work import Place, Row
 
 
@@ -35,11 +35,10 @@ class EarlierTable(Protocol):
 
 def own_metric(benchmark: Benchmark, rows: EarlierTable, place: Place) -> str:
     """The id of the metric that a scenario was made for: by its id, otherwise by its row."""
-    found = ID.fullmatch(place.id)
-    if found and benchmark.metric(found["metric"]) is not None:
-        return found["metric"]
-    named = rows.row(place).get("metric_id") or (found["metric"] if found else "")
-    return str(named)
+    by_id = parts_of(place.id).metric
+    if benchmark.metric(by_id) is not None:
+        return by_id
+    return str(rows.row(place).get("metric_id") or by_id)
 
 
 def metric_of(benchmark: Benchmark, row_id: str, metric_id: str) -> Metric:

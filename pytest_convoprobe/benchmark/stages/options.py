@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from ..rows.row_types import ID
+from ..rows.scenario_ids import parts_of
 from ..rows.work import Place
 
 
@@ -33,7 +33,7 @@ class Options:
     def choose(self, place: Place) -> bool:
         """Whether `only` lets a row be made."""
         patterns = [part.strip() for part in self.only.split(",") if part.strip()]
-        if not place.target and not ID.fullmatch(place.id):
+        if not place.target and parts_of(place.id).number is None:
             patterns += [_OF_A_SCENARIO.sub("", pattern) for pattern in patterns]
         names = _names(place) if patterns else ()
         return not patterns or any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
@@ -45,7 +45,5 @@ _OF_A_SCENARIO = re.compile(r"(_s[\d?*\[\]!-]+)?(_v[\d?*\[\]!-]+)?$")
 
 def _names(place: Place) -> tuple[str, ...]:
     """What a row may be called: its id, the scenario's, the metric that it is made for."""
-    found = ID.fullmatch(place.id)
-    if not found:
-        return (place.id, place.metric_id)
-    return place.id, f"{found['metric']}_s{found['scenario']}", place.metric_id or found["metric"]
+    found = parts_of(place.id)
+    return place.id, found.base, place.metric_id or found.metric

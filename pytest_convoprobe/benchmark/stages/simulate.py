@@ -11,7 +11,7 @@ from typing import Any
 from ...conversation.loop import Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
-from ...errors import ScenarioError, TargetCrashed
+from ...errors import ResultsError, ScenarioError, TargetCrashed
 from ...excerpts import TEXT_LIMIT, as_text, fitting, without_binary
 from ...files import shown_path
 from ...llm.port import LLM, Role
@@ -28,6 +28,7 @@ from ..format.models import Benchmark, BenchmarkConfig, Metric, TargetEntry
 from ..rows.messages import Said
 from ..rows.row_keys import digest, model_print, prompt_digest, target_print
 from ..rows.row_types import CONVERSATIONS, ConversationRow, ScenarioRow
+from ..rows.sample_numbers import Numbering
 from ..rows.work import Item, Place, Row, Task, Unit
 from .adversary import PROMPT, PROMPTS, Adversary, adversary_values
 from .lookup import EarlierTable, metric_of, nothing_yet, own_metric
@@ -53,6 +54,7 @@ class Simulate:
         conversations: Callable[[str], EarlierTable] | None = None,
         root: Path | None = None,
         versions: Mapping[str, str] | None = None,
+        scored: Callable[[str], Collection[Place]] = lambda _: (),
     ) -> None:
         self._benchmark = benchmark
         self._config = config
@@ -60,6 +62,7 @@ class Simulate:
         self._conversations = conversations
         self._root = root
         self._versions = versions or {}
+        self._scored = scored
 
     def units(self) -> Iterable[Unit]:
         known = {
@@ -69,11 +72,15 @@ class Simulate:
             place.id: (head.digest, known.get(self._metric(place.id)))
             for place, head in self._scenarios.heads().items()
         }
+        samples = self._config.generation.num_samples
         for entry in self._config.targets:
-            common, samples = self._common(entry), self._samples(entry)
+            common, scored = self._common(entry), self._scored(entry.id)
+            first = self._numbering(entry, scored).first
             for scenario_id, made_of in scenarios.items():
-                for sample in samples:
-                    yield Unit(Place(scenario_id, sample, target=entry.id), digest(made_of, common, sample))
+                for sample in range(first(scenario_id), first(scenario_id) + samples):
+                    place = Place(scenario_id, sample, target=entry.id)
+                    if place not in scored:
+                        yield Unit(place, digest(made_of, common, sample))
 
     def payload(self, unit: Unit) -> Mapping[str, Any]:
         scenario_id = unit.place.id
@@ -89,11 +96,11 @@ class Simulate:
             calls[Role.TARGET.value] = turns
         return calls
 
-    def _samples(self, entry: TargetEntry) -> range:
+    def _numbering(self, entry: TargetEntry, scored: Collection[Place]) -> Numbering:
+        """Others' conversations may be numbered from 0. From 1 on, each would be made a second time."""
         stored = self._conversations(entry.id).heads() if self._conversations else ()
-        # Others' conversations may be numbered from 0. From 1 on, each would be made a second time.
-        first = min((place.sample for place in stored if place.sample < 1), default=1)
-        return range(first, first + self._config.generation.num_samples)
+        places = ((place.id, place.sample) for place in (*stored, *scored))
+        return Numbering(self._config.generation.num_samples, places)
 
     def _metric(self, scenario_id: str) -> str:
         return own_metric(self._benchmark, self._scenarios, Place(scenario_id))
@@ -225,6 +232,26 @@ def _bounded(result: Any) -> Any:
     return data if len(as_text(data)) <= TEXT_LIMIT else fitting(data)
 
 
+def _scored_elsewhere(context: StepContext, target: str) -> Collection[Place]:
+    """The places of scores that others published without their conversations: nobody asked for new ones.
+
+    Of the scenarios that came with them. A gate that talks again needs new conversations all the same.
+    """
+    if context.options.force or target in context.options.talk_again:
+        return frozenset()
+    try:
+        scores, there = context.table("evaluate", target).heads(), context.table("simulate", target).heads()
+    except ResultsError:  # evaluate itself reports it
+        return frozenset()
+    scenarios = context.table("gen-scenarios", "").heads()
+    theirs = {place.id for place, head in scenarios.items() if head.foreign}
+    return {
+        place
+        for place, head in scores.items()
+        if head.foreign and not place.metric_id and place.id in theirs and place not in there
+    }
+
+
 class SimulateStep(Step):
     """The tables of conversations, one for each target: `runs/<target>/conversations.json`."""
 
@@ -238,7 +265,8 @@ class SimulateStep(Step):
     def plan(self, context: StepContext) -> Simulate:
         scenarios, own = context.table("gen-scenarios", ""), partial(context.table, "simulate")
         root, versions = context.loaded.root, context.versions
-        return Simulate(context.benchmark, context.config, scenarios, own, root, versions)
+        scored = partial(_scored_elsewhere, context)
+        return Simulate(context.benchmark, context.config, scenarios, own, root, versions, scored)
 
     def row_maker(self, task: Task) -> SimulateRowMaker:
         return SimulateRowMaker(task)

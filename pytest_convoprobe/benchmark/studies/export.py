@@ -19,6 +19,7 @@ from ..format.project import LoadedBenchmark
 from ..format.yaml_writing import block
 from ..rows.arrays import read_rows, unread_notes
 from ..rows.row_types import ConversationRow, ScenarioRow, ScoreRow
+from ..rows.score_file import read_scores
 from ..rows.work import Place
 from ..stages.options import Options
 
@@ -93,7 +94,7 @@ def _failures(loaded: LoadedBenchmark, rows: Iterable[ScenarioRow]) -> dict[str,
     kinds = {metric.id: metric.type for metric in loaded.benchmark.metrics}
     found: dict[str, dict[str, set[int]]] = {}
     for target in _targets(loaded):
-        for score in _read(loaded.folder.scores(target), ScoreRow.from_json):
+        for score in _scores(loaded, target):
             kind = kinds.get(score.metric_id)
             passed = score.passed if kind is None else score.counts_as(kind)
             if passed is False and metrics.get(score.id) == score.metric_id:
@@ -127,8 +128,18 @@ def _names(rows: Iterable[ScenarioRow]) -> list[str]:
 def _read(path: Path, parse: Callable[[Any], T]) -> Iterator[T]:
     unread: list[str] = []
     yield from read_rows(path, parse, unread)
+    _refuse_unread(path, unread)
+
+
+def _refuse_unread(path: Path, unread: Sequence[str]) -> None:
     if unread:
         raise ResultsError(f"{unread_notes(shown_path(path), unread)[0]}; correct the file first")
+
+
+def _scores(loaded: LoadedBenchmark, target: str) -> Iterator[ScoreRow]:
+    unread: list[str] = []
+    yield from read_scores(loaded.folder, target, unread)
+    _refuse_unread(loaded.folder.scores(target), unread)
 
 
 def _file(loaded: LoadedBenchmark, row: ScenarioRow, failed: Samples, opening: _Opening | None) -> str:

@@ -25,7 +25,8 @@ from ..analysis.trials import Shown
 from ..format.models import Gate, Metric
 from ..pipeline.driver import TargetReport, reasons
 from ..pipeline.pipeline import PipelineReport
-from ..rows.row_types import ID, ScoreRow
+from ..rows.row_types import ScoreRow
+from ..rows.scenario_ids import parts_of
 from ..rows.work import Place
 
 _SHOWN = 5
@@ -313,6 +314,5 @@ def is_for(place: Place, metric_id: str | None) -> bool:
     """Whether a row is of the metric; one whose id does not contain it may be."""
     if metric_id is None:
         return True
-    found = ID.fullmatch(place.id)
-    own = place.metric_id or (found["metric"] if found else None)
-    return own is None or own == metric_id
+    own = place.metric_id or parts_of(place.id).metric
+    return own in ("", metric_id)

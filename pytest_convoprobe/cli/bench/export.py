@@ -1,4 +1,4 @@
-"""`convoprobe bench export`: from conversations to scenario files."""
+"""`convoprobe bench export`: failures as scenario files, and results for other programs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 
 from ...text import harmless
 from ..console import Console, write_json
+from ..exits import UsageProblem
 from ..project import Project, json_option
 from .shared.options import Asked, folder_argument, loading_options
 
@@ -26,15 +27,20 @@ _ELSEWHERE = (
 )
 
 
-@click.command(short_help="Turn failures into scenario files: regression tests.")
+@click.command(short_help="Turn failures into scenario files; results for other programs.")
 @folder_argument
 @click.option(
     "--to-scenarios",
     "out",
     metavar="DIR",
-    required=True,
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder for the scenario files.",
+)
+@click.option(
+    "--results-as",
+    "shape",
+    type=click.Choice(["list"]),
+    help="Print results.json as other programs read it: a list with one object for each target.",
 )
 @click.option(
     "--only", metavar="PATTERN", multiple=True, help="Only rows that match: an id, a scenario, a metric."
@@ -44,7 +50,8 @@ _ELSEWHERE = (
 @json_option
 def command(
     folder: Path,
-    out: Path,
+    out: Path | None,
+    shape: str | None,
     only: tuple[str, ...],
     every: bool,
     target: tuple[str, ...],
@@ -52,12 +59,19 @@ def command(
     as_json: bool,
 ) -> None:
     """Write the scenarios that some target failed as ordinary scenario files, so that pytest runs them as
-    regression tests. A file that somebody has edited is never overwritten.
+    regression tests. A file that somebody has edited is never overwritten. Or print the results in the form
+    that other programs read.
 
     \b
     Example:
         convoprobe bench export honesty --to-scenarios scenarios/from_honesty
+        convoprobe bench export honesty --results-as list > results_list.json
     """  # noqa: D301 - click looks for the character itself
+    if (out is None) is (shape is None):
+        raise UsageProblem("say what to export: either --to-scenarios DIR or --results-as list")
+    if out is None:
+        _print_results(folder, target)
+        return
     from ...benchmark.studies.export import export_scenarios
 
     loaded = Asked(folder, target, config_file, replay="only").load()
@@ -71,6 +85,17 @@ def command(
     _tell(Console.of(), written, every)
     if written:
         _tell_next(Console.of(), out, written[0], handover)
+
+
+def _print_results(folder: Path, targets: Sequence[str]) -> None:
+    """As a list, with only these targets where some are named."""
+    from ...benchmark.analysis.aggregate import read_results
+    from ...benchmark.format.folder import BenchmarkFolder
+    from ...benchmark.studies.results_list import as_list
+
+    results = as_list(read_results(BenchmarkFolder(folder)))
+    chosen = {name.strip() for given in targets for name in given.split(",")}
+    write_json([one for one in results if not chosen or one["model"] in chosen])
 
 
 @dataclass(frozen=True)

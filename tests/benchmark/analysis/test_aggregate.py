@@ -22,7 +22,8 @@ from pytest_convoprobe.benchmark.analysis.results import TargetResults
 from pytest_convoprobe.benchmark.analysis.trials import TargetRows
 from pytest_convoprobe.benchmark.format.folder import BenchmarkFolder
 from pytest_convoprobe.benchmark.format.models import Benchmark, Gate, Metric, MetricType
-from pytest_convoprobe.benchmark.rows.row_types import ScenarioRow, ScoreRow, scenario_id
+from pytest_convoprobe.benchmark.rows.row_types import ScenarioRow, ScoreRow
+from pytest_convoprobe.benchmark.rows.scenario_ids import scenario_id
 from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.stats import wilson
 

@@ -274,6 +274,11 @@ def test_no_target_is_called_as_all_of_them_are(config: Config) -> None:
             "demographics.age[1]: must be a text that is given once, got",
         ),
         ("demographics: {age: [{a: b}]}", "demographics.age[0]: must be a text"),
+        (
+            "run: {concurrency: {simulate: many}}",
+            'run.concurrency.simulate: must be a whole number of 1 or more, got the text "many"',
+        ),
+        ("run: {concurrency: {evaluat: 2}}", "unknown stage; did you mean `evaluate`?"),
         ("user_model: {model: '${NAME}'}", "user_model.model: the environment variable NAME is not set"),
     ],
 )
@@ -304,6 +309,20 @@ def test_keys_of_another_system_are_set_aside_with_a_notice(read) -> None:
 
 
 # The rest
+
+
+def test_concurrency_by_stage_as_others_have_it(read) -> None:
+    loaded = read("run:\n  concurrency: {gen_scenarios: 4, simulate: 8, evaluate: 16, upload: 2}\n")
+    names = ("gen-metrics", "draft-scenarios", "gen-scenarios", "simulate", "evaluate")
+    assert [loaded.config.at_once(name) for name in names] == [16, 4, 4, 8, 16]
+    assert loaded.notices == (
+        "config.yaml:2: `run.concurrency.upload` has no meaning here and was set aside",
+    )
+
+
+def test_a_number_for_all_stages_comes_above_those_of_the_file(config: Config) -> None:
+    found = config("run: {concurrency: {simulate: 8}}", overrides={"run.concurrency": 3})
+    assert found.at_once("simulate") == 3
 
 
 def test_switches_and_demographics_may_stand_under_generation(config: Config) -> None:

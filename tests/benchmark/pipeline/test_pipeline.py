@@ -349,7 +349,7 @@ class TestFilesOfOthers:
     def test_scores_from_before_there_was_a_conversation_are_not_its(self, tmp_path: Path) -> None:
         folder = foreign(tmp_path)
         (folder / "runs" / "good" / "conversations.json").unlink()
-        run(project.load(folder), ["simulate"])
+        run(project.load(folder), ["simulate"], force=True, only="m0?_s*")
         made = run(project.load(folder), ["evaluate"]).stages[0].targets
         assert {target: one.made for target, one in made.items()} == {"good": 4, "bad": 0}
 

@@ -28,7 +28,8 @@ from pytest_convoprobe.benchmark.format.models import (
 )
 from pytest_convoprobe.benchmark.rows.messages import Said
 from pytest_convoprobe.benchmark.rows.row_keys import digest
-from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, LandmarkTurn, ScenarioRow, scenario_id
+from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, LandmarkTurn, ScenarioRow
+from pytest_convoprobe.benchmark.rows.scenario_ids import scenario_id
 from pytest_convoprobe.benchmark.rows.work import Item, Task
 from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRowMaker, evaluation_messages
 from pytest_convoprobe.benchmark.stages.log_odds import odds_messages

@@ -44,7 +44,7 @@ def read(*messages: Any) -> tuple[Said, ...]:
 
 def test_calls_stand_in_the_message_of_their_turn() -> None:
     row = conversation(*LOOKED)
-    assert row.to_json()["conversation"] == [
+    assert row.to_json()["transcript"] == [
         {"role": "user", "content": "Where is order 7?"},
         {
             "role": "assistant",
@@ -60,7 +60,7 @@ def test_calls_stand_in_the_message_of_their_turn() -> None:
 def test_a_row_without_calls_is_what_it_was() -> None:
     row = conversation()
     plain = [{"role": said.role, "content": said.content} for said in TALK]
-    assert row.to_json()["conversation"] == plain
+    assert row.to_json()["transcript"] == plain
     assert row.digest == digest([[said.role, said.content] for said in TALK])
     assert read({"role": "assistant", "content": "Hi.", "tool_calls": None}) == (Said("assistant", "Hi."),)
     assert read({"role": "assistant", "content": "Hi.", "tool_calls": []}) == (Said("assistant", "Hi."),)
@@ -233,7 +233,7 @@ def test_targets_that_call_tools_are_scored_by_what_they_do(project: LoadedBench
 
 def test_calls_of_a_python_agent_are_kept_without_secrets_and_bounded(project: LoadedBenchmark) -> None:
     run(project)
-    order, log = rows(project, "desk")[0]["conversation"][1]["tool_calls"]
+    order, log = rows(project, "desk")[0]["transcript"][1]["tool_calls"]
     assert order == {
         "name": "find_order",
         "arguments": {"number": 7, "password": "****"},
@@ -252,14 +252,14 @@ def test_half_a_secret_is_not_left_where_a_result_is_cut(project: LoadedBenchmar
 
 def test_calls_of_a_service_are_kept(project: LoadedBenchmark) -> None:
     run(project)
-    assert rows(project, "service")[0]["conversation"][1]["tool_calls"] == [
+    assert rows(project, "service")[0]["transcript"][1]["tool_calls"] == [
         {"name": "find_order", "arguments": {"number": 7}, "result": None, "error": "closed to ****"}
     ]
 
 
 def test_where_no_tool_is_called_there_is_no_field_for_it(project: LoadedBenchmark) -> None:
     run(project)
-    assert rows(project, "mute")[0]["conversation"][1].keys() == {"role", "content"}
+    assert rows(project, "mute")[0]["transcript"][1].keys() == {"role", "content"}
 
 
 def test_a_second_run_makes_nothing_anew(project: LoadedBenchmark) -> None:

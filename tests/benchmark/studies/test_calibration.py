@@ -141,7 +141,7 @@ def test_the_excerpt_is_of_the_turn_that_the_justification_names(finished: Loade
     rows = json.loads(path.read_bytes())
     said = ["Hello.", "First reply.", "And?", "Second reply."]
     for row in rows:
-        row["conversation"] = [
+        row["transcript"] = [
             {"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)
         ]
     path.write_text(json.dumps(rows))

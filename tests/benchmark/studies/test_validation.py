@@ -278,7 +278,7 @@ def test_the_same_seed_chooses_the_same_sample(finished: LoadedBenchmark) -> Non
 def test_conversations_that_changed_since_are_taken_over_anew(finished: LoadedBenchmark) -> None:
     swap(finished)
     rows = json.loads(finished.folder.conversations("good").read_bytes())
-    rows[0]["conversation"][1]["content"] = project.PRAISE
+    rows[0]["transcript"][1]["content"] = project.PRAISE
     finished.folder.conversations("good").write_text(json.dumps(rows))
     llm = project.models()
     swap(finished, llm=llm)
