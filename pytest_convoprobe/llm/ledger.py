@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ..transcript import Usage
@@ -42,11 +43,15 @@ class Spending:
         return replace(added, cost=None) if added.is_agents_own else added
 
 
-class Ledger:
-    """Adds up the spending of one scenario."""
+OnEntry = Callable[[Role, Spending], None]
 
-    def __init__(self) -> None:
+
+class Ledger:
+    """Adds up the spending of one scenario. `on_entry` gets each entry as it is made."""
+
+    def __init__(self, on_entry: OnEntry | None = None) -> None:
         self._by_role: dict[Role, Spending] = {}
+        self._on_entry = on_entry
 
     def record(self, role: Role, reply: LLMReply) -> None:
         """A call that was answered."""
@@ -70,3 +75,5 @@ class Ledger:
 
     def _add(self, role: Role, spending: Spending) -> None:
         self._by_role[role] = self._by_role.get(role, Spending()) + spending
+        if self._on_entry is not None:
+            self._on_entry(role, spending)

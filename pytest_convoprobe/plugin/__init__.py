@@ -15,7 +15,7 @@ import pytest
 
 from . import file_names, options
 from .fixtures import _convoprobe_result, convoprobe, convoprobe_target
-from .keys import AGES, GATHERED, LEFT_OUT, SESSION, START, TAGS, start
+from .keys import AGES, GATHERED, LEFT_OUT, RECORDER, SESSION, START, TAGS, start
 
 __all__ = ["_convoprobe_result", "convoprobe", "convoprobe_target"]
 
@@ -174,7 +174,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    if GATHERED in config.stash or AGES in config.stash:
+    if any(key in config.stash for key in (GATHERED, AGES, RECORDER)):
         from .terminal_summary import write
 
         write(terminalreporter, config)

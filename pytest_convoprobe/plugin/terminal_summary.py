@@ -40,8 +40,10 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     verbosity = config.get_verbosity()
     found = digests(config)
     lines: list[str] = []
+    if verbosity >= 0:
+        lines += summary_lines(found, verbosity=verbosity, calls=recorder_of(config).calls)
     if found and verbosity >= 0:
-        lines += [*summary_lines(found, verbosity=verbosity), *_unseen(config, found), *_notices(config)]
+        lines += [*_unseen(config, found), *_notices(config)]
     # Of a gate that passed on old conversations, this line is all that anybody sees: also where it is quiet.
     lines += _ages(config)
     if lines and verbosity >= 0:

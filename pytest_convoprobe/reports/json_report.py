@@ -50,13 +50,14 @@ def _totals(report: RunReport) -> dict[str, Any]:
         "blames": dict(blames),
         "spent": _spent(report, replayed=False),
         "replayed": _spent(report, replayed=True),
+        "without_result": {role.value: _spending(spent) for role, spent in report.without_result.items()},
     }
 
 
 def _spent(report: RunReport, *, replayed: bool) -> dict[str, Any]:
     """By role; what recordings answered is apart, since nothing was spent on it."""
     return {
-        role.value: _spending(spent) for role, spent in by_roles(report.results, replayed=replayed).items()
+        role.value: _spending(spent) for role, spent in by_roles(report.spenders, replayed=replayed).items()
     }
 
 

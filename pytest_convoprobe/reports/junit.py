@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import PurePosixPath
 
+from ..llm.ledger import Spending
 from ..result import Outcome, ScenarioResult, figures
 from ..results.run_info import RunInfo
 from ..text import one_line, visible
 from .failure import headline, render_failure
+from .money import by_roles
 from .paste_command import stored_words
 from .run_report import RunReport
 
@@ -29,11 +31,12 @@ def junit(report: RunReport) -> str:
     by_file: dict[str, list[ScenarioResult]] = {}
     for result in report.results:
         by_file.setdefault(result.file, []).append(result)
+    total = sum(by_roles(report.spenders, replayed=False).values(), Spending())
     root = ET.Element("testsuites", {"name": "convoprobe", **_numbers(report.results)})
     root.attrib.pop("skipped")  # suites have it, their root has not
     # CI systems compare reports by position; runs finish their scenarios in any order.
     for file, results in sorted(by_file.items()):
-        root.append(_suite(report.info, file, results))
+        root.append(_suite(report.info, total, file, results))
     ET.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -47,7 +50,7 @@ def _numbers(results: Sequence[ScenarioResult]) -> dict[str, str]:
     }
 
 
-def _suite(info: RunInfo, file: str, results: Sequence[ScenarioResult]) -> ET.Element:
+def _suite(info: RunInfo, total: Spending, file: str, results: Sequence[ScenarioResult]) -> ET.Element:
     began = datetime.fromtimestamp(info.started, timezone.utc)
     suite = ET.Element(
         "testsuite",
@@ -58,14 +61,15 @@ def _suite(info: RunInfo, file: str, results: Sequence[ScenarioResult]) -> ET.El
             "id": visible(info.id),
         },
     )
-    suite.append(_properties_of_run(info))
+    suite.append(_properties_of_run(info, total))
     suite.extend(_case(result) for result in results)
     return suite
 
 
-def _properties_of_run(info: RunInfo) -> ET.Element:
-    """Where a case came from: the run, the commit, the models."""
-    known = {"run": info.id, "commit": info.commit or ""}
+def _properties_of_run(info: RunInfo, total: Spending) -> ET.Element:
+    """Where a case came from: the run, what all of it cost, the commit, the models."""
+    cost = "" if total.cost is None else f"{round(total.cost, 6):g}"
+    known = {"run": info.id, "commit": info.commit or "", "cost": cost, "tokens": str(total.usage.total)}
     known.update({f"model.{role}": model for role, model in info.models.items()})
     return _properties({f"convoprobe.{name}": value for name, value in known.items() if value})
 

@@ -129,13 +129,13 @@ def _counts(report: RunReport) -> Iterator[str]:
             named = ", ".join(blame if len(blames) == 1 else f"{n:,} {blame}" for blame, n in blames.items())
             said = counted(count, "error") if outcome is Outcome.ERROR else f"{count:,} {outcome.value}"
             yield f"**{said}**" + (f" ({named})" if named else "")
-    spent = by_roles(report.results, replayed=False).values()
+    spent = by_roles(report.spenders, replayed=False).values()
     if spent:
         total = sum(spent, Spending())
         remark = without_agent(report.results)
         figures = f"{dollars(total.cost).replace('<', '&lt;')}, {counted(total.usage.total, 'token')}"
         yield f"{figures} ({remark})" if remark else figures
-    elif by_roles(report.results, replayed=True):
+    elif by_roles(report.spenders, replayed=True):
         yield "$0, all replayed"
     if report.info.ended is not None:
         yield seconds(max(0.0, report.info.ended - report.info.started))
@@ -239,8 +239,14 @@ def _costs(report: RunReport) -> Iterator[str]:
         f"| {ROLE_NAMES[role]} | {'replayed' if replayed else ''} | {spent.calls:,} | {spent.usage.total:,} "
         f"| {dollars(spent.cost).replace('<', '&lt;')} |"
         for replayed in (False, True)
-        for role, spent in by_roles(report.results, replayed=replayed).items()
+        for role, spent in by_roles(report.spenders, replayed=replayed).items()
     ]
+    if report.without_result:
+        lost = sum(report.without_result.values(), Spending())
+        rows.append(
+            f"| of it, without a result | | {lost.calls:,} | {lost.usage.total:,} "
+            f"| {dollars(lost.cost).replace('<', '&lt;')} |"
+        )
     if rows:
         head = ["| Role | | Calls | Tokens | Cost |", "|---|---|--:|--:|--:|"]
         yield _folded("Cost by role", ["\n".join([*head, *rows])])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ..formatting import counted, dollars
 from ..llm.ledger import Spending
 from ..llm.port import Role
+from ..results.spent_calls import ByRole, Spends
 
 ROLE_NAMES = {
     Role.TARGET: "target",
@@ -20,11 +21,11 @@ ROLE_NAMES = {
 }
 
 
-class Spends(Protocol):
-    """What has spent something: a result, or a digest of one."""
+@dataclass(frozen=True)
+class WithoutResult:
+    """What the calls of a run cost that belong to none of its results."""
 
-    @property
-    def spending(self) -> Mapping[Role, Spending]: ...
+    spending: ByRole
 
 
 def spending_in_words(spending: Spending) -> str:

@@ -15,11 +15,13 @@ from ..results.index import IndexRow
 from ..results.records import TrialRecord
 from ..results.run_changes import run_changes
 from ..results.run_info import RunInfo, RunState
+from ..results.spent_calls import ByRole, Spends, without_result
 from ..results.store import RunRef, StoredRun, final
 from ..results.tools_seen import never_called
 from ..results.trial_filter import has_verdict
 from ..scenario.tool_names import matches
 from .comparison import run_name, run_notes
+from .money import WithoutResult
 
 WINDOW = 12
 """How many runs a trend has, the one that is reported among them."""
@@ -47,6 +49,7 @@ class RunReport:
     the same runs as a whole, the oldest first. `notes` say what of the run could not be read. `baseline` is
     the comparison with the run that somebody named, `previous` the one with the run before, if that one is
     comparable. `unseen_tools` are the names of tools in scenarios that match no call in any stored run.
+    `without_result` is what calls cost that belong to no trial: of conversations that were interrupted.
     """
 
     info: RunInfo
@@ -57,10 +60,16 @@ class RunReport:
     baseline: BaselineComparison | None = None
     previous: BaselineComparison | None = None
     unseen_tools: tuple[str, ...] = ()
+    without_result: ByRole = field(default_factory=dict)
 
     @cached_property
     def results(self) -> tuple[ScenarioResult, ...]:
         return tuple(trial.result for trial in self.trials)
+
+    @property
+    def spenders(self) -> tuple[Spends, ...]:
+        """All that has spent something: the results, and what has none."""
+        return (*self.results, WithoutResult(self.without_result))
 
     @cached_property
     def counts(self) -> dict[Outcome, int]:
@@ -133,7 +142,8 @@ def read_report(
         notes=(*run.notes, *_missing(run)),
         baseline=against,
     )
-    return replace(report, unseen_tools=_unseen(report, runs))
+    rest = without_result(run.calls, report.results)
+    return replace(report, unseen_tools=_unseen(report, runs), without_result=rest)
 
 
 def _unseen(report: RunReport, runs: Iterable[RunRef]) -> tuple[str, ...]:

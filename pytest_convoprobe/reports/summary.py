@@ -16,9 +16,10 @@ from ..judging.types import NO_SUCH_TOOL, PROHIBITED
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult, attempt_words
+from ..results.spent_calls import ByRole, without_result
 from ..text import harmless, one_line, shorten, visible
 from .failure import headline
-from .money import ROLE_NAMES, by_roles, without_agent
+from .money import ROLE_NAMES, WithoutResult, by_roles, without_agent
 
 _SLOWEST = 3
 _LISTED = 20
@@ -105,20 +106,24 @@ def _adapter() -> TypeAdapter[Digest]:
     return TypeAdapter(Digest)
 
 
-def summary_lines(results: Iterable[ScenarioResult | Digest], *, verbosity: int = 0) -> list[str]:
-    """The summary of a run; none if there are no results.
+def summary_lines(
+    results: Iterable[ScenarioResult | Digest], *, verbosity: int = 0, calls: ByRole | None = None
+) -> list[str]:
+    """The summary of a run; none if there are no results. `calls` is what all its calls cost.
 
     What did not pass has a line each, at most twenty unless `-v` is given. Spent money is separate
     from what recordings answered.
     """
     digests = [item if isinstance(item, Digest) else Digest.of(item) for item in results]
+    lost = without_result(calls or {}, digests)
     if not digests:
-        return []
+        # All were interrupted, and may have cost something all the same.
+        return _spent(digests, lost) if lost else []
     return [
         *_not_passed(digests, None if verbosity > 0 else _LISTED),
         *_passed_later(digests),
         _totals(digests),
-        *_spent(digests),
+        *_spent(digests, lost),
         *_replayed(digests),
         *_slowest(digests),
         *_cannot_fail(digests),
@@ -186,16 +191,18 @@ def _total(digests: Sequence[Digest], outcome: Outcome, count: int) -> str:
     return f"{word} ({', '.join(named)})"
 
 
-def _spent(digests: Sequence[Digest]) -> list[str]:
+def _spent(digests: Sequence[Digest], lost: ByRole) -> list[str]:
     """What was spent now, with what the total lacks, and by role where there are several."""
-    spent = by_roles(digests, replayed=False)
+    spent = by_roles([*digests, WithoutResult(lost)], replayed=False)
     if not spent and not by_roles(digests, replayed=True):
         return []
     total = _tokens_and_cost(sum(spent.values(), Spending())) if spent else "nothing"
     remark = without_agent(digests)
     roles = [f"  {ROLE_NAMES[role]}: {_tokens_and_cost(used)}" for role, used in spent.items()]
     line = f"spent: {total} ({remark})" if remark else f"spent: {total}"
-    return [line, *(roles if len(roles) > 1 else [])]
+    of_it = sum(lost.values(), Spending())
+    rest = [f"  of it without a result: {_tokens_and_cost(of_it)}"] if lost else []
+    return [line, *(roles if len(roles) > 1 else []), *rest]
 
 
 def _replayed(digests: Sequence[Digest]) -> list[str]:

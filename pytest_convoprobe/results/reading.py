@@ -12,10 +12,13 @@ from typing import Any, BinaryIO
 
 from ..errors import ResultsError
 from ..files import locked
+from ..llm.ledger import Spending
+from ..llm.port import Role
 from ..result import with_attempts
 from .index import IndexRow, LineReader, row_of
 from .records import TrialRecord, from_record
 from .run_info import RunInfo, RunState
+from .spent_calls import read_calls
 from .trial_filter import count, final
 from .writer import INFO, index_file, trials_file
 
@@ -68,6 +71,11 @@ class StoredRun:
     def unstored(self) -> int:
         """How many of its trials are in no file."""
         return len(self._unstored)
+
+    @cached_property
+    def calls(self) -> dict[Role, Spending]:
+        """By role, what its calls cost, as far as that was written down; also without a trial."""
+        return read_calls(self.path)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -
         "duration": number(result.duration),
         "target": result.target,
         "models": {role.value: model for role, model in result.models.items()},
-        "spending": {role.value: _spending(spent) for role, spent in result.spending.items()},
+        "spending": {role.value: spending_record(spent) for role, spent in result.spending.items()},
         "criteria": [_criterion(found) for found in criteria],
         "checks": [_check(found) for found in checks],
         **({"review": _review(result.review)} if result.review else {}),
@@ -112,7 +112,8 @@ def number(value: float | None) -> float | str | None:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _spending(spent: Spending) -> dict[str, Any]:
+def spending_record(spent: Spending) -> dict[str, Any]:
+    """What was spent as plain data."""
     return {
         "calls": spent.calls,
         "attempts": spent.attempts,
@@ -212,7 +213,7 @@ def _result(data: Mapping[str, Any]) -> ScenarioResult:
         transcript=_read_transcript(data.get("transcript") or {}),
         criteria=tuple(_read_criterion(found) for found in data.get("criteria", ())),
         checks=tuple(_read_check(found) for found in data.get("checks", ())),
-        spending={Role(role): _read_spending(spent) for role, spent in data.get("spending", {}).items()},
+        spending={Role(role): read_spending(spent) for role, spent in data.get("spending", {}).items()},
         trial=_whole(data.get("trial", 1)),
         started=_float(data.get("started")) or 0.0,
         duration=_float(data.get("duration")) or 0.0,
@@ -242,7 +243,8 @@ def _float(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _read_spending(data: Mapping[str, Any]) -> Spending:
+def read_spending(data: Mapping[str, Any]) -> Spending:
+    """What `spending_record` gave."""
     return Spending(
         calls=data.get("calls", 0),
         attempts=data.get("attempts", 0),

@@ -1,7 +1,7 @@
 """Writes a run to the disk while it goes on.
 
-Every process of a run has two files of its own and only ever appends to them, a whole line at
-a time: whatever happens to it, no more than the trial that was running is lost.
+Every process of a run has files of its own and only ever appends to them, a whole line at a time: whatever
+happens to it, no more than the trial that was running is lost, and what that has cost is known.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from ..files import Lines, locked, write_atomically
+from ..llm.ledger import Spending
+from ..llm.port import Role
 from ..redaction import Redactor
 from ..result import ScenarioResult
 from .fingerprints import NO_PRINTS, Prints
 from .index import row_of, to_line
 from .records import from_record, to_record
 from .run_info import RunInfo
+from .spent_calls import call_record, calls_file
 
 RUNS = "runs"
 INFO = "run.json"
@@ -57,6 +60,7 @@ class RunWriter:
         self._alive = contextlib.ExitStack()
         self._trials = Lines(self.folder / trials_file(worker))
         self._index = Lines(self.folder / index_file(worker))
+        self._calls = Lines(self.folder / calls_file(worker))
 
     @property
     def begun(self) -> bool:
@@ -80,6 +84,16 @@ class RunWriter:
             except OSError as error:
                 self._complain(error)
 
+    def add_call(self, scenario_id: str, trial: int, role: Role, spent: Spending) -> None:
+        """Append what a call has cost."""
+        record = self._redactor.data(call_record(scenario_id, trial, role, spent))
+        with self._lock:
+            try:
+                self._make_folder()
+                self._calls.append(_line(record))
+            except OSError as error:
+                self._complain(error)
+
     def write_info(self, info: RunInfo) -> None:
         """Write or replace the description of the run. Only one process of a run does that."""
         data = self._redactor.data(info.to_json())
@@ -97,6 +111,7 @@ class RunWriter:
         with self._lock:
             self._trials.close()
             self._index.close()
+            self._calls.close()
             self._alive.close()
 
     def _append(self, record: Mapping[str, Any]) -> tuple[int, int]:

@@ -11,14 +11,16 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from ..errors import TimeLimitExceeded
 from ..files import relative_name
 from ..formatting import counted
+from ..llm.ledger import Spending
 from ..llm.litellm_adapter import listed_price
+from ..llm.port import Role
 from ..project_code.tracebacks import describe
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult
@@ -28,6 +30,7 @@ from ..results.provenance import new_run_id
 from ..results.reading import StoredRun
 from ..results.records import TrialRecord, from_record
 from ..results.run_info import RunInfo, RunState, Selection
+from ..results.spent_calls import add_spending
 from ..results.writer import MAIN, RunWriter
 from ..settings.loading import LoadedSettings
 from ..targets.about import ask_description
@@ -74,6 +77,7 @@ class RunRecorder:
         self._unstored: list[TrialRecord] = []
         self._carried_away = 0
         self._expected: set[tuple[str, int]] = set()
+        self._calls: dict[Role, Spending] = {}
 
     @property
     def folder(self) -> Path | None:
@@ -136,7 +140,7 @@ class RunRecorder:
         self, run: Callable[[Job], Coroutine[Any, Any, ScenarioResult]], job: Job
     ) -> ScenarioResult:
         """Run a job and store its result at once: whoever asked for it may look much later, or never."""
-        result = await run(job)
+        result = await run(replace(job, on_spent=partial(self._spent, job)))
         if self.wanted:
             self._guarded(lambda: self._redactor.learn(job.secrets))
             description = Description()
@@ -145,6 +149,20 @@ class RunRecorder:
             finally:  # also when the run is cancelled meanwhile
                 self._guarded(lambda: self._store(job, result, description))
         return result
+
+    @property
+    def calls(self) -> dict[Role, Spending]:
+        """By role, what all calls of the run cost until now, as far as this process knows."""
+        known = self.known_run()
+        # Workers of xdist have files of their own. The disk may have refused this process's file.
+        stored = {} if known is None else known.calls
+        return stored if _calls_in(stored) >= _calls_in(self._calls) else dict(self._calls)
+
+    def _spent(self, job: Job, role: Role, spent: Spending) -> None:
+        with self._lock:
+            add_spending(self._calls, {role: spent})
+        if self.wanted:
+            self._guarded(lambda: self._writer.add_call(job.scenario_id, job.trial, role, spent))
 
     def unrun(self, record: str) -> None:
         """Store a scenario that had no conversation. `record` is JSON of a stored trial.
@@ -259,3 +277,7 @@ class RunRecorder:
             selection=self._info.selection or self.selection(),
         )
         self._writer.write_info(self._written)
+
+
+def _calls_in(spent: Mapping[Role, Spending]) -> int:
+    return sum(one.calls for one in spent.values())

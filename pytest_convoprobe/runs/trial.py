@@ -32,7 +32,7 @@ from ..judging.review import NOT_REVIEWED, against_agent, review_user, user_side
 from ..judging.types import CheckResult, CriterionResult, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.budget import Budget
-from ..llm.ledger import Ledger
+from ..llm.ledger import Ledger, OnEntry
 from ..llm.port import LLM, CallContext, Role
 from ..llm.recording import Recording, recording_path
 from ..llm.stack import build_llm
@@ -67,7 +67,7 @@ class Job:
     over already: it is only judged, and the target is only named. `adjust` is the project's hook for the
     settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
     of the settings of the scenario's file, which may not be the run's. `waiting` is the thread that waits for
-    the trial.
+    the trial. `on_spent` gets what each call has cost as it ends.
     """
 
     loaded: LoadedScenario
@@ -82,6 +82,7 @@ class Job:
     problem: ConvoprobeError | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
     waiting: CallersThread | None = None
+    on_spent: OnEntry | None = None
 
     @property
     def scenario(self) -> Scenario:
@@ -122,7 +123,7 @@ class Runner:
         # A hook or a test may have given this one a key that the settings do not hold.
         self.redactor.learn((*secrets_of(job.settings), *job.secrets))
         await self._models.loaded()
-        ledger = Ledger()
+        ledger = Ledger(job.on_spent)
         # A trial whose event loop another agent has blocked for good is begun again, from its start.
         result = await undisturbed(lambda: _Trial(job, self._models, self.redactor, self._host, ledger).run())
         # With the result the host goes on and changes warning filters: no good time for an import.

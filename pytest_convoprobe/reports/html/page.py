@@ -84,7 +84,7 @@ def context(report: RunReport) -> dict[str, Any]:
         "spark": spark(report.runs),
         "blames": Counter(one.blame.value for one in report.results if one.blame).most_common(),
         "tags": _tags(report),
-        "spent": _spent(report.results),
+        "spent": _spent(report),
         "slowest": _slowest(report),
         "rows": _rows(report),
     }
@@ -138,16 +138,19 @@ def _tags(report: RunReport) -> list[tuple[str, int]]:
     return sorted(counts.items())
 
 
-def _spent(results: tuple[ScenarioResult, ...]) -> list[SpendingLine]:
+def _spent(report: RunReport) -> list[SpendingLine]:
     """What the run cost, all roles first; what recordings answered is separate."""
     lines = []
     for replayed in (False, True):
-        by_role = by_roles(results, replayed=replayed)
-        remark = without_agent(results)
+        by_role = by_roles(report.spenders, replayed=replayed)
+        remark = without_agent(report.results)
         label = "replayed, when recorded" if replayed else "all roles" + (f" ({remark})" if remark else "")
         if by_role:
             lines.append(_line(label, sum(by_role.values(), Spending()), replayed))
             lines += [_line(ROLE_NAMES[role], spent, replayed) for role, spent in by_role.items()]
+        if by_role and not replayed and report.without_result:
+            lost = sum(report.without_result.values(), Spending())
+            lines.append(_line("of it, without a result", lost, replayed))
     return lines
 
 
