@@ -174,7 +174,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    if any(key in config.stash for key in (GATHERED, AGES, RECORDER)):
+    if GATHERED in config.stash or AGES in config.stash or RECORDER in config.stash:
         from .terminal_summary import write
 
         write(terminalreporter, config)
