@@ -2,30 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 
 from ..errors import ScenarioFileError
+from ..scenario.loading import LoadedScenario, with_distinct_ids, with_parameters
 from . import options
-from .items import ScenarioItem
-from .keys import COLLECTED
+from .items import ScenarioItem, function_of
+from .keys import COLLECTED, start
+from .marks import ONCE, tag_markers
 from .session import backend_of
 
 
-class ScenarioFile(pytest.File):
-    """A file of scenarios."""
+class ScenarioFile(pytest.Module):
+    """A file of scenarios, which is a module to pytest, as its own text files of doctests are.
+
+    So fixtures of every scope have a node that they belong to, and `request.module` is an object. Its
+    scenarios are generated as the functions of a module are: parametrised fixtures and
+    `pytest_generate_tests` make several items of one.
+    """
+
+    def _getobj(self) -> ModuleType:
+        # Never imported, and so in no `sys.modules`: there is no code in it.
+        module = ModuleType(self.path.stem)
+        module.__file__ = str(self.path)
+        return module
+
+    def istestfunction(self, obj: object, name: str) -> bool:
+        """Whatever it is called: a scenario's name follows no pattern of functions."""
+        return True
 
     def collect(self) -> Iterable[ScenarioItem]:
         try:
             scenarios = backend_of(self.config).load_scenarios(self.path)
         except ScenarioFileError as error:
             raise self.CollectError(self._in_words(error)) from None
-        self.config.stash.setdefault(COLLECTED, {})[self.path] = len(scenarios)
+        start(self.config)
+        made = [(loaded, one) for scenario in scenarios for loaded, one in self._made_of(scenario)]
+        loaded = with_distinct_ids([loaded for loaded, _ in made])
+        self.config.stash.setdefault(COLLECTED, {})[self.path] = len(loaded)
         trials = range(1, options.trials(self.config) + 1)
-        return [ScenarioItem.of(self, loaded, trial) for loaded in scenarios for trial in trials]
+        return [
+            ScenarioItem.of(self, scenario, trial, generated)
+            for scenario, (_, generated) in zip(loaded, made, strict=True)
+            for trial in trials
+        ]
+
+    def _made_of(self, scenario: LoadedScenario) -> Iterator[tuple[LoadedScenario, pytest.Function]]:
+        """What pytest makes of a scenario: one function, or one for each set of parameters."""
+        name = _name_for_pytest(scenario.id)
+        for function in self._generated(name, scenario):
+            parameters = function.name.removeprefix(name).removeprefix("[").removesuffix("]")
+            yield with_parameters(scenario, parameters), function
+
+    def _generated(self, name: str, scenario: LoadedScenario) -> list[pytest.Function]:
+        function = function_of(scenario)
+        # Hooks may ask for tags. Repetitions by pytest-repeat are trials, which are made here.
+        function.pytestmark = [*tag_markers(self.config, scenario.tags), ONCE]  # type: ignore[attr-defined]
+        vars(self.obj)[name] = function  # where pytest looks it up
+        try:
+            made = self.ihook.pytest_pycollect_makeitem(collector=self, name=name, obj=function)
+        finally:
+            del vars(self.obj)[name]
+        return [one for one in made or () if isinstance(one, pytest.Function)]
 
     def _in_words(self, error: ScenarioFileError) -> str:
         """All problems, with the path as pytest shows it."""
         return "\n".join(str(replace(problem, file=self.nodeid)) for problem in error.problems)
+
+
+def _name_for_pytest(name: str) -> str:
+    """The name of the function in its module; names that mean something there get another one."""
+    return "scenario" if name.startswith(("__", "pytest_")) else name

@@ -17,7 +17,7 @@ from ..targets.given_objects import Use
 from . import headings, item_reports, marks, representing  # noqa: F401
 from .conversations import look_ahead, submit, wait
 from .error_text import error_text, no_verdict
-from .keys import EARLIER, OVERLAPPED, REPORTED, RESULTS, WAITED, start
+from .keys import EARLIER, OVERLAPPED, REPORTED, RESULTS, WAITED
 from .lookahead import given_by_fixture, target_is_shared
 from .orders import BEGUN, ORDER, Order
 from .session import session_of
@@ -35,7 +35,7 @@ def scenario(_convoprobe_result: ScenarioResult) -> None:
     _convoprobe_result.assert_passed()
 
 
-def _function_of(loaded: LoadedScenario) -> FunctionType:
+def function_of(loaded: LoadedScenario) -> FunctionType:
     """The function with the scenario's description, which `--collect-only -v` shows."""
     function = FunctionType(scenario.__code__, scenario.__globals__, scenario.__name__)
     function.__doc__ = loaded.description
@@ -53,11 +53,20 @@ class ScenarioItem(pytest.Function):
     trial: int
 
     @classmethod
-    def of(cls, parent: pytest.File, loaded: LoadedScenario, trial: int) -> ScenarioItem:
-        """The item of a trial; the first one has the plain name, so that it can be pasted back."""
-        start(parent.config)
+    def of(
+        cls, parent: pytest.File, loaded: LoadedScenario, trial: int, generated: pytest.Function
+    ) -> ScenarioItem:
+        """The item of a trial of what pytest has generated, with its parameters and fixtures.
+
+        The first trial has the plain name, so that it can be pasted back.
+        """
         name = loaded.id if trial == 1 else f"{loaded.id}[trial-{trial}]"
-        item: ScenarioItem = cls.from_parent(parent, name=name, callobj=_function_of(loaded))
+        # The fixtures are handed on, since hooks may have added some, or parametrised them.
+        fixtures = getattr(generated, "_fixtureinfo", None)
+        item: ScenarioItem = cls.from_parent(
+            parent, name=name, callobj=function_of(loaded), fixtureinfo=fixtures
+        )
+        _take_parameters(item, generated)
         item.loaded, item.trial = loaded, trial
         item.stash[ORDER] = Order(item, loaded, f"{parent.nodeid}::{loaded.id}", trial)
         marks.add_tags(item, loaded.tags)
@@ -96,6 +105,18 @@ class ScenarioItem(pytest.Function):
         # before anybody counts how many are running.
         self.stash[OVERLAPPED] = started is not None or others
         return wait(handle, self)
+
+
+def _take_parameters(item: pytest.Function, generated: pytest.Function) -> None:
+    """Give an item the parameters of another one.
+
+    Not by the constructor: pytest would make the node id of them, and leave out the number of the trial.
+    """
+    callspec = getattr(generated, "callspec", None)
+    if callspec is not None:
+        item.callspec = callspec
+        item.own_markers.extend(callspec.marks)
+        item.keywords.update({callspec.id: True, **{mark.name: mark for mark in callspec.marks}})
 
 
 def result_of(item: ScenarioItem, value: object) -> ScenarioResult | None:

@@ -47,9 +47,12 @@ def fixture_definitions(item: pytest.Item) -> dict[str, Any]:
 
 
 def target_is_shared(item: pytest.Item) -> bool:
-    """Whether the item's target lives as long as the session."""
+    """Whether the item's target lives as long as the session.
+
+    With parameters it doesn't: whichever fixture has them, pytest makes it again for the next ones.
+    """
     definition = fixture_definitions(item).get(TARGET_FIXTURE)
-    return definition is not None and definition.scope == "session" and not definition.params
+    return definition is not None and definition.scope == "session" and not hasattr(item, "callspec")
 
 
 def target_is_ours(item: pytest.Item) -> bool:
@@ -68,8 +71,14 @@ def may_run_early(item: pytest.Item, started: pytest.Item) -> bool:
 
 
 def candidates(started: pytest.Item) -> Iterator[Order]:
-    """The scenarios after `started` that are known to run in this process, in order."""
+    """The scenarios after `started` that are known to run in this process, in order.
+
+    They end where pytest takes the shared target away, to make it again with parameters.
+    """
+    shared = fixture_definitions(started).get(TARGET_FIXTURE)
     for item in _following(started):
+        if hasattr(item, "callspec") and fixture_definitions(item).get(TARGET_FIXTURE) is shared:
+            return
         order = order_of(item)
         if order is not None and item is not started:
             yield order

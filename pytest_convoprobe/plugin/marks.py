@@ -26,12 +26,16 @@ ACTING = frozenset(
 def add_tags(item: pytest.Item, tags: Iterable[str]) -> None:
     """Give an item a marker for each tag; a tag with blanks also gets one that `-m` can spell."""
     known = item.config.stash.setdefault(TAGS, {})
-    for tag in tags:
-        item.extra_keyword_matches.add(tag)
-        for name in dict.fromkeys((tag, spelling(tag))):
-            if not _acts(item.config, name):
-                item.add_marker(_marker(name))
-                known[name] = "a tag of a scenario"
+    item.extra_keyword_matches.update(tags)
+    for marker in tag_markers(item.config, tags):
+        item.add_marker(marker)
+        known[marker.name] = "a tag of a scenario"
+
+
+def tag_markers(config: pytest.Config, tags: Iterable[str]) -> list[pytest.MarkDecorator]:
+    """The markers of tags."""
+    names = [name for tag in tags for name in dict.fromkeys((tag, spelling(tag)))]
+    return [_marker(name) for name in names if not _acts(config, name)]
 
 
 def spelling(tag: str) -> str:
@@ -53,9 +57,13 @@ def tags_registered(config: pytest.Config) -> Iterator[None]:
             lines.remove(line)
 
 
-def _marker(name: str) -> pytest.MarkDecorator:
+def _marker(name: str, *args: object) -> pytest.MarkDecorator:
     # The public classes have no public constructor, and `pytest.mark` checks the name.
-    return pytest.MarkDecorator(pytest.Mark(name, (), {}, _ispytest=True), _ispytest=True)
+    return pytest.MarkDecorator(pytest.Mark(name, args, {}, _ispytest=True), _ispytest=True)
+
+
+ONCE = _marker("repeat", 1)
+"""Tells pytest-repeat to generate no repetitions."""
 
 
 def _acts(config: pytest.Config, name: str) -> bool:

@@ -71,7 +71,7 @@ def _load(parsed: Parsed, file: str) -> tuple[LoadedScenario, ...]:
         problems.append(Problem("the file is empty; a scenario is expected", file, 1, 1))
     if problems:
         raise ScenarioFileError(_in_order(problems, file))
-    return _with_distinct_ids(found)
+    return with_distinct_ids(found)
 
 
 def _in_order(problems: list[Problem], file: str) -> tuple[Problem, ...]:
@@ -157,7 +157,18 @@ def node_name(name: str) -> str:
     return shown if len(shown) <= MAX_ID_LENGTH else f"{shown[: MAX_ID_LENGTH - 1]}…"
 
 
-def _with_distinct_ids(scenarios: list[LoadedScenario]) -> tuple[LoadedScenario, ...]:
+def with_parameters(scenario: LoadedScenario, parameters: str) -> LoadedScenario:
+    """The scenario under another id and name, for one set of parameters that it is run with.
+
+    `parameters` names them, as in pytest's ids (`gpt-5-mini`); empty for none.
+    """
+    if not parameters:
+        return scenario
+    suffix = f"[{node_name(parameters)}]"
+    return replace(scenario, id=scenario.id + suffix, name=f"{scenario.name} {suffix}")
+
+
+def with_distinct_ids(scenarios: list[LoadedScenario]) -> tuple[LoadedScenario, ...]:
     """The second scenario of a name gets `name[2]`, and so on."""
     taken: set[str] = set()
     counts: dict[str, int] = {}

@@ -1,0 +1,153 @@
+"""Scenarios with parametrised fixtures: items of their own, with their own targets and records."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .suite import Suite
+from .test_collection import ids
+
+MATRIX = """
+@pytest.fixture(scope="session", params=["small", "large"])
+def convoprobe_target(request):
+    log(f"made {request.param}")
+    yield lambda message: f"{request.param} says {message}"
+    log(f"gone {request.param}")
+
+def pytest_convoprobe_result(item, result):
+    log(f"{item.name}: {result.transcript.turns[0].reply.text}")
+"""
+
+
+def said(suite: Suite) -> list[str]:
+    return [line for line in suite.log if " says" in line]
+
+
+def stored(suite: Suite) -> dict[tuple[str, int], str]:
+    """The names of the stored trials, by scenario and number."""
+    files = (suite.path / ".convoprobe").rglob("*.jsonl")
+    rows = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    return {(row["scenario_id"], row["trial"]): row["name"] for row in rows if "scenario_id" in row}
+
+
+def test_a_parametrised_target_makes_a_matrix(suite: Suite) -> None:
+    suite.conftest("", target=MATRIX)
+    suite.scenario("one", file="scenarios/a.yaml")
+    suite.scenario("two words", file="scenarios/a.yaml", outcome="failed")
+    found = ids(suite.run("--collect-only", "-q"))
+    assert sorted(found) == [
+        f"scenarios/a.yaml::{name}[{model}]" for name in ("one", "two words") for model in ("large", "small")
+    ]
+    suite.run().assert_outcomes(passed=2, failed=2)
+    assert said(suite) == [
+        f"{name}[{model}]: {model} says hello"
+        for model in ("small", "large")
+        for name in ("one", "two words")
+    ]
+    # Each target is made once, and none is taken away while somebody talks with it.
+    assert [line for line in suite.log if line.startswith(("made", "gone"))] == [
+        "made small",
+        "gone small",
+        "made large",
+        "gone large",
+    ]
+    assert stored(suite) == {
+        (f"scenarios/a.yaml::{name}[{model}]", 1): f"{name} [{model}]"
+        for name in ("one", "two words")
+        for model in ("large", "small")
+    }
+
+
+def test_each_item_of_a_matrix_can_be_asked_for(suite: Suite) -> None:
+    suite.conftest("", target=MATRIX)
+    suite.scenario("bad", outcome="failed")
+    result = suite.run("--convoprobe-trials=2")
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(
+        [
+            "run again: pytest 'scenarios/bad.yaml::bad[[]small[]]'",
+            "*'scenarios/bad.yaml::bad[[]small[]][[]trial-2[]]' --convoprobe-trials=2",
+        ]
+    )
+    suite.run("scenarios/bad.yaml::bad[large]").assert_outcomes(failed=1)
+    suite.run("scenarios/bad.yaml::bad").assert_outcomes(failed=2)
+    suite.run("-k", "large").assert_outcomes(failed=1, deselected=1)
+    suite.run("--lf", "-v").stdout.fnmatch_lines(["*::bad[[]large[]] FAILED*"])
+
+
+@pytest.mark.parametrize(
+    ("hook", "names"),
+    [
+        ('"convoprobe_target", [lambda m: "a says", lambda m: "b says"], ids=["a", "b"]', ["a", "b"]),
+        ('"model", ["a", "b"], scope="session", indirect=True', ["a", "b"]),
+        ('"model", [pytest.param("a", marks=pytest.mark.skip), "b"], scope="session", indirect=True', ["b"]),
+    ],
+)
+def test_hooks_that_generate_tests_do_so_for_scenarios(suite: Suite, hook: str, names: list[str]) -> None:
+    suite.conftest(
+        f"""
+        def pytest_generate_tests(metafunc):
+            if metafunc.definition.name == "one" and metafunc.definition.get_closest_marker("wide"):
+                metafunc.parametrize({hook})
+
+        def pytest_convoprobe_result(item, result):
+            log(f"{{item.name}}: {{result.transcript.turns[0].reply.text}}")
+        """,
+        target="""
+@pytest.fixture(scope="session")
+def model(request):
+    return getattr(request, "param", "plain")
+
+@pytest.fixture(scope="session")
+def convoprobe_target(model):
+    return lambda message: f"{model} says"
+""",
+    )
+    suite.scenario("one", tags=["wide"])
+    suite.scenario("two")
+    assert suite.run().ret == 0
+    assert sorted(said(suite)) == [*(f"one[{name}]: {name} says" for name in names), "two: plain says"]
+
+
+def test_autouse_fixtures_with_parameters_multiply_scenarios(suite: Suite) -> None:
+    suite.conftest("""
+        @pytest.fixture(autouse=True, params=["sqlite", "postgres::15"])
+        def database(request):
+            log(f"database {request.param}")
+        """)
+    suite.scenario("one")
+    found = ids(suite.run("--collect-only", "-q"))
+    assert found == ["scenarios/one.yaml::one[sqlite]", "scenarios/one.yaml::one[postgres:15]"]
+    suite.run().assert_outcomes(passed=2)
+    assert [line for line in suite.log if line.startswith("database")] == [
+        "database sqlite",
+        "database postgres::15",
+    ]
+
+
+def test_parameters_and_names_that_end_alike_have_distinct_ids(suite: Suite) -> None:
+    suite.conftest("""
+        def pytest_generate_tests(metafunc):
+            if metafunc.definition.name == "one":
+                metafunc.parametrize("convoprobe_target", [str, repr], ids=["a::2", "a:2"])
+        """)
+    suite.scenario("one", file="scenarios/a.yaml")
+    suite.scenario("one[a:2]", file="scenarios/a.yaml")
+    found = ids(suite.run("--collect-only", "-q"))
+    assert len(set(found)) == 3
+
+
+def test_no_parameters_at_all_are_skipped_as_pytest_does(suite: Suite) -> None:
+    suite.conftest("", target=MATRIX.replace('["small", "large"]', "[]"))
+    suite.scenario("one")
+    suite.run().assert_outcomes(skipped=1)
+
+
+@pytest.mark.parametrize("name", ["pytest_generate_tests", "setup_module", "__name__", "__class__", "test_x"])
+def test_names_that_mean_something_in_a_module(suite: Suite, name: str) -> None:
+    suite.conftest("", target=MATRIX)
+    suite.scenario(name, file="scenarios/a.yaml")
+    suite.run().assert_outcomes(passed=2)
+    assert said(suite) == [f"{name}[{model}]: {model} says hello" for model in ("small", "large")]
