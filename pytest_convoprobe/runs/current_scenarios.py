@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import ResultsError
 from ..results.index import IndexRow
-from ..scenario.loading import LoadedScenario, load_scenarios
+from ..scenario.loading import LoadedScenario, load_scenarios, with_parameters
 from ..settings.effective import LoadedSettings
 from ..settings.merge import scenario_settings
 from ..settings.models import ScenarioSettings
@@ -32,12 +32,24 @@ class Scenarios:
             raise ResultsError(f"it is part of the test {row.scenario_id}, which only pytest can run")
         if not path.is_file():
             raise ResultsError(f"its file {file} is not there any more (looked for in {self._root})")
-        found = next((loaded for loaded in self._load(path) if loaded.id == identifier), None)
+        found = _find(self._load(path), identifier, row.name)
         if found is None:
             raise ResultsError(f"{file} has no scenario {identifier!r} any more")
         if found.scenario is None:
             raise ResultsError(f"it is skipped and unfinished in {file}")
         return found
+
+
+def _find(scenarios: tuple[LoadedScenario, ...], identifier: str, name: str) -> LoadedScenario | None:
+    """The scenario of an id, under the id and name that it had with the parameters of a fixture."""
+    # The id alone is not enough: `Refund[2]` may also be the second scenario of that name, which is gone.
+    with_its = [
+        with_parameters(loaded, identifier.removeprefix(loaded.id)[1:-1])
+        for loaded in scenarios
+        if identifier.startswith(f"{loaded.id}[")
+    ]
+    found = [one for one in with_its if (one.id, one.name) == (identifier, name)]
+    return next((loaded for loaded in (*found, *scenarios) if loaded.id == identifier), None)
 
 
 def live_settings(loaded: LoadedSettings, scenario: LoadedScenario) -> ScenarioSettings:

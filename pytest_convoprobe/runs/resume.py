@@ -44,6 +44,12 @@ def rerun(
             f"so choose one from 1 to {len(turns) + 1}"
         )
     loaded = Scenarios(session.rootdir).of(row)
+    if loaded.parameters and target is None:
+        # The target of the settings would answer in its place, and nobody would notice.
+        raise ResultsError(
+            f"it ran with parameters of pytest's fixtures ({loaded.parameters}), and only pytest can give "
+            "the target that belongs to them"
+        )
     settings = live_settings(session.settings_of(loaded.file), loaded)
     with session.target(target, loaded.file) as used:
         job = session.job(

@@ -31,7 +31,8 @@ class LoadedScenario:
 
     `id` is unique within the file and safe in a pytest node id: no control characters, no `::`,
     single spaces. `skip` is the reason, None if the scenario is to be run. `file` is the name
-    under which the file was loaded, `line` (from 1) where the scenario begins.
+    under which the file was loaded, `line` (from 1) where the scenario begins. `parameters` names those of
+    the test's fixtures that it is run with; id and name then contain them.
     """
 
     id: str
@@ -42,6 +43,7 @@ class LoadedScenario:
     scenario: Scenario | None
     file: str
     line: int
+    parameters: str = ""
 
 
 def load_scenarios(path: Path | str, *, file: str | None = None) -> tuple[LoadedScenario, ...]:
@@ -164,8 +166,9 @@ def with_parameters(scenario: LoadedScenario, parameters: str) -> LoadedScenario
     """
     if not parameters:
         return scenario
-    suffix = f"[{node_name(parameters)}]"
-    return replace(scenario, id=scenario.id + suffix, name=f"{scenario.name} {suffix}")
+    shown = node_name(parameters)
+    new_id, name = f"{scenario.id}[{shown}]", f"{scenario.name} [{shown}]"
+    return replace(scenario, id=new_id, name=name, parameters=shown)
 
 
 def with_distinct_ids(scenarios: list[LoadedScenario]) -> tuple[LoadedScenario, ...]:

@@ -193,6 +193,17 @@ class TestRejudge:
         assert found.new is None
         assert found.problem.startswith(words)
 
+    def test_one_that_had_parameters_is_found(self, project: Path) -> None:
+        old = replace(OLD, scenario_id=f"{OLD.scenario_id}[large]", name="refund [large]")
+        (found,) = again(project, store(project, old), judge_of("met"))
+        assert found.new is not None
+        assert (found.new.outcome, found.new.name) == (Outcome.PASSED, "refund [large]")
+
+    def test_the_second_one_of_a_name_that_is_gone_is_not_taken_for_that(self, project: Path) -> None:
+        old = replace(OLD, scenario_id=f"{OLD.scenario_id}[2]")
+        (found,) = again(project, store(project, old), judge_of("met"))
+        assert found.problem == "scenarios/refund.yaml has no scenario 'refund[2]' any more"
+
     def test_a_judge_that_is_away_is_an_error_of_that_trial(self, project: Path) -> None:
         (found,) = again(project, store(project), FakeLLM(lambda request: LLMUnavailable("away")))
         assert found.new
@@ -264,6 +275,13 @@ class TestRerun:
     def test_no_target_is_told(self, project: Path) -> None:
         with pytest.raises(SettingsError, match="no target is named"):
             go_on(project, store(project), 2, None)
+
+    def test_the_target_of_the_settings_does_not_answer_in_place_of_a_parameter(self, project: Path) -> None:
+        old = replace(OLD, scenario_id=f"{OLD.scenario_id}[large]", name="refund [large]")
+        run = store(project, old)
+        with pytest.raises(ResultsError, match=r"parameters of pytest's fixtures \(large\)"):
+            go_on(project, run, 2, None, {"target.type": "python", "target.object": "agent.py:answer"})
+        assert go_on(project, run, 2, FakeTarget("Which order?")).name == "refund [large]"
 
     def test_a_target_that_is_given_stays_open(self, project: Path) -> None:
         target = FakeTarget("Which order?")
