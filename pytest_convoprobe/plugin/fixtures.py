@@ -17,8 +17,13 @@ def convoprobe_target(request: pytest.FixtureRequest) -> Iterator[Any]:
     """What scenarios talk with: by default the target that convoprobe's settings name.
 
     Override it in `conftest.py` to return anything that can be a target: a function that answers
-    a message, a class, an object with such a method, or a `Target`.
+    a message, a class, an object with such a method, or a `Target`. Parametrised by `pytest_generate_tests`
+    without being overridden, each parameter is a target.
     """
+    if hasattr(request, "param"):
+        # Otherwise the items of such a matrix would all talk with the target of the settings.
+        yield request.param
+        return
     from .preflight import configured_target
 
     with configured_target(request.config, request.session.items) as target:

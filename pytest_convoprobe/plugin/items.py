@@ -114,7 +114,7 @@ def _take_parameters(item: pytest.Function, generated: pytest.Function) -> None:
     """
     callspec = getattr(generated, "callspec", None)
     if callspec is not None:
-        item.callspec = callspec
+        item.callspec, item.originalname = callspec, generated.originalname
         item.own_markers.extend(callspec.marks)
         item.keywords.update({callspec.id: True, **{mark.name: mark for mark in callspec.marks}})
 

@@ -56,9 +56,10 @@ def target_is_shared(item: pytest.Item) -> bool:
 
 
 def target_is_ours(item: pytest.Item) -> bool:
-    """Whether nobody has overridden the fixture of the target."""
+    """Whether nobody has overridden the fixture of the target, or given it parameters."""
     definition = fixture_definitions(item).get(TARGET_FIXTURE)
-    return definition is not None and _module(definition).startswith("pytest_convoprobe.")
+    given = getattr(getattr(item, "callspec", None), "params", {})
+    return definition is not None and _is_ours(definition) and TARGET_FIXTURE not in given
 
 
 def may_run_early(item: pytest.Item, started: pytest.Item) -> bool:
@@ -110,7 +111,7 @@ def _own_fixtures(item: pytest.Item) -> dict[int, str]:
 
 def _belongs_to_project(definition: Any, root: Path) -> bool:
     """Whether a fixture is defined in the project's own files rather than in an installed plug-in."""
-    if _module(definition).startswith("pytest_convoprobe."):
+    if _is_ours(definition):
         return False
     code = getattr(inspect.unwrap(definition.func), "__code__", None)
     file = Path(code.co_filename) if code is not None else None
@@ -119,8 +120,9 @@ def _belongs_to_project(definition: Any, root: Path) -> bool:
     return file.name == "conftest.py" or root in file.parents
 
 
-def _module(definition: Any) -> str:
-    return getattr(inspect.unwrap(definition.func), "__module__", None) or ""
+def _is_ours(definition: Any) -> bool:
+    module = getattr(inspect.unwrap(definition.func), "__module__", None) or ""
+    return module.startswith("pytest_convoprobe.")
 
 
 class LookAhead:

@@ -111,6 +111,70 @@ def convoprobe_target(model):
     assert sorted(said(suite)) == [*(f"one[{name}]: {name} says" for name in names), "two: plain says"]
 
 
+def test_parameters_of_our_own_fixture_are_the_targets(suite: Suite) -> None:
+    suite.conftest(
+        """
+        def pytest_generate_tests(metafunc):
+            if "convoprobe_target" in metafunc.fixturenames:
+                targets = [lambda m: "a says", lambda m: "b says"]
+                metafunc.parametrize("convoprobe_target", targets, ids="ab", indirect=True, scope="session")
+
+        def pytest_convoprobe_result(item, result):
+            log(f"{item.name}: {result.transcript.turns[0].reply.text}")
+        """,
+        target="",
+    )
+    suite.scenario("one")
+    suite.run().assert_outcomes(passed=2)
+    assert said(suite) == ["one[a]: a says", "one[b]: b says"]
+
+
+def test_no_item_starts_early_with_the_target_of_another(suite: Suite) -> None:
+    """Only some of the items have parameters: pytest makes the target again in the middle of the run."""
+    suite.conftest(
+        """
+        def pytest_generate_tests(metafunc):
+            if metafunc.definition.name == "b":
+                metafunc.parametrize("model", ["x", "y"], indirect=True)
+
+        def pytest_convoprobe_result(item, result):
+            log(f"{item.name}: {result.transcript.turns[0].reply.text}")
+        """,
+        target="""
+@pytest.fixture(scope="session")
+def model(request):
+    yield getattr(request, "param", "plain")
+    log("taken away")
+
+@pytest.fixture(scope="session")
+def convoprobe_target(model):
+    return lambda message: f"{model} says"
+""",
+    )
+    for name in ("a1", "a2", "b", "c1", "c2"):
+        suite.scenario(name, sleep=0.05)
+    suite.run().assert_outcomes(passed=6)
+    kinds = ("start", "end", "taken")
+    events = [line.split("::")[-1].split()[0] for line in suite.log if line.startswith(kinds)]
+    assert events.index("taken") > max(place for place, name in enumerate(events) if name.startswith("a"))
+    assert [line for line in said(suite) if not line.startswith("b")] == [
+        f"{name}: plain says" for name in ("a1", "a2", "c1", "c2")
+    ]
+
+
+def test_reports_and_gates_tell_them_apart(suite: Suite) -> None:
+    suite.conftest("", target=MATRIX)
+    suite.scenario("one")
+    suite.run().assert_outcomes(passed=2)
+    result = suite.run(
+        "--junitxml=junit.xml", "--convoprobe-html=page.html", "--convoprobe-baseline=latest", "-k", "large"
+    )
+    result.assert_outcomes(passed=1, deselected=1)
+    xml = (suite.path / "junit.xml").read_text("utf-8")
+    assert 'name="one[large]"' in xml
+    assert "one [large]" in (suite.path / "page.html").read_text("utf-8")
+
+
 def test_autouse_fixtures_with_parameters_multiply_scenarios(suite: Suite) -> None:
     suite.conftest("""
         @pytest.fixture(autouse=True, params=["sqlite", "postgres::15"])

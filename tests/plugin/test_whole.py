@@ -133,3 +133,26 @@ def test_the_fixture_runs_for_real_and_keeps_the_key_of_one_call_to_itself(live:
     written = [path.read_text() for path in live.path.rglob("*.json*")]
     assert written
     assert not [text for text in written if "one-call-secret-4711" in text]
+
+
+def test_two_targets_of_one_scenario_have_their_own_recordings(live: Suite, server: ChatServer) -> None:
+    live.write(
+        "conftest.py",
+        """
+        import pytest
+        @pytest.fixture(scope="session", params=["small", "large"])
+        def convoprobe_target(request):
+            return lambda message: f"{request.param} has heard: {message}"
+        """,
+    )
+    live.run_process("--convoprobe-replay=record").assert_outcomes(passed=4)
+    recordings = sorted(path.name for path in (live.path / "scenarios/_recordings").rglob("*.json"))
+    assert [name.rpartition("-")[0] for name in recordings] == [
+        "one-large",
+        "one-small",
+        "two-large",
+        "two-small",
+    ]
+    calls = len(server.requests)
+    live.run_process("--convoprobe-replay=only").assert_outcomes(passed=4)
+    assert len(server.requests) == calls
