@@ -16,8 +16,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
 
-from .top_keys import keys_of
-
 DEFAULT_PATTERNS = (
     "**/scenarios/**/*.yaml",
     "**/scenarios/**/*.yml",
@@ -128,8 +126,8 @@ def _is_of_others(path: Path, relative: PurePath, root: Path) -> bool:
     By the place alone, a scenario with an unlucky name or neighbour would never run, and nobody would know.
     """
     if path.name in SETTINGS_FILES:
-        return "evaluation" not in keys_of(path)
-    return _in_benchmark(relative, root) and "synthetic_user" not in keys_of(path)
+        return "evaluation" not in _keys_of(path)
+    return _in_benchmark(relative, root) and "synthetic_user" not in _keys_of(path)
 
 
 def _in_benchmark(relative: PurePath, root: Path) -> bool:
@@ -142,13 +140,19 @@ def is_benchmark(file: Path) -> bool:
 
     Otherwise a stray file of that name would silently take a whole folder of scenarios out of a gate.
     """
-    keys = keys_of(file) if file.is_file() else frozenset()
+    keys = _keys_of(file) if file.is_file() else frozenset()
     return "name" in keys and bool(keys & _OF_A_BENCHMARK) and not keys & _NOT_OF_A_BENCHMARK
 
 
 def looks_like_scenario(file: Path) -> bool:
     """Whether a file has a key that hardly anything but a scenario has. It need not be valid."""
-    return bool(keys_of(file) & _OF_A_SCENARIO)
+    return bool(_keys_of(file) & _OF_A_SCENARIO)
+
+
+def _keys_of(file: Path) -> frozenset[str]:
+    from .top_keys import keys_of  # not at the top: most suites have no file that is worth a look
+
+    return keys_of(file)
 
 
 def misspelt_key(file: Path) -> tuple[str, str] | None:
@@ -156,7 +160,7 @@ def misspelt_key(file: Path) -> tuple[str, str] | None:
 
     One near miss alone is no sign: `evaluator` is a key of other programs. A scenario has others beside it.
     """
-    keys = sorted(keys_of(file))
+    keys = sorted(_keys_of(file))
     if not _BESIDE.intersection(keys):
         return None
     from ..suggest import suggest  # not at the top: most suites never guess
