@@ -25,7 +25,8 @@ _INVISIBLE = frozenset(
 # A blank pattern of Braille, and the selectors of a glyph, which show nothing by themselves.
 _LOOKS_EMPTY = frozenset("\u2800\ufe0e\ufe0f")
 
-_LINE_COMMAND = re.compile(r"^(\s*)(?=::)", re.MULTILINE)
+# Within a line: across line breaks, a text of empty lines would take quadratic time.
+_LINE_COMMAND = re.compile(r"^([^\S\n]*)(?=::)", re.MULTILINE)
 _INLINE_COMMAND = re.compile(r"##(?=\w*\[)")
 
 

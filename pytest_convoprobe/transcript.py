@@ -48,7 +48,8 @@ class ToolCall:
     `arguments` are the parsed arguments. `result` is the tool's return value (any JSON value or text),
     `error` the text of its exception. `latency` is in seconds, None if unknown. `executed` is False for a
     call that was never carried out: the tool doesn't exist, its arguments can't be used, or it was refused.
-    `unreported` names the parts, `"arguments"` and `"result"`, of which the target says nothing.
+    `unreported` names the parts, `"arguments"` and `"result"`, of which the target says nothing, and `cut`
+    those of which only a part was kept, since they are longer than `run.max_text`.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ToolCall:
     latency: float | None = None
     executed: bool = True
     unreported: tuple[str, ...] = field(default=(), compare=False)
+    cut: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def failed(self) -> bool:
@@ -74,7 +76,8 @@ class Reply:
     has closed the conversation with this reply: it gets no further message. `thoughts` are what the target
     wrote for itself alone: neither the user nor the judge gets them. A `text` with `<think>…</think>` is
     divided into both. `gaps` says in words why `tool_calls` or `usage` is None, by the name of the part; it
-    is not stored.
+    is not stored. `cut` names the parts, `"text"` and `"thoughts"`, of which only a part was kept, since they
+    are longer than `run.max_text`.
     """
 
     text: str
@@ -84,6 +87,7 @@ class Reply:
     ended: bool = False
     thoughts: str = ""
     gaps: Mapping[str, str] = field(default_factory=dict, compare=False)
+    cut: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.tool_calls is not None and not isinstance(self.tool_calls, tuple):
@@ -94,6 +98,11 @@ class Reply:
         if thought or said != self.text:
             object.__setattr__(self, "text", said)
             object.__setattr__(self, "thoughts", "\n\n".join(filter(None, (self.thoughts, thought))))
+
+
+def not_kept(parts: tuple[str, ...]) -> str:
+    """What a report says about parts that were cut: `only a part was kept (run.max_text): text`."""
+    return f"only a part was kept (run.max_text): {', '.join(parts)}"
 
 
 class Origin(str, Enum):

@@ -77,10 +77,26 @@ def _require_known_arguments(evaluation: Evaluation, transcript: Transcript) -> 
         if not any(getattr(assertion, "args", None) for assertion in criterion.assertions):
             continue
         for turn, call in transcript.tool_calls:
-            if "arguments" in call.unreported and matches(criterion.tool, call.name):
+            if not matches(criterion.tool, call.name):
+                continue
+            if "arguments" in call.unreported:
                 raise ScenarioError(_UNKNOWN_ARGUMENTS.format(criterion.tool, call.name, turn))
+            if "arguments" in call.cut:
+                # Whatever the part that was kept shows: the rest could make each condition true or false.
+                raise _too_long(_CUT_ARGUMENTS.format(criterion.tool, call.name, turn))
 
 
+def _too_long(message: str) -> ScenarioError:
+    error = ScenarioError(message)
+    error.remedies = ("run.max_text",)
+    return error
+
+
+_CUT_ARGUMENTS = (
+    "tool_usage.tool_call_criteria, `args` of {} cannot be checked: the arguments of the call of {} in turn "
+    "{} are longer than `run.max_text`, so only a part of them was kept. Raise the setting, or take `args` "
+    "out of the scenario"
+)
 _UNKNOWN_ARGUMENTS = (
     "tool_usage.tool_call_criteria, `args` of {} cannot be checked: the target does not report the arguments "
     "of its call of {} in turn {}. Have it report them (`arguments` beside the call's `name`, an empty "

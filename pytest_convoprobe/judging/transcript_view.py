@@ -8,7 +8,7 @@ target cannot write the fence into its own reply, and a replay produces the same
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..excerpts import fitting, whole_text
@@ -120,7 +120,21 @@ def _turn(turn: Turn) -> Iterator[str]:
     for call in turn.reply.tool_calls or ():
         yield from _said("agent calls a tool", call_line(call))
         yield from _outcome(call)
+        yield from _cut("call", [part for part in call.cut if part in _SHOWN])
     yield from _said("agent", fitting(turn.reply.text))
+    yield from _cut("reply", [part for part in turn.reply.cut if part in _SHOWN])
+
+
+_SHOWN = frozenset(("arguments", "result", "error", "text"))
+
+
+def _cut(what: str, parts: Sequence[str]) -> Iterator[str]:
+    """A line for a model that must not take what was never kept for what was never said."""
+    if parts:
+        yield (
+            f"  (A part of the {what} was not kept, because it is too long: {', '.join(parts)}. "
+            "What isn't seen here may have been there.)"
+        )
 
 
 def _outcome(call: ToolCall) -> Iterator[str]:

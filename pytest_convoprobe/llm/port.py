@@ -33,11 +33,15 @@ class Role(str, Enum):
 
 @dataclass(frozen=True)
 class ToolRequest:
-    """A tool call that a model asks for. `arguments` is the JSON text as the model wrote it."""
+    """A tool call that a model asks for. `arguments` is the JSON text as the model wrote it.
+
+    `cut` says that only a part of the arguments was kept.
+    """
 
     id: str
     name: str
     arguments: str
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,8 @@ class LLMReply:
     `tool_calls` or the provider's own word. `attempts` counts every attempt made for this reply, including
     failed ones. `top_tokens` maps possible first tokens to the natural logarithm of their probability; it is
     empty if they were not requested or the provider does not report them. `thoughts` is the reasoning that
-    came in a field of its own.
+    came in a field of its own. `cut` names the parts, `"text"` and `"thoughts"`, of which only a part was
+    kept, since they are longer than `run.max_text`.
     """
 
     text: str
@@ -112,6 +117,7 @@ class LLMReply:
     replayed: bool = False
     top_tokens: Mapping[str, float] = field(default_factory=dict)
     thoughts: str = ""
+    cut: tuple[str, ...] = ()
 
 
 class LLM(Protocol):

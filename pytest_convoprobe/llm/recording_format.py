@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ..outside_json import read_json
 from ..settings.field_types import Time
 from ..transcript import Usage
 from ..yaml_source import Document, parse
@@ -80,6 +81,7 @@ class _Request(_Part):
 class _ToolRequest(_Part):
     name: str
     arguments: str
+    cut: bool = False
 
 
 class _Json(_Part):
@@ -105,6 +107,7 @@ class _Call(_Part):
     top_tokens: dict[str, float] = Field(default_factory=dict)
     finish_reason: str = "stop"
     thoughts: str | None = None
+    cut: tuple[str, ...] = ()
     usage: _Usage = _Usage()
     cost: float | None = None
     request: _Request
@@ -147,8 +150,8 @@ def dumps(calls: Iterable[RecordedCall], *, recorded: str, now: Mapping[int, dat
 def loads(text: str | bytes) -> Contents:
     """The contents of a recording. Raises `FormatError`."""
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = read_json(text)
+    except ValueError as error:
         raise FormatError(f"it is not whole JSON ({error})") from None
     version = data.get("version") if isinstance(data, dict) else None
     if isinstance(version, int) and version > VERSION:
@@ -186,11 +189,13 @@ def _call(call: RecordedCall) -> dict[str, Any]:
         "ordinal": call.ordinal,
         **_text(reply.text),
         "tool_requests": [
-            {"name": asked.name, "arguments": asked.arguments} for asked in reply.tool_requests
+            {"name": asked.name, "arguments": asked.arguments, **({"cut": True} if asked.cut else {})}
+            for asked in reply.tool_requests
         ],
         "top_tokens": dict(sorted(reply.top_tokens.items(), key=lambda pair: (-pair[1], pair[0]))) or None,
         "finish_reason": reply.finish_reason,
         "thoughts": reply.thoughts or None,
+        "cut": list(reply.cut),
         "usage": asdict(reply.usage),
         "cost": reply.cost,
         "request": {
@@ -242,7 +247,7 @@ def _reply(call: _Call) -> LLMReply:
     return LLMReply(
         text=_exact_text(call),
         tool_requests=tuple(
-            ToolRequest(f"call_{call.turn}_{call.ordinal}_{number}", asked.name, asked.arguments)
+            ToolRequest(f"call_{call.turn}_{call.ordinal}_{number}", asked.name, asked.arguments, asked.cut)
             for number, asked in enumerate(call.tool_requests, start=1)
         ),
         usage=Usage(call.usage.prompt_tokens, call.usage.completion_tokens),
@@ -252,6 +257,7 @@ def _reply(call: _Call) -> LLMReply:
         replayed=True,
         top_tokens=call.top_tokens,
         thoughts=call.thoughts or "",
+        cut=call.cut,
     )
 
 

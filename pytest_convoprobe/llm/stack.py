@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..settings.models import ModelSettings, RunSettings
+from .bounded import Bounded
 from .budget import Budget
 from .budgeted import Budgeted
 from .limiter import START, Limited, Slots
@@ -41,7 +42,8 @@ class LiveLLM:
     ) -> None:
         self._adapter = LiteLLM(redactor)
         budgeted = Budgeted(self._adapter, budget, self._adapter.knows_price, self._adapter.price_of)
-        self._outermost = Retrying(Limited(budgeted, ceiling=most_calls(run), slots_of=slots_of))
+        limited = Limited(budgeted, ceiling=most_calls(run), slots_of=slots_of)
+        self._outermost = Bounded(Retrying(limited), run.max_text)
 
     def preload(self) -> None:
         """Start the slow import in the background. Call this only if a live call is certain to follow."""

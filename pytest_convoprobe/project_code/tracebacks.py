@@ -8,6 +8,7 @@ import sysconfig
 import traceback
 from pathlib import Path
 
+from ..cutting import without_addresses
 from ..files import shown_path
 from ..redaction import Redactor
 from ..text import shorten, visible
@@ -20,6 +21,8 @@ _LIBRARIES = tuple(
 )
 _MAX_FRAMES = 3
 _MAX_TEXT = 500
+# Cut before it is searched for secrets, which takes long in megabytes. What is cut in two here isn't shown.
+_SEARCHED = 8 * _MAX_TEXT
 
 
 def clean(text: str, redactor: Redactor | None = None, *, limit: int = _MAX_TEXT) -> str:
@@ -30,7 +33,7 @@ def clean(text: str, redactor: Redactor | None = None, *, limit: int = _MAX_TEXT
 def describe(error: BaseException) -> str:
     """`KeyError: 'gizmo'`: type and text on one line."""
     try:
-        text = str(error)
+        text = without_addresses(str(error)[:_SEARCHED])
     except Exception:  # noqa: BLE001 - a broken __str__ must not lose the error
         text = "(its text can't be had)"
     name = type(error).__qualname__
@@ -76,7 +79,7 @@ def place_of(frame: traceback.FrameSummary) -> str:
 def frame_lines(frame: traceback.FrameSummary) -> list[str]:
     """The place, and the line of code if it can be had."""
     head = place_of(frame)
-    return [head, f"    {clean(frame.line)}"] if frame.line else [head]
+    return [head, f"    {clean(frame.line[:_SEARCHED])}"] if frame.line else [head]
 
 
 def _syntax_lines(error: BaseException) -> list[str]:
@@ -84,4 +87,4 @@ def _syntax_lines(error: BaseException) -> list[str]:
     if not isinstance(error, SyntaxError) or error.filename is None:
         return []
     head = f"{shown_path(Path(error.filename).resolve())}:{error.lineno}"
-    return [head, f"    {clean(error.text.strip())}"] if error.text else [head]
+    return [head, f"    {clean(error.text.strip()[:_SEARCHED])}"] if error.text else [head]

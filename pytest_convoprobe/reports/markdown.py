@@ -21,7 +21,7 @@ from ..results.compare import ScenarioChange
 from ..results.run_info import RunState
 from ..results.tools_seen import unseen_words
 from ..text import one_line, shorten, visible
-from ..transcript import ToolCall, Turn
+from ..transcript import ToolCall, Turn, not_kept
 from .comparison import LISTED, figures_of, gate_line, statements, totals
 from .failure import MUST, headline, user_side_lines
 from .money import ROLE_NAMES, by_roles, without_agent
@@ -225,13 +225,15 @@ def _turn(turn: Turn) -> str:
     thoughts = (
         f"<br>_thoughts (not sent):_ {escaped(turn.reply.thoughts, 200)}" if turn.reply.thoughts else ""
     )
-    said = f"{calls}{thoughts}<br>_agent:_ {reply}"
+    cut = f"<br>_{escaped(not_kept(turn.reply.cut))}_" if turn.reply.cut else ""
+    said = f"{calls}{thoughts}<br>_agent:_ {reply}{cut}"
     return f"> Turn {turn.number}<br>_user:_ {escaped(turn.user, 600)}{said}"
 
 
 def _tool_call(call: ToolCall) -> str:
     failed = " (not carried out)" if not call.executed else " (failed)" if call.failed else ""
-    return f"<br>_tool:_ {escaped(call.name)}{failed}"
+    cut = f" ({escaped(not_kept(call.cut))})" if call.cut else ""
+    return f"<br>_tool:_ {escaped(call.name)}{failed}{cut}"
 
 
 def _costs(report: RunReport) -> Iterator[str]:

@@ -10,7 +10,7 @@ from ..excerpts import whole_text
 from ..judging.transcript_view import call_line, last_turn
 from ..result import ScenarioResult, findings
 from ..text import shorten
-from ..transcript import ToolCall, Transcript, Turn
+from ..transcript import ToolCall, Transcript, Turn, not_kept
 from .terminal_page import Page
 
 _FEW_TURNS = 3
@@ -111,11 +111,18 @@ def _add_turn(page: Page, turn: Turn, detail: Detail) -> None:
         _add_said(page, "agent", detail.cut(turn.reply.text))
     else:
         page.add("(an empty reply)", "    agent   ")
+    _add_cut(page, "agent", turn.reply.cut)
+
+
+def _add_cut(page: Page, who: str, parts: tuple[str, ...]) -> None:
+    if parts:
+        _add_said(page, who, f"({not_kept(parts)})")
 
 
 def _add_call(page: Page, call: ToolCall, detail: Detail) -> None:
     _add_said(page, "tool", detail.cut(call_line(call)))
     page.add(detail.cut(_outcome(call)), "          │ → ", "          │   ")
+    _add_cut(page, "tool", call.cut)
 
 
 def _outcome(call: ToolCall) -> str:

@@ -178,6 +178,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "user": turn.user,
         "reply": reply.text,
         **({"thoughts": reply.thoughts} if reply.thoughts else {}),
+        **({"cut": list(reply.cut)} if reply.cut else {}),
         "latency": number(turn.latency),
         "usage": _usage(reply.usage) if reply.usage else None,
         "tool_calls": None if reply.tool_calls is None else [_tool_call(call) for call in reply.tool_calls],
@@ -187,8 +188,9 @@ def _turn(turn: Turn) -> dict[str, Any]:
 def _tool_call(call: ToolCall) -> dict[str, Any]:
     # Only what is out of the ordinary: so the trials of earlier releases and today's look the same.
     unusual: dict[str, Any] = {} if call.executed else {"executed": False}
-    if call.unreported:
-        unusual["unreported"] = list(call.unreported)
+    for key, parts in (("unreported", call.unreported), ("cut", call.cut)):
+        if parts:
+            unusual[key] = list(parts)
     return {
         "name": call.name,
         "arguments": plain(call.arguments),
@@ -305,6 +307,7 @@ def _read_turn(data: Mapping[str, Any]) -> Turn:
         usage=_read_usage(usage) if usage else None,
         ended=bool(data.get("ended", False)),
         thoughts=_text(data.get("thoughts", "")),
+        cut=tuple(map(_text, data.get("cut", ()))),
     )
     origin = Origin(data.get("origin", Origin.SIMULATED.value))
     latency = _float(data.get("latency")) or 0.0
@@ -320,4 +323,5 @@ def _read_tool_call(data: Mapping[str, Any]) -> ToolCall:
         latency=_float(data.get("latency")),
         executed=data.get("executed") is not False,
         unreported=tuple(map(_text, data.get("unreported", ()))),
+        cut=tuple(map(_text, data.get("cut", ()))),
     )

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from ..conversation.loop import Conversation, Limits
 from ..conversation.port import UserSimulator
+from ..cutting import MOST_TEXT
 from ..errors import ScenarioTimeout
 from ..llm.metered import Metered
 from ..llm.port import LLM
@@ -42,10 +43,11 @@ class ConversationHost:
         *,
         now: datetime | None = None,
         waiting: CallersThread | None = None,
+        max_text: int = MOST_TEXT,
     ) -> AsyncIterator[Conversation]:
         """A conversation between the two, ready to run; its end at the target is closed after the block."""
         # The id is one that tells nothing: some targets are given it.
-        context = ConversationContext(uuid4().hex, llm, scenario, trial, self._agents, now, waiting)
+        context = ConversationContext(uuid4().hex, llm, scenario, trial, self._agents, now, waiting, max_text)
         talking = await hosted(target).start(context)
         try:
             counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking

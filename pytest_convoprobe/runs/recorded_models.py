@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TypeVar
 
+from ..cutting import MOST_TEXT
+from ..llm.bounded import Bounded
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
 from ..llm.metered import Metered
@@ -23,11 +25,14 @@ T = TypeVar("T")
 class RecordedModels:
     """The way of a trial, or of a benchmark's row, to its models: metered, and by way of its recording.
 
-    `budget` is the one that the models keep to.
+    `budget` is the one that the models keep to, `max_text` how many characters of a text of theirs are kept.
     """
 
-    def __init__(self, llm: LLM, redactor: Redactor, budget: Budget | None = None) -> None:
+    def __init__(
+        self, llm: LLM, redactor: Redactor, budget: Budget | None = None, max_text: int = MOST_TEXT
+    ) -> None:
         self._llm = llm
+        self._max_text = max_text
         self._redactor = redactor
         self._budget = budget
 
@@ -51,7 +56,9 @@ class RecordedModels:
     ) -> T:
         """Do a piece of work with the models, with a recording around it; the ledger learns what it costs."""
         replaying = Replaying(self._llm, recording, mode, self._redactor)
-        return await replaying.around(work(Metered(replaying, ledger, self._budget)))
+        # Live replies are cut already. A recording may have been written by anybody.
+        bounded = Bounded(replaying, self._max_text)
+        return await replaying.around(work(Metered(bounded, ledger, self._budget)))
 
     async def aclose(self) -> None:
         """Close the models."""

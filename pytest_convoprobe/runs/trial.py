@@ -105,7 +105,7 @@ class Runner:
         """Knows the secrets of every conversation that this runner has begun."""
         self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
         live = build_llm(run, self.redactor, self.budget) if llm is None else llm
-        self._models = RecordedModels(live, self.redactor, self.budget)
+        self._models = RecordedModels(live, self.redactor, self.budget, run.max_text)
         self._host = ConversationHost()
 
     @property
@@ -259,6 +259,7 @@ class _Trial:
             job.trial,
             now=self._now,
             waiting=job.waiting,
+            max_text=job.settings.run.max_text,
         )
         async with opened as self._conversation:
             self._tools = await require_known_tools(job.scenario, job.target)

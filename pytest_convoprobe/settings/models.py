@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from ..cutting import MOST_TEXT
 from ..redaction import MASK
 from .field_types import Count, Effort, Limit, Money, Number, Seconds, Text, Time, WebAddress
 from .secret_places import PUBLIC_FIELDS
@@ -332,6 +333,12 @@ class RunSettings(_Section):
         "off",
         description="`auto` replays recorded calls and records the others, `only` never calls live, `record` "
         "records everything again.",
+    )
+    max_text: Count = Field(
+        MOST_TEXT,
+        description="Maximum length of one text or value from outside, in characters: a reply, the arguments "
+        "or the result of a tool call, a provider's answer. The middle of what is longer is left out, with a "
+        "mark; checks of arguments that were cut are errors.",
     )
     recordings: Text = Field(
         "_recordings", description="Name of the folder of recordings, beside the scenario files."

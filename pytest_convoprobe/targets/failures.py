@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import ConvoprobeError, TargetCrashed, TargetError, TargetStartError, TargetUnavailable
+from ..excerpts import TEXT_LIMIT, cut_middle
 from ..forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ..project_code.host_loop import used_several_loops
 from ..project_code.tracebacks import describe, short_trace
@@ -120,7 +121,7 @@ def failure(error: BaseException) -> TargetError:
     trace = short_trace(error)
     for kind in (TargetUnavailable, TargetStartError, TargetCrashed):
         if isinstance(error, kind):
-            return kind(str(error), trace=error.trace or trace)
+            return kind(_text_of(error), trace=error.trace or trace)
     if (wiring := of_the_wiring(error)) is not None:
         return wiring
     if isinstance(error, Exception) and is_unavailable(error):
@@ -171,7 +172,7 @@ def _on_loop() -> bool:
 
 def _text_of(error: BaseException) -> str:
     try:
-        return str(error)
+        return cut_middle(str(error), TEXT_LIMIT)
     except Exception:  # noqa: BLE001 - a broken __str__ is no reason to lose the error
         return ""
 
@@ -180,7 +181,7 @@ def start_failure(doing: str, error: BaseException) -> TargetStartError:
     """An exception before the first message; `doing` says what failed ("can't import `agent`")."""
     if isinstance(error, ConvoprobeError):
         trace = error.trace if isinstance(error, TargetError) else ""
-        return TargetStartError(f"{doing}: {error}", trace=trace)
+        return TargetStartError(f"{doing}: {_text_of(error)}", trace=trace)
     reason = of_the_wiring(error) or describe(error)
     return TargetStartError(f"{doing}: {reason}", trace=short_trace(error))
 

@@ -87,7 +87,7 @@ class _HostedConversation:
 
     async def _sent(self, inner: TargetConversation, message: str) -> Reply:
         try:
-            return await _as_data(inner.send(message))
+            return await _as_data(inner.send(message), self._context.max_text)
         except BaseException:
             # On its own loop, a cancellation included: it knows what it has done by now.
             self._calls = calls_known_to(inner)
@@ -117,11 +117,11 @@ class _HostedConversation:
             raise failure(raised.error) from None
 
 
-async def _as_data(sending: Coroutine[Any, Any, Reply]) -> Reply:
+async def _as_data(sending: Coroutine[Any, Any, Reply], most_text: int) -> Reply:
     """The reply as plain data: what the project's objects do while they are read belongs to its own loop."""
     reply = await sending
     try:
-        return as_reply(reply)
+        return as_reply(reply, most_text)
     except ValueError as error:
         raise unusable(error) from None
     except Exception as error:  # noqa: BLE001 - the properties of the project's objects may raise anything

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..transcript import Reply, ToolCall, Usage
 from .reply_parts import (
+    Cuts,
     as_arguments,
     as_thoughts,
     as_tool_call,
@@ -66,11 +67,15 @@ class _Result:
     name: object
     value: Any
     error: str | None
+    cut: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Message:
-    """A message as plain data. `names_tools` is whether it has a list of tool calls, None without the key."""
+    """A message as plain data. `names_tools` is whether it has a list of tool calls, None without the key.
+
+    `cut` is as in `Reply`.
+    """
 
     role: str
     text: str = ""
@@ -79,6 +84,7 @@ class _Message:
     usage: Usage | None = None
     thoughts: str = ""
     names_tools: bool | None = None
+    cut: tuple[str, ...] = ()
 
 
 def is_message(value: object) -> bool:
@@ -115,12 +121,14 @@ class MessageReader:
             )
         self._notice_tools(found)
         said = [message for message in new if message.role == _ASSISTANT]
+        cuts = Cuts()
         return Reply(
-            _joined(message.text for message in said),
+            cuts.of("text", lambda: clean_text(_joined(message.text for message in said))),
             tuple(_calls(new)) if self._reports_tools else None,
             _usage(said),
-            thoughts=_joined(message.thoughts for message in said),
+            thoughts=cuts.of("thoughts", lambda: clean_text(_joined(message.thoughts for message in said))),
             gaps={} if self._reports_tools else {"tool_calls": _NO_CALLS},
+            cut=cuts.found(part for message in said for part in message.cut),
         )
 
     def _new(self, found: list[_Message]) -> list[_Message]:
@@ -167,7 +175,8 @@ def _calls(messages: Sequence[_Message]) -> Iterator[ToolCall]:
 def _answered(call: ToolCall, result: _Result) -> ToolCall:
     unreported = tuple(part for part in call.unreported if part != "result")
     # A list of messages must answer every call: after torn arguments, with a complaint that proves no call.
-    return replace(call, result=result.value, error=result.error, unreported=unreported)
+    cut = tuple(dict.fromkeys((*call.cut, *result.cut)))
+    return replace(call, result=result.value, error=result.error, unreported=unreported, cut=cut)
 
 
 def _belongs(result: _Result, call: _Call | None) -> bool:
@@ -237,8 +246,8 @@ def _read(value: object) -> _Message:
 
 
 def _read_message(role: str, value: object) -> _Message:
-    content = first_field(value, "content", "parts", "text", "refusal")
-    text = clean_text(joined_text(content) or "")
+    content, cuts = first_field(value, "content", "parts", "text", "refusal"), Cuts()
+    text = cuts.of("text", lambda: clean_text(joined_text(content) or ""))
     if role == _TOOL:
         result = _result(value, first_field(value, "tool_call_id", "call_id", "id"), content)
         return _Message(role, results=(result,))
@@ -252,7 +261,8 @@ def _read_message(role: str, value: object) -> _Message:
     names_tools = isinstance(listed, (list, tuple)) if has_field(value, "tool_calls") else None
     usage = as_usage(field_of(value, "usage_metadata"))
     calls = tuple(_calls_in(value, listed, content))
-    return _Message(role, text, calls, results, usage, as_thoughts(value), names_tools)
+    thoughts = cuts.of("thoughts", lambda: as_thoughts(value))
+    return _Message(role, text, calls, results, usage, thoughts, names_tools, cuts.found())
 
 
 def _calls_in(value: object, listed: object, content: object) -> Iterator[_Call]:
@@ -276,24 +286,25 @@ def _blocks(content: object, kind: str) -> list[Any]:
 
 
 def _call_of_item(value: object, kind: str) -> _Call:
-    name = field_of(value, "name")
+    name, cuts = field_of(value, "name"), Cuts()
     return _Call(
         plain(first_field(value, "call_id", "id")),
         ToolCall(
             clean_text(name if isinstance(name, str) else kind.removesuffix(_CALL)),
-            as_arguments(first_field(value, "arguments", "input", "action")),
-            plain(field_of(value, "output")),
+            cuts.of("arguments", lambda: as_arguments(first_field(value, "arguments", "input", "action"))),
+            cuts.of("result", lambda: plain(field_of(value, "output"))),
             unreported=() if has_field(value, "output") else ("result",),
+            cut=cuts.found(),
         ),
     )
 
 
 def _result(value: object, identity: object, content: object) -> _Result:
-    text = joined_text(content)
-    shown = plain(content) if text is None else clean_text(text)
-    failed = is_marked_failed(value)
-    name = field_of(value, "name")
-    return _Result(plain(identity), plain(name), None if failed else shown, str(shown) if failed else None)
+    text, failed, name, cuts = joined_text(content), is_marked_failed(value), field_of(value, "name"), Cuts()
+    part = "error" if failed else "result"
+    shown = cuts.of(part, lambda: plain(content) if text is None else clean_text(text))
+    error = str(shown) if failed else None
+    return _Result(plain(identity), plain(name), None if failed else shown, error, cuts.found())
 
 
 def _id(value: object) -> object:

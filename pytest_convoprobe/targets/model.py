@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +95,13 @@ class _ModelConversation:
         self._calls = []
         self._messages.append(Message("user", message))
         texts: list[tuple[str, str]] = []
+        cut: list[str] = []
         usage = Usage()
         for rounds_left in range(self._max_rounds, -1, -1):
             reply = await self._ask()
             usage += reply.usage
             texts += [without_thoughts(reply.text), ("", reply.thoughts)]
+            cut += reply.cut
             self._messages.append(Message("assistant", reply.text, reply.tool_requests))
             if not reply.tool_requests:
                 break
@@ -107,7 +110,8 @@ class _ModelConversation:
             await self._call_tools(reply.tool_requests)
         # What it said beside its tool calls was said to the user as well.
         said, thought = ("\n\n".join(filter(str.strip, parts)) for parts in zip(*texts, strict=True))
-        return Reply(said, tuple(self._calls), usage, thoughts=thought)
+        kept = tuple(dict.fromkeys(cut))
+        return Reply(said, tuple(self._calls), usage, thoughts=thought, cut=kept)
 
     def calls_so_far(self) -> tuple[ToolCall, ...]:
         """The calls of the message that is being answered, or was last."""
@@ -134,7 +138,10 @@ class _ModelConversation:
             self._messages.append(Message("tool", _told(call), tool_call_id=request.id))
 
     async def _call(self, request: ToolRequest, place: int) -> None:
-        self._calls[place] = await self._toolbox.call(request, self._context.home)
+        context = self._context
+        call = await self._toolbox.call(request, context.home, context.max_text)
+        asked = ("arguments",) if request.cut else ()
+        self._calls[place] = replace(call, cut=(*asked, *call.cut))
 
     def _endless(self, wanted: tuple[ToolRequest, ...]) -> str:
         names = ", ".join(f"`{request.name}`" for request in wanted[:3])

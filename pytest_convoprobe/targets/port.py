@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from ..cutting import MOST_TEXT
 from ..llm.port import LLM, ToolSpec
 from ..project_code.agent_loops import Home
 from ..project_code.callers_thread import CallersThread
@@ -21,7 +22,8 @@ class ConversationContext:
     the calls of this conversation. `scenario` and `trial` go into the `CallContext` of such calls. `home` is
     where asynchronous code of the project runs, by default the loop on which the conversation starts. `now`
     is when the conversation begins, with its zone (see `start_time.template_values`); None if nobody knows.
-    `waiting` is the thread that waits for the conversation, if it can make calls meanwhile.
+    `waiting` is the thread that waits for the conversation, if it can make calls meanwhile. `max_text` is
+    how many characters of one text or value are kept of what the target gives.
     """
 
     id: str
@@ -31,6 +33,7 @@ class ConversationContext:
     home: Home | None = None
     now: datetime | None = None
     waiting: CallersThread | None = None
+    max_text: int = MOST_TEXT
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class PythonAgent(RunsElsewhere):
                 f"`{self.name}` is to run on the thread of its test (`target.thread: same`), but no test "
                 "waits for this conversation: leave the setting out here"
             )
-        conversation = PythonConversation(self.name, home_of(context), worker)
+        conversation = PythonConversation(self.name, home_of(context), worker, context.max_text)
         try:
             await conversation.open(source, self._use)
         except BaseException:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from ..cutting import MOST_TEXT
 from ..errors import TargetError, TargetStartError
 from ..project_code.agent_loops import CallTask, Home
 from ..project_code.calls import Raised, StartsCalls, in_thread_of
@@ -28,7 +29,7 @@ from .call_style import (
 from .failures import failure, start_failure, unusable
 from .given_objects import Use, claim, owner_of
 from .hosted import closing
-from .reply_forms import ReplyReader, Stream
+from .reply_forms import Collecting, ReplyReader
 from .reply_parts import calls_known_to, described
 
 Step = tuple[Callable[[], Any], bool]
@@ -76,13 +77,15 @@ def _calling_of(agent: object) -> Calling:
 class PythonConversation:
     """One conversation: an agent of its own, what was said, and a thread and a task for the agent's code."""
 
-    def __init__(self, name: str, home: Home, worker: StartsCalls | None = None) -> None:
+    def __init__(
+        self, name: str, home: Home, worker: StartsCalls | None = None, most_text: int = MOST_TEXT
+    ) -> None:
         self._name = name
         self._home = home
         self._worker: StartsCalls = worker or CallThread()
         self._task: CallTask | None = None
         self._history: History = []
-        self._replies = ReplyReader()
+        self._replies = ReplyReader(most_text)
         self._calling: Calling | None = None
         self._close: Step | None = None
         self._let_go: Callable[[], None] | None = None
@@ -159,13 +162,14 @@ class PythonConversation:
         `read` and `wrap` run user code too (properties, `__str__`): so they are called where that runs, and
         have its time limit. Whatever it raises, a `SystemExit` included, is its own fault.
         """
+        most = self._replies.most_text
         try:
             result: Any = Later(None)
             if not on_loop:
-                result = await in_thread_of(self._worker, lambda: _drained(call, wrap, read, failing))
+                result = await in_thread_of(self._worker, lambda: _drained(call, wrap, read, failing, most))
                 call = functools.partial(_given, result)
             if isinstance(result, Later):
-                result = await self._on_loop(lambda: _settled(call, wrap, read, failing))
+                result = await self._on_loop(lambda: _settled(call, wrap, read, failing, most))
         except Raised as raised:
             raise wrap(raised.error) from None
         if isinstance(result, _Failed):
@@ -230,13 +234,14 @@ def _drained(
     wrap: Callable[[BaseException], TargetError],
     read: Callable[[Any], Any],
     failing: Callable[[], None],
+    most: int,
 ) -> Any:
     """What comes of the call in a thread. A generator is run in the thread that it was made in."""
     try:
         result = call()
         if inspect.isawaitable(result) or inspect.isasyncgen(result):
             return Later(result)
-        return read(_whole(result))
+        return read(_whole(result, most))
     except BaseException as error:
         if failed := _failed(error, wrap, failing):
             return failed
@@ -248,6 +253,7 @@ async def _settled(
     wrap: Callable[[BaseException], TargetError],
     read: Callable[[Any], Any],
     failing: Callable[[], None],
+    most: int,
 ) -> Any:
     """What comes of the call in the end, on the loop."""
     try:
@@ -255,8 +261,11 @@ async def _settled(
         if inspect.isawaitable(result):
             result = await result
         if inspect.isasyncgen(result):
-            result = Stream(tuple([chunk async for chunk in result]))
-        return read(_whole(result))
+            collected = Collecting(most)
+            async for chunk in result:
+                collected.add(chunk)
+            result = collected.stream
+        return read(_whole(result, most))
     except BaseException as error:
         if failed := _failed(error, wrap, failing):
             return failed
@@ -267,9 +276,14 @@ def _nothing(_: object) -> None:
     """What is made of the result of closing."""
 
 
-def _whole(result: object) -> object:
+def _whole(result: object, most: int) -> object:
     """What the call gave; a generator is run to its end."""
-    return Stream(tuple(result)) if inspect.isgenerator(result) else result
+    if not inspect.isgenerator(result):
+        return result
+    collected = Collecting(most)
+    for chunk in result:
+        collected.add(chunk)
+    return collected.stream
 
 
 def _calling_or_failed(doing: str, agent: object) -> Calling | _Failed:

@@ -19,14 +19,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from ..transcript import Reply
+from ..cutting import MOST_TEXT, at_most, cut_end
+from ..transcript import Reply, ToolCall, Usage
 from .message_lists import MessageReader, is_message, is_message_list
 from .reply_parts import (
+    Cuts,
     as_ended,
     as_thoughts,
     as_tool_calls,
@@ -45,36 +47,76 @@ FORMS = (
 )
 """The accepted forms, for messages."""
 
+_MOST_CHUNKS = 100_000
 _TEXT_KEYS = ("text", "content", "output", "final_output")
 
 
 @dataclasses.dataclass(frozen=True)
 class Stream:
-    """What a generator has yielded, to its end."""
+    """What a generator has yielded, to its end.
+
+    `unread` counts the characters of its texts that were not kept, since there were too many.
+    """
 
     chunks: tuple[object, ...]
+    unread: int = 0
+
+
+class Collecting:
+    """Takes what a generator yields, and keeps at most `most` characters: it may yield without end."""
+
+    def __init__(self, most: int) -> None:
+        self._room = most
+        self._chunks: list[object] = []
+        self._unread = 0
+
+    def add(self, chunk: object) -> None:
+        """Take the next one."""
+        if not isinstance(chunk, str):
+            # One is enough to say what is wrong with them, and a list of messages is never as long as this.
+            if len(self._chunks) < _MOST_CHUNKS:
+                self._chunks.append(chunk)
+            return
+        kept = chunk[: self._room]
+        self._room -= len(kept)
+        self._unread += len(chunk) - len(kept)
+        if kept:
+            self._chunks.append(kept)
+
+    @property
+    def stream(self) -> Stream:
+        """What came until now."""
+        return Stream(tuple(self._chunks), self._unread)
 
 
 class ReplyReader:
-    """Reads the answers of one conversation. Lists of messages may contain all that was said before."""
+    """Reads the answers of one conversation. Lists of messages may contain all that was said before.
 
-    def __init__(self) -> None:
+    Of each text and each value in an answer, at most `most_text` characters are kept.
+    """
+
+    def __init__(self, most_text: int = MOST_TEXT) -> None:
         self._messages = MessageReader()
+        self.most_text = most_text
 
     def read(self, value: object) -> Reply:
-        """The reply in an answer, as plain data. Raises `ValueError` for what can't be one."""
+        """The reply in an answer, as plain data.
+
+        Raises `ValueError` for what can't be one, and `TargetCrashed` for a value that can't be shown.
+        """
         if value is None:
             raise ValueError(f"it returned None: {FORMS}; an empty text is fine")
-        reply = self._reply(value)
+        with at_most(self.most_text):
+            reply = self._reply(value)
         if reply is None:
             raise ValueError(f"it returned {described(value)}: {FORMS}")
         return reply
 
     def _reply(self, value: object) -> Reply | None:
         if isinstance(value, str):
-            return Reply(clean_text(value), tool_calls=None)
+            return said(value)
         if isinstance(value, Stream):
-            return self._of_stream(value.chunks)
+            return self._of_stream(value.chunks, value.unread)
         if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
             return self._of_sequence(value)
         if (message := _message_in(value)) is not None:
@@ -84,10 +126,11 @@ class ReplyReader:
                 return self._with_fields(value, self._messages.read(messages))
         return _of_fields(value) or _structured(value)
 
-    def _of_stream(self, chunks: tuple[object, ...]) -> Reply | None:
+    def _of_stream(self, chunks: tuple[object, ...], unread: int = 0) -> Reply | None:
         strange = [chunk for chunk in chunks if not isinstance(chunk, str)]
         if not strange:
-            return self._reply("".join(map(str, chunks)))
+            reply = said("".join(map(str, chunks)))
+            return _with_cut(reply, cut_end(reply.text, unread)) if unread else reply
         if len(chunks) == 1 or is_message_list(chunks):
             return self._reply(chunks[0] if len(chunks) == 1 else list(chunks))
         raise ValueError(f"it yielded {described(strange[0])}: yield texts, or one whole answer")
@@ -100,14 +143,14 @@ class ReplyReader:
         # A list of content blocks, as it is in a message's `content`.
         blocks = bool(value) and all(has_field(block, "type") for block in value)
         text = joined_text(value) if blocks else None
-        return None if text is None else Reply(clean_text(text), tool_calls=None)
+        return None if text is None else said(text)
 
     def _with_fields(self, value: object, reply: Reply) -> Reply:
         """What the answer says beside its messages counts more than they do."""
         about = _of_fields(value)
         changes: dict[str, Any] = {"ended": as_ended(value)}
         if about is not None:
-            changes["text"] = about.text
+            changes |= {"text": about.text, "cut": tuple(dict.fromkeys((*reply.cut, *about.cut)))}
         calls, usage = as_tool_calls(field_of(value, "tool_calls")), as_usage(field_of(value, "usage"))
         if calls is not None:
             changes["tool_calls"] = calls
@@ -116,9 +159,9 @@ class ReplyReader:
         return dataclasses.replace(reply, **changes)
 
 
-def as_reply(value: object) -> Reply:
+def as_reply(value: object, most_text: int = MOST_TEXT) -> Reply:
     """The reply in the first answer of a conversation; see `ReplyReader`."""
-    return ReplyReader().read(value)
+    return ReplyReader(most_text).read(value)
 
 
 def _of_tuple(value: tuple[Any, ...]) -> Reply | None:
@@ -127,7 +170,26 @@ def _of_tuple(value: tuple[Any, ...]) -> Reply | None:
     text, calls, usage = (*value, None)[:3]
     if not (calls is None or isinstance(calls, (list, tuple))):
         return None
-    return Reply(clean_text(text), as_tool_calls(calls), as_usage(usage))
+    return said(text, as_tool_calls(calls), as_usage(usage))
+
+
+def said(
+    text: str,
+    tool_calls: tuple[ToolCall, ...] | None = None,
+    usage: Usage | None = None,
+    ended: bool = False,
+    thoughts: Callable[[], str] = lambda: "",
+    cut: tuple[str, ...] = (),
+) -> Reply:
+    """A reply with this text, which says if the text or the thoughts had to be cut."""
+    cuts = Cuts()
+    kept = cuts.of("text", lambda: clean_text(text))
+    thought = cuts.of("thoughts", thoughts)
+    return Reply(kept, tool_calls, usage, ended, thought, cut=cuts.found(cut))
+
+
+def _with_cut(reply: Reply, text: str) -> Reply:
+    return dataclasses.replace(reply, text=text, cut=(*reply.cut, "text"))
 
 
 def _message_in(value: object) -> object | None:
@@ -146,7 +208,8 @@ def _of_fields(value: object) -> Reply | None:
     if text is None:
         return None
     usage = as_usage(field_of(value, "usage"))
-    return Reply(clean_text(text), as_tool_calls(calls), usage, as_ended(value), as_thoughts(value))
+    earlier = value.cut if isinstance(value, Reply) else ()
+    return said(text, as_tool_calls(calls), usage, as_ended(value), lambda: as_thoughts(value), cut=earlier)
 
 
 def _text_in(value: object, calls: object) -> str | None:
@@ -178,7 +241,7 @@ def _structured(value: object) -> Reply | None:
         # As JSON, all that was said would pass for the agent's words, the user's own included.
         strange = next((one for one in messages if not is_message(one)), messages[0])
         raise ValueError(f"its `messages` can't be read, as {described(strange)} is not a message: {FORMS}")
-    return Reply(_as_json(value), tool_calls=None)
+    return said(_as_json(value))
 
 
 def _as_json(value: object) -> str:

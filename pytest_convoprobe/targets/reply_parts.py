@@ -7,20 +7,32 @@ it runs no such code.
 
 from __future__ import annotations
 
-import json
+import contextlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from pydantic_core import to_jsonable_python
 
+from ..cutting import cut_data, cut_text, most_text, note_cut, noticed, without_addresses
+from ..errors import TargetCrashed
+from ..excerpts import cut_middle
+from ..formatting import counted
+from ..outside_json import digits_of, is_too_long, read_json
+from ..project_code.tracebacks import describe
 from ..text import shorten
 from ..transcript import MOST_TOKENS, ToolCall, Usage, token_count
 from .port import KeepsCalls
 
+T = TypeVar("T")
+
 RAW_ARGUMENTS = "_raw"
 """The key that arguments stand under when they are not a JSON object."""
+
+_DEEPEST = 200
+_SHORT = 100
 
 _ARGUMENT_KEYS = ("arguments", "args", "input", "parameters")
 _RESULT_KEYS = ("result", "output", "response")
@@ -30,8 +42,11 @@ _THOUGHT_BLOCKS = ("thinking", "redacted_thinking", "reasoning", "reasoning_text
 
 
 def clean_text(text: str) -> str:
-    """The text without lone surrogates: they can be written to no file. A plain `str` in any case."""
-    return str.encode(text, "utf-8", "replace").decode("utf-8")
+    """The text without lone surrogates, which can be written to no file, and cut if it is too long.
+
+    A plain `str` in any case.
+    """
+    return cut_text(str.encode(text, "utf-8", "replace").decode("utf-8"))
 
 
 def joined_text(value: object) -> str | None:
@@ -56,15 +71,45 @@ def as_tool_call(value: object) -> ToolCall:
     name = first_field(inner, "name", "tool", "tool_name", "function_name")
     if not isinstance(name, str) or not name:
         raise ValueError(f"a tool call has no name: {described(value)}")
-    call = ToolCall(
-        name=clean_text(name),
-        arguments=as_arguments(first_field(inner, *_ARGUMENT_KEYS)),
-        result=plain(first_field(value, *_RESULT_KEYS)),
-        error=_as_error(field_of(value, "error"), value),
-        latency=_as_seconds(field_of(value, "latency")),
-        unreported=_unreported(value, inner),
-    )
-    return replace(call, executed=_was_executed(value, call))
+    cuts = Cuts()
+    with _naming(name):
+        call = ToolCall(
+            name=clean_text(name),
+            arguments=cuts.of("arguments", lambda: as_arguments(first_field(inner, *_ARGUMENT_KEYS))),
+            result=cuts.of("result", lambda: plain(first_field(value, *_RESULT_KEYS))),
+            error=cuts.of("error", lambda: _as_error(field_of(value, "error"), value)),
+            latency=_as_seconds(field_of(value, "latency")),
+            unreported=_unreported(value, inner),
+        )
+    earlier = value.cut if isinstance(value, ToolCall) else ()
+    return replace(call, executed=_was_executed(value, call), cut=cuts.found(earlier))
+
+
+class Cuts:
+    """Which parts of a reply or a call were cut as they were read, as in `ToolCall.cut`."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    def of(self, part: str, make: Callable[[], T]) -> T:
+        """The part that `make` reads, noted if something of it was left out."""
+        value, was_cut = noticed(make)
+        if was_cut:
+            self._parts.append(part)
+        return value
+
+    def found(self, earlier: Iterable[str] = ()) -> tuple[str, ...]:
+        """The parts that were cut, with those that had been cut before."""
+        return tuple(dict.fromkeys((*earlier, *self._parts)))
+
+
+@contextlib.contextmanager
+def _naming(tool: str) -> Iterator[None]:
+    """Say of which tool's call a value is that can't be shown."""
+    try:
+        yield
+    except TargetCrashed as error:
+        raise TargetCrashed(f"in its call of `{_short(tool)}`, {error}", trace=error.trace) from None
 
 
 def _unreported(value: object, inner: object) -> tuple[str, ...]:
@@ -98,7 +143,7 @@ def as_arguments(value: object) -> dict[str, Any]:
     parsed = value
     if isinstance(value, str):
         try:
-            parsed = json.loads(value)
+            parsed = read_json(value)
         except ValueError:
             return {RAW_ARGUMENTS: clean_text(value)}
     parsed = plain(parsed)
@@ -142,30 +187,96 @@ def _completed(half: Usage, counts: Sequence[object], total: object) -> Usage | 
 
 
 def plain(value: object) -> Any:
-    """The value as JSON knows it; what JSON doesn't know becomes text."""
-    if value is None or isinstance(value, (bool, int)):
-        return _clean(value)
+    """The value as JSON knows it; what JSON doesn't know becomes text, and what is too long is cut.
+
+    Raises `TargetCrashed` for a value that can't be shown at all.
+    """
+    copying = _Copying()
+    found = copying.copy(value, ())
+    if copying.is_cyclic:
+        found = _text_of(value)  # Python writes `[...]` where a list contains itself
+    return cut_data(found)
+
+
+class _Copying:
+    """Makes lists and mappings plain, and all that is in them, down to a depth and up to a number."""
+
+    def __init__(self) -> None:
+        self.is_cyclic = False
+        self._room = most_text()
+
+    def copy(self, value: object, holders: tuple[int, ...]) -> Any:
+        """`holders` are the ids of the lists and mappings that the value is in."""
+        if value is None or type(value) in (bool, int, float, str):
+            return _leaf(value)
+        if type(value) not in (dict, list, tuple):
+            return _plain_object(value)
+        self.is_cyclic = self.is_cyclic or id(value) in holders
+        if self.is_cyclic or len(holders) > _DEEPEST:
+            note_cut()
+            return "… (nested too deeply) …"
+        return self._copy_parts(value, (*holders, id(value)))  # type: ignore[arg-type]
+
+    def _copy_parts(self, value: dict[Any, Any] | list[Any], within: tuple[int, ...]) -> Any:
+        # A list that has another one twice, which has another one twice, and so on, soon has billions.
+        room, self._room = max(0, self._room), self._room - len(value)
+        mark = f"… ({counted(len(value) - room, 'item')} left out) …" if len(value) > room else ""
+        if mark:
+            note_cut()
+        if isinstance(value, dict):
+            found = {_key(key): self.copy(item, within) for key, item in islice(value.items(), room)}
+            return {**found, "…": mark} if mark else found
+        items = [self.copy(item, within) for item in islice(value, room)]
+        return [*items, mark] if mark else items
+
+
+def _plain_object(value: object) -> Any:
+    """What pydantic makes of it: dates, sets, dataclasses, models; all else is its text."""
     try:
-        return _clean(to_jsonable_python(value, fallback=_known_to_json, bytes_mode="base64"))
+        found = to_jsonable_python(value, fallback=_known_to_json, bytes_mode="base64")
     except Exception:  # noqa: BLE001 - objects of the user's: any of their methods may raise anything
-        return clean_text(str(value))
+        found = _text_of(value)
+    return _clean(found)
 
 
 def _known_to_json(value: object) -> object:
     """What an object that pydantic doesn't know is for JSON: `UserDict` and the like are mappings."""
-    return dict(value) if isinstance(value, Mapping) else str(value)
+    return dict(value) if isinstance(value, Mapping) else without_addresses(str(value))
+
+
+def _text_of(value: object) -> str:
+    try:
+        # An address is another one in each run: two reports of the same conversation would differ.
+        return without_addresses(str(value))
+    except Exception as error:  # noqa: BLE001 - as above
+        raise TargetCrashed(f"{described(value)} can't be shown: {describe(error)}") from None
+
+
+def _key(key: object) -> str:
+    if type(key) is str:
+        return clean_text(key)
+    found = _plain_object({key: None})
+    return next(iter(found)) if isinstance(found, dict) else clean_text(_text_of(key))
 
 
 def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return int(value)
+    """The data that pydantic gave, of JSON's own types only."""
     if isinstance(value, dict):
-        return {clean_text(key): _clean(item) for key, item in value.items()}
-    return [_clean(item) for item in value] if isinstance(value, list) else value
+        return {clean_text(str(key)): _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list) else _leaf(value)
+
+
+def _leaf(value: Any) -> Any:
+    if isinstance(value, str):
+        # As a whole it is cut where all of the value is known.
+        return str.encode(value, "utf-8", "replace").decode("utf-8")
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        if is_too_long(value):
+            raise TargetCrashed(f"a number of about {digits_of(value):,} digits can't be shown")
+        return int(value)
+    return value
 
 
 def as_thoughts(value: object) -> str:
@@ -198,15 +309,18 @@ def _from_tuple(value: Sequence[object]) -> ToolCall:
     if not 1 <= len(value) <= 3 or not isinstance(value[0], str):
         raise ValueError(f"a tool call as a tuple is (name, arguments, result), not {described(value)}")
     _, arguments, result = (*value, None, None)[:3]
-    unreported = ("arguments", "result")[len(value) - 1 :]
-    return ToolCall(clean_text(value[0]), as_arguments(arguments), plain(result), unreported=unreported)
+    unreported, cuts = ("arguments", "result")[len(value) - 1 :], Cuts()
+    with _naming(value[0]):
+        parsed = cuts.of("arguments", lambda: as_arguments(arguments))
+        given = cuts.of("result", lambda: plain(result))
+    return ToolCall(clean_text(value[0]), parsed, given, unreported=unreported, cut=cuts.found())
 
 
 def _as_error(error: object, call: object) -> str | None:
     """The text of a call's error; what is only marked as failed has the text of its result."""
     # Services that always have the field leave it empty where nothing went wrong.
     if error or (isinstance(call, ToolCall) and error is not None):
-        return clean_text(str(error))
+        return clean_text(error if isinstance(error, str) else _text_of(error))
     if isinstance(call, ToolCall) or not is_marked_failed(call):
         return None
     result = plain(first_field(call, *_RESULT_KEYS))
@@ -254,7 +368,8 @@ def first_field(value: object, *keys: str) -> Any:
 def described(value: object) -> str:
     """What it is, for a message: `an int`, `a mapping with the keys 'answer'`."""
     if isinstance(value, Mapping):
-        return f"a mapping with the keys {', '.join(map(repr, list(value)[:8])) or '(none)'}"
+        keys = ", ".join(map(_shown, list(value)[:8]))
+        return f"a mapping with the keys {keys or '(none)'}"
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         name = type(value).__name__
         return (
@@ -263,3 +378,15 @@ def described(value: object) -> str:
     kind = type(value)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
+
+
+def _shown(value: object) -> str:
+    """A short repr."""
+    try:
+        return cut_middle(without_addresses(repr(value)), _SHORT)
+    except Exception:  # noqa: BLE001 - the project's object, whose repr may raise anything
+        return type(value).__qualname__
+
+
+def _short(text: str) -> str:
+    return cut_middle(clean_text(text), _SHORT)

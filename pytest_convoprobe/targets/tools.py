@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import time
 import typing
@@ -17,8 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
-from ..errors import TargetStartError, TargetUnavailable
+from ..cutting import MOST_TEXT, at_most, noticed
+from ..errors import TargetCrashed, TargetStartError, TargetUnavailable
 from ..llm.port import ToolRequest, ToolSpec
+from ..outside_json import read_json
 from ..project_code.agent_loops import Home, LoopHome
 from ..project_code.calls import Raised, in_own_thread
 from ..project_code.tracebacks import describe
@@ -75,28 +76,46 @@ class Toolbox:
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self._tools.values())
 
-    async def call(self, request: ToolRequest, home: Home | None = None) -> ToolCall:
+    async def call(
+        self, request: ToolRequest, home: Home | None = None, most_text: int = MOST_TEXT
+    ) -> ToolCall:
         """Make the call that a model asks for. What goes wrong is the call's `error`, for the model to read.
 
         Only `TargetUnavailable` is raised: with it a tool says that what it depends on is away. An async tool
-        runs where `home` says, by default on the caller's loop.
+        runs where `home` says, by default on the caller's loop. Of its result, at most `most_text` characters
+        are kept.
         """
         arguments = as_arguments(request.arguments)
         started = time.perf_counter()
         try:
-            result = await self._run(request, arguments, home or LoopHome.here())
+            given = await self._run(request, arguments, home or LoopHome.here(), most_text)
         except _ToolError as error:
             latency, executed = _since(started), not isinstance(error, _NotExecuted)
             return ToolCall(request.name, arguments, error=str(error), latency=latency, executed=executed)
-        return ToolCall(request.name, arguments, result=result, latency=_since(started))
+        cut = ("result",) if given.was_cut else ()
+        return ToolCall(request.name, arguments, result=given.value, latency=_since(started), cut=cut)
 
-    async def _run(self, request: ToolRequest, arguments: Mapping[str, Any], home: Home) -> Any:
+    async def _run(
+        self, request: ToolRequest, arguments: Mapping[str, Any], home: Home, most_text: int
+    ) -> _Given:
         tool = self._tools.get(request.name)
         if tool is None:
             known = ", ".join(f"`{name}`" for name in self._tools) or "none"
             raise _NotExecuted(f"there is no tool `{request.name}`; the tools are: {known}")
         _check_json(request.arguments)
-        return await _result(lambda: _called(tool, arguments), is_async(tool.function), home)
+        as_data = partial(_as_data, most_text=most_text)
+        return await _result(lambda: _called(tool, arguments), is_async(tool.function), home, as_data)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A tool's result as plain data, and whether a part of it was left out."""
+
+    value: Any
+    was_cut: bool
+
+
+_AsData = Callable[[object], _Given]
 
 
 class _ToolError(Exception):
@@ -211,7 +230,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 def _check_json(arguments: str) -> None:
     try:
-        parsed = json.loads(arguments) if arguments.strip() else {}
+        parsed = read_json(arguments) if arguments.strip() else {}
     except ValueError as error:
         raise _NotExecuted(f"the arguments are not valid JSON: {error}") from None
     if not isinstance(parsed, dict):
@@ -237,15 +256,15 @@ def _called(tool: Tool, arguments: Mapping[str, Any]) -> Any:
     return call()
 
 
-async def _result(call: Callable[[], Any], on_loop: bool, home: Home) -> Any:
+async def _result(call: Callable[[], Any], on_loop: bool, home: Home, as_data: _AsData) -> _Given:
     """The result as plain data. It is made where the tool runs: that may run code of the project."""
     try:
         if on_loop:
-            return await _on_loop(call, home)
-        result = await in_own_thread(lambda: _data_or_later(call))
+            return await _on_loop(call, home, as_data)
+        result = await in_own_thread(lambda: _data_or_later(call, as_data))
         if isinstance(result, Later):
             later = result
-            return await _on_loop(lambda: later.value, home)
+            return await _on_loop(lambda: later.value, home, as_data)
         return result
     except Raised as raised:
         # Whatever it is: a tool that calls sys.exit() must not end pytest.
@@ -256,35 +275,38 @@ def _failure(error: BaseException) -> Exception:
     """What a failure of the tool means; a second look at it changes nothing."""
     if isinstance(error, (_ToolError, TargetUnavailable)):
         return error
+    if isinstance(error, TargetCrashed):
+        return _ToolError(str(error))  # it has returned what can't be shown, and the error says so
     return of_the_wiring(error) or _ToolError(describe(error))
 
 
-def _as_data(value: object) -> Any:
-    return clean_text(value) if isinstance(value, str) else plain(value)
+def _as_data(value: object, most_text: int) -> _Given:
+    with at_most(most_text):
+        return _Given(*noticed(lambda: clean_text(value) if isinstance(value, str) else plain(value)))
 
 
-def _data_or_later(call: Callable[[], Any]) -> Any:
+def _data_or_later(call: Callable[[], Any], as_data: _AsData) -> _Given | Later:
     try:
         value = call()
-        return Later(value) if inspect.isawaitable(value) else _as_data(value)
+        return Later(value) if inspect.isawaitable(value) else as_data(value)
     except StopIteration:
         raise  # the thread makes another error of it
     except Exception as error:  # noqa: BLE001 - the project's code, whatever it raises
         raise _failure(error) from None
 
 
-async def _on_loop(call: Callable[[], Any], home: Home) -> Any:
+async def _on_loop(call: Callable[[], Any], home: Home, as_data: _AsData) -> _Given:
     task = home.open()
     try:
-        return await task.run(lambda: _awaited(call))
+        return await task.run(lambda: _awaited(call, as_data))
     finally:
         task.stop()
 
 
-async def _awaited(call: Callable[[], Any]) -> Any:
+async def _awaited(call: Callable[[], Any], as_data: _AsData) -> _Given:
     try:
         value = call()
-        return _as_data(await value if inspect.isawaitable(value) else value)
+        return as_data(await value if inspect.isawaitable(value) else value)
     except StopIteration:
         raise  # Python makes another error of it
     except Exception as error:  # noqa: BLE001 - the project's code, whatever it raises

@@ -456,3 +456,12 @@ def test_arguments_that_are_not_reported_are_not_wrong_ones() -> None:
     with pytest.raises(ScenarioError, match="does not report the arguments of its call of book in turn 1"):
         check(calling([bare]), **assertion("book", args={"room": 1}))
     assert check(calling([bare]), required_tools=["book"]).holds
+
+
+def test_arguments_that_were_cut_decide_nothing() -> None:
+    long = ToolCall("search", {"text": "some … of it"}, cut=("arguments",))
+    for condition in ({"matches": "some"}, {"matches": "^some"}, {"equals": "other"}):
+        with pytest.raises(ScenarioError, match=r"longer than `run\.max_text`") as caught:
+            check(calling([long]), **assertion("search", args={"text": condition}))
+        assert caught.value.remedies == ("run.max_text",)
+    assert check(calling([long]), required_tools=["search"]).holds

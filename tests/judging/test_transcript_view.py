@@ -166,3 +166,10 @@ def test_thoughts_are_neither_shown_nor_quotable() -> None:
     transcript = Transcript((Turn(1, "Weather?", Reply("<think>I have no idea.</think>Sunny.")),))
     assert "no idea" not in view_of(transcript).text
     assert isinstance(Sources(texts_by_turn(transcript)).locate("I have no idea", 1), NotFound)
+
+
+def test_says_what_was_never_kept() -> None:
+    call = ToolCall("read", {}, "a … b", cut=("result",))
+    text = view_of(talk(("Hi", Reply("c … d", (call,), cut=("text",))))).text
+    assert "(A part of the call was not kept, because it is too long: result." in text
+    assert "(A part of the reply was not kept, because it is too long: text." in text

@@ -162,7 +162,8 @@ def test_problems_of_the_command_line(refuse) -> None:
     assert text.splitlines() == [
         "command line: foo: unknown key. Valid here: llm, judge, synthetic_user, target, run, results",
         "command line: run.concurency: unknown key; did you mean `concurrency`? Valid here: concurrency, "
-        "turn_timeout, scenario_timeout, max_cost, max_tokens, inconclusive, now, replay, recordings",
+        "turn_timeout, scenario_timeout, max_cost, max_tokens, inconclusive, now, replay, max_text, "
+        "recordings",
         'command line: llm.temperature: must be a number, got the text "x"',
     ]
 

@@ -300,6 +300,13 @@ async def test_a_redirect_is_not_followed_but_shown(talk: Talk) -> None:
     )
 
 
+async def test_what_may_be_secret_in_a_redirect_is_not_shown(talk: Talk) -> None:
+    location = "//u:CANARY1@else.example:8443/a?c=CANARY2#CANARY3"
+    message = await unavailable(talk, Answer(status=302, headers=(("location", location),)))
+    assert "else.example:8443/a is right" in message
+    assert "CANARY" not in message
+
+
 async def test_secrets_that_the_service_echoes_are_masked(talk: Talk) -> None:
     headers = {"Authorization": SecretStr(f"Bearer {KEY}"), "X-Thing": SecretStr("quiet-word-77")}
     message = await unavailable(
@@ -351,8 +358,24 @@ async def test_json_nested_too_deeply_is_an_error(talk: Talk) -> None:
 
 
 async def test_a_huge_answer_is_given_up(talk: Talk) -> None:
-    bomb = Answer(gzip.compress(b"x" * 11_000_000), headers=(("content-encoding", "gzip"),))
-    assert (await unavailable(talk, bomb)).endswith(": the answer is larger than 10 MB")
+    bomb = Answer(gzip.compress(b"x" * 40_000_000), headers=(("content-encoding", "gzip"),))
+    message = await unavailable(talk, bomb)
+    assert (
+        ": the answer is larger than 32.0 MB, the most that is read with `run.max_text: 1000000`" in message
+    )
+
+
+async def test_a_long_reply_is_cut_and_says_so(talk: Talk) -> None:
+    (reply,), _ = await talk({"text": "a" * 3_000_000 + "the end"})
+    assert len(reply.text) <= 1_000_000
+    assert reply.text.endswith("the end")
+    assert reply.cut == ("text",)
+
+
+async def test_a_number_that_python_refuses_to_read_is_kept_as_text(talk: Talk) -> None:
+    call = f'{{"name": "t", "arguments": {{}}, "result": {"9" * 5000}}}'
+    (reply,), _ = await talk(Answer(f'{{"text": "hi", "tools": [{call}]}}'), tool_calls="tools")
+    assert (reply.tool_calls or ())[0].result == "9" * 5000
 
 
 async def test_a_broken_encoding_is_an_error(talk: Talk) -> None:

@@ -38,7 +38,7 @@ class Worker:
     ) -> None:
         self._task = task
         self._redactor = Redactor(task.secrets)
-        self._models = RecordedModels(llm, self._redactor, budget)
+        self._models = RecordedModels(llm, self._redactor, budget, task.config.run.max_text)
         self._row_maker = make_rows(task)
 
     async def do(self, item: Item) -> RowResult:

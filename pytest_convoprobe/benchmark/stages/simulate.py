@@ -165,7 +165,10 @@ class SimulateRowMaker:
         run = self._config.run
         # For templates of targets alone. A replay has no date: which one was recorded isn't known.
         now = run.now or (present() if run.calls_live else None)
-        opened = self._host.conversation(target, user, limits, llm, place.id, place.sample, now=now)
+        most = self._config.run.max_text
+        opened = self._host.conversation(
+            target, user, limits, llm, place.id, place.sample, now=now, max_text=most
+        )
         async with opened as conversation:
             await conversation.run()
         return conversation.transcript

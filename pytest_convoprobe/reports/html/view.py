@@ -19,7 +19,7 @@ from ...result import ScenarioResult, answer_word, report_order, why
 from ...results.records import TrialRecord
 from ...start_time import in_words
 from ...text import one_line, shorten, visible
-from ...transcript import Origin, ToolCall, Transcript, Turn
+from ...transcript import Origin, ToolCall, Transcript, Turn, not_kept
 from ..failure import BLAME_WORDS, MUST, ending, user_side_lines
 from ..money import ROLE_NAMES, is_replayed
 from ..paste_command import records_again, stored_words
@@ -145,7 +145,7 @@ def shown_turn(turn: Turn) -> dict[str, Any]:
         "user": shown(fitting(turn.user, LONGEST)),
         "calls": [_call(call) for call in turn.reply.tool_calls or ()],
         **({"thoughts": shown(turn.reply.thoughts)} if turn.reply.thoughts else {}),
-        "reply": shown(fitting(turn.reply.text, LONGEST)),
+        "reply": shown(fitting(turn.reply.text, LONGEST)) + _note(turn.reply.cut),
     }
 
 
@@ -153,10 +153,14 @@ def _call(call: ToolCall) -> dict[str, Any]:
     return {
         "name": shown(one_line(call.name)),
         "args": shown(_pretty(dict(call.arguments))),
-        "result": shown(_outcome(call)),
+        "result": shown(_outcome(call)) + _note(call.cut),
         "failed": call.failed,
         "time": seconds(call.latency) if call.latency is not None else "",
     }
+
+
+def _note(cut: tuple[str, ...]) -> str:
+    return f"\n({not_kept(cut)})" if cut else ""
 
 
 def _outcome(call: ToolCall) -> str:

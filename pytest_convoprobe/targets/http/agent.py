@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 import httpx
 
+from ...cutting import MOST_TEXT, most_bytes
 from ...errors import TargetUnavailable
 from ...forbidden_sockets import ALLOW_HOSTS, forbids_sockets
-from ...formatting import exact_seconds
+from ...formatting import exact_seconds, size
 from ...own_traffic import unlogged
 from ...project_code.tracebacks import clean, describe
 from ...redaction import Redactor
@@ -24,17 +25,15 @@ from ...transcript import Reply
 from ..hosted import RunsElsewhere
 from ..port import ConversationContext, Description, named_tools
 from .answer import AnswerReader, HttpAnswer, VersionReader
+from .body import ACCEPTED, unpacked
 from .recipe import TEMPLATE_ERRORS, Recipe, RequestParts
 
 T = TypeVar("T")
 
-_MAX_BYTES = 10_000_000
+_LARGE = 100_000
+"""The size of an answer, in bytes, from which reading it may keep others waiting."""
 _HELLO = "Hello"
 """The message by which a service is asked its version that reports it in answers only."""
-
-
-class _TooLargeError(Exception):
-    """An answer that nobody should keep in memory."""
 
 
 class HttpAgent(RunsElsewhere):
@@ -77,30 +76,39 @@ class HttpAgent(RunsElsewhere):
             if url
             else partial(self._recipe.fill, _variables(_HELLO, (), "version", present()))
         )
-        return self._read(self._version.read, await self._answer_to(request, httpx.Cookies()))
+        answer = await self._answer_to(request, httpx.Cookies(), MOST_TEXT)
+        return await self._read(self._version.read, answer)
 
     def describe(self) -> Description:
         """The tools that the settings name."""
         return Description(tools=self._tools)
 
-    async def exchange(self, variables: Mapping[str, Any], cookies: httpx.Cookies) -> Reply:
-        """One request and the reply in its answer; raises `TargetUnavailable` for all that goes wrong."""
-        answer = await self._answer_to(partial(self._recipe.fill, variables), cookies)
-        return self._read(self._reader.read, answer)
+    async def exchange(
+        self, variables: Mapping[str, Any], cookies: httpx.Cookies, most_text: int = MOST_TEXT
+    ) -> Reply:
+        """One request and the reply in its answer; raises `TargetUnavailable` for all that goes wrong.
 
-    def _read(self, read: Callable[[HttpAnswer], T], answer: HttpAnswer) -> T:
+        At most `most_text` characters of each text are kept.
+        """
+        answer = await self._answer_to(partial(self._recipe.fill, variables), cookies, most_text)
+        return await self._read(partial(self._reader.read, most_text=most_text), answer)
+
+    async def _read(self, read: Callable[[HttpAnswer], T], answer: HttpAnswer) -> T:
         try:
-            return read(answer)
+            # In a thread if it takes its time: other conversations talk on this loop.
+            large = len(answer.body) > _LARGE
+            return await asyncio.to_thread(read, answer) if large else read(answer)
         except ValueError as error:
             raise self._failure(f"status {answer.status}: {error}", answer) from None
 
-    async def _answer_to(self, request: Callable[[], RequestParts], cookies: httpx.Cookies) -> HttpAnswer:
+    async def _answer_to(
+        self, request: Callable[[], RequestParts], cookies: httpx.Cookies, most_text: int
+    ) -> HttpAnswer:
+        most = most_bytes(most_text)
         try:
-            return await asyncio.wait_for(self._fetch(request, cookies), self._timeout)
+            answer = await asyncio.wait_for(self._fetch(request, cookies, most), self._timeout)
         except (TimeoutError, asyncio.TimeoutError):
             raise self._failure(f"no answer within {exact_seconds(self._timeout)}") from None
-        except _TooLargeError:
-            raise self._failure(f"the answer is larger than {_MAX_BYTES // 1_000_000} MB") from None
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise self._failure(f"no connection; is the service running? ({describe(error)})") from None
         except (httpx.HTTPError, httpx.InvalidURL, *TEMPLATE_ERRORS) as error:
@@ -110,6 +118,10 @@ class HttpAgent(RunsElsewhere):
             if not forbids_sockets(describe(error)):
                 raise
             raise self._failure(f"no connection: {ALLOW_HOSTS}") from None
+        if answer is None:
+            allowed = f"the most that is read with `run.max_text: {most_text}`"
+            raise self._failure(f"the answer is larger than {size(most)}, {allowed}")
+        return answer
 
     def _failure(self, reason: str, answer: HttpAnswer | None = None) -> TargetUnavailable:
         lines = [f"{self.name}: {clean(reason, self._redactor)}"]
@@ -117,19 +129,25 @@ class HttpAgent(RunsElsewhere):
             lines.append(answer.excerpt(self._redactor))
         return TargetUnavailable("\n".join(lines))
 
-    async def _fetch(self, request_of: Callable[[], RequestParts], cookies: httpx.Cookies) -> HttpAnswer:
+    async def _fetch(
+        self, request_of: Callable[[], RequestParts], cookies: httpx.Cookies, most: int
+    ) -> HttpAnswer | None:
         with unlogged():
-            return await self._sent(self._open(), request_of(), cookies)
+            return await self._sent(self._open(), request_of(), cookies, most)
 
     async def _sent(
-        self, client: httpx.AsyncClient, parts: RequestParts, cookies: httpx.Cookies
-    ) -> HttpAnswer:
+        self, client: httpx.AsyncClient, parts: RequestParts, cookies: httpx.Cookies, most: int
+    ) -> HttpAnswer | None:
         request = client.build_request(parts.method, parts.url, headers=parts.headers, content=parts.content)
         cookies.set_cookie_header(request)
         response = await client.send(request, stream=True)
         try:
             cookies.extract_cookies(response)
-            return HttpAnswer(response.status_code, dict(response.headers), await _body_of(response))
+            encoding = response.headers.get("content-encoding", "")
+            body = await unpacked(response.aiter_raw(), encoding, most)
+            if body is None:
+                return None
+            return HttpAnswer(response.status_code, dict(response.headers), body)
         finally:
             await response.aclose()
 
@@ -142,6 +160,7 @@ class HttpAgent(RunsElsewhere):
             self._client = httpx.AsyncClient(
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
                 timeout=self._timeout,
+                headers={"accept-encoding": ACCEPTED},
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
             )
         return self._client
@@ -155,13 +174,14 @@ class _HttpConversation:
         self._id = context.id
         # A service answers today, also where the user's side was recorded before dates were known.
         self._now = context.now or present()
+        self._most_text = context.max_text
         self._history: list[dict[str, str]] = []
         self._cookies = httpx.Cookies()
 
     async def send(self, message: str) -> Reply:
         said = {"role": "user", "content": message}
         variables = _variables(message, self._history, self._id, self._now)
-        reply = await self._agent.exchange(variables, self._cookies)
+        reply = await self._agent.exchange(variables, self._cookies, self._most_text)
         self._history += [said, {"role": "assistant", "content": reply.text}]
         return reply
 
@@ -181,16 +201,6 @@ def _variables(
         "conversation_id": identity,
         **template_values(now),
     }
-
-
-async def _body_of(response: httpx.Response) -> bytes:
-    """The decoded body; a small answer may unpack to a huge one, so it is counted as it comes."""
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > _MAX_BYTES:
-            raise _TooLargeError
-    return bytes(body)
 
 
 def _with_words(secrets: Iterable[str]) -> Iterator[str]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
+from ...cutting import MOST_TEXT, at_most
+from ...outside_json import read_json
 from ...project_code.tracebacks import clean
 from ...redaction import Redactor
 from ...settings.models import HttpTarget, VersionSource
 from ...transcript import Reply, ToolCall, Usage
-from ..reply_parts import as_tool_call, as_usage, clean_text, joined_text
+from ..reply_forms import said
+from ..reply_parts import as_tool_call, as_usage, joined_text
 from .paths import AnswerPath, keys_in
 
 _SHOWN = 300
@@ -44,7 +47,8 @@ class HttpAnswer:
 
     def excerpt(self, redactor: Redactor) -> str:
         """The first of the body for a message: secrets masked, control characters harmless."""
-        text = self.text.strip()
+        # A few bytes for each character at most.
+        text = replace(self, body=self.body[: 4 * _SEARCHED]).text.strip()
         if not text:
             return "    (the body is empty)"
         shown = clean(text[:_SEARCHED], redactor, limit=_SHOWN)
@@ -66,20 +70,24 @@ class AnswerReader:
         self._ended = _path(settings.ended, "target.ended")
         self._tool_calls_optional = settings.tool_calls_optional
 
-    def read(self, answer: HttpAnswer) -> Reply:
+    def read(self, answer: HttpAnswer, most_text: int = MOST_TEXT) -> Reply:
         """Raises `ValueError` saying what is wrong with the answer."""
+        with at_most(most_text):
+            return self._read(answer)
+
+    def _read(self, answer: HttpAnswer) -> Reply:
         if not 200 <= answer.status <= 299:
             raise ValueError(_refusal(answer))
         if self._plain_allowed and answer.content_type == "text/plain":
-            return Reply(clean_text(answer.text), tool_calls=None)
+            return said(answer.text)
         data = _parsed(answer)
         text, calls, usage = self._text_in(data), self._calls_in(data), self._usage_in(data)
-        gaps = dict(self._gaps(data, usage))
-        return Reply(text, calls, usage, ended=self._is_ended(data), gaps=gaps)
+        reply = said(text, calls, usage, ended=self._is_ended(data))
+        return replace(reply, gaps=dict(self._gaps(data, usage)))
 
     def _text_in(self, data: Any) -> str:
         if self._plain_allowed and isinstance(data, str):
-            return clean_text(data)
+            return data
         found = self._text.find(data)
         if found is None:
             raise ValueError(
@@ -88,7 +96,7 @@ class AnswerReader:
         text = joined_text(found)
         if text is None:
             raise ValueError(f"`text: {self._text.path}` finds {_kind(found)} in the answer, not a text")
-        return clean_text(text)
+        return text
 
     def _calls_in(self, data: Any) -> tuple[ToolCall, ...] | None:
         if self._tool_calls is None:
@@ -168,12 +176,10 @@ def _path(path: str | None, key: str) -> AnswerPath | None:
 
 def _parsed(answer: HttpAnswer) -> Any:
     try:
-        return json.loads(answer.text)
+        return read_json(answer.text)
     except ValueError as error:
         kind = answer.content_type or "no content type"
         raise ValueError(f"the answer is not JSON ({kind}): {error}") from None
-    except RecursionError:
-        raise ValueError("the answer is JSON that is nested too deeply") from None
 
 
 def _refusal(answer: HttpAnswer) -> str:
@@ -182,8 +188,19 @@ def _refusal(answer: HttpAnswer) -> str:
     except ValueError:
         phrase = "not a success"
     location = answer.headers.get("location")
-    redirect = f"; redirects are not followed: if {location} is right, put it in `url`" if location else ""
-    return f"{phrase}{redirect if 300 <= answer.status <= 399 else ''}"
+    where = f"; redirects are not followed: {whither(location)}" if location else ""
+    return f"{phrase}{where if 300 <= answer.status <= 399 else ''}"
+
+
+def whither(location: str) -> str:
+    """Where a redirect leads, without what may be secret there: user, password, query and fragment."""
+    try:
+        parts = urlsplit(location)
+        host = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
+    except ValueError:
+        return "it leads to an address that can't be read"
+    path = parts.path if parts.hostname is None else f"{host}{parts.path}"
+    return f"if {path} is right, put it in `url`"
 
 
 def _kind(value: Any) -> str:

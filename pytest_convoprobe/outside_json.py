@@ -1,0 +1,46 @@
+"""JSON that somebody else wrote: whatever it is, reading it gives data or one `ValueError`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_MOST_DIGITS = 4300
+"""Python refuses to convert longer numbers from and to text, since that takes quadratic time."""
+
+
+def read_json(text: str | bytes) -> Any:
+    """The data. A whole number of more than 4,300 digits is the text of its digits.
+
+    Raises `ValueError` for what isn't JSON, or is nested too deeply to be read.
+    """
+    try:
+        return _read(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _read(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except UnicodeDecodeError:
+        raise
+    except ValueError:
+        # A number that is too long. Only now, because a function for each number makes the reader slower.
+        return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _MOST_DIGITS else digits
+
+
+def digits_of(number: int) -> int:
+    """How many decimal digits a number has, give or take one."""
+    return number.bit_length() * 30103 // 100000 + 1
+
+
+def is_too_long(number: int) -> bool:
+    """Whether Python refuses to write the number in decimal digits."""
+    return digits_of(number) > _MOST_DIGITS

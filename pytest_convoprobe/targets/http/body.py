@@ -1,0 +1,47 @@
+"""The body of a response, unpacked piece by piece and never beyond a limit."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator
+
+import httpx
+
+ACCEPTED = "gzip"
+"""The value of the header `Accept-Encoding`: what `unpacked` can stop in the middle of."""
+
+_ZLIB = 15
+_EITHER = 32 + _ZLIB  # finds out by itself whether it is gzip or zlib
+
+
+async def unpacked(pieces: AsyncIterator[bytes], encoding: str, most: int) -> bytes | None:
+    """The whole body, or None if it has more than `most` bytes. `encoding` is the header `Content-Encoding`.
+
+    A small answer may unpack to gigabytes, and one piece of it to many megabytes: so what comes out is
+    limited, not what comes in. Raises `httpx.DecodingError` for what can't be unpacked.
+    """
+    body, unpacker = bytearray(), _unpacker(encoding)
+    async for piece in pieces:
+        if unpacker is None:
+            body += piece
+        else:
+            body += _more(unpacker, piece, most + 1 - len(body))
+        if len(body) > most:
+            return None
+    return bytes(body)
+
+
+def _unpacker(encoding: str) -> zlib._Decompress | None:
+    name = encoding.strip().lower()
+    if name in ("", "identity"):
+        return None
+    if name in ("gzip", "x-gzip", "deflate"):
+        return zlib.decompressobj(_EITHER)
+    raise httpx.DecodingError(f"it is packed with `{name[:40]}`, but {ACCEPTED} was asked for")
+
+
+def _more(unpacker: zlib._Decompress, piece: bytes, room: int) -> bytes:
+    try:
+        return unpacker.decompress(piece, max(1, room))
+    except zlib.error as error:
+        raise httpx.DecodingError(str(error)) from None
