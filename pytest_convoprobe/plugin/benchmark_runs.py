@@ -19,7 +19,8 @@ from ..benchmark.rows.score_file import read_scores
 from ..benchmark.rows.work import RowResult
 from ..benchmark.stages import registry
 from ..benchmark.stages.options import Options
-from ..benchmark.studies.gating import GateState, GateVerdict, MissingRows, is_for, judge_gaps, judge_metric
+from ..benchmark.studies.gating import GateVerdict, MissingRows, is_for, judge_gaps, judge_metric
+from ..benchmark.studies.limit_checks import GateState
 from ..errors import ConvoprobeError, SettingsError
 from ..files import shown_path
 from ..llm.budget import Budget
@@ -94,10 +95,10 @@ class Gates:
             return self._without_results(item, ran.error or "the run has no results of this target")
         metric_id = item.metric.id if item.metric else None
         trouble = MissingRows.of(ran.reports[item.target_id], item.target_id, metric_id)
-        verdict = self._judge(item.metric, target, ran.results.confidence, trouble)
+        verdict = self._judge(item.metric, target, ran.results, trouble)
         verdict = _with_ages(verdict, ran.reports[item.target_id], item.target_id, metric_id)
         verdict = _with_file(verdict, ran.results)
-        return verdict if verdict.state is GateState.PASSED else _with_notes(verdict, ran.results, target)
+        return verdict if verdict.state is GateState.GREEN else _with_notes(verdict, ran.results, target)
 
     def _without_results(self, item: Question, reason: str) -> GateVerdict:
         """The whole reason once, at the first item that has it; the others point there."""
@@ -107,10 +108,15 @@ class Gates:
         return GateVerdict(GateState.UNKNOWN, reason, results=False)
 
     def _judge(
-        self, metric: Metric | None, target: TargetResults, confidence: float, trouble: MissingRows
+        self, metric: Metric | None, target: TargetResults, results: Results, trouble: MissingRows
     ) -> GateVerdict:
+        confidence = results.confidence
+        # All that the table of results shows, whether or not it is selected: a gate's word must not change
+        # with what else is run.
+        configured = {entry.id for entry in self._loaded.config.targets}
+        targets = len(configured | {one.id for one in results.targets})
         if metric is None:
-            return judge_gaps(self.gate, target, confidence, trouble)
+            return judge_gaps(self.gate, target, confidence, trouble, targets)
         unread: list[str] = []
         return judge_metric(
             self.gate,
@@ -119,6 +125,7 @@ class Gates:
             confidence,
             trouble,
             lambda: read_scores(self._loaded.folder, target.id, unread),
+            comparisons=targets * len(self.metrics),
         )
 
     def _not_ready(self, item: Question) -> str:

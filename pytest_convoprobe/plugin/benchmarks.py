@@ -16,7 +16,8 @@ from ..benchmark.format.definition import looks_like_benchmark, read_document
 from ..benchmark.format.model_swap import swap_of
 from ..benchmark.format.models import Metric
 from ..benchmark.format.project import LoadedBenchmark, load_project, require_complete, require_models
-from ..benchmark.studies.gating import GateState, GateVerdict
+from ..benchmark.studies.gating import GateVerdict
+from ..benchmark.studies.limit_checks import GateState
 from ..errors import SettingsError
 from ..files import shown_path
 from ..scenario.discovery import is_benchmark
@@ -79,10 +80,13 @@ class _Notes:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Send the age of conversations to the summary: a passing item shows nothing of its verdict."""
+        """Send what the summary has to say of a gate: a passing item shows nothing of its verdict."""
         report = yield
         if isinstance(item, GateItem) and report.when == "setup" and item.verdict is not None:
             carried(report)["ages"] = item.verdict.ages
+            # A gate that is undecided passes, by default: the summary is the only place that says so.
+            undecided = item.verdict.state is GateState.UNDECIDED
+            carried(report)["undecided"] = item.verdict.headline if undecided else ""
         return report
 
 
@@ -195,17 +199,22 @@ class GateItem(pytest.Item):
             return
         self.verdict = self.gates.verdict(self)
         self._note_figures(self.verdict.figures)
-        if self.verdict.state is GateState.UNKNOWN:
+        if self._blocks(self.verdict):
             pytest.fail(self._text(self.verdict), pytrace=False)
 
     def runtest(self) -> None:
         verdict = self.verdict
         assert verdict is not None  # noqa: S101 - setup comes first
-        if verdict.state is GateState.FAILED:
+        if verdict.state is GateState.RED:
             pytest.fail(self._text(verdict), pytrace=False)
         self.add_report_section("call", "convoprobe", verdict.text)
         if verdict.figures.get("unreadable"):
-            self._warn(f"{self.nodeid}: {'; '.join((verdict.headline, *verdict.lines))}")
+            self._warn(f"{self.nodeid}: {'; '.join((verdict.headline, *verdict.unreadable))}")
+
+    def _blocks(self, verdict: GateVerdict) -> bool:
+        """Whether it is an error: not the agent's fault, so it is no failure."""
+        undecided = verdict.state is GateState.UNDECIDED and self.gates.gate.undecided_blocks
+        return undecided or verdict.state is GateState.UNKNOWN
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         """The place of the metric."""

@@ -35,6 +35,8 @@ GATHERED: pytest.StashKey[dict[tuple[str, str | None], list[list[Digest]]]] = py
 COLLECTED: pytest.StashKey[dict[Path, int]] = pytest.StashKey()
 #: On the config: how old the conversations of benchmarks' gates are, in words, by node id.
 AGES: pytest.StashKey[dict[str, str]] = pytest.StashKey()
+#: On the config: what benchmarks' undecided gates say, by node id; empty for those that are decided.
+UNDECIDED: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 #: On the config: what benchmarks have to say; there as soon as one is collected.
 BENCHMARKS: pytest.StashKey[list[str]] = pytest.StashKey()
 #: On the config: what pytest left out on purpose, in lines for people.

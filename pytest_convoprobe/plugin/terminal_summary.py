@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..errors import ConvoprobeError
+from ..formatting import counted
 from ..llm.ledger import Spending
 from ..reports.summary import Digest, summary_lines
 from ..text import harmless
 from .carried import carried
-from .keys import AGES, GATHERED, start
+from .keys import AGES, GATHERED, UNDECIDED, start
 from .preflight import notes
 from .storing import recorder_of, take
 
@@ -31,12 +32,13 @@ def gather(config: pytest.Config, report: pytest.TestReport) -> None:
     if "ages" in load:
         # Of reruns the last counts, also where it found nothing old any more.
         config.stash.setdefault(AGES, {})[report.nodeid] = load["ages"]
+        config.stash.setdefault(UNDECIDED, {})[report.nodeid] = load["undecided"]
     if digests := [Digest.from_json(data) for data in load.get("digests", ())]:
         config.stash.setdefault(GATHERED, {}).setdefault((report.nodeid, report.when), []).append(digests)
 
 
 def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Write the section; where the user has asked for quiet, only how old conversations are."""
+    """Write the section; where the user has asked for quiet, only what is undecided or old."""
     verbosity = config.get_verbosity()
     found = digests(config)
     lines: list[str] = []
@@ -44,12 +46,20 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         lines += summary_lines(found, verbosity=verbosity, calls=recorder_of(config).calls)
     if found and verbosity >= 0:
         lines += [*_unseen(config, found), *_notices(config)]
-    # Of a gate that passed on old conversations, this line is all that anybody sees: also where it is quiet.
-    lines += _ages(config)
+    # Of a gate that passed undecided or on old conversations, these lines are all that anybody sees. So they
+    # are there where it is quiet, too.
+    lines += [*_undecided(config), *_ages(config)]
     if lines and verbosity >= 0:
         reporter.section("convoprobe")
     for line in lines:
         reporter.line(line)
+
+
+def _undecided(config: pytest.Config) -> list[str]:
+    """The gates that are neither green nor red: they pass, so nothing else in the output names them."""
+    found = {nodeid: words for nodeid, words in config.stash.get(UNDECIDED, {}).items() if words}
+    lines = [harmless(f"  {nodeid}: {words}") for nodeid, words in found.items()]
+    return [f"{counted(len(lines), 'gate')} undecided:", *lines] if lines else []
 
 
 def _ages(config: pytest.Config) -> list[str]:

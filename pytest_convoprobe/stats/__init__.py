@@ -3,7 +3,10 @@
 | function | source |
 |---|---|
 | `wilson` | Wilson (1927), JASA 22, 209-212 |
+| `mid_p` | Lancaster (1961), JASA 56, 223-234; Berry & Armitage (1995), The Statistician 44, 417-423 |
 | `clustered` | Korn & Graubard (1998), Survey Methodology 24, 193-201, with Wilson's interval inside |
+| `ShareEstimate` | the same effective number of trials, with the mid-P interval inside |
+| `GapEstimate` | Newcombe (1998), Statistics in Medicine 17, 2635-2650 (paired); Donner & Zou (2012), MOVER |
 | `newcombe` | Newcombe (1998), Statistics in Medicine 17, 873-890, method 10 |
 | `mean_difference` | Miller (2024), arXiv 2411.00640 (paired differences by cluster), with Student's t |
 | `paired_gap` | the same interval; Fisher (1935), The Design of Experiments, section 21 (sign flips) |
@@ -19,8 +22,9 @@
 | `kendall_tau_b` | Kendall (1945), Biometrika 33, 239-251 |
 | `bootstrap` | Efron (1979), Annals of Statistics 7, 1-26; of whole clusters, by percentiles |
 
-Whatever cannot be computed (no trials, no two ratings of anything) is None, never 0 and never NaN. No
-interval has zero width: where the data show no spread, its width is unknown, and it is None.
+Whatever cannot be computed (no trials, no two ratings of anything) is None, never 0 and never NaN. Numbers
+that cannot be (NaN, 5 passed of 3, a p-value of 2) are a ValueError with words. No interval has zero width:
+where the data show no spread, its width is unknown, and it is None.
 What draws random numbers gives the same answer for the same seed.
 """
 
@@ -36,10 +40,11 @@ from .agreement import (
 )
 from .comparisons import Gap, holm, mcnemar_exact, mean_difference, paired_gap
 from .distributions import Interval, student_t
+from .estimates import GapEstimate, ShareEstimate, clustered, clusters_to_decide, side_of
 from .proportions import (
     BinaryRates,
     binary_rates,
-    clustered,
+    mid_p,
     newcombe,
     pass_at_k,
     pass_hat_k,
@@ -51,11 +56,14 @@ from .resampling import bootstrap, sign_flip_p
 __all__ = [
     "BinaryRates",
     "Gap",
+    "GapEstimate",
     "Interval",
+    "ShareEstimate",
     "binary_rates",
     "bootstrap",
     "clustered",
     "clustered_kappa_interval",
+    "clusters_to_decide",
     "cohen_kappa",
     "fleiss_kappa",
     "holm",
@@ -64,10 +72,12 @@ __all__ = [
     "majority_agreement",
     "mcnemar_exact",
     "mean_difference",
+    "mid_p",
     "newcombe",
     "paired_gap",
     "pass_at_k",
     "pass_hat_k",
+    "side_of",
     "sign_flip_p",
     "spearman",
     "student_t",

@@ -1,12 +1,14 @@
-"""How far raters agree. A rating is any hashable value; None is a missing one."""
+"""How far raters agree. A rating is any hashable value; None is a missing one, and NaN is an error."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain
 from typing import TypeVar
 
+from .checks import require_counts, require_ratings
 from .distributions import Interval
 from .resampling import bootstrap
 
@@ -18,8 +20,10 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
     """Agreement beyond chance; one row a subject, one column a category, each row of one sum.
 
     None with fewer than two ratings a subject, and where all ratings fall into one category
-    (chance alone would agree, so nothing can be said). Raises ValueError for rows of unequal sums.
+    (chance alone would agree, so nothing can be said). Raises ValueError for rows of unequal sums, and for
+    counts that cannot be.
     """
+    require_counts(chain.from_iterable(counts), "a number of ratings")
     if not counts or sum(counts[0]) < 2:
         return None
     raters = sum(counts[0])
@@ -97,7 +101,9 @@ def _kappa(cells: Sequence[int]) -> float | None:
 
 
 def _cross_table(pairs: Iterable[Pair]) -> Counter[Pair]:
-    return Counter((first, second) for first, second in pairs if first is not None and second is not None)
+    known = [(first, second) for first, second in pairs if first is not None and second is not None]
+    require_ratings(chain.from_iterable(known))
+    return Counter(known)
 
 
 def _majority(ratings: Iterable[Rating | None]) -> Rating | None:
@@ -127,4 +133,6 @@ def majority_agreement(units: Iterable[Sequence[Hashable | None]]) -> float | No
 
 def _rated_twice(units: Iterable[Sequence[Hashable | None]]) -> list[list[Hashable]]:
     """The known ratings of each unit that has at least two."""
-    return [rated for unit in units if len(rated := [r for r in unit if r is not None]) > 1]
+    known = [rated for unit in units if len(rated := [r for r in unit if r is not None]) > 1]
+    require_ratings(chain.from_iterable(known))
+    return known

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from .checks import require_counts, require_finite, require_level, require_shares
 from .distributions import Interval, student_t
 from .resampling import sign_flip_p
 
@@ -15,8 +16,10 @@ def mean_difference(differences: Sequence[float], confidence: float = 0.95) -> I
 
     Trials of one cluster depend on each other in any way they like; clusters don't. Of few clusters, the ends
     may lie beyond what a difference can be. None where the data show no spread: fewer than two
-    clusters, or all differences alike.
+    clusters, or all differences alike. Raises ValueError for a difference that isn't a finite number.
     """
+    require_level(confidence)
+    require_finite(differences, "a paired difference")
     count = len(differences)
     if count < 2 or math.isclose(max(differences), min(differences), abs_tol=1e-12):
         return None
@@ -77,7 +80,11 @@ def paired_gap(
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
-    """The two-sided p-value of paired outcomes that differ: passed only in one or only in the other."""
+    """The two-sided p-value of paired outcomes that differ: passed only in one or only in the other.
+
+    Raises ValueError for counts that are negative or no whole numbers.
+    """
+    require_counts((only_first, only_second), "a count of pairs")
     discordant = only_first + only_second
     if discordant == 0:
         return 1.0
@@ -89,8 +96,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Each p-value adjusted by Holm's step-down method, in the order given.
 
     Rejecting those at or below a level keeps the chance of even one false rejection below it, however the
-    tests depend on each other.
+    tests depend on each other. Raises ValueError for NaN, or whatever else isn't between 0 and 1: it would be
+    sorted anywhere, and others' values with it.
     """
+    require_shares(p_values, "a p-value")
     count = len(p_values)
     adjusted, highest = [0.0] * count, 0.0
     for place, index in enumerate(sorted(range(count), key=p_values.__getitem__)):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
+from .checks import require_level
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -17,14 +19,23 @@ class Interval:
 
 
 def normal_z(confidence: float) -> float:
-    """How many standard errors on either side of the mean cover `confidence` of a normal distribution."""
+    """How many standard errors on either side of the mean cover `confidence` of a normal distribution.
+
+    Raises ValueError for a confidence that isn't above 0 and below 1.
+    """
+    require_level(confidence)
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 # Reports ask for the same few quantiles again and again.
 @lru_cache(maxsize=1024)
 def student_t(level: float, degrees: float) -> float:
-    """The `level` quantile (above 0.5) of Student's t distribution, by bisection."""
+    """The `level` quantile of Student's t distribution, by bisection.
+
+    Raises ValueError for a level of 0.5 or below, or of 1 or above, and without degrees of freedom.
+    """
+    if not 0.5 < level < 1 or not degrees > 0:
+        raise ValueError(f"Student's t has no quantile for {level} and {degrees} degrees of freedom")
     low, high = 0.0, 1.0
     while _student_cdf(high, degrees) < level:
         high *= 2
@@ -37,13 +48,13 @@ def student_t(level: float, degrees: float) -> float:
 
 
 def _student_cdf(t: float, degrees: float) -> float:
-    return 1 - _incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2
+    return 1 - incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2
 
 
-def _incomplete_beta(a: float, b: float, x: float) -> float:
+def incomplete_beta(a: float, b: float, x: float) -> float:
     """The regularised incomplete beta function (Abramowitz & Stegun 26.5.8)."""
     if x > (a + 1) / (a + b + 2):
-        return 1 - _incomplete_beta(b, a, 1 - x)
+        return 1 - incomplete_beta(b, a, 1 - x)
     if x <= 0:
         return 0.0
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
@@ -53,7 +64,9 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 def _beta_fraction(a: float, b: float, x: float) -> float:
     """The continued fraction 1 + d1 / (1 + d2 / (1 + ...)), from the inside out."""
     fraction = 1.0
-    for m in range(300, -1, -1):
+    # It converges within some multiple of the root of the larger parameter (Press et al., section 6.4).
+    terms = min(300, 30 + 5 * math.isqrt(math.ceil(max(a, b))))
+    for m in range(terms, -1, -1):
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         even = (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))) if m else 0.0
         fraction = 1 + odd / fraction

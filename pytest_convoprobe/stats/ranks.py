@@ -6,14 +6,16 @@ import math
 from collections.abc import Sequence
 from itertools import combinations
 
+from .checks import require_order
+
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
     """The correlation of ranks, ties by their mean rank, from -1 to 1.
 
-    None with fewer than two values, and where one side has only ties or a NaN. Raises ValueError for sides of
-    unequal length.
+    None with fewer than two values, and where one side has only ties. Raises ValueError for sides of
+    unequal length, and for NaN.
     """
-    _check_lengths(x, y)
+    _check_sides(x, y)
     if not (_has_order(x) and _has_order(y)):
         return None
     ranks_x, ranks_y = _double_ranks(x), _double_ranks(y)
@@ -26,10 +28,10 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
 def kendall_tau_b(x: Sequence[float], y: Sequence[float]) -> float | None:
     """Pairs in the same order less those in opposite order, corrected for ties, from -1 to 1.
 
-    None with fewer than two values, and where one side has only ties or a NaN. Raises ValueError for sides of
-    unequal length. The time grows with the square of the number of values.
+    None with fewer than two values, and where one side has only ties. Raises ValueError for sides of
+    unequal length, and for NaN. The time grows with the square of the number of values.
     """
-    _check_lengths(x, y)
+    _check_sides(x, y)
     if not (_has_order(x) and _has_order(y)):
         return None
     signs = [
@@ -40,13 +42,14 @@ def kendall_tau_b(x: Sequence[float], y: Sequence[float]) -> float | None:
     return concordance / math.sqrt(untied_x * untied_y)
 
 
-def _check_lengths(x: Sequence[float], y: Sequence[float]) -> None:
+def _check_sides(x: Sequence[float], y: Sequence[float]) -> None:
     if len(x) != len(y):
         raise ValueError(f"a rank correlation needs as many values on either side, not {len(x)} and {len(y)}")
+    require_order((*x, *y), "a value")
 
 
 def _has_order(values: Sequence[float]) -> bool:
-    return not any(math.isnan(value) for value in values) and len(set(values)) > 1
+    return len(set(values)) > 1
 
 
 def _double_ranks(values: Sequence[float]) -> list[int]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import TypeVar
 
+from .checks import require_counts, require_finite, require_level
 from .distributions import Interval
 
 T = TypeVar("T")
@@ -37,8 +38,10 @@ def bootstrap(
     all targets' trials, not a target. Clusters of different strata were drawn apart from one another, so each
     draw has as many of each `stratum`. Draws where the statistic is None (or not finite) are left out. None
     with fewer than two clusters of a stratum, where fewer than half of the draws have a value, and where both
-    ends are the same.
+    ends are the same. Raises ValueError for a confidence or a number of draws that cannot be.
     """
+    require_level(confidence)
+    require_counts((resamples,), "the number of draws")
     strata: defaultdict[Hashable, list[T]] = defaultdict(list)
     for cluster in clusters:
         strata[stratum(cluster) if stratum else None].append(cluster)
@@ -73,8 +76,8 @@ def sign_flip_p(differences: Sequence[float], resamples: int = 10_000, seed: int
     Else from `resamples` draws, counting the observed one with them. 1 without differences. Raises ValueError
     for a difference that isn't finite.
     """
-    if not all(map(math.isfinite, differences)):
-        raise ValueError("a paired difference has to be a finite number")
+    require_finite(differences, "a paired difference")
+    require_counts((resamples,), "the number of draws")
     whole = _whole_numbers(differences)
     observed = abs(sum(whole))
     # In one order and with one sign: the draws depend neither on the order nor on which side is first.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ...errors import ResultsError
 from ...files import shown_path, write_atomically
 from ...stats import (
+    ShareEstimate,
     clustered,
     fleiss_kappa,
     krippendorff_alpha,
@@ -24,7 +25,7 @@ from ..rows.arrays import conversation_places, read_rows, unread_notes
 from ..rows.row_types import ScenarioRow
 from ..rows.score_file import read_scores
 from .figures import json_text
-from .gaps import demographic_gaps
+from .gaps import corrected, demographic_gaps
 from .results import Agreement, MetricInfo, MetricRate, Rate, Results, TargetResults
 from .trials import Book, TargetRows, TargetScores, Trial
 
@@ -33,7 +34,18 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", bound=Hashable)
 
+Unit = Callable[[Trial], str]
+"""What trials are alike by: those of one unit resemble each other."""
+
 _CONFIDENCE = 0.95
+
+
+def _scenario(trial: Trial) -> str:
+    return trial.shown.base
+
+
+def _variant(trial: Trial) -> str:
+    return trial.shown.id
 
 
 def aggregate(
@@ -60,7 +72,8 @@ def aggregate(
         reading = TargetScores(book, rows, samples)
         found.append(_results_of(rows.id, reading, metrics, confidence))
         remarks += [f"{rows.id}: {note}" for note in reading.notes()]
-    return Results(benchmark.name, benchmark.description, confidence, metrics, tuple(found), tuple(remarks))
+    targets_found = corrected(found, confidence)
+    return Results(benchmark.name, benchmark.description, confidence, metrics, targets_found, tuple(remarks))
 
 
 def read_results(folder: BenchmarkFolder) -> Results:
@@ -134,11 +147,11 @@ def _results_of(
 ) -> TargetResults:
     trials, kinds = reading.own(), {metric.id: metric.type for metric in metrics}
 
-    def rates(key: Callable[[Trial], Key]) -> dict[Key, Rate]:
-        return {name: _rate(those, confidence) for name, those in _grouped(trials, key).items()}
+    def rates(key: Callable[[Trial], Key], unit: Unit = _scenario) -> dict[Key, Rate]:
+        return {name: _rate(those, confidence, unit) for name, those in _grouped(trials, key).items()}
 
     def track(kind: MetricType) -> Rate:
-        return _rate([t for t in trials if kinds[t.shown.metric_id] is kind], confidence, by_scenario=True)
+        return _rate([t for t in trials if kinds[t.shown.metric_id] is kind], confidence)
 
     by_sample, by_variant = rates(lambda trial: trial.sample), rates(lambda trial: trial.shown.variant)
     there = reading.conversations
@@ -148,11 +161,11 @@ def _results_of(
         unreadable=sum(trial.evaluated and trial.passed is None for trial in trials),
         without_score=sum(not t.evaluated and (t.shown.id, t.sample) in there for t in trials),
         without_conversation=sum(not t.evaluated and (t.shown.id, t.sample) not in there for t in trials),
-        overall=_rate(trials, confidence, by_scenario=True),
+        overall=_rate(trials, confidence),
         positive=track(MetricType.POSITIVE),
         negative=track(MetricType.NEGATIVE),
         by_metric=_by_metric(reading, trials, metrics, confidence),
-        by_scenario=rates(lambda trial: trial.shown.base),
+        by_scenario=rates(_scenario, _variant),
         by_variant={name: by_variant[name] for name in sorted(by_variant)},
         by_demographic=_by_demographic(trials, confidence),
         by_sample={sample: by_sample[sample] for sample in sorted(by_sample)},
@@ -168,19 +181,24 @@ def _grouped(trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, 
     return dict(groups)
 
 
-def _rate(trials: Sequence[Trial], confidence: float, *, by_scenario: bool = False) -> Rate:
+def _rate(trials: Sequence[Trial], confidence: float, unit: Unit = _scenario) -> Rate:
     scored = [trial for trial in trials if trial.passed is not None]
     passed = sum(trial.passed is True for trial in scored)
     missing = sum(not trial.evaluated for trial in trials)
     # Variants and samples of one scenario resemble each other: as single trials they would promise too much.
-    clusters = _grouped(scored, lambda trial: trial.shown.base).values() if by_scenario else ()
+    clusters = list(_grouped(scored, unit).values())
+    if unit is _variant and len(clusters) == 1:
+        # Samples of one variant are the same conversation tried again, and depend on nothing but chance.
+        clusters = [[trial] for trial in scored]
+    counts = [[trial.passed is True for trial in cluster] for cluster in clusters]
     return Rate(
         passed=passed,
         scored=len(scored),
         unreadable=len(trials) - len(scored) - missing,
         missing=missing,
         interval=wilson(passed, len(scored), confidence),
-        clustered=clustered([[bool(t.passed) for t in cluster] for cluster in clusters], confidence),
+        clustered=clustered(counts, confidence),
+        estimate=ShareEstimate.of((sum(cluster), len(cluster)) for cluster in counts),
     )
 
 
@@ -192,9 +210,7 @@ def _by_metric(
         groups[trial.shown.metric_id].append(trial)
     for metric_id, trial in reading.others():
         groups[metric_id].append(trial)
-    return tuple(
-        MetricRate(metric, _rate(groups[metric.id], confidence, by_scenario=True)) for metric in metrics
-    )
+    return tuple(MetricRate(metric, _rate(groups[metric.id], confidence)) for metric in metrics)
 
 
 def _by_demographic(trials: Sequence[Trial], confidence: float) -> dict[str, dict[str, Rate]]:

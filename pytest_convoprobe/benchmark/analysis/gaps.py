@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
-from ...stats import Gap, holm, paired_gap
-from .results import DemographicGap
+from ...stats import GapEstimate, holm, paired_gap
+from .results import DemographicGap, TargetResults
 from .trials import Person, Shown
 
 
@@ -30,25 +31,37 @@ _Table = Mapping[str, Mapping[str, Mapping[Person, _VerdictCount]]]
 def demographic_gaps(
     verdicts: Iterable[tuple[Shown, bool | None]], confidence: float
 ) -> tuple[DemographicGap, ...]:
-    """The gap of every two values of each attribute, their p-values corrected for all of them together.
+    """The gap of every two values of each attribute, its p-value not corrected yet: see `corrected`.
 
     Within a scenario, groups are compared among variants that are alike in all other attributes, so that a
     variant without a verdict makes no group look better. Each scenario is one pair. Two values that no
     scenario has verdicts of both of have no gap.
     """
     known = [(shown, passed) for shown, passed in verdicts if passed is not None and shown.demographic]
-    found = [
-        (attribute, first, second, gap)
+    found = (
+        _gap(table, attribute, first, second, confidence)
         for attribute, values in _values(known).items()
         for table in (_table(known, attribute),)
         for first, second in combinations(values, 2)
-        if (gap := _gap(table, first, second, confidence))
-    ]
-    adjusted = holm([gap.p_value for *_, gap in found])
-    return tuple(
-        DemographicGap(attribute, first, second, gap, corrected, corrected <= 1 - confidence)
-        for (attribute, first, second, gap), corrected in zip(found, adjusted, strict=True)
     )
+    return tuple(gap for gap in found if gap is not None)
+
+
+def corrected(targets: Sequence[TargetResults], confidence: float) -> tuple[TargetResults, ...]:
+    """The targets, with their gaps' p-values corrected for all gaps of all of them (Holm).
+
+    One table shows them together, and a reader looks for the largest. Of twenty targets without any gap, one
+    would have a significant one if each were corrected for itself.
+    """
+    adjusted = iter(holm([one.gap.p_value for target in targets for one in target.gaps]))
+    return tuple(
+        replace(target, gaps=tuple(_adjusted(one, next(adjusted), confidence) for one in target.gaps))
+        for target in targets
+    )
+
+
+def _adjusted(one: DemographicGap, p_value: float, confidence: float) -> DemographicGap:
+    return replace(one, adjusted=p_value, significant=p_value <= 1 - confidence)
 
 
 def _values(known: Iterable[tuple[Shown, bool]]) -> dict[str, list[str]]:
@@ -74,9 +87,13 @@ def _table(known: Iterable[tuple[Shown, bool]], attribute: str) -> _Table:
     return table
 
 
-def _gap(table: _Table, first: str, second: str, confidence: float) -> Gap | None:
+def _gap(table: _Table, attribute: str, first: str, second: str, confidence: float) -> DemographicGap | None:
     pairs = list(_pairs(table, first, second))
-    return paired_gap([pair[0] for pair in pairs], [pair[1] for pair in pairs], confidence)
+    gap = paired_gap([pair[0] for pair in pairs], [pair[1] for pair in pairs], confidence)
+    if gap is None:
+        return None
+    found = DemographicGap(attribute, first, second, gap, gap.p_value, False, GapEstimate.of(pairs))
+    return _adjusted(found, gap.p_value, confidence)
 
 
 def _pairs(table: _Table, first: str, second: str) -> Iterator[tuple[float, float]]:

@@ -18,8 +18,10 @@
     RATE = {"pass_rate": 0.75 | null, "passed": 3, "scored": 4, "unreadable": 0, "missing": 0,
             "interval": [low, high] | null, "clustered_interval": [low, high] | null}
 
-`clustered_interval` is only there where trials are grouped by scenario: overall, in the tracks, by metric.
-What is not known is null, never 0. Numbers are rounded to six digits.
+`interval` takes all trials for independent. `clustered_interval` is by scenario, because the trials of one
+scenario resemble each other; within one scenario it is by variant. Groups in files of earlier versions have
+none. Adjusted p-values are corrected for the gaps of all targets. What is not known is null, never 0. Numbers
+are rounded to six digits.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from pydantic import (
 )
 
 from ...errors import ResultsError
-from ...stats import Gap, Interval
+from ...stats import Gap, GapEstimate, Interval, ShareEstimate
 from ...yaml_source import Document
 from ...yaml_source.explain import explain
 from ..format.models import MetricType
@@ -52,7 +54,8 @@ class Rate(Stored):
 
     `unreadable` ones were evaluated, but the answer could not be read. `missing` ones should exist and have
     no score: they did not run, or were not evaluated. `interval` is Wilson's. `clustered` takes into account
-    that conversations about one scenario resemble each other; it is None where it was not asked for, too.
+    that conversations about one scenario resemble each other; it is None in files of earlier versions, too.
+    `estimate` is what a gate computes its own interval from; it is in no file.
     """
 
     passed: int = 0
@@ -61,6 +64,9 @@ class Rate(Stored):
     missing: int = 0
     interval: Ends | None = None
     clustered: Annotated[Ends | None, Field(alias="clustered_interval")] = None
+    estimate: Annotated[ShareEstimate | None, Field(exclude=True)] = field(
+        default=None, compare=False, repr=False
+    )
 
     @property
     def pass_rate(self) -> float | None:
@@ -78,14 +84,15 @@ class Rate(Stored):
         return {"pass_rate": rounded(self.pass_rate), **fields(self)}
 
 
-def _not_clustered(rate: Rate, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+def _without_none(rate: Rate, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
     data: dict[str, Any] = fields(rate)
-    del data["clustered_interval"]
+    if rate.clustered is None:
+        del data["clustered_interval"]
     return data
 
 
-GroupRate = Annotated[Rate, WrapSerializer(_not_clustered)]
-"""The rate of a group within a scenario or across them, for which no clustered interval is computed."""
+GroupRate = Annotated[Rate, WrapSerializer(_without_none)]
+"""The rate of a group within a scenario or across them; in files of earlier versions it isn't clustered."""
 
 
 @dataclass(frozen=True)
@@ -141,9 +148,10 @@ class Agreement(Stored):
 class DemographicGap(Stored):
     """By how much the pass rate of one group is above that of another, in the same scenarios.
 
-    `gap.pairs` counts scenarios. `adjusted` is the p-value corrected for all gaps of the target (Holm);
-    the gap is `significant` (`stands` in the file) where it is small enough for the confidence of these
-    results. The file has all of it in one object.
+    `gap.pairs` counts scenarios. `adjusted` is the p-value corrected for the gaps of all targets
+    (Holm); the gap is `significant` (`stands` in the file) where it is small enough for the confidence of
+    these results. The file has all of it in one object, except `estimate`: what a gate computes its own
+    interval from.
     """
 
     attribute: str
@@ -152,6 +160,7 @@ class DemographicGap(Stored):
     gap: Gap
     adjusted: float
     significant: bool
+    estimate: GapEstimate | None = field(default=None, compare=False, repr=False)
 
     @model_serializer
     def _flat(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ...yaml_source import Document, Loc, dotted, read
 from ...yaml_source.explain import describe, explain, unknown_key
 from ...yaml_source.model_keys import known_keys
 from ...yaml_source.placeholders import complaint, fill
-from .models import Benchmark
+from .models import Benchmark, Gate
 from .naming import unfit
 
 _SIGNS = frozenset(("metrics", "scenario", "gate"))
@@ -86,7 +86,17 @@ class _BenchmarkReader:
             self._problems += check(data)
         if self._problems or benchmark is None:
             raise SettingsError(in_order(self._problems))
+        self._note_bound(benchmark.gate)
         return benchmark
+
+    def _note_bound(self, gate: Gate | None) -> None:
+        if gate is None or gate.bound is None:
+            return
+        now = "it is read as `undecided: error`" if gate.bound == "lower" else "it has no meaning any more"
+        where = f"{self._file}:{self._document.line_of(('gate', 'bound'))}"
+        self.notices.append(
+            f"{where}: `gate.bound` is of earlier versions: gates are decided by intervals now, and {now}"
+        )
 
     def _checked(self, data: dict[str, Any]) -> Benchmark | None:
         try:

@@ -62,11 +62,15 @@ class ScenarioContext(_FilePart):
 class Gate(_FilePart):
     """When the benchmark passes as a test.
 
-    Each metric's pass rate, or with `bound: lower` the lower end of its interval, must reach `min_pass_rate`.
-    Of Wilson's interval and the one clustered by scenario, that is the lower of both ends.
-    No gap between two groups of one demographic may be larger than `max_group_gap` (None: not looked at); a
-    gap counts only if it is significant with `confidence`, corrected for the number of comparisons. Where
-    there are too few scenarios for any gap to be significant, a larger one leaves the gate open.
+    Each metric's pass rate has to reach `min_pass_rate`, and no gap between two groups of one demographic may
+    be larger than `max_group_gap` (None: not looked at). A gate is red where the interval lies beyond its
+    limit, green where it lies within, else undecided. The intervals of all rates hold together with
+    `confidence`, and so do those of all gaps. `min_pass_rate: 1` asks for each conversation, so one that
+    fails is enough for red.
+
+    `undecided` says what becomes of such a gate: `report` lets the test pass and names it in the summary,
+    `error` makes it an error. `bound` is what earlier versions had: `lower` is `undecided: error` where that
+    isn't set, and `point` says nothing any more.
 
     `stored_rows` says which conversations of earlier sessions count. `known`: those with a target that its
     settings, and a version if it reports one, describe wholly. `allow`: all that fit the settings and
@@ -76,8 +80,15 @@ class Gate(_FilePart):
     min_pass_rate: Annotated[Number, Field(ge=0, le=1)] = 1.0
     max_group_gap: Annotated[Number, Field(ge=0, le=1)] | None = None
     confidence: Annotated[Number, Field(gt=0, lt=1)] = 0.95
-    bound: Literal["point", "lower"] = "point"
+    undecided: Literal["report", "error"] | None = None
+    bound: Literal["point", "lower"] | None = None
     stored_rows: StoredRows = "known"
+
+    @property
+    def undecided_blocks(self) -> bool:
+        """Whether an undecided gate is an error."""
+        # With `bound: lower`, a gate failed unless its interval reached the limit: that stays so.
+        return self.undecided == "error" or (self.undecided is None and self.bound == "lower")
 
 
 class Benchmark(_FilePart):

@@ -1,24 +1,14 @@
-"""Whether a benchmark's results are good enough: the gate of one metric, or of the gaps between groups."""
+"""The gates of a benchmark: of one metric of a target, or of the gaps between its groups, in words."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...formatting import (
-    counted,
-    exact_percent,
-    p_equals,
-    percent,
-    percent_beside,
-    percent_range,
-    points,
-    points_range,
-)
-from ...stats import Interval, clustered, wilson
+from ...formatting import counted, points
+from ...stats import ShareEstimate
 from ...text import harmless, one_line, shorten
 from ..analysis.results import DemographicGap, Rate, TargetResults
 from ..analysis.trials import Shown
@@ -28,27 +18,30 @@ from ..pipeline.pipeline import PipelineReport
 from ..rows.row_types import ScoreRow
 from ..rows.scenario_ids import parts_of
 from ..rows.work import Place
+from .limit_checks import (
+    GateState,
+    LimitCheck,
+    check_gap,
+    check_rate,
+    gap_headline,
+    gap_line,
+    rate_headline,
+    rate_lines,
+)
 
 _SHOWN = 5
 _JUSTIFICATION = 240
 _REASON = 400
 
 
-class GateState(str, Enum):
-    """Whether a gate passes; `UNKNOWN` is neither: too little is known."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    UNKNOWN = "unknown"
-
-
 @dataclass(frozen=True)
 class GateVerdict:
-    """The verdict of a gate and why: a headline, lines with the figures, and the figures as data.
+    """The word of a gate and why: a headline, lines with the figures, and the figures as data.
 
     Where there are no `results`, there is nothing to look closer at. `remedies` are settings that may put
     it right, as an error has them. `ask_again` is a metric whose scores it would help to make again. `ages`
-    says how many conversations are from before, and from when.
+    says how many conversations are from before, and from when. `unreadable` is the line, if any, on answers
+    that count neither way.
     """
 
     state: GateState
@@ -59,6 +52,7 @@ class GateVerdict:
     remedies: tuple[str, ...] = ()
     ask_again: str = ""
     ages: str = ""
+    unreadable: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -108,10 +102,12 @@ def judge_metric(
     confidence: float,
     trouble: MissingRows,
     scores: Callable[[], Iterable[ScoreRow]],
+    comparisons: int = 1,
 ) -> GateVerdict:
     """The gate of one metric. Where unreadable answers decide, the verdict is unknown.
 
     `scores` gives all of the target's, and is called only where some are shown or counted again.
+    `comparisons` is how many gates of rates the benchmark has, over all targets.
     """
     rate = target.metric(metric.id)
     figures = _figures(rate)
@@ -119,78 +115,108 @@ def judge_metric(
     if rate.missing or trouble.failed:
         missing = rate.missing or sum(count for _, count in trouble.failed)
         headline = f"{counted(missing, 'conversation')} without a score, {rate.scored} with one"
-        return GateVerdict(GateState.UNKNOWN, headline, trouble.lines, figures, remedies=trouble.remedies)
+        return _unknown(headline, trouble.lines, figures, remedies=trouble.remedies)
     if rate.pass_rate is None:
         return _nothing_scored(metric, rate, figures, scores)
-    reached = _reached(gate, rate)
-    reaches = reached >= gate.min_pass_rate
+
+    def check(estimate: ShareEstimate) -> LimitCheck:
+        return check_rate(gate.min_pass_rate, estimate, confidence, comparisons)
+
+    found = check(_estimate(rate))
     if rate.unreadable:
-        # The worst case for the present verdict: if that turns it, the unreadable answers decide.
-        turned = _as_if(not reaches, rate, metric, confidence, scores())
-        if (_reached(gate, turned) >= gate.min_pass_rate) is not reaches:
-            return _undecided(metric, rate, figures)
-    interval = f"{exact_percent(confidence)} interval {percent_range(_interval(rate))}"
-    lines = [f"{interval}; {metric.type.value} metric {metric.id}: {_plain(metric.name, 100)}"]
-    lines += _unreadable(rate)
-    if reaches:
-        headline = f"pass rate {percent(rate.pass_rate)} ({rate.passed} of {rate.scored})"
-        return GateVerdict(GateState.PASSED, headline, tuple(lines), figures)
-    if shown := _not_passed(metric, scores()):
+        # The best and the worst case: if one of them is another word, the unreadable answers decide.
+        cases = (_as_if(passed, metric, scores()) for passed in (False, True))
+        if any(case and check(case).state is not found.state for case in cases):
+            return _depends_on_unreadable(metric, rate, figures)
+    lines = [*rate_lines(found), f"{metric.type.value} metric {metric.id}: {_plain(metric.name, 100)}"]
+    unreadable = _unreadable(rate)
+    lines += unreadable
+    if found.state is not GateState.GREEN and (shown := _not_passed(metric, scores())):
         lines += ["", "conversations that did not pass:", *shown]
-    return GateVerdict(GateState.FAILED, _too_low(gate, rate), tuple(lines), figures)
-
-
-def judge_gaps(gate: Gate, target: TargetResults, confidence: float, trouble: MissingRows) -> GateVerdict:
-    """The gate of the gaps between demographic groups, over all metrics of a target."""
-    most = gate.max_group_gap or 0.0
-    if target.overall.missing or trouble.failed:
-        missing = counted(target.overall.missing, "conversation")
-        headline = f"{missing} without a score, so groups cannot be compared"
-        return GateVerdict(GateState.UNKNOWN, headline, trouble.lines, remedies=trouble.remedies)
-    if not target.gaps:
-        headline = (
-            "no scenario has verdicts of two groups, so `max_group_gap` cannot be looked at; "
-            "name groups under `demographics` in config.yaml"
-        )
-        return GateVerdict(GateState.UNKNOWN, headline)
-    wide = [found for found in target.gaps if found.significant and abs(found.gap.difference) > most]
-    lines = tuple(_gap(found, confidence) for found in target.gaps)
-    largest = max(abs(found.gap.difference) for found in target.gaps)
-    figures = {"largest_gap": round(largest, 6)}
-    # Significant ones come first. Only where there is none may too few scenarios be the reason.
-    if not wide:
-        if unsure := [found for found in target.gaps if _undecidable(found, most, target, confidence)]:
-            return GateVerdict(GateState.UNKNOWN, _too_few(unsure[0]), lines, figures)
-        return GateVerdict(GateState.PASSED, "no gap between groups is too large", lines, figures)
-    first = max(wide, key=lambda found: abs(found.gap.difference))
-    width, allowed = percent_beside(abs(first.gap.difference), most)
-    headline = f"gap {width} > {allowed}: {_name(first)}, wider than the gate allows"
-    return GateVerdict(GateState.FAILED, headline, lines, figures)
-
-
-def _undecidable(found: DemographicGap, most: float, target: TargetResults, confidence: float) -> bool:
-    """Whether a gap is too large, but in so few scenarios that no gap could be significant."""
-    # The p-value if all scenarios differed one way, times the correction (Holm's first step).
-    smallest = 2.0 ** (1 - found.gap.pairs) * len(target.gaps)
-    return abs(found.gap.difference) > most and not found.significant and smallest > 1 - confidence
-
-
-def _too_few(found: DemographicGap) -> str:
-    return (
-        f"{_name(found)}: a gap of {percent(abs(found.gap.difference))} in "
-        f"{counted(found.gap.pairs, 'scenario')}, too few to distinguish any gap from chance; "
-        "make more with `generation.scenarios_per_metric`"
+    headline = rate_headline(found, rate.passed, rate.scored)
+    word = {"gate": found.state.value}
+    return GateVerdict(
+        found.state,
+        headline,
+        tuple(lines),
+        {**word, **figures, **found.figures},
+        unreadable=tuple(unreadable),
     )
 
 
-def _too_low(gate: Gate, rate: Rate) -> str:
-    """What is compared comes first, for a summary that cuts lines off."""
-    reached, wanted = percent_beside(_reached(gate, rate), gate.min_pass_rate)
-    counted = f"{rate.passed} of {rate.scored} passed"
-    if gate.bound == "point":
-        return f"{reached} < {wanted}: {counted}, and the gate asks for more"
-    whole = percent(rate.pass_rate or 0.0)
-    return f"{whole}, low {reached} < {wanted}: {counted}, and the gate asks for more at the low end"
+def _estimate(rate: Rate) -> ShareEstimate:
+    """By scenario; of a rate without its scenarios, as if each conversation were of one of its own."""
+    alone = ((int(number < rate.passed), 1) for number in range(rate.scored))
+    found = rate.estimate or ShareEstimate.of(alone)
+    assert found is not None  # noqa: S101 - something was scored
+    return found
+
+
+def _unknown(
+    headline: str,
+    lines: tuple[str, ...] = (),
+    figures: Mapping[str, Any] | None = None,
+    remedies: tuple[str, ...] = (),
+) -> GateVerdict:
+    state = GateState.UNKNOWN
+    return GateVerdict(state, headline, lines, {"gate": state.value, **(figures or {})}, remedies=remedies)
+
+
+def judge_gaps(
+    gate: Gate, target: TargetResults, confidence: float, trouble: MissingRows, targets: int = 1
+) -> GateVerdict:
+    """The gate of the gaps between demographic groups, over all metrics of a target.
+
+    `targets` is how many the benchmark has: the gaps of all are corrected together.
+    """
+    if target.overall.missing or trouble.failed:
+        missing = counted(target.overall.missing, "conversation")
+        headline = f"{missing} without a score, so groups cannot be compared"
+        return _unknown(headline, trouble.lines, remedies=trouble.remedies)
+    if not target.gaps:
+        return _unknown(
+            "no scenario has verdicts of two groups, so `max_group_gap` cannot be looked at; "
+            "name groups under `demographics` in config.yaml"
+        )
+    comparisons = targets * len(target.gaps)
+    checked = [(found, _check_gap(gate, found, confidence, comparisons)) for found in target.gaps]
+    deciding = max(checked, key=_weight)
+    found, check = deciding
+    headline = f"green: no gap between groups is larger than {points(check.limit, signed=False)} points"
+    if check.state is not GateState.GREEN:
+        headline = gap_headline(check, _name(found), found.gap.difference)
+    lines = tuple(gap_line(check, _name(found), found.gap.difference) for found, check in checked)
+    return GateVerdict(check.state, headline, lines, _gap_figures(checked, check))
+
+
+_Checked = tuple[DemographicGap, LimitCheck]
+
+
+def _check_gap(gate: Gate, found: DemographicGap, confidence: float, comparisons: int) -> LimitCheck:
+    estimate = found.estimate
+    assert estimate is not None  # noqa: S101 - it is made with the gap; only what was read from a file has none
+    return check_gap(gate.max_group_gap or 0.0, estimate, found.gap.p_value, confidence, comparisons)
+
+
+def _weight(checked: _Checked) -> tuple[int, float]:
+    """Which gap decides: a red one before an undecided one, and of these the widest."""
+    found, check = checked
+    ranks = (GateState.GREEN, GateState.UNDECIDED, GateState.RED)
+    return ranks.index(check.state), abs(found.gap.difference)
+
+
+def _gap_figures(checked: Sequence[_Checked], deciding: LimitCheck) -> dict[str, Any]:
+    """Of the gap that decides; the power is the least, and the scenarios are enough for all gaps."""
+    powers = [check.power for _, check in checked if check.power is not None]
+    needed = [check.needed for _, check in checked]
+    known = [count for count in needed if count is not None]
+    all_of_them = replace(
+        deciding,
+        power=min(powers, default=None),
+        needed=max(known) if len(known) == len(needed) else None,
+    )
+    largest = max(abs(found.gap.difference) for found, _ in checked)
+    return {"gate": deciding.state.value, "largest_gap": round(largest, 6), **all_of_them.figures}
 
 
 def _nothing_scored(
@@ -198,22 +224,17 @@ def _nothing_scored(
 ) -> GateVerdict:
     if not rate.unreadable:
         headline = f"there is no scenario of the metric {metric.id}, so nothing could be scored"
-        return GateVerdict(GateState.UNKNOWN, headline, figures=figures)
+        return _unknown(headline, figures=figures)
     lines = [
         f"  {_where(score)}: {_plain(score.justification, _JUSTIFICATION)}"
         for score in scores()
         if score.metric_id == metric.id and score.present is None
     ]
     headline = f"none of the evaluator's {rate.unreadable} answers could be read, so nothing could be scored"
-    return GateVerdict(GateState.UNKNOWN, headline, tuple(_first(lines)), figures)
+    return _unknown(headline, tuple(_first(lines)), figures)
 
 
-def _reached(gate: Gate, rate: Rate) -> float:
-    """The figure that is to reach the gate."""
-    return _interval(rate).low if gate.bound == "lower" else rate.pass_rate or 0.0
-
-
-def _as_if(passed: bool, rate: Rate, metric: Metric, confidence: float, scores: Iterable[ScoreRow]) -> Rate:
+def _as_if(passed: bool, metric: Metric, scores: Iterable[ScoreRow]) -> ShareEstimate | None:
     """The rate if every answer that could not be read were this one."""
     last = {
         (score.id, score.sample): score.counts_as(metric.type)
@@ -223,16 +244,10 @@ def _as_if(passed: bool, rate: Rate, metric: Metric, confidence: float, scores: 
     clusters: defaultdict[str, list[bool]] = defaultdict(list)
     for (row_id, _), found in last.items():
         clusters[Shown.by_id(row_id).base].append(passed if found is None else found)
-    all_passed, all_scored = rate.passed + passed * rate.unreadable, rate.scored + rate.unreadable
-    return Rate(
-        all_passed,
-        all_scored,
-        interval=wilson(all_passed, all_scored, confidence),
-        clustered=clustered(list(clusters.values()), confidence),
-    )
+    return ShareEstimate.of((sum(cluster), len(cluster)) for cluster in clusters.values())
 
 
-def _undecided(metric: Metric, rate: Rate, figures: Mapping[str, Any]) -> GateVerdict:
+def _depends_on_unreadable(metric: Metric, rate: Rate, figures: Mapping[str, Any]) -> GateVerdict:
     answers = rate.scored + rate.unreadable
     headline = (
         f"{rate.unreadable} of the evaluator's {answers} answers could not be read, and the gate depends on "
@@ -242,7 +257,7 @@ def _undecided(metric: Metric, rate: Rate, figures: Mapping[str, Any]) -> GateVe
         "scores.json says why; set an `evaluator_model` that answers as asked, or ask this one again "
         "(by log_odds it says the same)"
     )
-    return GateVerdict(GateState.UNKNOWN, headline, (advice,), figures, ask_again=metric.id)
+    return replace(_unknown(headline, (advice,), figures), ask_again=metric.id)
 
 
 def _not_passed(metric: Metric, scores: Iterable[ScoreRow]) -> list[str]:
@@ -259,14 +274,6 @@ def _first(lines: list[str]) -> list[str]:
     return [*lines[:_SHOWN], f"  and {more} more"] if more > 0 else lines
 
 
-def _interval(rate: Rate) -> Interval:
-    """Wilson's and the clustered one in one, to be careful: talks about one scenario resemble each other."""
-    found = [interval for interval in (rate.interval, rate.clustered) if interval is not None]
-    # Where all trials of a scenario agree, the clustered one can be the narrower by chance.
-    low, high = (interval.low for interval in found), (interval.high for interval in found)
-    return Interval(min(low, default=0.0), max(high, default=1.0))
-
-
 def _unreadable(rate: Rate) -> list[str]:
     if not rate.unreadable:
         return []
@@ -274,16 +281,6 @@ def _unreadable(rate: Rate) -> list[str]:
         ("1 answer", "counts") if rate.unreadable == 1 else (f"{rate.unreadable} answers", "count")
     )
     return [f"{answers} of the evaluator could not be read and {counts} neither way"]
-
-
-def _gap(found: DemographicGap, confidence: float) -> str:
-    gap = found.gap
-    interval = f"{exact_percent(confidence)} interval {points_range(gap.interval)}, " if gap.interval else ""
-    verdict = "significant" if found.significant else "may be chance"
-    return (
-        f"  {_name(found)}: {points(gap.difference)} points ({interval}{counted(gap.pairs, 'scenario')}, "
-        f"corrected {p_equals(found.adjusted)}): {verdict}"
-    )
 
 
 def _name(found: DemographicGap) -> str:
