@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ class LeastScenarios:
         self._config = config
         self._least = least
 
-    @cached_property
+    # No properties here: pytest 8.2 reads those of a plug-in at the start, when nothing has run.
     def _looked_at(self) -> int:
         """Scenarios that ran, each once whatever its trials. One that was skipped was not looked at."""
         if GATHERED not in self._config.stash:
@@ -33,20 +32,19 @@ class LeastScenarios:
         ran = [one for one in digests(self._config) if one.outcome is not Outcome.SKIPPED]
         return len({(one.file, one.line, one.name) for one in ran})
 
-    @property
     def _too_few(self) -> bool:
-        return not self._config.option.collectonly and self._looked_at < self._least
+        return not self._config.option.collectonly and self._looked_at() < self._least
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        if fine and self._too_few:
+        if fine and self._too_few():
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._too_few:
+        if self._too_few():
             terminalreporter.line(
-                f"{counted(self._looked_at, 'scenario')} ran, and at least {self._least} must "
+                f"{counted(self._looked_at(), 'scenario')} ran, and at least {self._least} must "
                 "(convoprobe_min_scenarios): this run is no evidence",
                 red=True,
             )

@@ -25,6 +25,8 @@ class RunReports:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        # No properties here: pytest 8.2 reads those of a plug-in at the start, when nothing has run.
+        self._reports = _Reports(config)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
@@ -33,17 +35,24 @@ class RunReports:
             return (yield)
         finally:
             if GATHERED in self._config.stash:
-                _ = self._written
+                _ = self._reports.written
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if GATHERED not in self._config.stash:
             return  # no scenario ran
-        for line in [*self._written, *self._annotations()]:
+        for line in [*self._reports.written, *self._reports.annotations()]:
             terminalreporter.line(line)
 
+
+class _Reports:
+    """What is written, each report once."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
     @cached_property
-    def _written(self) -> tuple[str, ...]:
+    def written(self) -> tuple[str, ...]:
         """Write the files, once; the lines say where they are, or why they are not there."""
         return tuple(self._write())
 
@@ -86,7 +95,7 @@ class RunReports:
 
         write_html(report, self._config.invocation_params.dir / path)
 
-    def _annotations(self) -> list[str]:
+    def annotations(self) -> list[str]:
         if not options.on_github():
             return []
         from ..reports.annotations import commands

@@ -73,6 +73,21 @@ def test_development_mode_finds_nothing_left_open(suite: Suite) -> None:
     assert done.stderr == ""
 
 
+def test_nothing_depends_on_when_attributes_of_our_hooks_are_read(suite: Suite) -> None:
+    """pytest 8.2 reads all of them at the session's start: it looks for fixtures there."""
+    suite.conftest("""
+        def pytest_sessionstart(session):
+            for plugin in session.config.pluginmanager.get_plugins():
+                if type(plugin).__module__.startswith("pytest_convoprobe."):
+                    for name in dir(plugin):
+                        getattr(plugin, name, None)
+        """)
+    suite.scenario("one")
+    result = suite.run("--convoprobe-html=page.html", "--convoprobe-min-scenarios=1")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["report: page.html"])
+
+
 def test_the_plugin_can_be_switched_off(suite: Suite) -> None:
     suite.write("conftest.py", "")
     suite.scenario("one")
