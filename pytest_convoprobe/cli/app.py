@@ -10,8 +10,9 @@ import click
 
 from .. import __version__
 from ..errors import ConvoprobeError
+from ..stop_signals import INTERRUPTED, end_soon, ends_process, exit_status
 from . import commands
-from .exits import INTERRUPTED, CommandFailed, stopped_by
+from .exits import CommandFailed, stopped_by
 from .lazy import COMMAND, LazyGroup
 
 
@@ -20,12 +21,16 @@ class Main(LazyGroup):
 
     def main(self, *args: Any, **more: Any) -> Any:
         try:
-            return super().main(*args, **more)
+            with ends_process():
+                return super().main(*args, **more)
         except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 0
+            if status in INTERRUPTED:
+                end_soon(status)
             # Only a command that has run agents has loaded it.
             last_threads = sys.modules.get("pytest_convoprobe.project_code.last_threads")
             if last_threads is not None:
-                last_threads.leave_behind(end.code if isinstance(end.code, int) else 0)
+                last_threads.leave_behind(status, interrupted=status in INTERRUPTED)
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -39,9 +44,9 @@ class Main(LazyGroup):
             if error.errno == errno.EPIPE:
                 raise  # whoever read the output went away; click ends quietly
             raise CommandFailed(str(error)) from None
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             click.echo("interrupted", err=True)
-            ctx.exit(INTERRUPTED)
+            ctx.exit(exit_status(interrupt))
 
 
 @click.group(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_CLOSING = 10.0  # seconds
+
 
 def run_async(coro: Coroutine[Any, Any, T], words: str) -> T:
     """What the coroutine returns; `words` say on the line of progress what is waited for."""
@@ -33,13 +35,17 @@ def run_ticking(coro: Coroutine[Any, Any, T], tick: Callable[[], object]) -> T:
 def loop_thread() -> Iterator[LoopThread]:
     """The event loop of a command, closed at its end."""
     from ..loop_thread import LoopThread
+    from ..runs.session import INTERRUPTED_SECONDS
 
     end_when_stuck()
-    loop = LoopThread()
+    loop, seconds = LoopThread(), _CLOSING
     try:
         yield loop
+    except KeyboardInterrupt:
+        seconds = INTERRUPTED_SECONDS
+        raise
     finally:
-        loop.close()
+        loop.close(seconds)
 
 
 def end_when_stuck() -> None:

@@ -21,9 +21,6 @@ USAGE = 2
 TROUBLE = 3
 """It could not be done: a model, a target, the network, the disk."""
 
-INTERRUPTED = 130
-"""Ctrl-C, as shells have it."""
-
 
 class UsageProblem(click.ClickException):
     """The request is invalid; the message goes to stderr."""

@@ -14,7 +14,7 @@ from ..settings.models import ModelSettings
 from ..settings.providers import KEY_VARIABLES, PROVIDERS, provider_of
 from ..settings.requirements import require_model
 from ..suggest import did_you_mean
-from .litellm_adapter import imported
+from .litellm_import import imported
 
 
 def check_model(settings: ModelSettings, role: str) -> str:

@@ -1,24 +1,16 @@
-"""The implementation of the port with LiteLLM: the only module that imports it, and only for the first call.
+"""The implementation of the port with LiteLLM, which is imported for the first call only.
 
-The import takes seconds and some 200 MB, and changes the process (environment variables, log handlers,
-warning filters). This module undoes the changes or keeps them silent.
+How it is imported is in `litellm_import`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gc
 import importlib
 import inspect
-import logging
-import os
-import re
 import sys
 import threading
-import warnings
 from collections import defaultdict
-from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -37,6 +29,7 @@ from .chat_format import (
     refused_parameter,
     secrets_of,
 )
+from .litellm_import import READ_ONLY, arm_warning_filter, remove_filter, start_import
 from .masking import NoSecrets, TextRedactor
 from .port import LLMReply, LLMRequest
 from .provider_errors import failure_of, timeout_of
@@ -45,13 +38,8 @@ from .provider_errors import failure_of, timeout_of
 # For others, LiteLLM has a list of the models that accept a schema.
 _TAKES_ANY_SCHEMA = frozenset({"openai", "hosted_vllm", "lm_studio", "llamafile"})
 
-# Without these, the import reads the .env file of the project, and downloads a list of prices.
-_IMPORT_ENVIRONMENT = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 # How long the end of a run waits for abandoned calls, in seconds.
 _LAST_WAIT = 5.0
-
-_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
-_importing = threading.Lock()
 
 
 class LiteLLM:
@@ -69,14 +57,12 @@ class LiteLLM:
         self._takes_schema: dict[str, bool] = {}
         self._priced: dict[str, bool] = {}
         self._abandoned: set[asyncio.Task[Any]] = set()
+        self._unwanted = threading.Event()
 
     def preload(self) -> None:
         """Start the import in the background; a call waits for it. A second time, this does nothing."""
         if self._module is None:
-            self._module = Future()
-            threading.Thread(
-                target=_load, args=(self._module,), name="convoprobe-litellm", daemon=True
-            ).start()
+            self._module = start_import(self._unwanted)
 
     async def loaded(self) -> None:
         """Wait until an import that was started has ended, with or without success."""
@@ -113,6 +99,10 @@ class LiteLLM:
 
     async def aclose(self) -> None:
         """End LiteLLM's background work and close its connections. Does nothing if it was never used."""
+        if self._module is not None and not self._module.done():
+            # An import that goes on for seconds would hold up the end of the process.
+            self._unwanted.set()
+            self._module, self._unwanted = None, threading.Event()
         module = self._module
         if self._loop and module and module.done() and not module.exception():
             if self._abandoned:
@@ -143,7 +133,7 @@ class LiteLLM:
         # with local variables shows this frame.
         settings = request.model
         parameters = call_parameters(request, schema=self._sends_schema(litellm, request), refused=refused)
-        _arm_warning_filter()
+        arm_warning_filter()
         try:
             with unlogged():
                 call = asyncio.ensure_future(litellm.acompletion(**parameters, **_fixed(request)))
@@ -268,126 +258,6 @@ def _in_preparation(call: asyncio.Task[Any]) -> bool:
     return code is not None and code.co_name == "acompletion" and PurePath(code.co_filename).name == "main.py"
 
 
-def _load(future: Future[Any]) -> None:
-    try:
-        future.set_result(imported())
-    except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the module
-        future.set_exception(error)
-
-
-def imported() -> Any:
-    """The module. If the project itself uses it or has set its logging, nothing of that changes."""
-    if "litellm" not in sys.modules and "LITELLM_LOG" not in os.environ:
-        _silence_loggers()
-    with _importing, _environment(_IMPORT_ENVIRONMENT), _no_collection(), _filters_kept():
-        litellm: Any = _import_under_changing_filters()
-    # Otherwise it prints advice to stdout at each error.
-    litellm.suppress_debug_info = True
-    return litellm
-
-
-@contextlib.contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update({name: value for name, value in values.items() if before[name] is None})
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-
-
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    """Switch garbage collection off during the import: it would find nothing, in a quarter of the time.
-
-    Later collections would look through the million new objects three more times. `freeze` and `unfreeze`
-    move them to the oldest generation at once. If the project has frozen objects of its own, this is left
-    out, because `unfreeze` would release them too.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled and not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()
-        if enabled:
-            gc.enable()
-
-
-_ITS_FILTERS = ("`ReadOnly` qualifier", "Accessing the", "conflict with protected namespace")
-_IMPORTS = 4
-# The second is about counts of tokens in an answer that are no whole numbers.
-_OURS = r"(?s)(.*`ReadOnly` qualifier|Pydantic serializer warnings:.*(_tokens|CompletionUsage|TokensDetails))"
-_READ_ONLY = ("ignore", re.compile(_OURS, re.IGNORECASE), Warning, None, 0)
-
-
-@contextlib.contextmanager
-def _filters_kept() -> Iterator[None]:
-    """Remove the warning filters that the import adds for the whole process. Their texts identify them.
-
-    `warnings.catch_warnings` cannot be used: it would restore an old list, although the main thread may have
-    changed the filters in the meantime.
-    """
-    _arm_warning_filter()
-    before = list(warnings.filters)
-    yield
-    for entry in list(warnings.filters):
-        pattern = getattr(entry[1], "pattern", None) or ""
-        if entry not in before and any(text in pattern for text in _ITS_FILTERS):
-            _remove_filter(entry)
-
-
-class _ArmedImports:
-    """A finder that finds nothing. It restores our filter before each module is imported."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        _arm_warning_filter()
-
-
-def _import_under_changing_filters() -> Any:
-    """Import LiteLLM while pytest changes the warning filters, before and after each phase of a test.
-
-    Between such a change and the next module, a warning may be an error, and the import fails. The next
-    attempt starts without the modules of the incomplete package.
-    """
-    finder = _ArmedImports()
-    sys.meta_path.insert(0, finder)
-    try:
-        for _ in range(_IMPORTS):
-            with contextlib.suppress(Warning):
-                return importlib.import_module("litellm")
-            for name in [name for name in sys.modules if name.partition(".")[0] == "litellm"]:
-                del sys.modules[name]
-        return importlib.import_module("litellm")
-    finally:
-        sys.meta_path.remove(finder)
-
-
-def _arm_warning_filter() -> None:
-    """Make sure that our filter comes first.
-
-    LiteLLM imports a provider's modules during the first call, and pydantic warns about them. pytest removes
-    filters after each test and puts others in front, so this is checked at every call.
-    """
-    if warnings.filters[:1] != [_READ_ONLY]:
-        warnings.filterwarnings("ignore", message=_READ_ONLY[1].pattern)
-
-
-def _remove_filter(entry: Any) -> None:
-    with contextlib.suppress(ValueError):
-        warnings.filters.remove(entry)  # type: ignore[attr-defined]
-
-
-def _silence_loggers() -> None:
-    """Called before the import: its loggers write to stderr, at level DEBUG even messages and headers."""
-    for name in _LOGGERS:
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-
-
 async def _shut_down(litellm: Any) -> None:
     worker = importlib.import_module("litellm.litellm_core_utils.logging_worker").GLOBAL_LOGGING_WORKER
     await worker.flush()
@@ -396,6 +266,6 @@ async def _shut_down(litellm: Any) -> None:
         "litellm.llms.custom_httpx.async_client_cleanup"
     ).close_litellm_async_clients()
     litellm.in_memory_llm_clients_cache.flush_cache()
-    _remove_filter(_READ_ONLY)
+    remove_filter(READ_ONLY)
     # Sockets are closed in callbacks of the loop, which must run before it stops.
     await asyncio.sleep(0.05)

@@ -164,11 +164,15 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
     runs = session.config.stash.get(SESSION, None)
     if runs is None:
         return (yield)
-    runs.cancel()
+    from ..stop_signals import ignored_meanwhile
+
+    with ignored_meanwhile(runs.interrupted):
+        runs.cancel()
     try:
         return (yield)
     finally:
-        runs.close()
+        with ignored_meanwhile(runs.interrupted):
+            runs.close()
 
 
 def pytest_terminal_summary(

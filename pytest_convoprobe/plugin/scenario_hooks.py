@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from ..stop_signals import end_soon
 from . import options
 from .captured import separate
+from .ending import EndingHooks
 from .keys import NEXT_ITEM, RESULTS, SESSION
 from .masked_reports import mask
 from .storing import STORING_HOOKS, StoringHooks
@@ -23,6 +25,7 @@ def register(config: pytest.Config) -> None:
         return
     manager.register(ScenarioHooks(), _NAME)
     manager.register(StoringHooks(config), STORING_HOOKS)
+    manager.register(EndingHooks(config), "convoprobe-ending")
     if not hasattr(config, "workerinput"):
         from .undecided import NothingDecided
 
@@ -52,7 +55,10 @@ class ScenarioHooks:
             from ..project_code.pulse import pulse
 
             pulse.disable()
-            leave_behind(self._status)
+            interrupted = config.stash[SESSION].interrupted
+            leave_behind(self._status, interrupted=interrupted)
+            if interrupted:
+                end_soon(self._status)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:

@@ -30,6 +30,8 @@ class Progress:
         self._first: str | None = None
         self.collection_failed = False
         self.lost_worker = False
+        self.has_scenarios = False
+        """Whether workers of xdist have collected scenarios; the controller's own session has none."""
 
     def select(self, nodeids: Iterable[str]) -> None:
         """These are to be run."""

@@ -12,6 +12,7 @@ import pytest
 
 from ..errors import ConvoprobeError
 from ..results.run_info import RunState, Selection
+from ..stop_signals import ignored_meanwhile
 from .carried import carried
 from .keys import EARLIER, RECORDER, RESULTS, RUN_ID
 from .orders import Order, has_mark, order_of
@@ -59,6 +60,11 @@ def _is_stored(config: pytest.Config) -> bool:
         return load_settings(config).settings.results.save
     except ConvoprobeError:
         return True
+
+
+def names_scenario(nodeid: str) -> bool:
+    """Whether it is the id of a scenario's item, as far as an id shows it."""
+    return _SCENARIO_ITEM.fullmatch(nodeid) is not None
 
 
 def share_run_id(node: Any) -> None:
@@ -116,6 +122,7 @@ class StoringHooks:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         self.progress.select(ids)
+        self.progress.has_scenarios |= any(map(names_scenario, ids))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.progress.note(report)
@@ -167,7 +174,8 @@ class StoringHooks:
             return (yield)
         finally:
             # Once more: there may be no terminal, or the exit status has changed since the summary.
-            self._finish(session.exitstatus, close=True)
+            with ignored_meanwhile(session.exitstatus == pytest.ExitCode.INTERRUPTED):
+                self._finish(session.exitstatus, close=True)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(
@@ -178,6 +186,9 @@ class StoringHooks:
         return (yield)
 
     def _finish(self, exit_status: int, *, close: bool = False) -> list[str]:
+        if self.progress.has_scenarios:
+            # Workers of xdist may have stored trials that none of them came to report.
+            recorder_of(self._config).begin()
         recorder = self._config.stash.get(RECORDER, None)
         if recorder is None or self._session is None:
             return []

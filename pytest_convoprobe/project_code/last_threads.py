@@ -6,20 +6,20 @@ host's business; those that appeared during our conversations are ours.
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import os
 import sys
 import threading
 import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
+from ..stop_signals import leave
 from ..threads import start_thread
 from .code_place import frames_of_thread, of_frames
 
 _GRACE = 3.0  # seconds that such a thread has to end by itself
+_GRACE_OF_INTERRUPTED = 0.5
 _SLICE = 0.1
 
 _seen: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
@@ -50,24 +50,26 @@ def _is_new(thread: threading.Thread) -> bool:
     return not thread.daemon and id(thread) not in _before and thread is not threading.main_thread()
 
 
-def leave_behind(status: int) -> None:
+def leave_behind(status: int, *, interrupted: bool = False) -> None:
     """At the end of a run: have the process end with this status, whatever threads its agents have left.
 
-    Does nothing where there are none, and never ends a process that has other threads of its own.
+    After Ctrl-C or SIGTERM (`interrupted`) they have less time to end by themselves. Does nothing where there
+    are none, and never ends a process that has other threads of its own.
     """
     first = not _guarding
     _guarding[:] = [status]
     if first and any(thread.is_alive() for thread in _seen):
-        start_thread(_guard, "convoprobe-last-threads")
+        grace = _GRACE_OF_INTERRUPTED if interrupted else _GRACE
+        start_thread(partial(_guard, grace), "convoprobe-last-threads")
     elif first:
         _guarding.clear()
 
 
-def _guard() -> None:
+def _guard(grace: float) -> None:
     while threading.main_thread().is_alive():
         time.sleep(_SLICE)
     since = time.monotonic()
-    while _others() or time.monotonic() - since < _GRACE:
+    while _others() or time.monotonic() - since < grace:
         time.sleep(_SLICE)
     _exit(_guarding[0])
 
@@ -87,9 +89,4 @@ def _exit(status: int) -> None:
             "the process ends without it. Make it a daemon thread, or end it when the agent is closed.",
             file=sys.stderr,
         )
-    with contextlib.suppress(Exception):
-        atexit._run_exitfuncs()  # coverage, say, writes its data there; `os._exit` would skip it
-    with contextlib.suppress(Exception):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    os._exit(status)
+    leave(status)

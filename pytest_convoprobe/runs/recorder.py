@@ -78,6 +78,7 @@ class RunRecorder:
         self._carried_away = 0
         self._expected: set[tuple[str, int]] = set()
         self._calls: dict[Role, Spending] = {}
+        self._stopped = False
 
     @property
     def folder(self) -> Path | None:
@@ -141,7 +142,7 @@ class RunRecorder:
     ) -> ScenarioResult:
         """Run a job and store its result at once: whoever asked for it may look much later, or never."""
         result = await run(replace(job, on_spent=partial(self._spent, job)))
-        if self.wanted:
+        if self.wanted and not self._stopped:
             self._guarded(lambda: self._redactor.learn(job.secrets))
             description = Description()
             try:
@@ -182,6 +183,11 @@ class RunRecorder:
         if self.wanted and self._is_main:
             self._guarded(lambda: self._end(state, exit_status))
 
+    def stop(self) -> None:
+        """Store nothing from now on, whatever still ends: the run is over."""
+        with self._lock:  # what is being stored at this moment is stored whole
+            self._stopped = True
+
     def close(self) -> None:
         """Let go of the files."""
         if "_writer" in self.__dict__:
@@ -203,6 +209,8 @@ class RunRecorder:
             return Description()
 
     def _store(self, job: Job, result: ScenarioResult, description: Description) -> None:
+        if self._stopped:
+            return
         prints = take_prints(job.loaded.scenario, job.settings, description, self._redactor)
         self._prints[job.scenario_id, job.trial] = prints
         self._add(result, prints)

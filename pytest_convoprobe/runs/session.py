@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import math
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -43,6 +44,12 @@ POLL_SECONDS = 0.2
 
 SHUTDOWN_SECONDS = 5.0
 """How long everything together may take that has to end: conversations, targets, models, the loop."""
+
+INTERRUPTED_SECONDS = 2.4
+"""The same after Ctrl-C or SIGTERM. Whoever sends them waits, and CI systems soon kill what is left."""
+
+_FOR_CONVERSATIONS = 0.6
+"""The share of that time that is for conversations; the rest is for targets and models."""
 
 
 class RunsJobs(Protocol):
@@ -83,6 +90,7 @@ class Session:
         self._submitted = 0
         self._given_secrets: list[str] = []
         self._shared: dict[int, tuple[object, Target]] = {}
+        self._last_moment = math.inf
         self.loop = LoopThread()
         self.waiting = CallersThread()
         """The thread that waits for conversations: it makes calls for agents that are bound to it."""
@@ -97,7 +105,8 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._hurry_after(kind)
         self.close()
 
     @property
@@ -209,7 +218,7 @@ class Session:
     def close_target(self, target: Target | None, until: float | None = None) -> None:
         """Close a target. Raises what it raises; one that takes too long is left alone."""
         if target is not None:
-            self._end(target.aclose(), _deadline() if until is None else until)
+            self._end(target.aclose(), self._deadline() if until is None else until)
 
     # Running
 
@@ -245,14 +254,19 @@ class Session:
         self.pool.promote(handle.key)
         try:
             return self._in_order(handle, tick)
-        except BaseException:
+        except BaseException as error:
             # Ctrl-C, or a signal of somebody else: nobody waits for this one any more.
+            self._hurry_after(type(error))
             self.pool.cancel(handle.key)
             raise
 
     def wait_on(self, work: Coroutine[Any, Any, T], tick: Callable[[], object] = bool) -> T:
         """What the coroutine returns. It is cancelled when the waiting is interrupted."""
-        return wait_on(self.loop, work, tick)
+        try:
+            return wait_on(self.loop, work, tick)
+        except KeyboardInterrupt:
+            self.hurry()
+            raise
 
     def run(self, job: Job) -> ScenarioResult:
         """Run one job to its end."""
@@ -274,7 +288,8 @@ class Session:
         handles = [self.submit(job, recorder) for job in jobs]
         try:
             return [self._in_order(handle, tick) for handle in handles]
-        except BaseException:
+        except BaseException as error:
+            self._hurry_after(type(error))
             self.cancel()
             raise
 
@@ -285,8 +300,20 @@ class Session:
 
     # Ending
 
+    def hurry(self) -> None:
+        """The run was interrupted: all that has to end may take `INTERRUPTED_SECONDS` together, from now."""
+        self._last_moment = min(self._last_moment, time.monotonic() + INTERRUPTED_SECONDS)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was interrupted, by Ctrl-C for one."""
+        return self._last_moment < math.inf
+
     def cancel(self, seconds: float = SHUTDOWN_SECONDS) -> None:
         """Cancel all conversations; later ones can still be started."""
+        if self.interrupted:
+            # Conversations that refuse to end must leave some time for the targets to be closed in.
+            seconds = min(seconds, _FOR_CONVERSATIONS * _left(self._last_moment))
         if "pool" in self.__dict__:
             self.pool.cancel_all(seconds)
 
@@ -296,7 +323,7 @@ class Session:
 
         A target that cannot be closed is an error, but not before its owner has cleaned up.
         """
-        until = _deadline()
+        until = self._deadline()
         self.cancel(_left(until))
         problem = self._close_shared(until)
         yield
@@ -315,13 +342,20 @@ class Session:
 
     def close(self) -> None:
         """Let go of everything, within `SHUTDOWN_SECONDS`: what refuses to end is left alone."""
-        until = _deadline()
+        until = self._deadline()
         self.cancel(_left(until))
         try:
             if "runner" in self.__dict__:
                 self._end(self.runner.aclose(), until)
         finally:
             self.loop.close(_left(until))
+
+    def _deadline(self) -> float:
+        return min(time.monotonic() + SHUTDOWN_SECONDS, self._last_moment)
+
+    def _hurry_after(self, error: type[BaseException] | None) -> None:
+        if error is not None and issubclass(error, KeyboardInterrupt):
+            self.hurry()
 
     def _end(self, clean_up: Coroutine[Any, Any, None], until: float) -> None:
         """Run a clean-up on the loop. One that takes too long is left alone, even if it blocks the loop."""
@@ -349,10 +383,6 @@ def wait_on(loop: LoopThread, work: Coroutine[Any, Any, T], tick: Callable[[], o
     except BaseException:
         future.cancel()
         raise
-
-
-def _deadline() -> float:
-    return time.monotonic() + SHUTDOWN_SECONDS
 
 
 def _left(until: float) -> float:

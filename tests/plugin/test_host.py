@@ -109,15 +109,16 @@ def test_the_environment_and_the_working_folder_are_left_alone(suite: Suite) -> 
     result.stdout.fnmatch_lines(["left: set() {'talk.log'}"])
 
 
-def _interrupted(suite: Suite, *args: str) -> tuple[int, str]:
-    """Start pytest, wait until its conversations run, press Ctrl-C, and wait for its end."""
+def _interrupted(suite: Suite, *args: str, by: tuple[int, ...] = (signal.SIGINT,)) -> tuple[int, str]:
+    """Start pytest, wait until its conversations run, send it the signals, and wait for its end."""
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [warm_process.executable(), "-m", "pytest", "-p", "convoprobe", *args]
     process = subprocess.Popen(
         command, cwd=suite.path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     _wait_for(lambda: len(suite.started()) >= 3, process)
-    process.send_signal(signal.SIGINT)
+    for number in by:
+        process.send_signal(number)
     try:
         output, _ = process.communicate(timeout=60)
     finally:
@@ -146,6 +147,47 @@ def test_ctrl_c_ends_the_run_with_pytests_own_code(suite: Suite, args: tuple[str
     assert "KeyboardInterrupt" in output
     assert sum(line.startswith("cancelled") for line in suite.log) == 3
     assert suite.log[-1] == "closed"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM")
+def test_sigterm_ends_the_run_as_ctrl_c_does_and_the_handler_is_put_back(suite: Suite) -> None:
+    suite.conftest("""
+        import signal
+
+        def pytest_configure(config):
+            config.stash[BACKEND] = StandIn()
+            log(f"begins {signal.getsignal(signal.SIGTERM)}")
+            config.add_cleanup(lambda: log(f"ends {signal.getsignal(signal.SIGTERM)}"))
+        """)
+    for number in range(3):
+        suite.scenario(f"s{number}", sleep=600)
+    code, output = _interrupted(suite, by=(signal.SIGTERM,))
+    assert code == pytest.ExitCode.INTERRUPTED
+    assert "the process was asked to end (SIGTERM)" in output
+    assert sum(line.startswith("cancelled") for line in suite.log) == 3
+    assert suite.log[-2:] == ["closed", f"ends {suite.log[0].removeprefix('begins ')}"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM")
+def test_a_handler_of_the_project_keeps_sigterm(suite: Suite) -> None:
+    suite.conftest("""
+        import signal
+
+        def theirs(number, frame):
+            log("theirs")
+            raise pytest.exit.Exception("by the project", returncode=7)
+
+        def pytest_configure(config):
+            config.stash[BACKEND] = StandIn()
+            signal.signal(signal.SIGTERM, theirs)
+            config.add_cleanup(lambda: log(f"kept {signal.getsignal(signal.SIGTERM) is theirs}"))
+        """)
+    for number in range(3):
+        suite.scenario(f"s{number}", sleep=600)
+    code, _ = _interrupted(suite, by=(signal.SIGTERM,))
+    assert code == 7
+    assert suite.log.count("theirs") == 1
+    assert suite.log[-2:] == ["closed", "kept True"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")

@@ -206,13 +206,21 @@ def test_stopping_under_xdist_is_told_too(mixed: Suite) -> None:
     assert the_run(mixed).info.state is RunState.STOPPED
 
 
-@pytest.mark.parametrize("workers", [[], ["-p", "xdist.plugin", "-n2"]], ids=["alone", "xdist"])
-def test_ctrl_c_keeps_what_had_ended(suite: Suite, workers: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("workers", "number"),
+    [
+        ([], signal.SIGINT),
+        (["-p", "xdist.plugin", "-n2"], signal.SIGINT),
+        (["-p", "xdist.plugin", "-n2"], signal.SIGTERM),
+    ],
+    ids=["alone", "xdist", "xdist-sigterm"],
+)
+def test_ctrl_c_keeps_what_had_ended(suite: Suite, workers: list[str], number: int) -> None:
     suite.scenario("quick", file="scenarios/all.yaml")
     suite.scenario("slow", file="scenarios/all.yaml", sleep=120)
     with running(suite, *workers) as process:
         wait_for(lambda: "quick" in stored_names(suite) and described(suite), process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         assert process.wait(60) == 2
     run = the_run(suite)
     assert (run.info.state, run.info.counts) == (RunState.INTERRUPTED, {"passed": 1})
@@ -237,6 +245,30 @@ def test_kill_9_under_xdist_loses_no_trial_that_had_ended(suite: Suite) -> None:
     assert 9 <= len(records) < 40
     assert all(record.transcript.turns for record in records)
     assert (run.info.state, run.info.ended) == (RunState.BROKEN_OFF, None)
+
+
+def test_workers_whose_controller_is_killed_stop_and_store_nothing_more(suite: Suite) -> None:
+    """Each of the two is in a conversation that would end when the test says so."""
+    for number in range(4):
+        suite.scenario(f"s{number}", file="scenarios/all.yaml", until="go on")
+    with running(suite, "-p", "xdist.plugin", "-n2", executable=sys.executable) as process:
+        wait_for(lambda: len(suite.started()) >= 2, process)
+        process.kill()
+        process.wait()
+        wait_for(lambda: sum(line.startswith("cancelled") for line in suite.log) >= 2, None)
+        with open(suite.path / "talk.log", "a") as log:
+            log.write("go on\n")
+        wait_for(lambda: not group_alive(process.pid), None)
+    assert not stored_names(suite)
+
+
+def group_alive(group: int) -> bool:
+    """Whether a process of the group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_a_worker_that_crashes_takes_only_its_running_trial_with_it(suite: Suite) -> None:
@@ -328,10 +360,12 @@ def running(suite: Suite, *args: str, executable: str | None = None) -> Iterator
             process.wait()
 
 
-def wait_for(happened: Callable[[], bool], process: subprocess.Popen[Any], seconds: float = 60) -> None:
+def wait_for(
+    happened: Callable[[], bool], process: subprocess.Popen[Any] | None, seconds: float = 60
+) -> None:
     deadline = time.monotonic() + seconds
     while not happened():
-        assert process.poll() is None, "pytest ended before"
+        assert process is None or process.poll() is None, "pytest ended before"
         assert time.monotonic() < deadline, "it never happened"
         time.sleep(0.02)
 

@@ -1,0 +1,77 @@
+"""Signals that end what runs, within one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+import pytest
+
+from pytest_convoprobe.stop_signals import (
+    SigtermHandler,
+    Terminated,
+    ends_process,
+    exit_status,
+    ignored_meanwhile,
+)
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+
+def send(number: int) -> None:
+    os.kill(os.getpid(), number)
+
+
+def theirs(number: int, frame: FrameType | None) -> None:
+    """A handler of the host."""
+
+
+def test_sigterm_is_an_interruption_while_the_handler_is_installed() -> None:
+    handler = SigtermHandler()
+    handler.install()
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            send(signal.SIGTERM)
+    finally:
+        handler.remove()
+    assert isinstance(caught.value, Terminated)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_handler_of_somebody_else_is_neither_replaced_nor_taken_away() -> None:
+    handler = SigtermHandler()
+    try:
+        signal.signal(signal.SIGTERM, theirs)
+        handler.install()
+        assert signal.getsignal(signal.SIGTERM) is theirs
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        handler.install()
+        signal.signal(signal.SIGTERM, theirs)
+        handler.remove()
+        assert signal.getsignal(signal.SIGTERM) is theirs
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_process_of_ours_is_interrupted_once(number: int, status: int) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    cleaned_up = False
+    with ends_process():
+        with pytest.raises(KeyboardInterrupt) as caught:
+            send(number)
+        send(signal.SIGINT)
+        send(signal.SIGTERM)
+        cleaned_up = True
+    assert cleaned_up
+    assert exit_status(caught.value) == status
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_second_ctrl_c_does_not_break_off_the_clean_up() -> None:
+    with ignored_meanwhile(True):
+        send(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), ignored_meanwhile(False):
+        send(signal.SIGINT)
