@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from types import FrameType
 
 import pytest
@@ -18,6 +19,14 @@ from pytest_convoprobe.stop_signals import (
 )
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+
+@pytest.fixture(autouse=True)
+def default_handler() -> Iterator[None]:
+    """As in a process without the plug-in: a session that runs scenarios too has its own handler."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 def send(number: int) -> None:
@@ -42,17 +51,14 @@ def test_sigterm_is_an_interruption_while_the_handler_is_installed() -> None:
 
 def test_a_handler_of_somebody_else_is_neither_replaced_nor_taken_away() -> None:
     handler = SigtermHandler()
-    try:
-        signal.signal(signal.SIGTERM, theirs)
-        handler.install()
-        assert signal.getsignal(signal.SIGTERM) is theirs
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        handler.install()
-        signal.signal(signal.SIGTERM, theirs)
-        handler.remove()
-        assert signal.getsignal(signal.SIGTERM) is theirs
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, theirs)
+    handler.install()
+    assert signal.getsignal(signal.SIGTERM) is theirs
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    handler.install()
+    signal.signal(signal.SIGTERM, theirs)
+    handler.remove()
+    assert signal.getsignal(signal.SIGTERM) is theirs
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
