@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ def run_scenario(
     settings: Mapping[str, Any] | None = None,
     config_file: Path | str | None = None,
     rootdir: Path | str = ".",
+    mask: Callable[[str], str | None] | None = None,
 ) -> ScenarioResult:
     """Run the conversation of one scenario, judge it, and return the result.
 
@@ -29,7 +30,8 @@ def run_scenario(
     or anything else that can be a target; by default it is the target from the settings. `settings`
     overrides values of the settings file by dotted path (`{"judge.model": "openai/gpt-4o"}`). The settings
     file is `config_file`, or the nearest one at or above the scenario's file, or is searched from `rootdir`
-    upwards.
+    upwards. `mask` masks personal data in a text of the conversation, beside what `results.mask` does: it
+    gets each text before it is recorded, returned or given to the judge. None leaves a text as it is.
 
     This function blocks until the result is available. From async code, call it with
     `asyncio.to_thread`. It raises `ScenarioFileError`, `SettingsError` and `TargetStartError` before
@@ -46,6 +48,6 @@ def run_scenario(
     with Session.of(merged, root) as session:
         try:
             with session.target(target) as made:
-                return session.run(session.job(loaded, scenario_id, made))
+                return session.run(session.job(loaded, scenario_id, made, mask=mask))
         except NoTarget:
             raise NoTarget("or pass `target=`.") from None

@@ -7,11 +7,15 @@ have to say about our calls is left out. What they log for code of the project s
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _CLIENTS = (
     "aiohttp", "anthropic", "botocore", "google", "h11", "hpack", "httpcore", "httpx", "openai", "urllib3",
@@ -36,6 +40,12 @@ def unlogged() -> Iterator[None]:
         yield
     finally:
         _is_ours.reset(token)
+
+
+def begun_unlogged(call: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """A task for a call during which these clients log nothing."""
+    with unlogged():
+        return asyncio.ensure_future(call)
 
 
 def _is_of_others(_: logging.LogRecord) -> bool:

@@ -33,6 +33,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
 
+from .errors import ConvoprobeError
+
 MASK = "****"
 
 T = TypeVar("T")
@@ -153,10 +155,29 @@ class Redactor:
         self._secrets, self._known = found, re.compile("|".join(map(re.escape, ordered)))
         self._broken = None
 
-    def earlier(self) -> Redactor:
-        """What releases masked that did not yet take the value of every variable for a secret."""
+    @property
+    def problem(self) -> ConvoprobeError | None:
+        """Why texts are withheld; None as long as all could be masked."""
+        return None
+
+    def earlier(self) -> tuple[Redactor, ...]:
+        """What masked less, and may have masked the requests of a recording: settings and releases change.
+
+        Releases once did not take the value of every variable for a secret.
+        """
         known = (secret for secret in self._secrets if not isinstance(secret, Expanded))
-        return Redactor(known, environ={})
+        return (Redactor(known, environ={}),)
+
+    def meet(self, value: object) -> None:
+        """Take in what a conversation will be about: placeholders are numbered in the order of its texts."""
+
+    def personal(self, value: T) -> T:
+        """A copy of a value without personal data, and with its secrets."""
+        return value
+
+    def restored(self, value: T) -> T:
+        """A copy of a value with what the known placeholders for personal data are for."""
+        return value
 
     def text(self, text: str) -> str:
         """The text with every secret replaced by `****`."""

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ..errors import LLMError, LLMRejected, LLMUnavailable
-from ..own_traffic import unlogged
+from ..own_traffic import begun_unlogged
 from ..settings.models import ModelSettings
 from ..settings.requirements import require_model
 from .chat_format import (
@@ -135,8 +135,7 @@ class LiteLLM:
         parameters = call_parameters(request, schema=self._sends_schema(litellm, request), refused=refused)
         arm_warning_filter()
         try:
-            with unlogged():
-                call = asyncio.ensure_future(litellm.acompletion(**parameters, **_fixed(request)))
+            call = begun_unlogged(litellm.acompletion(**parameters, **_fixed(request)))
             response = await self._bounded(call, settings.timeout)
             return read_reply(response, settings, response._hidden_params.get("response_cost"))
         except asyncio.TimeoutError:

@@ -79,9 +79,9 @@ class Replaying:
         self._added = False
 
     @cached_property
-    def _earlier_fingerprints(self) -> Fingerprints:
+    def _earlier_fingerprints(self) -> tuple[Fingerprints, ...]:
         """When an old recording was made, less was masked: there, the same call has another fingerprint."""
-        return Fingerprints(self._redactor.earlier())
+        return tuple(map(Fingerprints, self._redactor.earlier()))
 
     async def complete(self, request: LLMRequest) -> LLMReply:
         """The reply to one call, recorded or live."""
@@ -94,7 +94,7 @@ class Replaying:
             call = self._recorded(request, fingerprint, repeat)
             if call is not None:
                 self._replayed.append(replace(call, ordinal=ordinal))
-                return call.reply
+                return self._as_said(call.reply, context.role)
         # The check comes after the look-up: a miss names what differs from the nearest recorded call.
         if self._mode == "only":
             raise ReplayMiss(_miss(self._recording, context, fingerprint, ordinal, repeat))
@@ -129,6 +129,8 @@ class Replaying:
         interrupted trial (cancelled, or a provider is down) adds to the recording under `auto`, and does not
         change it under `record`. Raises `RecordingUnusable`.
         """
+        if self._redactor.problem is not None:
+            return  # texts in it are withheld: no replay could go on with them
         if not self._added or (self._mode == "record" and not complete):
             return
         # Writing waits for the disk, and for other processes that write. It must not block the loop.
@@ -144,8 +146,8 @@ class Replaying:
         context = request.context
         place = context.trial, context.role, context.turn
         call = self._recording.lookup(*place, fingerprint, repeat)
-        if call is None:
-            call = self._recording.lookup(*place, self._earlier_fingerprints.of(request), repeat)
+        for earlier in () if call else self._earlier_fingerprints:
+            call = call or self._recording.lookup(*place, earlier.of(request), repeat)
         return call
 
     def _place(self, request: LLMRequest) -> tuple[Fingerprint, int, int]:
@@ -171,6 +173,13 @@ class Replaying:
         # Only now: a failed call leaves nothing to write.
         self._trial, self._added = context.trial, True
         return reply
+
+    def _as_said(self, reply: LLMReply, role: Role) -> LLMReply:
+        """A recorded reply. Where a conversation goes on with it, known personal data is put back.
+
+        The agent gets a real address then. The judge has quoted a conversation with placeholders.
+        """
+        return self._redactor.restored(reply) if role in (Role.SYNTHETIC_USER, Role.TARGET) else reply
 
     def _harmless(self, reply: LLMReply) -> LLMReply:
         """The reply without secrets, as it is stored."""

@@ -67,7 +67,7 @@ def _job(order: Order, target: Target) -> Job:
     own = order.settings
     loaded = settings_source(item.config, own).of(file) if own else session.settings_of(file)
     settings = backend_of(item.config).scenario_settings(loaded, scenario)
-    hook = item.ihook.pytest_convoprobe_settings
+    hook, mask = item.ihook.pytest_convoprobe_settings, item.ihook.pytest_convoprobe_mask
     return session.job(
         order.loaded,
         order.scenario_id,
@@ -75,6 +75,7 @@ def _job(order: Order, target: Target) -> Job:
         settings,
         trial=order.trial,
         extra_checks=partial(_extra_checks, item),
+        mask=partial(_masked, item) if mask.get_hookimpls() else None,
         # Without an implementation there is nothing to start a thread for.
         adjust=partial(_adjusted, item, scenario) if hook.get_hookimpls() else None,
     )
@@ -86,6 +87,11 @@ def _adjusted(item: pytest.Item, scenario: Scenario, settings: ScenarioSettings)
         item=item, scenario=scenario, settings=settings
     )
     return changed
+
+
+def _masked(item: pytest.Item, text: str) -> str | None:
+    masked: str | None = item.ihook.pytest_convoprobe_mask(text=text)
+    return masked
 
 
 def _extra_checks(item: pytest.Item, scenario: Scenario, transcript: Transcript) -> list[Any]:

@@ -41,6 +41,17 @@ def pytest_convoprobe_checks(
     """
 
 
+@pytest.hookspec(firstresult=True)
+def pytest_convoprobe_mask(text: str) -> str | None:
+    """Mask personal data in a text of a conversation; None leaves it as it is.
+
+    Called for every text before it is stored, recorded, reported or given to the judge, beside what
+    `results.mask` does. The agent, the synthetic user and checks by code have the original. Give the same
+    data the same placeholder, so that the judge can still compare. Called in a thread of its own, with a
+    limit of 5 seconds. A failure withholds the texts and is an error of the scenario.
+    """
+
+
 @pytest.hookspec
 def pytest_convoprobe_result(item: pytest.Item, result: ScenarioResult) -> None:
     """Observe each finished trial, whatever its outcome, before pytest reports it.

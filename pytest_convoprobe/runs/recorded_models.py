@@ -52,10 +52,18 @@ class RecordedModels:
             await self._llm.loaded()
 
     async def around(
-        self, recording: Recording, mode: Mode, ledger: Ledger, work: Callable[[LLM], Awaitable[T]]
+        self,
+        recording: Recording,
+        mode: Mode,
+        ledger: Ledger,
+        work: Callable[[LLM], Awaitable[T]],
+        redactor: Redactor | None = None,
     ) -> T:
-        """Do a piece of work with the models, with a recording around it; the ledger learns what it costs."""
-        replaying = Replaying(self._llm, recording, mode, self._redactor)
+        """Do a piece of work with the models, with a recording around it; the ledger learns what it costs.
+
+        `redactor` is the one of this work, if it has personal data of its own to mask.
+        """
+        replaying = Replaying(self._llm, recording, mode, redactor or self._redactor)
         # Live replies are cut already. A recording may have been written by anybody.
         bounded = Bounded(replaying, self._max_text)
         return await replaying.around(work(Metered(bounded, ledger, self._budget)))

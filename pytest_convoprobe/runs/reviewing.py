@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..conversation.guard_question import read_message
-from ..judging.review import SpeaksAsAssistant
+from ..judging.review import Against, SpeaksAsAssistant, review_user
+from ..judging.types import UserReview
+from ..llm.masking import TextRedactor
 from ..llm.port import LLM, CallContext, Role
+from ..scenario.models import SyntheticUser
 from ..settings.models import ModelSettings
 from ..transcript import Transcript, Turn
+
+
+async def reviewed(
+    llm: LLM,
+    model: ModelSettings,
+    user: SyntheticUser,
+    transcript: Transcript,
+    findings: Sequence[Against],
+    context: CallContext,
+    redactor: TextRedactor,
+) -> UserReview:
+    """The review of the user's side, with the second opinion that it may ask for."""
+    opinion = second_opinion(llm, model, transcript, context)
+    return await review_user(
+        llm, model, user, transcript, findings, context, redactor, speaks_as_assistant=opinion
+    )
 
 
 def second_opinion(

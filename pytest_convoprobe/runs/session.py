@@ -19,9 +19,11 @@ from ..llm.budget import Budget
 from ..llm.port import LLM
 from ..loop_thread import LoopThread
 from ..project_code.callers_thread import CallersThread
+from ..pseudonyms import Masking, MaskText
 from ..result import ScenarioResult
 from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings
+from ..settings.mask_rules import patterns_of
 from ..settings.merge import scenario_settings, target_settings
 from ..settings.models import ModelSettings, ScenarioSettings, TargetSection
 from ..settings.nearest import OneForAll, SettingsSource, within_run
@@ -145,9 +147,9 @@ class Session:
         return runner
 
     def masked(self, text: str) -> str:
-        """A text of others, without the secrets of all settings that conversations had until now."""
+        """A text of others, without personal data and the secrets that conversations have had until now."""
         redactor = getattr(self.__dict__.get("runner"), "redactor", None)
-        return redactor.text(text) if redactor is not None else text
+        return text if redactor is None else self._masking(self.settings).anonymous(redactor.text(text))
 
     @property
     def conversations_run(self) -> bool:
@@ -228,9 +230,12 @@ class Session:
         scenario_id: str,
         target: Target,
         settings: ScenarioSettings | None = None,
+        mask: MaskText | None = None,
         **more: Any,
     ) -> Job:
         """A job with the settings of the scenario's file and its own `config`, unless others are given.
+
+        `mask` is the project's own masking of personal data, beside that of the settings.
 
         Raises `SettingsError`, and `NoTarget` if the target is the configured one and there is none.
         """
@@ -239,8 +244,19 @@ class Session:
             override = scenario.scenario.config if scenario.scenario else None
             settings = scenario_settings(loaded, override)
         target = of_file(target, scenario.file)
-        more = {"secrets": (*loaded.secrets, *self._given_secrets), "waiting": self.waiting, **more}
+        masking = self._masking(loaded, mask)
+        more = {
+            "masking": masking,
+            "secrets": (*loaded.secrets, *self._given_secrets),
+            "waiting": self.waiting,
+            **more,
+        }
         return Job(scenario, scenario_id, target, settings, **more)
+
+    def _masking(self, loaded: LoadedSettings, own: MaskText | None = None) -> Masking:
+        # Those of the run and those of the file: what either says is personal is shown to nobody.
+        rules = (*loaded.settings.results.mask, *self.settings.settings.results.mask)
+        return Masking(patterns_of(rules), own, loaded.origins.get("results.mask", ""))
 
     def submit(self, job: Job, recorder: RunRecorder | None = None) -> Handle[ScenarioResult]:
         """Queue a conversation. A recorder stores its result as soon as it is there."""

@@ -28,7 +28,7 @@ from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
 from ..judging.judge import judge
 from ..judging.own_checks import own_check
-from ..judging.review import NOT_REVIEWED, against_agent, review_user, user_side
+from ..judging.review import NOT_REVIEWED, against_agent, user_side
 from ..judging.types import CheckResult, CriterionResult, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.budget import Budget
@@ -39,6 +39,7 @@ from ..llm.stack import build_llm
 from ..plain_traces import plain_trace
 from ..project_code.callers_thread import CallersThread
 from ..project_code.calls import Raised, in_own_thread, undisturbed
+from ..pseudonyms import Masking
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult, verdict_reason
 from ..scenario.loading import LoadedScenario
@@ -52,7 +53,7 @@ from ..transcript import Termination, Transcript, Turn
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .preconditions import require_ends_as_called, require_known_tools, require_models, unmatched_tools
 from .recorded_models import RecordedModels, start_time
-from .reviewing import second_opinion
+from .reviewing import reviewed
 
 AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
 ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
@@ -67,7 +68,8 @@ class Job:
     over already: it is only judged, and the target is only named. `adjust` is the project's hook for the
     settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
     of the settings of the scenario's file, which may not be the run's. `waiting` is the thread that waits for
-    the trial. `on_spent` gets what each call has cost as it ends.
+    the trial. `on_spent` gets what each call has cost as it ends. `masking` says which
+    personal data is masked.
     """
 
     loaded: LoadedScenario
@@ -83,6 +85,7 @@ class Job:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     waiting: CallersThread | None = None
     on_spent: OnEntry | None = None
+    masking: Masking = field(default_factory=Masking)
 
     @property
     def scenario(self) -> Scenario:
@@ -144,7 +147,10 @@ class _Trial:
     ) -> None:
         self._job = job
         self._models = models
-        self._redactor = redactor
+        self._redactor = job.masking.redactor(redactor)
+        # First of all: when the same conversation is judged again, its scenario has the same placeholders.
+        self._redactor.meet(job.loaded.scenario)
+        self._held = self._redactor.restored(job.held)
         self._host = host
         self._ledger = ledger
         self._conversation: Conversation | None = None
@@ -161,6 +167,12 @@ class _Trial:
 
     async def run(self) -> ScenarioResult:
         """The result; every error of ours is turned into one."""
+        result = await self._outcome()
+        problem = self._redactor.problem
+        # The reason is ours; in the texts of the conversation may be anything.
+        return result if problem is None else replace(self._broken(problem), reason=str(problem))
+
+    async def _outcome(self) -> ScenarioResult:
         limit = self._job.settings.run.scenario_timeout
         try:
             verdict = await within_scenario_timeout(limit, self._recorded)
@@ -195,7 +207,7 @@ class _Trial:
         old, run = self._job.held, self._job.settings.run
         self._now = start_time(recording, run, self._job.trial) if old is None else old.now
         mode = self._job.settings.run.replay
-        return await self._models.around(recording, mode, self._ledger, self._verdict)
+        return await self._models.around(recording, mode, self._ledger, self._verdict, self._redactor)
 
     @property
     def _recording_path(self) -> Path:
@@ -223,26 +235,25 @@ class _Trial:
             self._review = await self._review_user(llm)
         return verdict
 
+    @property
+    def _for_judge(self) -> tuple[Scenario, Transcript]:
+        """What the judge gets: without personal data, on both sides alike, so that it can still compare."""
+        return self._redactor.personal((self._job.scenario, self.transcript))
+
     async def _review_user(self, llm: LLM) -> UserReview:
-        judge_model = self._job.settings.judge
+        scenario, transcript = self._for_judge
+        found = against_agent(self._criteria, self._redactor.personal(self._checks))
         context = CallContext(Role.REVIEWER, self._job.scenario_id, self._job.trial)
-        return await review_user(
-            llm,
-            judge_model,
-            self._job.scenario.synthetic_user,
-            self.transcript,
-            against_agent(self._criteria, self._checks),
-            context,
-            self._redactor,
-            speaks_as_assistant=second_opinion(llm, judge_model, self.transcript, context),
-        )
+        user, model = scenario.synthetic_user, self._job.settings.judge
+        return await reviewed(llm, model, user, transcript, found, context, self._redactor)
 
     async def _judge(self, llm: LLM) -> tuple[CriterionResult, ...]:
+        scenario, transcript = self._for_judge
         return await judge(
             llm,
             self._job.settings.judge,
-            self._job.scenario,
-            self.transcript,
+            scenario,
+            transcript,
             scenario_id=self._job.scenario_id,
             trial=self._job.trial,
             redactor=self._redactor,
@@ -304,7 +315,7 @@ class _Trial:
     @property
     def transcript(self) -> Transcript:
         """What was said until now."""
-        held = self._job.held or Transcript()
+        held = self._held or Transcript()
         transcript = self._conversation.transcript if self._conversation else held
         if self._conversation and transcript.termination is Termination.AGENT_ENDED:
             left = unsaid(self._job.scenario.synthetic_user, len(transcript.turns))

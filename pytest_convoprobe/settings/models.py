@@ -21,6 +21,7 @@ from pydantic import (
 from ..cutting import MOST_TEXT
 from ..redaction import MASK
 from .field_types import Count, Effort, Limit, Money, Number, Seconds, Text, Time, WebAddress
+from .mask_rules import MaskRule
 from .secret_places import PUBLIC_FIELDS
 
 
@@ -361,6 +362,12 @@ class ResultsSettings(_Section):
         (),
         description="Names of variables and of query parameters whose values are not secret: they are not "
         "masked.",
+    )
+
+    mask: tuple[MaskRule, ...] = Field(
+        (),
+        description="Personal data that is masked in stored conversations, recordings and reports, and for "
+        "the judge: `email`, `card`, `iban`, `phone`, regular expressions, or `{name: expression}`.",
     )
 
     shown_fields = frozenset(("dir", "public"))

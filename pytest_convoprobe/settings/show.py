@@ -73,6 +73,8 @@ def _shown(value: Any, redactor: Redactor) -> str:
 def _unwrapped(value: Any) -> Any:
     if isinstance(value, SecretStr):
         return MASK
+    if isinstance(value, BaseModel):
+        return {name: _unwrapped(item) for name, item in value if item not in (None, "")}
     if isinstance(value, dict):
         return {key: _unwrapped(item) for key, item in value.items()}
     return [_unwrapped(item) for item in value] if isinstance(value, (list, tuple)) else value

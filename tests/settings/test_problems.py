@@ -201,3 +201,20 @@ def test_placeholders_that_are_filled_in_or_meant(load) -> None:
 
 def test_a_dollar_that_is_meant_is_no_placeholder(load) -> None:
     assert load("llm: {extra_instructions: 'a $${B}'}").settings.llm.extra_instructions == "a ${B}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("emial", "must be `email`, `iban`, `card`, `phone`, a regular expression, or a name with one"),
+        ("emial", "did you mean `email`?"),
+        ("'ORD-(\\d+'", "this is not a regular expression: missing )"),
+        ("'x*'", "the pattern also fits where there is no text"),
+        ("{email: x+}", "`email` is the name of a built-in pattern: give yours another one"),
+        ("{order: 5}", "the pattern `order` must be a regular expression"),
+    ],
+)
+def test_a_mask_that_cannot_be_used(refuse, rule: str, words: str) -> None:
+    text = refuse(f"results:\n  mask:\n    - card\n    - {rule}\n")
+    assert "convoprobe.yaml:4:7: results.mask[1]" in text
+    assert words in text
