@@ -33,9 +33,10 @@ def run_scenario(
     upwards. `mask` masks personal data in a text of the conversation, beside what `results.mask` does: it
     gets each text before it is recorded, returned or given to the judge. None leaves a text as it is.
 
-    This function blocks until the result is available. From async code, call it with
-    `asyncio.to_thread`. It raises `ScenarioFileError`, `SettingsError` and `TargetStartError` before
-    anything runs. Later errors are in the result.
+    This function blocks until the result is available, also where an event loop runs, as in a notebook. From
+    async code that has other things to do meanwhile, call it with `asyncio.to_thread`. It raises
+    `ScenarioFileError`, `SettingsError` and `TargetStartError` before anything runs. Later errors are in the
+    result.
     """
     root = Path(rootdir).resolve()
     loaded = coerce.loaded(scenario)

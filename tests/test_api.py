@@ -53,6 +53,21 @@ def test_a_scenario_may_be_a_mapping_or_an_object(
     assert [turn.user for turn in result.transcript.turns] == ["Hello", "And goodbye"]
 
 
+def test_a_notebook_may_run_one_in_the_middle_of_its_own_loop(
+    tmp_path: Path, chat_server: ChatServer
+) -> None:
+    async def answer(message: str) -> str:
+        await asyncio.sleep(0)
+        return f"You said: {message}"
+
+    async def cell() -> list[Outcome]:
+        agents = (echo, answer)
+        own = settings(chat_server)
+        return [run_scenario(SCENARIO, target=one, settings=own, rootdir=tmp_path).outcome for one in agents]
+
+    assert asyncio.run(cell()) == [Outcome.PASSED, Outcome.PASSED]
+
+
 def test_one_of_several_in_a_file_is_named(tmp_path: Path, chat_server: ChatServer) -> None:
     file = tmp_path / "two.yaml"
     file.write_text(TEXT)

@@ -43,6 +43,9 @@ class Convoprobe:
         self._item: pytest.Item = request.node
         self._session = session_of(request.config)
         self._seen: dict[str, int] = {}
+        # In a notebook pytest itself runs inside a loop, and may block it. The loop of an asynchronous test
+        # does not run yet when fixtures are made.
+        self._loop_around_pytest = _asyncio_loop()
         forget(self._item)
 
     @property
@@ -60,10 +63,11 @@ class Convoprobe:
     ) -> ScenarioResult:
         """Run a scenario and wait for it. In an async test use `run_async`.
 
-        A scenario with `skip` skips the test. Raises `ScenarioFileError` and `SettingsError`.
+        It works in a notebook too. A scenario with `skip` skips the test. Raises `ScenarioFileError` and
+        `SettingsError`.
         """
         __tracebackhide__ = True  # pytest shows the test's own line
-        if _asyncio_loop() is not None:
+        if _asyncio_loop() not in (None, self._loop_around_pytest):
             raise RuntimeError(
                 "convoprobe.run() would block the event loop: use `await convoprobe.run_async()`"
             )

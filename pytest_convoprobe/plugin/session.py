@@ -41,10 +41,22 @@ def _end_when_stuck(config: pytest.Config) -> None:
     # While pytest captures, descriptor 2 is a file; its faulthandler plug-in has kept the real one.
     key = getattr(config.pluginmanager.get_plugin("faulthandler"), "fault_handler_stderr_fd_key", None)
     output = config.stash.get(key, None) if key is not None else None
-    if output is not None and not float(config.getini("faulthandler_timeout") or 0):
+    timer_is_free = not float(config.getini("faulthandler_timeout") or 0)
+    if output is not None and timer_is_free and not _is_within_a_program():
         from ..project_code.pulse import pulse
 
         pulse.enable(output)
+
+
+def _is_within_a_program() -> bool:
+    """Whether pytest was started inside an event loop, as in a notebook: that process isn't ours to end."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def load_settings(config: pytest.Config) -> LoadedSettings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from .suite import REST, Suite
@@ -289,3 +291,27 @@ def test_cancelling_the_test_cancels_the_conversation(suite: Suite) -> None:
     )
     suite.run_process(plugins=["pytest_asyncio.plugin"]).assert_outcomes(passed=1)
     assert any(line.startswith("cancelled") for line in suite.log)
+
+
+def test_in_a_notebook_pytest_itself_runs_inside_a_loop(suite: Suite) -> None:
+    suite.scenario("inline", file="inline.yml")
+    suite.scenario("one")
+    suite.scenario("two", outcome="failed")
+    suite.write(
+        "test_it.py",
+        """
+        import pytest
+        def test_plain(convoprobe):
+            assert convoprobe.run("inline.yml").passed
+        @pytest.fixture
+        def ran(convoprobe):
+            return convoprobe.run("inline.yml")
+        def test_fixture(ran):
+            assert ran.passed
+        """,
+    )
+
+    async def cell() -> pytest.RunResult:
+        return suite.run()
+
+    asyncio.run(cell()).assert_outcomes(passed=3, failed=1)
