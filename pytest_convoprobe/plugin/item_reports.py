@@ -45,12 +45,27 @@ def _complete_scenario(
 ) -> None:
     item = order.item
     if fresh:
-        report.duration = max(0.0, call.duration - item.stash.get(WAITED, 0.0)) + fresh[-1].duration
+        _set_times(report, call.start, max(0.0, call.duration - item.stash.get(WAITED, 0.0)))
+    if results := item.stash[RESULTS]:
+        _add_talk(report, results[-1])
     if report.skipped and isinstance(report.longrepr, tuple):
         report.longrepr = (os.fspath(item.path), order.loaded.line, report.longrepr[2])
     error = call.excinfo.value if call.excinfo else None
     if call.excinfo and isinstance(error, ScenarioNotPassed) and not report.passed:
         report.longrepr = _verdict(order, call.excinfo, error.result)
+
+
+def _add_talk(report: pytest.TestReport, result: ScenarioResult) -> None:
+    """Count the conversation's time as that of the item's call, where people and programs look for it.
+
+    It ran before that phase, perhaps in the turn of another item. An error ends the item in its setup.
+    """
+    if report.when == "call" or (report.when == "setup" and not report.passed):
+        _set_times(report, result.started or report.start, report.duration + result.duration)
+
+
+def _set_times(report: pytest.TestReport, start: float, duration: float) -> None:
+    report.start, report.stop, report.duration = start, start + duration, duration
 
 
 def _verdict(order: Order, excinfo: pytest.ExceptionInfo[Any], result: ScenarioResult) -> Any:

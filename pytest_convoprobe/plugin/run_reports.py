@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Set
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,14 +19,23 @@ if TYPE_CHECKING:
     from ..reports.run_report import RunReport
     from ..reports.summary import Digest
 
+_ANNOTATOR = "annotate_errors"
+"""The name under which pytest-github-actions-annotate-failures registers its hooks."""
+
 
 class RunReports:
     """The hooks of a session that is to leave reports; registered in no other, and in no xdist worker."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._annotated: set[str] = set()
         # No properties here: pytest 8.2 reads those of a plug-in at the start, when nothing has run.
-        self._reports = _Reports(config)
+        self._reports = _Reports(config, self._annotated)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """pytest-github-actions-annotate-failures annotates what fails in its call, whatever test it is."""
+        if report.when == "call" and report.failed and self._config.pluginmanager.hasplugin(_ANNOTATOR):
+            self._annotated.add(report.nodeid)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
@@ -46,10 +55,11 @@ class RunReports:
 
 
 class _Reports:
-    """What is written, each report once."""
+    """What is written, each report once. `annotated` are the node ids of what others annotate."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, annotated: Set[str]) -> None:
         self._config = config
+        self._annotated = annotated
 
     @cached_property
     def written(self) -> tuple[str, ...]:
@@ -100,7 +110,14 @@ class _Reports:
             return []
         from ..reports.annotations import commands
 
-        return commands(self._digests(), folder=self._config.rootpath, environ=os.environ)
+        theirs = self._digests_annotated_by_others()
+        ours = [one for one in self._digests() if (one.scenario_id, one.trial) not in theirs]
+        return commands(ours, folder=self._config.rootpath, environ=os.environ)
+
+    def _digests_annotated_by_others(self) -> set[tuple[str, int]]:
+        gathered = self._config.stash[GATHERED].items()
+        theirs = [lists for (nodeid, _), lists in gathered if nodeid in self._annotated]
+        return {(one.scenario_id, one.trial) for lists in theirs for digests in lists for one in digests}
 
     def _digests(self) -> list[Digest]:
         """Of the stored run, which also knows what broke before it began; else of what was reported."""

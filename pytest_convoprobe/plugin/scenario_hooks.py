@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from typing import Any
 
@@ -30,6 +31,10 @@ def register(config: pytest.Config) -> None:
         from .undecided import NothingDecided
 
         manager.register(NothingDecided(config), "convoprobe-nothing-decided")
+    if "allure_commons" in sys.modules:
+        from .allure_times import register as register_times
+
+        register_times(config)
     if options.wants_reports(config):
         from .run_reports import configure
 
