@@ -33,6 +33,10 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[START] = lambda: _register_scenario_hooks(config)
     config.pluginmanager.register(_Gatherer(config), "convoprobe-gatherer")
+    if config.option.markers:
+        from .listed_tags import list_tags
+
+        list_tags(config)
     if config.option.convoprobe_baseline or config.option.convoprobe_fail_on:
         from .baseline_gate import configure
 

@@ -28,8 +28,8 @@ class AllureTimes:
         item = self._item
         if item is None or order_of(item) is None or not (results := item.stash.get(RESULTS, None)):
             return
-        begun = results[-1].started
-        test.start, test.stop = int(begun * 1000), int((begun + results[-1].duration) * 1000)
+        begun = results[-1].started or test.start / 1000
+        test.start, test.stop = round(begun * 1000), round((begun + results[-1].duration) * 1000)
 
 
 def register(config: pytest.Config) -> None:

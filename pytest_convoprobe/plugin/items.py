@@ -32,12 +32,17 @@ PROPERTY_PREFIX = "convoprobe_"
 
 def scenario(_convoprobe_result: ScenarioResult) -> None:
     """The test function of every scenario: whether the agent did what it should."""
-    _convoprobe_result.assert_passed()
+    result = _convoprobe_result  # the name by which one asks for it where `--pdb` stops
+    result.assert_passed()
 
 
 def function_of(loaded: LoadedScenario) -> FunctionType:
-    """The function with the scenario's description, which `--collect-only -v` shows."""
-    function = FunctionType(scenario.__code__, scenario.__globals__, scenario.__name__)
+    """The function with the scenario's description, which `--collect-only -v` shows, and its place.
+
+    pytest asks the code where a test is, for `--fixtures-per-test` say.
+    """
+    code = scenario.__code__.replace(co_filename=str(loaded.file), co_firstlineno=max(1, loaded.line))
+    function = FunctionType(code, scenario.__globals__, scenario.__name__)
     function.__doc__ = loaded.description
     return function
 

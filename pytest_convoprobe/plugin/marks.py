@@ -35,7 +35,7 @@ def add_tags(item: pytest.Item, tags: Iterable[str]) -> None:
 def tag_markers(config: pytest.Config, tags: Iterable[str]) -> list[pytest.MarkDecorator]:
     """The markers of tags."""
     names = [name for tag in tags for name in dict.fromkeys((tag, spelling(tag)))]
-    return [_marker(name) for name in names if not _acts(config, name)]
+    return [_marker(name) for name in names if not acts(config, name)]
 
 
 def spelling(tag: str) -> str:
@@ -66,7 +66,7 @@ ONCE = _marker("repeat", 1)
 """Tells pytest-repeat to generate no repetitions."""
 
 
-def _acts(config: pytest.Config, name: str) -> bool:
+def acts(config: pytest.Config, name: str) -> bool:
     """Whether something would happen to an item of that mark: registered ones with arguments count."""
     registered: list[str] = config.getini("markers")
     return name in ACTING or any(line.startswith(f"{name}(") for line in registered)

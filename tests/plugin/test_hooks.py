@@ -68,7 +68,7 @@ def test_durations_are_those_of_the_conversations(suite: Suite) -> None:
     suite.scenario("quick", file="scenarios/all.yaml", duration=70)
     suite.scenario("slow", file="scenarios/all.yaml", duration=900)
     result = suite.run("--durations=2")
-    result.stdout.fnmatch_lines(["9??.??s setup*::slow", "7?.??s setup*::quick"])
+    result.stdout.fnmatch_lines(["9??.??s call*::slow", "7?.??s call*::quick"])
 
 
 def test_the_summary_counts_and_adds_up(suite: Suite) -> None:
