@@ -43,7 +43,7 @@ class Budgeted:
         await self._require_price(request.model)
         price = await self._price(request.model)
         reservation = await self._budget.reserve(partial(self._estimates.of, request, price))
-        request.on_send()
+        request.on_send(self._expected(request, reservation, price))
         try:
             reply = await self._inner.complete(request)
         except LLMError as error:
@@ -63,6 +63,10 @@ class Budgeted:
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+    def _expected(self, request: LLMRequest, reservation: Reservation, price: Price | None) -> Spent:
+        guess = reservation.estimate or self._estimates.guess(request, price)
+        return guess if price is not None or guess.cost else Spent(None, guess.tokens)
 
     def _settle(
         self, request: LLMRequest, reservation: Reservation, reply: LLMReply, price: Price | None
@@ -84,9 +88,7 @@ class Budgeted:
         self._budget.settle(reservation, kept, guessed=True)
 
     async def _price(self, settings: ModelSettings) -> Price | None:
-        # Looked up only where money is limited: it may need the models' library.
-        limited = self._budget.max_cost is not None and settings.model
-        return await self._price_of(settings) if limited and self._price_of is not None else None
+        return await self._price_of(settings) if settings.model and self._price_of is not None else None
 
     async def _cost_of_refusal(self, settings: ModelSettings) -> float | None:
         if self._knows_price is None or not settings.model:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ..transcript import Usage
+from .budget import Spent
 from .port import LLMReply, Role
 
 
@@ -44,14 +45,24 @@ class Spending:
 
 
 OnEntry = Callable[[Role, Spending], None]
+OnSent = Callable[[Role, Spent], None]
 
 
 class Ledger:
-    """Adds up the spending of one scenario. `on_entry` gets each entry as it is made."""
+    """Adds up the spending of one scenario.
 
-    def __init__(self, on_entry: OnEntry | None = None) -> None:
+    `on_entry` gets each entry as it is made, `on_sent` each attempt that is sent, with an estimate.
+    """
+
+    def __init__(self, on_entry: OnEntry | None = None, on_sent: OnSent | None = None) -> None:
         self._by_role: dict[Role, Spending] = {}
         self._on_entry = on_entry
+        self._on_sent = on_sent
+
+    def record_sent(self, role: Role, guess: Spent) -> None:
+        """An attempt is on its way, and may use this. It becomes part of the spending when its call ends."""
+        if self._on_sent is not None:
+            self._on_sent(role, guess)
 
     def record(self, role: Role, reply: LLMReply) -> None:
         """A call that was answered."""

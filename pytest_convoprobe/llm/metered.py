@@ -24,9 +24,14 @@ class Metered:
         self._budget = budget or Budget()
 
     async def complete(self, request: LLMRequest) -> LLMReply:
-        role, sent = request.context.role, list[None]()
+        role, sent = request.context.role, list[Spent]()
+
+        def on_send(guess: Spent) -> None:
+            sent.append(guess)
+            self._ledger.record_sent(role, guess)
+
         try:
-            reply = await self._inner.complete(replace(request, on_send=lambda: sent.append(None)))
+            reply = await self._inner.complete(replace(request, on_send=on_send))
         except LLMError as error:
             self._ledger.record_failure(role, error.attempts, error.cost)
             raise

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 from ..settings.models import ModelSettings
 from ..transcript import Usage
+from .budget import Spent
 
 
 class Role(str, Enum):
@@ -82,7 +83,7 @@ class LLMRequest:
     """One call. `schema` is a JSON Schema that the reply's text should follow.
 
     `top_tokens` is the number of most likely first tokens whose probabilities are requested. `on_send` is
-    called with each attempt that is sent to a provider.
+    called with each attempt that is sent to a provider, and with an estimate of what it may use.
     """
 
     model: ModelSettings
@@ -93,7 +94,7 @@ class LLMRequest:
     schema_name: str = "reply"
     max_tokens: int | None = None
     top_tokens: int = 0
-    on_send: Callable[[], object] = field(default=bool, compare=False, repr=False)
+    on_send: Callable[[Spent], object] = field(default=bool, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

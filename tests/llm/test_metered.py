@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from pytest_convoprobe.errors import LLMRejected, LLMUnavailable
+from pytest_convoprobe.llm.budget import Spent
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.ledger import Ledger, Spending
 from pytest_convoprobe.llm.metered import Metered
@@ -55,7 +56,7 @@ async def test_a_call_that_was_given_up_counts_if_it_was_sent(sent: int) -> None
 
     async def answer(asked: LLMRequest) -> LLMReply:
         for _ in range(sent):
-            asked.on_send()
+            asked.on_send(Spent())
         await asyncio.sleep(60)
         return REPLY
 

@@ -18,6 +18,7 @@ from pytest_convoprobe.errors import (
     TargetUnavailable,
 )
 from pytest_convoprobe.judging.types import CheckResult
+from pytest_convoprobe.llm.budget import Spent
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role, ToolRequest
@@ -129,7 +130,7 @@ def test_what_was_sent_before_time_was_up_is_among_the_costs(tmp_path: Path) -> 
         if request.context.role is not Role.JUDGE:
             reply: LLMReply = answers()(request)
             return reply
-        request.on_send()
+        request.on_send(Spent())
         await asyncio.sleep(60)
         raise AssertionError
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
+from uuid import uuid4
 
 from ...errors import BudgetExceeded, ConvoprobeError, LLMRejected, SettingsError, TargetStartError
 from ...llm.budget import Budget
 from ...llm.ledger import Ledger, Spending
-from ...llm.port import LLM
+from ...llm.port import LLM, Role
 from ...llm.recording import Recording, file_name
 from ...llm.stack import LiveLLM, build_llm
 from ...redaction import Redactor
 from ...runs.pool import CancelledFromWithin
 from ...runs.recorded_models import RecordedModels
+from ..format.folder import BenchmarkFolder
+from ..rows.call_log import CallLog
 from ..rows.work import Item, Place, Row, RowMaker, RowResult, Task
 from ..stages.registry import row_maker
 
@@ -40,10 +44,24 @@ class Worker:
         self._redactor = Redactor(task.secrets)
         self._models = RecordedModels(llm, self._redactor, budget, task.config.run.max_text)
         self._row_maker = make_rows(task)
+        self._calls = CallLog(BenchmarkFolder(task.folder).rows, task.stage)
 
     async def do(self, item: Item) -> RowResult:
         """What becomes of an item. Whatever goes wrong is in the outcome; only cancellation is raised."""
-        ledger = Ledger()
+        ledger, ticket = self._ledger(item)
+        return replace(await self._outcome(item, ledger), ticket=ticket)
+
+    def _ledger(self, item: Item) -> tuple[Ledger, str]:
+        """A ledger whose entries are written down at once, under a ticket: the process may die any time."""
+        ticket, target = uuid4().hex[:16], item.unit.place.target
+
+        def on_entry(role: Role, spent: Spending) -> None:
+            if not spent.is_agents_own:
+                self._calls.ended(ticket, target, role, spent)
+
+        return Ledger(on_entry, partial(self._calls.sent, ticket, target)), ticket
+
+    async def _outcome(self, item: Item, ledger: Ledger) -> RowResult:
         try:
             row = await self._recorded(item, ledger)
         except BudgetExceeded as error:
@@ -61,6 +79,7 @@ class Worker:
     async def aclose(self) -> None:
         """Let go of the targets."""
         await self._row_maker.aclose()
+        self._calls.close()
 
     async def _recorded(self, item: Item, ledger: Ledger) -> Row:
         """Make the row with a recording around it."""

@@ -12,8 +12,15 @@ from ...errors import ResultsError
 from ...files import shown_path, write_atomically
 from ...llm.ledger import Spending
 from ..format.folder import BenchmarkFolder
+from .call_log import LostCalls, has_calls, keep_lost
 from .journal import read_lines
 from .spending import Sum, as_numbers
+
+ESTIMATED = "estimated_calls"
+"""How many of the calls were in flight when their process died: their tokens and cost are estimates."""
+
+ALL = "all"
+"""What has no target."""
 
 CALIBRATE = "calibrate"
 """A section that is there once an evaluator was measured against people: its scores have this table."""
@@ -22,6 +29,9 @@ _NUMBERS = ("calls", "attempts", "replayed", "prompt_tokens", "completion_tokens
 _OURS = (*_NUMBERS, "by_role", "by_target")
 _CARRIED = "carried.json"
 _LINES = "*/*.jsonl"
+
+
+BySum = defaultdict[str, Sum]
 
 
 def write_cost(folder: BenchmarkFolder, stages: Mapping[str, Sequence[str]]) -> None:
@@ -34,15 +44,45 @@ def write_cost(folder: BenchmarkFolder, stages: Mapping[str, Sequence[str]]) -> 
         return
     carried = _read(folder.rows / _CARRIED)
     tables = {**stages, CALIBRATE: (CALIBRATE,)}
-    sections = {name: _section(folder, steps, carried.get(name)) for name, steps in tables.items()}
+    tickets: set[str] = set()
+    rows = {step: _spent_on_rows(folder, step, tickets) for steps in tables.values() for step in steps}
+    lost = LostCalls.read(folder.rows, tickets)
+    sections = {
+        name: _section([*(rows[step] for step in steps), _of_steps(lost, steps)], carried.get(name))
+        for name, steps in tables.items()
+    }
     if folder.cost.exists() and not any(_all(sections.values()).values()):
         return  # another system's: nothing was spent that it doesn't know of
     shown = {name: _shown(found) for name, found in sections.items() if found or name != CALIBRATE}
     shown["total"] = _shown(_all(sections.values()))
     before = _read(folder.cost)
-    costs = {name: {**_others(before.get(name)), **section} for name, section in shown.items()}
+    costs: dict[str, Any] = {
+        name: {**_others(before.get(name)), **section} for name, section in shown.items()
+    }
     costs |= {name: value for name, value in before.items() if name not in costs}
+    if lost.estimated:
+        costs[ESTIMATED] = lost.estimated
     _write(folder.cost, (json.dumps(costs, indent=2) + "\n").encode("ascii"))
+    keep_lost(folder.rows, tickets)
+
+
+def _spent_on_rows(folder: BenchmarkFolder, step: str, tickets: set[str]) -> BySum:
+    """By target, what all lines of a step cost. The tickets of their calls are added to `tickets`."""
+    sums: BySum = defaultdict(Sum)
+    for file in (folder.rows / step).glob("*.jsonl"):
+        for line in read_lines(file):
+            sums[file.stem].add(line.head.get("spent", {}))
+            tickets.add(str(line.head.get("ticket", "")))
+    return sums
+
+
+def _of_steps(lost: LostCalls, steps: Sequence[str]) -> BySum:
+    """By target, what calls cost that came to no row."""
+    found: BySum = defaultdict(Sum)
+    for (step, target), one in lost.sums.items():
+        if step in steps:
+            found[target or ALL].add(as_numbers(one.by_role()))
+    return found
 
 
 def _others(section: Any) -> Mapping[str, Any]:
@@ -53,14 +93,17 @@ def _others(section: Any) -> Mapping[str, Any]:
 
 def carry_over(folder: BenchmarkFolder) -> None:
     """Keep what `cost.json` says where the lines that it was made of are not there: in a fresh checkout."""
-    if folder.cost.exists() and not any(folder.rows.glob(_LINES)):
+    worked = any(folder.rows.glob(_LINES)) or has_calls(folder.rows)
+    # Otherwise the calls of rows that were interrupted would count once more.
+    if folder.cost.exists() and not worked and not (folder.rows / _CARRIED).exists():
         _write(folder.rows / _CARRIED, folder.cost.read_bytes())
 
 
 def was_worked_in(folder: BenchmarkFolder) -> bool:
     """Whether a row was made there, or tokens were used; rows that were taken over are elsewhere, too."""
     lines = (line for file in folder.rows.glob(_LINES) for line in read_lines(file))
-    return any((line.made and not line.head.get("adopted")) or _used_tokens(line.head) for line in lines)
+    made = any((line.made and not line.head.get("adopted")) or _used_tokens(line.head) for line in lines)
+    return made or has_calls(folder.rows)
 
 
 def _used_tokens(head: Mapping[str, Any]) -> bool:
@@ -72,6 +115,8 @@ def _is_old(folder: BenchmarkFolder) -> bool:
         written = folder.cost.stat().st_mtime_ns
     except FileNotFoundError:
         return True
+    if has_calls(folder.rows):
+        return True
     # The clocks of file systems tick every few milliseconds: within one tick nobody knows what came first.
     return any(lines.stat().st_mtime_ns >= written for lines in folder.rows.glob(_LINES))
 
@@ -80,15 +125,14 @@ ByTarget = Mapping[str, Mapping[str, Spending]]
 """What was spent, by target (or `all`) and by role."""
 
 
-def _section(folder: BenchmarkFolder, steps: Sequence[str], carried: Any) -> ByTarget:
+def _section(parts: Sequence[BySum], carried: Any) -> ByTarget:
     sums: defaultdict[str, Sum] = defaultdict(Sum)
     for target, part in _parts(carried, "by_target"):
         for role, numbers in _parts(part, "by_role"):
             sums[target].add({role: [_number(numbers.get(name, 0)) for name in _NUMBERS]})
-    for step in steps:
-        for file in (folder.rows / step).glob("*.jsonl"):
-            for line in read_lines(file):
-                sums[file.stem].add(line.head.get("spent", {}))
+    for by_target in parts:
+        for target, one in by_target.items():
+            sums[target].add(as_numbers(one.by_role()))
     return {target: sums[target].by_role() for target in sorted(sums)}
 
 

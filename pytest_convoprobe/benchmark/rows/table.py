@@ -80,6 +80,8 @@ class Table:
             row["made"] = day_of(at)
         of = {} if unit.of is None else {"of": unit.of}
         more = {**of, "at": at, "spent": as_numbers(outcome.spending), "failed": outcome.failure}
+        if outcome.ticket and outcome.spending:
+            more["ticket"] = outcome.ticket
         self._journal.add(unit.place, unit.key, row, more)
 
     def outdated(self) -> set[Place]:

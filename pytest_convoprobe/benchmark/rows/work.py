@@ -61,7 +61,8 @@ class RowResult:
 
     `over_budget` says that it wasn't made because the run may not spend more, `rejected` that the reason
     is one that other rows of the same target will meet too: a wrong key, settings that cannot be used.
-    `remedies` are settings that may put it right, as an error has them.
+    `remedies` are settings that may put it right, as an error has them. `ticket` is the one of its calls in
+    the log, see `call_log`.
     """
 
     unit: Unit
@@ -71,6 +72,7 @@ class RowResult:
     over_budget: bool = False
     rejected: bool = False
     remedies: tuple[str, ...] = ()
+    ticket: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -71,7 +72,17 @@ def test_a_killed_run_is_gone_on_with_and_comes_to_the_same(
         assert run(folder).complete
         # Of each unit that was in flight, all calls are made again: four for a conversation.
         assert len(server.requests) <= uninterrupted["calls"] + AT_ONCE * 4
-    assert project.results(folder) == uninterrupted["files"]
+        # All calls are paid for, also those of the units that were in flight.
+        costs = json.loads((folder / "cost.json").read_bytes())
+        made = len(server.requests)
+        assert made <= costs["total"]["calls"] <= made + AT_ONCE  # some may not have reached the server
+        assert costs["estimated_calls"] <= AT_ONCE
+        assert costs["total"]["cost"] > 0
+        assert [path.name for path in folder.glob(".rows/calls/*")] == ["lost"]
+    files, whole_run = project.results(folder), dict(uninterrupted["files"])
+    # More was spent than by the run that nothing happened to.
+    assert files.pop("cost.json") != whole_run.pop("cost.json")
+    assert files == whole_run
     after = kept(folder)
     whole = {name: lines[: lines.rfind(b"\n") + 1] for name, lines in before.items()}
     assert all(after[name].startswith(lines) for name, lines in whole.items())
