@@ -10,9 +10,11 @@ from .support.fixtures import chat_server
 
 __all__ = ["chat_server"]
 
-# How long an example takes says more about the machine than about the code.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# How long an example takes says more about the machine than about the code. Each run tries other examples, so
+# a few a run are enough; `--hypothesis-profile thorough` is for whoever has changed what they are about.
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.register_profile("thorough", deadline=None, max_examples=500)
+settings.load_profile("quick")
 
 # Whoever starts the tests in the background makes them, and all that they start, deaf to Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

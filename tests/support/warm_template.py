@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import gc
 import importlib
+import importlib.metadata
 import marshal
 import os
 import runpy
@@ -28,9 +29,9 @@ MODULES = """
 pytest xdist.plugin xdist.remote pytest_convoprobe.plugin pytest_convoprobe.plugin.inline
 pytest_convoprobe.plugin.benchmarks pytest_convoprobe.runs.session pytest_convoprobe.reports.failure
 pytest_convoprobe.targets.factory pytest_convoprobe.cli pytest_convoprobe.cli.live_run
-pytest_convoprobe.benchmark.pipeline.pipeline
+pytest_convoprobe.benchmark.pipeline.pipeline hypothesis numpy trio
 """
-"""What most of the forked processes import too."""
+"""What most of the forked processes import too; the last three are imported by plug-ins when pytest starts."""
 
 _SLICE = 0.01  # seconds between two looks for processes that have ended
 
@@ -91,8 +92,9 @@ def _import_modules() -> None:
     adapter = LiteLLM()
     adapter.preload()
     asyncio.run(adapter.loaded())
-    for name in MODULES.split():
+    for name in [*MODULES.split(), *_plugins()]:
         importlib.import_module(name)
+    _keep_as_imported()
     for thread in threading.enumerate():
         if thread is not threading.main_thread():
             thread.join()
@@ -101,6 +103,18 @@ def _import_modules() -> None:
     # The collector would write into every object that it looks at, also when a forked process ends, and so
     # copy all of the shared memory. It leaves out what is frozen.
     gc.freeze()
+
+
+def _plugins() -> list[str]:
+    """The installed plug-ins of pytest: each run of pytest imports all of them."""
+    return [one.module for one in importlib.metadata.entry_points(group="pytest11")]
+
+
+def _keep_as_imported() -> None:
+    """Else pytest warns that it can't rewrite the assertions of plug-ins that were imported before it ran."""
+    for module in [*sys.modules.values()]:
+        if "." not in module.__name__:
+            module.__doc__ = f"{module.__doc__ or ''}\nPYTEST_DONT_REWRITE"
 
 
 def _become(
