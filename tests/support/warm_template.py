@@ -31,7 +31,7 @@ pytest_convoprobe.plugin.benchmarks pytest_convoprobe.runs.session pytest_convop
 pytest_convoprobe.targets.factory pytest_convoprobe.cli pytest_convoprobe.cli.live_run
 pytest_convoprobe.benchmark.pipeline.pipeline hypothesis numpy trio
 """
-"""What most of the forked processes import too; the last three are imported by plug-ins when pytest starts."""
+"""What most of the forked processes import too; pytest's plug-ins import the last three when it starts."""
 
 _SLICE = 0.01  # seconds between two looks for processes that have ended
 
