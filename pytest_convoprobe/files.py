@@ -1,16 +1,21 @@
-"""Files: written so that others see the old content or the new one, never a mixture; named for people."""
+"""Files: opened only if they are files; written so that others see the old content or the new one, never a
+mixture; named for people.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
-from .formatting import exact_seconds
+from .formatting import exact_seconds, size
 
 _TEMP_SUFFIX = ".convoprobe-tmp"
 _POLL = 0.01
@@ -23,6 +28,61 @@ def shown_path(path: str | Path) -> str:
         return str(Path(path).relative_to(Path.cwd()))
     except (ValueError, OSError):  # elsewhere, or a working directory that is gone
         return str(path)
+
+
+MOST_BYTES = 512 * 1024 * 1024
+"""The largest file that is read into memory."""
+
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def oddity(path: str | Path) -> str:
+    """What is in the place of a file, in words: `it is a named pipe, not a file`; else empty.
+
+    To open such a thing may wait for ever, and to read it may never end. Raises `OSError`.
+    """
+    return _oddity(os.stat(path).st_mode)
+
+
+def _oddity(mode: int) -> str:
+    kind = next((words for is_kind, words in _KINDS if is_kind(mode)), "")
+    return f"it is {kind}, not a file" if kind else ""
+
+
+def open_file(path: str | Path) -> BinaryIO:
+    """A file, opened for reading. Raises `OSError` for all else, a folder, a pipe or a device too."""
+    if odd := oddity(path):
+        raise OSError(errno.EINVAL, odd, str(path))
+    # Somebody may have put a pipe there meanwhile: opened in this way, none waits.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if odd := _oddity(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, odd, str(path))
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        with contextlib.suppress(OSError):  # `fdopen` has closed a folder's
+            os.close(handle)
+        raise
+
+
+def read_file(path: str | Path, most: int = MOST_BYTES) -> bytes:
+    """All of a file. Raises `OSError` for what isn't one, and for one of more than `most` bytes."""
+    with open_file(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {size(most)}", str(path))
+    return content
+
+
+def read_text(path: str | Path, encoding: str = "utf-8", errors: str = "strict") -> str:
+    """All of a file as text, with plain line breaks. Raises `OSError` and `UnicodeDecodeError`."""
+    text = read_file(path).decode(encoding, errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def relative_name(path: str | Path, folder: Path) -> str:
@@ -87,6 +147,9 @@ def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
     Content that comes in pieces is written piece by piece. What a killed writer left behind is removed
     on the way: nobody else writes here now.
     """
+    # The replacement would take the place of /dev/null for the whole system.
+    if path.exists() and (odd := oddity(path)):
+        raise OSError(errno.EINVAL, odd, str(path))
     for leftover in path.parent.glob(f".*{_TEMP_SUFFIX}"):
         leftover.unlink(missing_ok=True)
     # In the same folder: a file is replaced in one step only within one file system.

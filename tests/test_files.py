@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_convoprobe.files import Lines, locked, shown_path, write_atomically
+from pytest_convoprobe.files import (
+    Lines,
+    locked,
+    oddity,
+    open_file,
+    read_file,
+    read_text,
+    shown_path,
+    write_atomically,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -183,3 +192,41 @@ class TestLines:
         lines.close()
         assert lines.append(b"two\n") == (4, 4)
         lines.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices are POSIX's")
+class TestOddFiles:
+    def test_a_pipe_is_refused_and_not_waited_for(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "a.yaml")
+        with pytest.raises(OSError, match="it is a named pipe, not a file"):
+            read_file(tmp_path / "a.yaml")
+
+    def test_a_device_is_refused_and_not_read_without_end(self, tmp_path: Path) -> None:
+        (tmp_path / "a.yaml").symlink_to("/dev/zero")
+        with pytest.raises(OSError, match="it is a device, not a file"):
+            open_file(tmp_path / "a.yaml")
+        assert oddity("/dev/null") == "it is a device, not a file"
+
+    def test_nothing_is_written_in_the_place_of_a_pipe(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "report.html")
+        with pytest.raises(OSError, match="it is a named pipe, not a file"):
+            write_atomically(tmp_path / "report.html", b"page")
+        assert names(tmp_path) == ["report.html"]
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    assert oddity(tmp_path) == ""
+    with pytest.raises(OSError):  # noqa: PT011 - Windows has another error for it
+        open_file(tmp_path)
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b"x" * 11)
+    assert read_file(tmp_path / "a.json", 11) == b"x" * 11
+    with pytest.raises(OSError, match="it is larger than 10 bytes"):
+        read_file(tmp_path / "a.json", 10)
+
+
+def test_line_breaks_are_plain(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"a\r\nb\rc\n")
+    assert read_text(tmp_path / "a.txt") == "a\nb\nc\n"

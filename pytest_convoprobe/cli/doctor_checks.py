@@ -24,7 +24,7 @@ from ..errors import (
     TargetError,
     TimeLimitExceeded,
 )
-from ..files import shown_path
+from ..files import read_text, shown_path
 from ..formatting import dollars, exact_seconds, seconds
 from ..llm.budget import Budget
 from ..llm.known_models import check_model
@@ -203,7 +203,7 @@ class Checkup:
     def _fixtures(self) -> Iterator[Path]:
         """A fixture is pytest's; from here it can only be seen that there is one."""
         for path in _conftests(self._project.root):
-            if _MAKES_FIXTURE.search(path.read_text(encoding="utf-8", errors="replace")):
+            if _MAKES_FIXTURE.search(read_text(path, errors="replace")):
                 yield path
 
     def _no_target(self, loaded: LoadedSettings) -> Finding:

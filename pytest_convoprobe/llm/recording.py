@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -11,7 +12,8 @@ from datetime import date, datetime
 from pathlib import Path
 
 from ..errors import RecordingUnusable
-from ..files import locked, shown_path, write_atomically
+from ..files import locked, read_file, shown_path, write_atomically
+from ..scenario.discovery import project_root
 from .fingerprint import Fingerprint
 from .port import Role
 from .recording_format import Contents, FormatError, LaterVersion, RecordedCall, dumps, loads
@@ -62,17 +64,25 @@ def _slug(name: str) -> str:
 class Recording:
     """The file of one scenario. It is read at first use, so a run without replay never opens it."""
 
-    def __init__(self, path: Path, *, today: Callable[[], date] = date.today) -> None:
+    def __init__(
+        self, path: Path, *, inside: Path | None = None, today: Callable[[], date] = date.today
+    ) -> None:
         self.path = path
+        self._inside = inside
         self._today = today
         self._contents: Contents | None = None
         self._added: list[RecordedCall] = []
         self._begun: dict[int, datetime] = {}
 
     @classmethod
-    def open(cls, path: Path) -> Recording:
-        """The recording at `path`, which need not exist."""
-        return cls(path)
+    def open(cls, path: Path, folder: str = "") -> Recording:
+        """The recording at `path`, which need not exist.
+
+        `folder` is the setting `run.recordings`. If it is the name of a folder and doesn't lead elsewhere by
+        itself, neither may a symbolic link: the recording is used only if it lies inside the project.
+        """
+        leads_elsewhere = not folder or Path(folder).is_absolute() or ".." in Path(folder).parts
+        return cls(path, inside=None if leads_elsewhere else _project_of(path, folder))
 
     @property
     def calls(self) -> tuple[RecordedCall, ...]:
@@ -125,6 +135,7 @@ class Recording:
         Calls of other trials stay, including those that another process has written in the meantime.
         Raises `RecordingUnusable`.
         """
+        self._require_inside()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # Workers of xdist record trials of one scenario into one file.
@@ -162,9 +173,19 @@ class Recording:
         except _Broken:
             return
 
+    def _require_inside(self) -> None:
+        """A link in a checkout may not have files elsewhere read, or replaced."""
+        place = Path(os.path.realpath(self.path))
+        if self._inside is not None and self._inside not in place.parents:
+            raise RecordingUnusable(
+                f"{self._cannot_be()}used: a link leads out of the project, to {shown_path(place.parent)}. "
+                "If that is meant, give the whole path of the folder in the settings (`run.recordings`)"
+            )
+
     def _read(self) -> Contents:
+        self._require_inside()
         try:
-            return loads(self.path.read_bytes())
+            return loads(read_file(self.path))
         except FileNotFoundError:
             return Contents()
         except OSError as error:
@@ -172,6 +193,13 @@ class Recording:
             raise RecordingUnusable(f"{self._cannot_be()}read: {reason}") from error
         except FormatError as error:
             raise _unusable(self._cannot_be(error.place), error) from None
+
+
+def _project_of(path: Path, folder: str) -> Path:
+    """The project that the folder with the folder of recordings belongs to, without symbolic links."""
+    name = Path(folder).parts[0]
+    beside = next((above.parent for above in path.parents if above.name == name), path.parent)
+    return project_root(Path(os.path.realpath(beside)))
 
 
 def _unusable(cannot_be: str, error: FormatError) -> RecordingUnusable:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ..files import read_file
 from ..scenario.discovery import (
     BENCHMARK_FILE,
     DEFAULT_PATTERNS,
@@ -89,7 +90,7 @@ def _is_place_of_settings(folder: Path) -> bool:
 
 def _has_table(folder: Path) -> bool:
     try:
-        return b"[tool.convoprobe" in (folder / "pyproject.toml").read_bytes()
+        return b"[tool.convoprobe" in read_file(folder / "pyproject.toml")
     except OSError:
         return False
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import ResultsError
-from ..files import locked
+from ..files import locked, open_file, read_file, shown_path
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import with_attempts
@@ -105,7 +105,7 @@ class StoredRun:
             return self._unstored[row.offset]
         path = self.path / trials_file(row.worker)
         try:
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 file.seek(row.offset)
                 return from_record(json.loads(file.read(row.length)))
         except (OSError, ValueError, RecursionError) as error:
@@ -161,9 +161,11 @@ class StoredRun:
 
     def _indexed(self, worker: str, reader: LineReader) -> Iterator[IndexRow]:
         try:
-            text = (self.path / index_file(worker)).read_bytes()
+            text = read_file(self.path / index_file(worker))
         except FileNotFoundError:
             return
+        except OSError as error:
+            raise _unreadable(self.path / index_file(worker), error) from None
         for line in _json_lines(text):
             try:
                 yield reader.row(line, worker)
@@ -173,9 +175,13 @@ class StoredRun:
     def _rebuilt(self, worker: str, begin: int, end: int | None) -> Iterator[IndexRow]:
         """Rows made of the trials between two places of the file."""
         path = self.path / trials_file(worker)
-        if not path.exists() or path.stat().st_size <= begin:
+        if not path.exists() or (path.is_file() and path.stat().st_size <= begin):
             return
-        with path.open("rb") as file:
+        try:
+            file = open_file(path)
+        except OSError as error:
+            raise _unreadable(path, error) from None
+        with file:
             file.seek(begin)
             yield from self._scanned(file, path.name, worker, begin, end)
 
@@ -232,6 +238,10 @@ def open_run(path: Path | str) -> StoredRun:
     return StoredRun(folder, info, (note,) if note else ())
 
 
+def _unreadable(path: Path, error: OSError) -> ResultsError:
+    return ResultsError(f"{shown_path(path)} cannot be read: {error.strerror or error}")
+
+
 def is_run(folder: Path) -> bool:
     """Whether the folder holds a run, be it only a part of one."""
     return (folder / INFO).is_file() or any(folder.glob(trials_file("*")))
@@ -245,7 +255,7 @@ def read_info(folder: Path) -> RunInfo:
 def _info(folder: Path) -> tuple[RunInfo, str]:
     """The description, and what is wrong with it."""
     try:
-        info, note = RunInfo.from_json(json.loads((folder / INFO).read_bytes())), ""
+        info, note = RunInfo.from_json(json.loads(read_file(folder / INFO))), ""
     except FileNotFoundError:
         info, note = _nameless(folder), f"{INFO} is missing: the run broke off before it was written"
         if _goes_on(folder):

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..errors import ResultsError
+from ..files import read_file, shown_path
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..transcript import Usage
@@ -40,7 +42,11 @@ def read_calls(folder: Path) -> dict[Role, Spending]:
     """By role, what all calls of the run in a folder cost. Lines that can't be read are left out."""
     spent: dict[Role, Spending] = {}
     for path in sorted(folder.glob(calls_file("*"))):
-        for line in path.read_bytes().split(b"\n"):
+        try:
+            lines = read_file(path).split(b"\n")
+        except OSError as error:
+            raise ResultsError(f"{shown_path(path)} cannot be read: {error.strerror or error}") from None
+        for line in lines:
             try:
                 data = json.loads(line)
                 add_spending(spent, {Role(data["role"]): read_spending(data)})

@@ -203,7 +203,7 @@ class _Trial:
             # In a thread: a rare name makes this import LiteLLM, while others talk on this loop.
             held = self._job.held is not None
             await asyncio.to_thread(require_models, self._job.settings, self._job.scenario, only_judge=held)
-        recording = Recording.open(self._recording_path)
+        recording = Recording.open(self._recording_path, self._job.settings.run.recordings)
         old, run = self._job.held, self._job.settings.run
         self._now = start_time(recording, run, self._job.trial) if old is None else old.now
         mode = self._job.settings.run.replay

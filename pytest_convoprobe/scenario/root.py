@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ..files import read_text
 from .discovery import project_root
 
 if sys.version_info >= (3, 11):
@@ -50,7 +51,7 @@ def _option(file: Path, section: str, name: str) -> tuple[str, ...]:
 def _option_of_toml(file: Path, name: str) -> tuple[str, ...]:
     """From `[tool.pytest.ini_options]`, or `[tool.pytest]` of later versions."""
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))["tool"]["pytest"]
+        table = tomllib.loads(read_text(file))["tool"]["pytest"]
     except (OSError, ValueError, LookupError):
         return ()
     value = {**table, **table.get("ini_options", {})}.get(name, ())
@@ -72,7 +73,7 @@ def _has(name: str) -> Callable[[Path], bool]:
 def mentions(file: Path, text: str) -> bool:
     """Whether a file contains a text; False if it can't be read."""
     try:
-        return text in file.read_text(encoding="utf-8", errors="replace")
+        return text in read_text(file, errors="replace")
     except OSError:
         return False
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..files import oddity
 from .discovery import (
     BENCHMARK_FILE,
     DEFAULT_PATTERNS,
@@ -87,20 +88,30 @@ class _Walk:
         benchmark = folder / BENCHMARK_FILE
         if is_benchmark(benchmark):
             self.found.benchmarks.append(benchmark)
-        for path in sorted(inside, key=lambda path: (path.is_dir(), path.name)):
+        for path in sorted(inside, key=lambda path: (os.path.isdir(path), path.name)):
             self._look_at(path)
 
     def _look_at(self, path: Path) -> None:
-        if path.is_dir():
+        try:
+            odd = oddity(path)
+        except FileNotFoundError:
+            if path.is_symlink():  # else somebody has just removed it
+                # It may have been a file or a whole folder; pytest says no word about either.
+                reason = f"the link leads nowhere ({os.readlink(path)})"
+                self._unreadable(path, reason, within=not path.suffix)
+        except OSError as error:
+            self._unreadable(path, f"it cannot be looked at ({error.strerror})", within=not path.suffix)
+        else:
+            self._look_into(path, odd)
+
+    def _look_into(self, path: Path, odd: str) -> None:
+        if odd:
+            self._unreadable(path, odd, within=False)
+        elif path.is_dir():
             if is_worth_a_look(_absolute(path), self._root):
                 self.through(path)
-        elif path.is_file():
-            if self._is_ours(path):
-                self.found.scenarios.append(path)
-        elif path.is_symlink():
-            # It may have been a file or a whole folder; pytest says no word about either.
-            reason = f"the link leads nowhere ({os.readlink(path)})"
-            self._unreadable(path, reason, within=not path.suffix)
+        elif self._is_ours(path):
+            self.found.scenarios.append(path)
 
     def _unreadable(self, path: Path, reason: str, *, within: bool) -> None:
         """`within`: what counts is whether any YAML file in it would be one of scenarios."""

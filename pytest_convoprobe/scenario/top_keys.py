@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..files import open_file
+
 LOOKED_AT = 1_000_000
 """How many bytes are looked at. A larger file isn't read as a scenario anyhow."""
 
@@ -25,7 +27,7 @@ _FLOW = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[{}\[\]:,]|[^\s"'{}\[\]:
 def keys_of(file: Path) -> frozenset[str]:
     """The keys at the top of all documents of a file; none if it can't be read or isn't a mapping."""
     try:
-        with file.open("rb") as opened:
+        with open_file(file) as opened:
             return keys_at_top(opened.read(LOOKED_AT))
     except OSError:
         return frozenset()

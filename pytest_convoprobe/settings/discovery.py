@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import SettingsError
-from ..files import shown_path
+from ..files import read_file, shown_path
 from ..yaml_source import Document
 from .file_formats import empty, parse_toml, parse_yaml
 
@@ -75,11 +75,12 @@ def _name(source: Source) -> str:
 
 
 def _existing(folder: Path, names: tuple[str, ...]) -> list[Path]:
-    return [folder / name for name in names if (folder / name).is_file()]
+    # Something of that name that isn't a file is an error of the reader: passed over, it would look absent.
+    return [folder / name for name in names if (folder / name).exists() and not (folder / name).is_dir()]
 
 
 def _read_given(path: Path) -> Source:
-    if not path.is_file():
+    if not path.exists() or path.is_dir():
         what = "is a folder, not a file" if path.is_dir() else "does not exist"
         raise SettingsError.of(f"the settings file {what}", file=shown_path(path))
     if path.suffix == ".toml":
@@ -111,6 +112,6 @@ def _read_yaml(path: Path, *, old: bool = False) -> Source:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise SettingsError.of(f"cannot be read: {error.strerror}", file=shown_path(path)) from None

@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..errors import TargetStartError
+from ..files import read_file
 from .loading import parse_reference
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -169,7 +170,7 @@ def _packages_of(file: Path) -> Iterator[Path]:
 def _read(file: Path, _changed: int, _size: int) -> tuple[str, tuple[_Import, ...]]:
     """A digest of a file's content and what it imports; cached, since a run plans its rows several times."""
     # Git may check a file out with other line ends; that is not another agent.
-    content = file.read_bytes().replace(b"\r\n", b"\n")
+    content = read_file(file).replace(b"\r\n", b"\n")
     try:
         imports = tuple(_imports(_parsed(content)))
     except (SyntaxError, ValueError, RecursionError):

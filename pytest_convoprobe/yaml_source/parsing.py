@@ -13,6 +13,7 @@ import yaml
 from yaml.nodes import Node, ScalarNode
 
 from ..errors import Problem
+from ..files import open_file
 from .document import Document
 from .syntax import syntax_problem
 from .text import MAX_BYTES, Text, decode, too_large
@@ -46,8 +47,7 @@ def read(path: Path, file: str | None = None) -> Parsed:
     """Read and parse a file; one that can't be read is a problem too. `file` is its name in messages."""
     name = str(path) if file is None else file
     try:
-        with path.open("rb") as stream:
-            # One byte more shows that there is more: the size of a pipe or a device isn't known.
+        with open_file(path) as stream:
             data = stream.read(MAX_BYTES + 1)
             size = path.stat().st_size if len(data) > MAX_BYTES else 0
     except IsADirectoryError:

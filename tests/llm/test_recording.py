@@ -495,3 +495,42 @@ def test_thoughts_are_recorded_where_there_are_some(path: Path) -> None:
     saved(path, call("hi", thoughts="they greet"), call("bye", turn=3))
     assert [one.reply.thoughts for one in recording(path).calls] == ["they greet", ""]
     assert path.read_text(encoding="utf-8").count('"thoughts"') == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+class TestLinks:
+    def scenario(self, tmp_path: Path) -> Path:
+        (tmp_path / "project" / ".git").mkdir(parents=True)
+        (tmp_path / "project" / "scenarios").mkdir()
+        return tmp_path / "project" / "scenarios" / "orders.yaml"
+
+    def opened(self, scenario: Path, folder: str) -> Recording:
+        return Recording.open(recording_path(scenario, "late-order", folder), folder)
+
+    def test_a_link_out_of_the_project_is_neither_read_nor_written(self, tmp_path: Path) -> None:
+        scenario = self.scenario(tmp_path)
+        (tmp_path / "elsewhere").mkdir()
+        (scenario.parent / "_recordings").symlink_to(tmp_path / "elsewhere")
+        opened = self.opened(scenario, "_recordings")
+        with pytest.raises(RecordingUnusable, match=r"a link leads out of the project.*`run\.recordings`"):
+            assert opened.calls
+        opened.add(call())
+        with pytest.raises(RecordingUnusable, match="a link leads out of the project"):
+            opened.save()
+        assert not list((tmp_path / "elsewhere").iterdir())
+
+    @pytest.mark.parametrize("folder", ["_recordings", "../../elsewhere"])
+    def test_a_link_within_it_and_a_path_of_the_settings_are_fine(self, tmp_path: Path, folder: str) -> None:
+        scenario = self.scenario(tmp_path)
+        (tmp_path / "project" / "kept").mkdir()
+        (scenario.parent / "_recordings").symlink_to("../kept")
+        opened = self.opened(scenario, folder)
+        opened.add(call())
+        opened.save()
+        assert len(self.opened(scenario, folder).calls) == 1
+
+    def test_a_pipe_in_the_place_of_a_recording_is_named(self, path: Path) -> None:
+        path.parent.mkdir(parents=True)
+        os.mkfifo(path)
+        with pytest.raises(RecordingUnusable, match="cannot be read: it is a named pipe, not a file"):
+            assert recording(path).calls

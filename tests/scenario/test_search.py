@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,17 @@ def test_only_a_benchmark_takes_its_folder_out(tmp_path: Path, text: str, expect
 )
 def test_what_looks_like_a_scenario(tmp_path: Path, text: str, expected: bool) -> None:
     assert looks_like_scenario(write(tmp_path, "a.yaml", text)) is expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are POSIX's")
+def test_pipes_and_devices_with_the_name_of_a_scenario_are_named(tmp_path: Path) -> None:
+    (tmp_path / "scenarios").mkdir()
+    os.mkfifo(tmp_path / "scenarios" / "a.yaml")
+    (tmp_path / "scenarios" / "b.yaml").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "scenarios" / "notes.txt")
+    found = search(tmp_path)
+    assert not found.scenarios
+    assert [(one.path.name, one.reason) for one in found.unreadable] == [
+        ("a.yaml", "it is a named pipe, not a file"),
+        ("b.yaml", "it is a device, not a file"),
+    ]

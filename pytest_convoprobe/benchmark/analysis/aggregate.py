@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from ...errors import ResultsError
-from ...files import shown_path, write_atomically
+from ...files import read_file, shown_path, write_atomically
 from ...stats import (
     ShareEstimate,
     clustered,
@@ -79,11 +79,13 @@ def aggregate(
 def read_results(folder: BenchmarkFolder) -> Results:
     """The results that were written. Raises `ResultsError` if there are none, or none that can be read."""
     try:
-        return Results.from_json(json.loads(folder.results.read_bytes()))
+        return Results.from_json(json.loads(read_file(folder.results)))
     except FileNotFoundError:
         raise ResultsError(
             f"{folder.results} isn't there: `convoprobe bench aggregate` makes it from the scores"
         ) from None
+    except OSError as error:
+        raise ResultsError(f"{folder.results} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{folder.results} is not JSON: {error}") from None
 

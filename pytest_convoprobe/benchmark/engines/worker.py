@@ -87,7 +87,7 @@ class Worker:
         if run.calls_live:
             self._models.preload()
         await self._models.loaded()
-        recording = Recording.open(self._recording_path(item.unit.place))
+        recording = Recording.open(self._recording_path(item.unit.place), run.recordings)
         return await self._models.around(
             recording, run.replay, ledger, lambda llm: self._row_maker.make(item, llm)
         )

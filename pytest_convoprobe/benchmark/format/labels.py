@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import Problem, SettingsError
-from ...files import shown_path
+from ...files import read_text, shown_path
 from ...suggest import suggest
 from ...yaml_source.explain import MISSING, describe, must_be, unknown_key
 
@@ -58,7 +58,7 @@ def read_labels(path: Path) -> list[Label]:
     """All labels of a file. Raises `SettingsError` with every line that can't be used."""
     file = shown_path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError.of(f"the labels cannot be read: {error}", file=file) from None
     rows = _json_lines(text) if _is_json_lines(path, text) else _csv_rows(text)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import Problem, SettingsError
-from ...files import locked, shown_path, write_atomically
+from ...files import locked, read_file, shown_path, write_atomically
 from ...yaml_source import Document, parse
 from .definition import metric_id, read_document
 from .models import Metric
@@ -60,7 +60,7 @@ def set_metrics(path: Path, metrics: Sequence[Metric]) -> None:
     # Edits of text can go wrong in ways that nobody thinks of. This one check sees all of them.
     _require_same(changed, _expected(document.value, new), document, shown_path(path))
     # The parser drops it, and an editor that wrote it may need it.
-    mark = _BOM if path.read_bytes().startswith(_BOM.encode()) else ""
+    mark = _BOM if read_file(path).startswith(_BOM.encode()) else ""
     write_atomically(path, f"{mark}{changed}".encode())
 
 

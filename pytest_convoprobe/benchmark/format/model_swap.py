@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ...files import read_file
+
 SwappedRole = Literal["generator", "user-model", "evaluator"]
 """Whose model a validation replaces."""
 
@@ -39,7 +41,7 @@ def swap_of(folder: Path) -> Swap | None:
     None for a benchmark of its own, and where the file does not say so.
     """
     try:
-        found = json.loads((folder / FILE).read_bytes())
+        found = json.loads(read_file(folder / FILE))
         role, model = found["role"], found["second"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import NoTarget, Problem, SettingsError
-from ...files import shown_path
+from ...files import read_file, shown_path
 from ...llm.known_models import complaint_on
 from ...scenario.root import find_root
 from ...settings.effective import LoadedSettings
@@ -224,6 +224,6 @@ def _config_document(folder: BenchmarkFolder, config_file: Path | None) -> Docum
         return empty()
     shown = shown_path(path)
     try:
-        return parse_yaml(path.read_bytes(), shown, _SECTIONS)
+        return parse_yaml(read_file(path), shown, _SECTIONS)
     except OSError as error:
         raise SettingsError.of(f"cannot be read: {error.strerror}", file=shown) from None

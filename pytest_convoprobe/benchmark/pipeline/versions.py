@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...errors import ConvoprobeError, TargetUnavailable
-from ...files import write_atomically
+from ...files import read_file, write_atomically
 from ...targets.factory import build_target
 from ...targets.port import Versioned
 from ...text import one_line, shorten
@@ -45,7 +45,7 @@ async def _ask(entry: TargetEntry, root: Path) -> str:
 def last_versions(loaded: LoadedBenchmark) -> Mapping[str, str]:
     """What targets reported to the last run: for commands that call nothing."""
     try:
-        found = json.loads(_file(loaded.folder.rows).read_bytes())
+        found = json.loads(read_file(_file(loaded.folder.rows)))
     except (OSError, ValueError):
         return {}
     return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...files import read_file
 from ...formatting import dollars
 from ...reports.html.view import figures, shown
 from ...reports.money import ROLE_NAMES
@@ -41,7 +42,7 @@ class Costs:
 def read_costs(folder: BenchmarkFolder) -> Costs:
     """Never raises for what is in the file: others write a `cost.json`, too."""
     try:
-        data = json.loads(folder.cost.read_bytes())
+        data = json.loads(read_file(folder.cost))
         return _costs(data)
     except FileNotFoundError:
         return Costs(missing="There is no cost.json: the cost is unknown.")

@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from ...errors import ResultsError
+from ...files import open_file, shown_path
 from ...formatting import counted
 from .other_names import in_our_words
 from .reading import not_an_object
@@ -60,9 +62,11 @@ def items(path: Path) -> Iterator[Any]:
     No more than an item and a megabyte are in memory at once.
     """
     try:
-        file = path.open(encoding="utf-8-sig", errors="replace", newline="")
+        file = TextIOWrapper(open_file(path), encoding="utf-8-sig", errors="replace", newline="")
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise ResultsError(f"{shown_path(path)} cannot be read: {error.strerror or error}") from None
     with file:
         yield from _Scanner(file).items()
 
@@ -92,7 +96,7 @@ def conversation_places(path: Path, unread: list[str]) -> Iterator[tuple[str, in
 def all_ours(path: Path) -> bool:
     """Whether every line but the brackets is a row that we wrote: with its key. So it is without a file."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return all(
                 line.strip() in (b"[", b"]", b"[]", b"") or (_OWN_HEAD.match(line) and b'"key": "' in line)
                 for line in file
@@ -105,7 +109,7 @@ def _own_places(path: Path) -> list[tuple[str, int]] | None:
     """The places if every line but the brackets is a row of ours; None if not."""
     places = []
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             if file.readline(3).strip() not in (b"[", b"[]", b""):
                 return None  # others may have all rows on one line
             for line in file:
@@ -115,6 +119,8 @@ def _own_places(path: Path) -> list[tuple[str, int]] | None:
                     return None
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise ResultsError(f"{shown_path(path)} cannot be read: {error.strerror or error}") from None
     return places
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ResultsError
-from ...files import shown_path, write_atomically
+from ...files import read_file, shown_path, write_atomically
 from ...llm.ledger import Spending
 from ..format.folder import BenchmarkFolder
 from .call_log import LostCalls, has_calls, keep_lost
@@ -96,7 +96,7 @@ def carry_over(folder: BenchmarkFolder) -> None:
     worked = any(folder.rows.glob(_LINES)) or has_calls(folder.rows)
     # Otherwise the calls of rows that were interrupted would count once more.
     if folder.cost.exists() and not worked and not (folder.rows / _CARRIED).exists():
-        _write(folder.rows / _CARRIED, folder.cost.read_bytes())
+        _write(folder.rows / _CARRIED, read_file(folder.cost))
 
 
 def was_worked_in(folder: BenchmarkFolder) -> bool:
@@ -187,7 +187,7 @@ def _write(path: Path, content: bytes) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_file(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ResultsError
-from ...files import Lines, locked, shown_path, write_atomically
+from ...files import Lines, locked, open_file, shown_path, write_atomically
 from ...llm.ledger import Spending
 from .spending import Sum
 from .work import Place, Row, Unit
@@ -125,7 +125,7 @@ class Journal:
         if not heads:
             return
         try:
-            with self._path.open("rb") as file:
+            with open_file(self._path) as file:
                 for head in heads:
                     file.seek(head.offset)
                     line = file.read(head.length)
@@ -223,7 +223,7 @@ def read_lines(path: Path) -> Iterator[JournalLine]:
     """
     offset = 0
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             for text in file:
                 end = text.find(ROW)
                 # Bytes, not JSON: parsing 100,000 rows would take longer than everything else at the start.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ResultsError
-from ...files import locked, shown_path, write_atomically
+from ...files import locked, read_file, shown_path, write_atomically
 from ...llm.ledger import Spending
 from .arrays import Broken, array_of, items
 from .journal import Head, Journal, day_of, made_at, unusable
@@ -250,7 +250,7 @@ def _found_with(place: Place, before: Mapping[Place, Head] | None) -> dict[str, 
 def _stamped(stamp: Path, seen: list[int]) -> tuple[int, ...] | None:
     """Where the rows of the array are in the journal, in order; None if it may not be as we wrote it."""
     try:
-        found = json.loads(stamp.read_bytes())
+        found = json.loads(read_file(stamp))
         # Size and time, as make does it: reading 100 MB to compare would cost each start seconds.
         return tuple(dict.fromkeys(found["offsets"])) if found["file"] == seen else None
     except (OSError, ValueError, LookupError, TypeError):

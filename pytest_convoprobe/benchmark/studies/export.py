@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ...errors import ResultsError
-from ...files import locked, shown_path, write_atomically
+from ...files import locked, read_text, shown_path, write_atomically
 from ...text import is_blank, one_line
 from ...yaml_source.placeholders import word_for_word
 from ..format.folder import target_id
@@ -288,7 +288,7 @@ def _refuse_edited(files: Mapping[Path, str]) -> None:
 def _content(path: Path) -> str | None:
     """The content of a file, with the line breaks that we write; None if it is not UTF-8 text."""
     try:
-        return path.read_text("utf-8")
+        return read_text(path)
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ...files import read_file
 from ...redaction import is_worth_masking
 from ...settings.aliases import MODEL_ALIASES, known_fields
 from ...settings.effective import LoadedSettings
@@ -69,7 +70,7 @@ def _raw(config_file: Path) -> Mapping[str, Any]:
     """The file before anything is filled in; it has been read without a fault before."""
     if not config_file.exists():
         return {}
-    sections: dict[str, Any] = parse_yaml(config_file.read_bytes(), str(config_file)).value
+    sections: dict[str, Any] = parse_yaml(read_file(config_file), str(config_file)).value
     return sections
 
 

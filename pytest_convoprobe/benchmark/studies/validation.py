@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...errors import ResultsError, SettingsError
-from ...files import locked, shown_path, write_atomically
+from ...files import locked, open_file, read_file, shown_path, write_atomically
 from ...llm.port import LLM
 from ...settings.models import ModelSettings
 from ...text import one_line
@@ -283,12 +283,12 @@ def _prepare(
         new.path.mkdir(exist_ok=True)
         config = config_file or old.config
         if config.exists():
-            _write(new.config, _origin(loaded, swap) + config.read_bytes().removeprefix(BOM_UTF8))
+            _write(new.config, _origin(loaded, swap) + read_file(config).removeprefix(BOM_UTF8))
         if swap.role == "generator":
             if not new.benchmark.exists():
                 _write(new.benchmark, _without_generated(loaded))
             return
-        _write(new.benchmark, old.benchmark.read_bytes())
+        _write(new.benchmark, read_file(old.benchmark))
         _copy_rows(old.scenarios, new.scenarios, chosen)
         if swap.role == "evaluator":
             for entry in loaded.config.targets:
@@ -320,7 +320,7 @@ def _copy_rows(old: Path, new: Path, chosen: Collection[str] | None) -> None:
         _write(new, array_of(rows))
     # Not written where it is the same: its time would tell the table that somebody has edited it.
     elif not new.exists() or not filecmp.cmp(old, new, shallow=False):
-        with old.open("rb") as file:
+        with open_file(old) as file:
             _write(new, iter(partial(file.read, _PIECE), b""))
 
 
@@ -343,7 +343,7 @@ def _without_generated(loaded: LoadedBenchmark) -> bytes:
     """`benchmark.yaml` with the metrics that nobody wrote taken out; as it is if there are none."""
     generated = _generated(loaded)
     if not generated:
-        return loaded.folder.benchmark.read_bytes()
+        return read_file(loaded.folder.benchmark)
     data: dict[str, Any] = dict(read_document(loaded.folder.benchmark).value)
     # Each keeps the id that it has by its place in the list.
     with_ids = [{"id": metric_id(item, place), **item} for place, item in enumerate(data["metrics"])]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ....files import read_file
 from ....formatting import (
     UNKNOWN,
     dollars,
@@ -69,7 +70,7 @@ def costs_of(folder: BenchmarkFolder) -> Costs:
     from ....benchmark.rows.spending import read_spending
 
     try:
-        total = json.loads(folder.cost.read_bytes())["total"]
+        total = json.loads(read_file(folder.cost))["total"]
         found = {name: read_spending(one) for name, one in total["by_target"].items()}
         return {**found, "total": read_spending(total)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
