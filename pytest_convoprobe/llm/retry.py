@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ..errors import LLMError, LLMUnavailable
 from ..formatting import exact_seconds
 from .port import LLM, LLMReply, LLMRequest
+from .waits import CallInProgress, noted
 
 LONGEST_RETRY_AFTER = 120.0
 """If a provider asks for a longer wait than this (seconds), the call fails at once."""
@@ -54,6 +55,10 @@ class Retrying:
         self._sleep = sleep
 
     async def complete(self, request: LLMRequest) -> LLMReply:
+        with noted(request) as call:
+            return await self._complete(request, call)
+
+    async def _complete(self, request: LLMRequest, call: CallInProgress) -> LLMReply:
         patience = Patience(request.model.max_attempts)
         faults = rate_limits = attempts = 0
         while True:
@@ -69,7 +74,10 @@ class Retrying:
             faults += failure.status != 429
             if not isinstance(failure, LLMUnavailable) or not patience.allows(faults, rate_limits):
                 raise _counted(failure)
-            await self._sleep(self._wait(failure, faults + rate_limits))
+            wait = self._wait(failure, faults + rate_limits)
+            call.failed(failure.message, wait)
+            await self._sleep(wait)
+            call.try_again()
 
     async def aclose(self) -> None:
         await self._inner.aclose()

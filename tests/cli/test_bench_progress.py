@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 from collections.abc import Callable
 
 import pytest
@@ -15,6 +16,7 @@ from pytest_convoprobe.cli.bench.shared.lines import bar_lines, result, so_far
 from pytest_convoprobe.cli.bench.shared.progress_model import ProgressModel
 from pytest_convoprobe.cli.console import Console
 from pytest_convoprobe.llm.ledger import Spending
+from pytest_convoprobe.llm.waits import CallInProgress
 from pytest_convoprobe.text import cell_width
 from pytest_convoprobe.transcript import Usage
 
@@ -279,3 +281,30 @@ def test_a_line_every_five_minutes_in_any_case(
 def test_a_target_cannot_move_the_cursor(watch: ProgressModel, told: Callable[[], list[str]]) -> None:
     watch.started("simulate", {"\x1b[2Jx": Counts(0, 1)})
     assert told() == ["simulate \\x1b[2Jx: 1 to do"]
+
+
+def test_a_stage_without_progress_says_what_it_waits_for(watch: ProgressModel, clock: Clock) -> None:
+    stream = io.StringIO()
+    lines = PlainLines(watch, stream)
+    watch.started("gen-metrics", {"": Counts(0, 1)})
+    call = CallInProgress("openai/fake", 6, time.monotonic(), tries=3, error="HTTP 503")
+    with watch.waits.with_call(call):
+        for seconds in (1.0, 10.0, 5.0, 30.0):
+            clock.now += seconds
+            lines.tick()
+    clock.now += 60
+    lines.tick()
+    told = [line for line in stream.getvalue().splitlines() if "waiting for" in line]
+    assert len(told) == 2
+    assert told[0].startswith("gen-metrics: waiting for openai/fake for ")
+    assert told[0].endswith(", try 3 of 6; the last error: HTTP 503")
+
+
+def test_what_is_waited_for_is_below_the_bars(watch: ProgressModel, clock: Clock, terminal: Terminal) -> None:
+    bars = Bars(watch, terminal)
+    watch.started("gen-metrics", {"": Counts(0, 1)})
+    with watch.waits.with_call(CallInProgress("openai/fake", 6, time.monotonic(), error="x" * 200)):
+        clock.now += 20
+        bars.tick()
+    assert terminal.screen[1].startswith("waiting for openai/fake for ")
+    assert len(terminal.screen) == 2

@@ -22,7 +22,7 @@ from ..engines.worker import models_of
 from ..format.project import LoadedBenchmark, require_models
 from ..rows.ages import ConversationAges, span_of
 from ..rows.cost import write_cost
-from ..rows.folder_lock import only_run
+from ..rows.folder_lock import looked_at, only_run
 from ..rows.row_types import CONVERSATIONS
 from ..rows.work import Engine, Stage, Task
 from ..stages import registry
@@ -113,11 +113,12 @@ async def survey(
 ) -> AsyncIterator[dict[str, dict[str, TargetPlan]]]:
     """What there is and what is missing, by step and target; nothing is made, called or written.
 
-    Raises `FolderInUse` while a run is at work.
+    While a run is at work, it is what there was at one moment of it.
     """
-    async with only_run(loaded.folder, dry=True) as scratch:
-        with contextlib.closing(_Pipeline(loaded, options or Options(), Silent(), scratch)) as pipeline:
-            yield pipeline.plans()
+    with contextlib.ExitStack() as stack:
+        looking = _Pipeline(loaded, options or Options(), Silent(), stack.enter_context(looked_at()))
+        stack.callback(looking.close)
+        yield looking.plans()
 
 
 class _Pipeline:

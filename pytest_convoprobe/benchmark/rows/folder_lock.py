@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,6 +52,27 @@ async def only_run(
         else:
             carry_over(folder)
             yield None
+
+
+def is_at_work(folder: BenchmarkFolder) -> bool:
+    """Whether a run is at work in the folder at this moment."""
+    if not folder.rows.is_dir():
+        return False
+    try:
+        with locked(folder.rows, timeout=0):
+            return False
+    except TimeoutError:
+        return True
+
+
+@contextlib.contextmanager
+def looked_at() -> Iterator[Path]:
+    """A folder for what tables have to keep while somebody looks at a benchmark, also beside a run.
+
+    Journals only grow and other files are replaced in one step, so what is read is never half of something.
+    """
+    with TemporaryDirectory(prefix="convoprobe-") as scratch:
+        yield Path(scratch)
 
 
 def _make_rows_folder(folder: BenchmarkFolder) -> None:

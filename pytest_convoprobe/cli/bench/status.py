@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...formatting import moment
 from ..console import Console, write_json
 from ..project import json_option
 from ..tables import Cell, Column, Row, print_table
@@ -20,6 +21,7 @@ from .shared.results import costs_of, print_costs
 if TYPE_CHECKING:
     from ...benchmark.format.project import LoadedBenchmark
     from ...benchmark.pipeline.driver import TargetPlan
+    from ...benchmark.rows.waiting import WaitingNote
     from ...benchmark.rows.work import Place
 
 _COLUMNS = (
@@ -48,6 +50,8 @@ class State:
     unreadable: int
     days: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    waiting: str = ""
+    """What the stage waits for, or waited for when its run was broken off."""
 
 
 @click.command(short_help="Show what is done, missing, failed and unreadable.")
@@ -59,16 +63,25 @@ def command(folder: Path, target: tuple[str, ...], config_file: Path | None, as_
     before, and why. Also shows how many conversations have an unreadable answer of the evaluator, and the
     cost of all runs together. No model is called, and nothing is written.
 
+    It answers while a run is at work, too. If that run makes no progress, or if the last one was broken off
+    without any, it shows what the run waits or waited for.
+
     \b
     Example:
         convoprobe bench status honesty
     """  # noqa: D301 - click looks for the character itself
+    from ...benchmark.rows.folder_lock import is_at_work
+    from ...benchmark.rows.waiting import read_waiting
+
     # As for a replay: a key that is missing here doesn't matter to somebody who only looks.
     loaded = Asked(folder, target, config_file, replay="only").load()
-    states = asyncio.run(_states(loaded))
+    at_work = is_at_work(loaded.folder)
+    states = _with_waiting(asyncio.run(_states(loaded)), read_waiting(loaded.folder), at_work)
     if as_json:
         write_json([_as_json(one) for one in states])
     else:
+        if at_work:
+            Console.of().say("a run is at work in this folder; these are the figures of this moment")
         _print(Console.of(), states)
         print_costs(Console.of(), costs_of(loaded.folder))
 
@@ -78,6 +91,18 @@ async def _states(loaded: LoadedBenchmark) -> list[State]:
 
     async with survey(loaded) as plans:
         return [_state(stage, name, one) for stage, found in plans.items() for name, one in found.items()]
+
+
+def _with_waiting(states: list[State], note: WaitingNote | None, at_work: bool) -> list[State]:
+    """With what is noted of the stage that waits, in words; a stage without units may be it as well."""
+    if note is None:
+        return states
+    when = "" if at_work else f"its last run was broken off ({moment(note.at)}) while it was "
+    text = f"{when}{note.words}"
+    of_stage = [one for one in states if one.stage == note.stage]
+    first = of_stage[0] if of_stage else State(note.stage, "", 0, 0, (), 0)
+    others = states if of_stage else [*states, first]
+    return [replace(one, waiting=text) if one is first else one for one in others]
 
 
 def _state(stage: str, target: str, one: TargetPlan) -> State:
@@ -116,6 +141,8 @@ def _print(console: Console, states: list[State]) -> None:
     for one in states:
         for note in one.notes:
             console.say(f"note: {console.safe(note)}")
+        if one.waiting:
+            console.say(f"{one.stage}: {console.safe(one.waiting)}")
         print_failures(console, one.stage, one.target, one.failed)
 
 
@@ -150,4 +177,5 @@ def _as_json(one: State) -> dict[str, object]:
         "unreadable": one.unreadable,
         "made": {"first": min(known, default=None), "last": max(known, default=None), "unknown": unknown},
         "notes": list(one.notes),
+        "waiting": one.waiting,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -12,7 +13,7 @@ from typing import Protocol, TextIO
 
 import click
 
-from ....text import cell_width
+from ....text import cell_width, shorten
 from ...console import Console
 from .lines import bar_lines, beginning, name_of, result, so_far
 from .progress_model import Bar, ProgressModel
@@ -73,6 +74,7 @@ class Bars:
         console, bars = Console.of(self.stream), self.watch.bars
         settled = self._newly_settled(bars)
         live = self._live(console, [bar for bar in bars if not bar.over])
+        live += [console.safe(line) for line in self._waiting(console)]
         if not settled and live == self._drawn:
             return
         up = self._rows_above(console)
@@ -94,6 +96,11 @@ class Bars:
         shown = bars if len(bars) <= most else _busiest(bars, most - 1)
         lines = bar_lines(console, shown, self.watch.clock()) if shown else []
         return lines if len(shown) == len(bars) else [*lines, f"and {len(bars) - len(shown)} more"]
+
+    def _waiting(self, console: Console) -> list[str]:
+        """What is waited for, below the bars. In one line: more would be redrawn in the wrong place."""
+        words = self.watch.waiting()
+        return [shorten(words, (console.width or 80) - 1)] if words else []
 
     def _write(self, text: str) -> None:
         self.stream.write(text)
@@ -135,6 +142,7 @@ class PlainLines:
     watch: ProgressModel
     stream: TextIO
     _said: dict[int, _Said] = field(default_factory=dict)
+    _waited_at: float = -math.inf
 
     def __enter__(self) -> PlainLines:
         return self
@@ -161,6 +169,13 @@ class PlainLines:
             elif not said.over and self._is_time(bar, said, now):
                 self._say(bar, so_far(bar, now))
                 said.done, said.at = bar.done, now
+        self._say_waiting(now)
+
+    def _say_waiting(self, now: float) -> None:
+        words = self.watch.waiting()
+        if words and now - self._waited_at >= _SECONDS_BETWEEN:
+            self._waited_at = now
+            click.echo(Console.of(self.stream).safe(f"{self.watch.stage}: {words}"), file=self.stream)
 
     @staticmethod
     def _is_time(bar: Bar, said: _Said, now: float) -> bool:

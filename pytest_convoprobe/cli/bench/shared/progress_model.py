@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ....llm.waits import Waits
+
 if TYPE_CHECKING:
     from ....benchmark.pipeline.driver import Counts, StageReport, TargetReport
     from ....benchmark.rows.work import RowResult
     from ....llm.ledger import Spending
+
+QUIET_SECONDS = 10.0
+"""Without a finished row for so long, a stage says what it waits for."""
 
 Clock = Callable[[], float]
 
@@ -80,6 +86,9 @@ class ProgressModel:
     """Listens to a run (it is a `driver.StageListener`); any thread may look at `bars` meanwhile."""
 
     clock: Clock = time.monotonic
+    waits: Waits = field(default_factory=Waits)
+    """The calls that the run waits for; whoever runs it puts this into `WAITS`."""
+    _progress_at: float = -math.inf
     _bars: list[Bar] = field(default_factory=list)
     _running: dict[tuple[str, str], Bar] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -90,9 +99,21 @@ class ProgressModel:
         with self._lock:
             return list(self._bars)
 
+    @property
+    def stage(self) -> str:
+        """The stage that is running; empty between two."""
+        return next((bar.stage for bar in self.bars if not bar.over), "")
+
+    def waiting(self) -> str:
+        """What the stage waits for, in words, if it has made no progress for some seconds; else empty."""
+        now = self.clock()
+        if not self.stage or now - self._progress_at < QUIET_SECONDS:
+            return ""
+        return self.waits.words()
+
     def started(self, stage: str, counts: Mapping[str, Counts]) -> None:
         """A stage begins."""
-        now = self.clock()
+        self._progress_at = now = self.clock()
         bars = [Bar(stage, target, one.done, one.missing, now) for target, one in counts.items()]
         self._running.update(((stage, bar.target), bar) for bar in bars)
         with self._lock:
@@ -100,6 +121,7 @@ class ProgressModel:
 
     def advanced(self, stage: str, target: str, outcome: RowResult) -> None:
         """A unit has come to an end."""
+        self._progress_at = self.clock()
         self._running[stage, target].take(outcome)
 
     def ended(self, report: StageReport) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ....llm.waits import WAITS
 from ...console import Console, write_json
 from ...event_loop import run_ticking
 from ...exits import FINDINGS, OK, TROUBLE
@@ -16,11 +18,14 @@ from .options import Asked
 from .progress_model import ProgressModel
 
 if TYPE_CHECKING:
+    from ....benchmark.format.folder import BenchmarkFolder
     from ....benchmark.format.project import LoadedBenchmark
     from ....benchmark.pipeline.pipeline import PipelineReport
     from ....benchmark.rows.work import Engine
 
 T = TypeVar("T")
+
+_SECONDS_BETWEEN_NOTES = 5.0
 
 
 def run_command(ctx: click.Context, stages: Sequence[str], asked: Asked) -> None:
@@ -30,7 +35,7 @@ def run_command(ctx: click.Context, stages: Sequence[str], asked: Asked) -> None
 
     loaded, options, engine, watch = asked.load(), asked.options(), asked.make_engine(), ProgressModel()
     running = run_bench(loaded, stages, engine=engine, options=options, progress=watch)
-    report = _shown(watched(running, watch, engine), asked, loaded)
+    report = _shown(watched(running, watch, engine, loaded.folder), asked, loaded)
     if asked.as_json:
         write_json(report_json(report, loaded.folder))
     else:
@@ -47,18 +52,64 @@ def _shown(report: PipelineReport, asked: Asked, loaded: LoadedBenchmark) -> Pip
     return replace(report, results=replace(report.results, targets=targets))
 
 
-def watched(work: Coroutine[Any, Any, T], watch: ProgressModel, engine: Engine | None = None) -> T:
+def watched(
+    work: Coroutine[Any, Any, T],
+    watch: ProgressModel,
+    engine: Engine | None = None,
+    folder: BenchmarkFolder | None = None,
+) -> T:
     """What the work returns; it is shown meanwhile. The engine is closed at the end.
 
-    After Ctrl-C a note says what is kept.
+    After Ctrl-C a note says what is kept. What a run in `folder` waits for is noted there.
     """
+    noting = _Noting(watch, folder)
+    token = WAITS.set(watch.waits)
     try:
         with display_of(watch) as display:
-            return run_ticking(_closing(work, engine), display.tick)
+
+            def tick() -> None:
+                display.tick()
+                noting.tick()
+
+            returned = run_ticking(_closing(work, engine), tick)
+        noting.end()
+        return returned
     except KeyboardInterrupt:
         # After the bars are gone: they would draw over it.
         Console.of().note(_kept(watch))
         raise
+    finally:
+        WAITS.reset(token)
+
+
+class _Noting:
+    """Keeps the note of what a run waits for as it is; one that is interrupted or killed leaves it there."""
+
+    def __init__(self, watch: ProgressModel, folder: BenchmarkFolder | None) -> None:
+        self._watch = watch
+        self._folder = folder
+        self._noted_at = -math.inf
+        self._there = True  # perhaps, from an earlier run
+
+    def tick(self) -> None:
+        words, now = self._watch.waiting(), self._watch.clock()
+        if words and now - self._noted_at >= _SECONDS_BETWEEN_NOTES:
+            self._write(words)
+            self._noted_at = now
+        elif not words and self._there and self._watch.stage:
+            # Not before a stage has begun: until then the folder may be another run's.
+            self._write("")
+
+    def end(self) -> None:
+        if self._there:
+            self._write("")
+
+    def _write(self, words: str) -> None:
+        from ....benchmark.rows.waiting import note_waiting
+
+        self._there = bool(words)
+        if self._folder is not None:
+            note_waiting(self._folder, self._watch.stage, words)
 
 
 async def _closing(work: Coroutine[Any, Any, T], engine: Engine | None) -> T:

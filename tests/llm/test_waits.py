@@ -1,0 +1,52 @@
+"""What is said of calls that are waited for."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pytest_convoprobe.errors import LLMUnavailable
+from pytest_convoprobe.llm.port import CallContext, LLMReply, LLMRequest, Message, Role
+from pytest_convoprobe.llm.retry import Retrying
+from pytest_convoprobe.llm.waits import WAITS, Waits
+from pytest_convoprobe.settings.models import ModelSettings
+
+
+class FailsTwice:
+    """Looks what is said at each try."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    async def complete(self, request: LLMRequest) -> LLMReply:
+        self.look()
+        if len(self.said) < 5:
+            raise LLMUnavailable("HTTP 503:\n overloaded", status=503)
+        return LLMReply("ok")
+
+    async def sleep(self, seconds: float) -> None:
+        self.look()
+
+    def look(self) -> None:
+        waits = WAITS.get()
+        assert waits is not None
+        self.said.append(waits.words())
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def test_a_call_says_its_model_its_try_and_the_last_error() -> None:
+    inner, waits = FailsTwice(), Waits()
+    WAITS.set(waits)
+    request = LLMRequest(
+        ModelSettings(model="openai/fake", max_attempts=6),
+        (Message("user", "Hi"),),
+        CallContext(Role.GENERATOR, "m01"),
+    )
+    asyncio.run(Retrying(inner, sleep=inner.sleep).complete(request))
+    first, wait, second, *_ = inner.said
+    assert (first.startswith("waiting for openai/fake for "), first.endswith(", try 1 of 6")) == (True, True)
+    assert ", try 2 of 6 in " in wait
+    assert wait.endswith("; the last error: HTTP 503: overloaded")
+    assert ", try 2 of 6; the last error: " in second
+    assert waits.words() == ""
