@@ -23,7 +23,7 @@ from ..scenario.discovery import looks_like_scenario, misspelt_key
 from ..scenario.search import NO_RECURSE, Found, passed_by, search
 from .file_names import asked_folders, files_seen, patterns_of, root_of, uses_us
 from .keys import LEFT_OUT
-from .lookahead import TARGET_FIXTURE
+from .lookahead import TARGET_FIXTURE, is_of_project
 
 _WORKER_OUTPUT = "convoprobe_left_out"
 _SHOWN = 20
@@ -143,15 +143,16 @@ def _left_alone(session: pytest.Session) -> Iterator[LeftOut]:
 
 
 def _code_uses_us(session: pytest.Session) -> bool:
-    """Whether a conftest.py has our fixture or hooks, or a test asks for a fixture of ours."""
+    """Whether the project's code has our fixture or hooks, or a test asks for a fixture of ours."""
     names = ("convoprobe", TARGET_FIXTURE)
     if any(name in names for item in session.items for name in getattr(item, "fixturenames", ())):
         return True
-    modules = (one for one in session.config.pluginmanager.get_plugins() if isinstance(one, ModuleType))
+    plugins = session.config.pluginmanager.get_plugins()
     return any(
         name == TARGET_FIXTURE or name.startswith("pytest_convoprobe_")
-        for module in modules
-        if module.__name__.rpartition(".")[2] == "conftest"
+        for module in plugins
+        if isinstance(module, ModuleType)
+        and is_of_project(Path(getattr(module, "__file__", None) or ""), session.config.rootpath)
         for name in vars(module)
     )
 

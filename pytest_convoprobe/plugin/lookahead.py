@@ -74,15 +74,21 @@ def may_run_early(item: pytest.Item, started: pytest.Item) -> bool:
 def candidates(started: pytest.Item) -> Iterator[Order]:
     """The scenarios after `started` that are known to run in this process, in order.
 
-    They end where pytest takes the shared target away, to make it again with parameters.
+    They end where pytest takes a fixture away that `started` has, to make it again with parameters.
     """
-    shared = fixture_definitions(started).get(TARGET_FIXTURE)
+    ready = fixture_definitions(started)
     for item in _following(started):
-        if hasattr(item, "callspec") and fixture_definitions(item).get(TARGET_FIXTURE) is shared:
+        if item is not started and _makes_again(item, ready):
             return
         order = order_of(item)
         if order is not None and item is not started:
             yield order
+
+
+def _makes_again(item: pytest.Item, ready: dict[str, Any]) -> bool:
+    """Whether an item, a scenario or a test, has parameters for one of these fixtures."""
+    given = getattr(getattr(item, "callspec", None), "params", {})
+    return any(name in ready and fixture_definitions(item).get(name) is ready[name] for name in given)
 
 
 def _following(item: pytest.Item) -> Sequence[pytest.Item]:
@@ -114,8 +120,12 @@ def _belongs_to_project(definition: Any, root: Path) -> bool:
     if _is_ours(definition):
         return False
     code = getattr(inspect.unwrap(definition.func), "__code__", None)
-    file = Path(code.co_filename) if code is not None else None
-    if file is None or {"site-packages", "dist-packages"} & set(file.parts):
+    return code is not None and is_of_project(Path(code.co_filename), root)
+
+
+def is_of_project(file: Path, root: Path) -> bool:
+    """Whether a file of Python is one of the project's own, and not of an installed package."""
+    if {"site-packages", "dist-packages"} & set(file.parts):
         return False
     return file.name == "conftest.py" or root in file.parents
 

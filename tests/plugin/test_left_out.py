@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .suite import Suite
+from .suite import TARGET, Suite
 
 
 @pytest.mark.parametrize("folder", ["build", "dist", "venv", "x.egg"])
@@ -280,6 +280,7 @@ evalution: {correctness_criteria: [c]}
         "convoprobe_target: fixture",
         "def pytest_convoprobe_result(item, result): pass",
         "def test_it(convoprobe): pass",
+        "pytest_plugins = ['agents_of_suite']",
     ],
 )
 def test_a_scenario_does_not_vanish_because_its_keys_are_misspelt(suite: Suite, sign: str) -> None:
@@ -290,6 +291,7 @@ def test_a_scenario_does_not_vanish_because_its_keys_are_misspelt(suite: Suite, 
         suite.write("test_it.py", sign)
     else:
         suite.conftest(sign, target="")
+        suite.write("agents_of_suite.py", "import pytest\n" + TARGET)
     suite.write("test_plain.py", "def test_plain(): pass")
     suite.write("scenarios/late.yaml", MISSPELT)
     result = suite.run()

@@ -162,6 +162,29 @@ def convoprobe_target(model):
     ]
 
 
+def test_an_ordinary_test_with_parameters_takes_a_target_from_nobody(suite: Suite) -> None:
+    suite.conftest(
+        "",
+        target="""
+@pytest.fixture(scope="session")
+def model(request):
+    yield getattr(request, "param", "plain")
+    log("taken away")
+
+@pytest.fixture(scope="session")
+def convoprobe_target(model):
+    return lambda message: f"{model} says"
+""",
+    )
+    suite.scenario("a")
+    suite.scenario("z", sleep=0.05)
+    test = '@pytest.mark.parametrize("model", ["x"], indirect=True)\ndef test_b(model): pass\n'
+    suite.write("scenarios/test_b.py", "import pytest\n" + test)
+    suite.run().assert_outcomes(passed=3)
+    events = [line.split("::")[-1] for line in suite.log if line.startswith(("start", "taken"))]
+    assert events == ["a 1", "taken away", "taken away", "z 1", "taken away"]
+
+
 def test_reports_and_gates_tell_them_apart(suite: Suite) -> None:
     suite.conftest("", target=MATRIX)
     suite.scenario("one")
