@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from ..files import read_file
 from ..scenario.discovery import (
     BENCHMARK_FILE,
     DEFAULT_PATTERNS,
@@ -89,8 +88,13 @@ def _is_place_of_settings(folder: Path) -> bool:
 
 
 def _has_table(folder: Path) -> bool:
+    path = folder / "pyproject.toml"
+    if not path.is_file():
+        return False
+    from ..files import read_file  # not at the top: a suite without any file of ours loads nothing
+
     try:
-        return b"[tool.convoprobe" in read_file(folder / "pyproject.toml")
+        return b"[tool.convoprobe" in read_file(path)
     except OSError:
         return False
 
