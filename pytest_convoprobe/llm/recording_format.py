@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ..errors import Problem
 from ..outside_json import read_json
 from ..settings.field_types import Time
 from ..transcript import Usage
@@ -19,6 +20,7 @@ from ..yaml_source import Document, parse
 from ..yaml_source.explain import explain
 from .fingerprint import Fingerprint
 from .port import LLMReply, Role, ToolRequest
+from .recording_digests import DIGEST, Changed, check, of_file, with_digests
 
 VERSION = 1
 
@@ -111,6 +113,7 @@ class _Call(_Part):
     usage: _Usage = _Usage()
     cost: float | None = None
     request: _Request
+    digest: str = ""
 
 
 class _File(_Part):
@@ -119,6 +122,7 @@ class _File(_Part):
     now: dict[int, Time] = Field(default_factory=dict)
     models: dict[str, str]
     calls: tuple[_Call, ...]
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,12 +140,14 @@ def dumps(calls: Iterable[RecordedCall], *, recorded: str, now: Mapping[int, dat
     """The text of a recording; `recorded` is the date of its last change, `now` as in `Contents`."""
     ordered = sorted(calls, key=lambda call: call.place)
     starts = {str(trial): time.isoformat() for trial, time in sorted((now or {}).items())}
+    written = with_digests(map(_call, ordered))
     data = {
         "version": VERSION,
         "recorded": recorded,
         **({"now": starts} if starts else {}),
         "models": _models(ordered),
-        "calls": [_call(call) for call in ordered],
+        "calls": written,
+        DIGEST: of_file(written),
     }
     text = json.dumps(data, indent=2, ensure_ascii=False)
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
@@ -158,16 +164,30 @@ def loads(text: str | bytes) -> Contents:
         raise LaterVersion(f"it has version {version} of the format, this release reads up to {VERSION}")
     try:
         file = _File.model_validate(data)
+        check(data)
         return Contents(tuple(map(_loaded, file.calls)), file.now)
     except ValidationError as error:
         raise _first_problem(error, text, data) from None
+    except Changed as error:
+        raise _edited(error, text, data) from None
 
 
 def _first_problem(error: ValidationError, text: str | bytes, data: Any) -> FormatError:
     """The first mistake in the words that all files have, with its place where that is found."""
+    return _placed(explain(error, _document(text, data), _File)[0])
+
+
+def _edited(error: Changed, text: str | bytes, data: Any) -> FormatError:
+    where = () if error.call is None else ("calls", error.call)
+    return _placed(_document(text, data).problem(where, str(error)))
+
+
+def _document(text: str | bytes, data: Any) -> Document:
     parsed = parse(text).documents  # JSON is YAML, whose reader knows the places
-    document = parsed[0] if len(parsed) == 1 else Document(data)
-    problem = explain(error, document, _File)[0]
+    return parsed[0] if len(parsed) == 1 else Document(data)
+
+
+def _placed(problem: Problem) -> FormatError:
     place = f":{problem.line}:{problem.column}" if problem.line else ""
     return FormatError(f"{problem.path or 'the top'}: {problem.message}", place)
 

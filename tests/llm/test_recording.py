@@ -229,7 +229,8 @@ class TestFormat:
                     "messages": [
                       "user 0123456789abcdef"
                     ]
-                  }
+                  },
+                  "digest": "db0c81035f7d3ca5"
                 },
                 {
                   "trial": 1,
@@ -254,9 +255,11 @@ class TestFormat:
                     "messages": [
                       "user 0123456789abcdef"
                     ]
-                  }
+                  },
+                  "digest": "1ba10bc48dc30949"
                 }
-              ]
+              ],
+              "digest": "62ff6234922b5d5d"
             }
             """
         )
@@ -412,6 +415,62 @@ class TestBrokenFile:
         path.parents[1].write_text("a file where the folder should be")
         with pytest.raises(RecordingUnusable, match="the recording cannot be written"):
             saved(path, call())
+
+
+class TestEdits:
+    """A verdict that was edited must not pass for what the judge said."""
+
+    @pytest.fixture
+    def recorded(self, path: Path) -> Path:
+        for trial in (1, 2):
+            verdicts = [
+                call(f'{{"verdict": "{word}"}}', trial=trial, turn=0, role=Role.JUDGE, ordinal=number)
+                for number, word in enumerate(("met", "not_met", "met"), 1)
+            ]
+            saved(path, *verdicts, instead_of=trial)
+        return path
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [('"not_met"', '"met"'), ("0123456789abcdef", "f" * 16)],
+        ids=["reply", "request"],
+    )
+    def test_an_edited_call_is_named_with_its_place(self, recorded: Path, old: str, new: str) -> None:
+        text = recorded.read_text(encoding="utf-8")
+        recorded.write_text(text.replace(old, new, 1), encoding="utf-8")
+        words = r"late-order\.json:\d+:\d+: the recording cannot be read: calls\[[01]\]: this call was edited"
+        with pytest.raises(RecordingUnusable, match=words):
+            texts(recorded)
+
+    @pytest.mark.parametrize("change", ["drop", "drop last", "swap", "copy"])
+    def test_calls_that_were_moved_or_removed_are_found(self, recorded: Path, change: str) -> None:
+        data = json.loads(recorded.read_bytes())
+        calls = data["calls"]
+        if change == "swap":
+            calls[0], calls[1] = calls[1], calls[0]
+        elif change == "copy":
+            calls.append({**calls[-1], "ordinal": 4})
+        else:
+            del calls[-1 if change == "drop last" else 1]
+        recorded.write_text(json.dumps(data), encoding="utf-8")
+        with pytest.raises(RecordingUnusable, match=r"(moved|added) or removed"):
+            texts(recorded)
+
+    def test_layout_makes_no_difference(self, recorded: Path) -> None:
+        data = json.loads(recorded.read_bytes())
+        recorded.write_text(json.dumps(data, sort_keys=True), encoding="utf-8")
+        assert len(texts(recorded)) == 6
+
+    def test_recordings_without_digests_are_read_and_get_them(self, recorded: Path) -> None:
+        data = json.loads(recorded.read_bytes())
+        del data["digest"]
+        for one in data["calls"]:
+            del one["digest"]
+        recorded.write_text(json.dumps(data), encoding="utf-8")
+        assert len(texts(recorded)) == 6
+        saved(recorded, call("new", trial=3), instead_of=3)
+        assert all(one["digest"] for one in json.loads(recorded.read_bytes())["calls"])
+        assert len(texts(recorded)) == 7
 
 
 class TestManyWriters:

@@ -1,0 +1,67 @@
+"""What binds the calls of a recording to their requests, to their replies and to each other.
+
+Each call has a digest of itself and of the call before it in its trial, and the file one of all of them. So
+a verdict that was edited, and a call that was added, removed or moved, are found. Against somebody who means
+it, this is no protection: whoever can edit a recording can make the digests again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+DIGEST = "digest"
+_LENGTH = 16
+
+Call = Mapping[str, Any]
+"""A call as it is in the file."""
+
+
+class Changed(ValueError):
+    """A recording isn't as it was written; `call` is the number of the first call that differs, from 0."""
+
+    def __init__(self, message: str, call: int | None = None) -> None:
+        super().__init__(message)
+        self.call = call
+
+
+def with_digests(calls: Iterable[Call]) -> list[dict[str, Any]]:
+    """The calls, each with its digest."""
+    before: dict[int, str] = {}
+    found = []
+    for call in calls:
+        before[call["trial"]] = digest = _of_call(call, before.get(call["trial"], ""))
+        found.append({**call, DIGEST: digest})
+    return found
+
+
+def of_file(calls: Sequence[Call]) -> str:
+    """The digest of a whole recording, made of those of its calls."""
+    # Not of the times when trials begin: one that was edited fits no recorded request.
+    return _digest([call.get(DIGEST, "") for call in calls])
+
+
+def check(data: Mapping[str, Any]) -> None:
+    """Raises `Changed` if a file was edited. One without a digest, of an earlier release, isn't checked."""
+    if not data.get(DIGEST):
+        return
+    calls = data["calls"]
+    for number, (call, made) in enumerate(zip(calls, with_digests(calls), strict=True)):
+        if call.get(DIGEST) != made[DIGEST]:
+            raise Changed(
+                "this call was edited since it was recorded, or calls were moved or removed", number
+            )
+    if data[DIGEST] != of_file(calls):
+        raise Changed("calls were added or removed since it was recorded")
+
+
+def _of_call(call: Call, before: str) -> str:
+    return _digest([{key: value for key, value in call.items() if key != DIGEST}, before])
+
+
+def _digest(data: object) -> str:
+    # Of the content: the layout of the file and the order of keys make no difference.
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:_LENGTH]
