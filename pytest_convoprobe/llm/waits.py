@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..formatting import counted, seconds
+from ..formatting import counted, exact_seconds, seconds
 from ..text import one_line, shorten
 
 if TYPE_CHECKING:
@@ -23,12 +23,14 @@ _MOST_ERROR = 200  # characters
 class CallInProgress:
     """A call that has not ended: its `tries` so far of `most`, and the provider's `error` at the last one.
 
-    `most` counts faults of the provider alone: it may ask for more tries by its rate limits.
+    Each may take `limit` seconds. `most` counts faults of the provider alone: it may ask for more tries by its
+    rate limits.
     """
 
     model: str
     most: int
     began: float
+    limit: float
     tries: int = 1
     error: str = ""
     again_at: float | None = None
@@ -41,12 +43,13 @@ class CallInProgress:
         self.tries, self.again_at = self.tries + 1, None
 
     def words(self, now: float) -> str:
-        """`openai/gpt-4o for 42s, try 3 of 6 in 8s; the last error: HTTP 500`."""
+        """`openai/gpt-4o for 42 s, try 3 of 6 in 8.0 s (each at most 60 s); the last error: HTTP 500`."""
         wait = max(0.0, self.again_at - now) if self.again_at is not None else None
         number = self.tries + (wait is not None)
         soon = f" in {seconds(wait)}" if wait is not None else ""
         error = f"; the last error: {self.error}" if self.error else ""
-        return f"{self.model} for {seconds(now - self.began)}, try {number} of {self.most_tries}{soon}{error}"
+        return f"{self.model} for {seconds(now - self.began)}, try {number} of {self.most_tries}{soon} "
+            f"(each at most {exact_seconds(self.limit)}){error}"
 
     @property
     def most_tries(self) -> int:
@@ -89,7 +92,7 @@ WAITS: ContextVar[Waits | None] = ContextVar("convoprobe_waits", default=None)
 @contextmanager
 def noted(request: LLMRequest) -> Iterator[CallInProgress]:
     """The time of a call."""
-    call = CallInProgress(request.model.model or "", request.model.max_attempts, time.monotonic())
+    call = CallInProgress(request.model.model or "", request.model.max_attempts, time.monotonic(), request.model.timeout)
     waits = WAITS.get()
     if waits is None:
         yield call

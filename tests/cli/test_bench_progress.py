@@ -287,7 +287,7 @@ def test_a_stage_without_progress_says_what_it_waits_for(watch: ProgressModel, c
     stream = io.StringIO()
     lines = PlainLines(watch, stream)
     watch.started("gen-metrics", {"": Counts(0, 1)})
-    call = CallInProgress("openai/fake", 6, time.monotonic(), tries=3, error="HTTP 503")
+    call = CallInProgress("openai/fake", 6, time.monotonic(), 60, tries=3, error="HTTP 503")
     with watch.waits.with_call(call):
         for seconds in (1.0, 10.0, 5.0, 30.0):
             clock.now += seconds
@@ -297,13 +297,13 @@ def test_a_stage_without_progress_says_what_it_waits_for(watch: ProgressModel, c
     told = [line for line in stream.getvalue().splitlines() if "waiting for" in line]
     assert len(told) == 2
     assert told[0].startswith("gen-metrics: waiting for openai/fake for ")
-    assert told[0].endswith(", try 3 of 6; the last error: HTTP 503")
+    assert told[0].endswith(", try 3 of 6 (each at most 60 s); the last error: HTTP 503")
 
 
 def test_what_is_waited_for_is_below_the_bars(watch: ProgressModel, clock: Clock, terminal: Terminal) -> None:
     bars = Bars(watch, terminal)
     watch.started("gen-metrics", {"": Counts(0, 1)})
-    with watch.waits.with_call(CallInProgress("openai/fake", 6, time.monotonic(), error="x" * 200)):
+    with watch.waits.with_call(CallInProgress("openai/fake", 6, time.monotonic(), 60, error="x" * 200)):
         clock.now += 20
         bars.tick()
     assert terminal.screen[1].startswith("waiting for openai/fake for ")

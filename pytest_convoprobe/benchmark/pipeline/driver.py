@@ -129,7 +129,8 @@ def plan(stage: Stage, table_of: Callable[[str], Table], options: Options) -> di
         one.units.append(unit)
         done = one.table.done(unit)
         one.done += done
-        if (options.force or not done) and options.choose(unit.place):
+        again = options.force and not one.table.by_hand(unit.place)
+        if (again or not done) and options.choose(unit.place):
             one.missing.append(unit)
     return plans
 

@@ -256,7 +256,7 @@ class _Pipeline:
                 if target not in report.targets:
                     table_of(target).export(())
         tried = report.made + report.left + len(report.failed)
-        remarks = step.remarks(self._context, ()) if tried else ()
+        remarks = step.remarks(self._context, ()) if tried or self._options.force else ()
         self._reports.append(replace(report, notes=self._finish(step, stage), remarks=remarks))
 
     def _take_over_what_is_made_of(self, step: Step) -> None:

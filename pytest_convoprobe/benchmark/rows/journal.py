@@ -106,6 +106,18 @@ class Journal:
         found = latest if latest is not None and latest.fits(unit) else older
         return latest is not None and found is not None and found.at >= self.since
 
+    def by_hand(self, place: Place) -> bool:
+        """Whether somebody wrote the newest row of a place, or edited the row that we had made.
+
+        Where the lines of our own row are lost, as in a fresh checkout, an edited row has our key and counts
+        as ours.
+        """
+        head = self.latest.get(place)
+        if head is None or not head.adopted:
+            return False
+        ours = self._older.get((place, head.key)) if head.key else None
+        return head.foreign or (ours is not None and ours.digest != head.digest)
+
     def current(self, unit: Unit) -> Head:
         """The head of a unit that is done; a row made earlier becomes the newest of its place again."""
         head = self.latest[unit.place]

@@ -219,12 +219,15 @@ class RowKind:
     """A kind of rows as a table needs to know it.
 
     `places` are those that a row of a file may have, the likeliest first; it raises `ResultsError`.
-    `digest` is of all that a later stage makes of the row. A `dated` row says on which day it was made.
+    `digest` is of all that a later stage makes of the row. A `dated` row says on which day it was made. Rows
+    that are `kept_by_hand` are somebody's own work if they were written or edited by hand: `--force` doesn't
+    make them again.
     """
 
     places: Callable[[Any, str], tuple[Place, ...]]
     digest: Callable[[Row], str]
     dated: bool = False
+    kept_by_hand: bool = False
 
 
 def _content(row: Row) -> str:
@@ -255,7 +258,7 @@ def _of_none(row: Any, target: str) -> tuple[Place, ...]:
     raise ResultsError("rows of this kind are not kept in a file for people")
 
 
-SCENARIOS = RowKind(_of_scenario, _content)
+SCENARIOS = RowKind(_of_scenario, _content, kept_by_hand=True)
 CONVERSATIONS = RowKind(_of_conversation, lambda row: ConversationRow.from_json(row).digest, dated=True)
 SCORES = RowKind(_of_score, _content)
 INTERNAL = RowKind(_of_none, _content)

@@ -68,6 +68,10 @@ class Table:
         """Whether the row that the unit asks for was ever made; it need not be the newest of its place."""
         return self._journal.done(unit)
 
+    def by_hand(self, place: Place) -> bool:
+        """Whether the row of a place is somebody's own work, which is never made again unasked."""
+        return self._kind.kept_by_hand and self._journal.by_hand(place)
+
     def count_since(self, since: float) -> None:
         """From now on only rows that were made since then count as done."""
         self._journal.since = since

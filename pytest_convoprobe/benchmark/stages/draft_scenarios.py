@@ -27,7 +27,8 @@ PER_CALL = 5
 class DraftScenarios:
     """One unit for each metric of which a row of `scenarios.json` is still to be made.
 
-    Scenarios that are there stay, and a unit only makes what is missing; `remake` makes all of them again.
+    Scenarios that are there stay, and a unit only makes what is missing; `remake` makes all of them again but
+    those that somebody wrote or edited.
     """
 
     name = "draft-scenarios"
@@ -61,11 +62,15 @@ class DraftScenarios:
         """What there is to do, as it was when first asked: the run itself changes what is there."""
         if self._work is None:
             metrics = (m for m in self._drafts.metrics if self._remake or self._drafts.needed(m))
-            self._work = {metric.id: self._work_on(metric) for metric in metrics}
+            work = {metric.id: self._work_on(metric) for metric in metrics}
+            # All by hand: nothing would be asked for.
+            self._work = {name: one for name, one in work.items() if one.missing or not self._remake}
         return self._work
 
     def _work_on(self, metric: Metric) -> _MetricWork:
-        there = {} if self._remake else self._drafts.found(metric)
+        there = self._drafts.found(metric)
+        if self._remake:
+            there = {number: draft for number, draft in there.items() if self._drafts.by_hand(metric, number)}
         missing = [number for number in self._drafts.numbers if number not in there]
         stored, recipe = self._drafts.stored(metric), self._drafts.recipe(metric)
         # With nothing to make, the unit is the row that is there, and so it counts as done.

@@ -30,6 +30,8 @@ class TableInProgress(Protocol):
 
     def done(self, unit: Unit) -> bool: ...
 
+    def by_hand(self, place: Place) -> bool: ...
+
     def row(self, place: Place, /) -> Row: ...
 
 
@@ -118,6 +120,10 @@ class Drafts:
             if number not in drafts and (draft := self._from_variant(metric, number)):
                 drafts[number] = draft
         return dict(sorted(drafts.items()))
+
+    def by_hand(self, metric: Metric, number: int) -> bool:
+        """Whether somebody wrote or edited a row of the scenario: then all its variants keep to the draft."""
+        return any(self._scenarios.by_hand(unit.place) for unit in self.variants(metric, number))
 
     def draft(self, metric: Metric, number: int) -> Draft | None:
         """One of `found`."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ... import prompts
 from ...errors import StructuredReplyError
+from ...formatting import counted
 from ...llm.port import LLM, Role
 from ...redaction import Redactor
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric
 from ..rows.row_types import SCENARIOS, LandmarkTurn, ScenarioRow
 from ..rows.scenario_ids import parts_of
-from ..rows.work import Item, Row, Task, Unit
+from ..rows.work import Item, Place, Row, Task, Unit
 from .asking import Asker, Sifted, as_data
 from .drafts import Draft, Drafts, TableInProgress
 from .scenario_rules import VariantReply, as_landmarks, variant_problems
@@ -24,6 +25,9 @@ _UNDRAFTED = (
     "it has no draft to be rewritten from: either draft-scenarios failed for its metric, or that was not "
     "chosen; then choose the whole metric"
 )
+
+
+_MOST_NAMED = 5
 
 
 class GenScenarios:
@@ -146,6 +150,20 @@ class GenScenariosStep(Step):
 
     def usual_calls(self, config: BenchmarkConfig, target: str) -> Mapping[str, int]:
         return {Role.GENERATOR.value: int(bool(config.demographics))}
+
+    def remarks(self, context: StepContext, remade: Collection[Place]) -> tuple[str, ...]:
+        """With `--force`: which rows were left as they are, since somebody wrote or edited them."""
+        if not context.options.force:
+            return ()
+        table = context.table("gen-scenarios", "")
+        kept = [place.id for place in table.heads() if table.by_hand(place) and context.options.choose(place)]
+        if not kept:
+            return ()
+        names = ", ".join(kept[:_MOST_NAMED]) + (", …" if kept[_MOST_NAMED:] else "")
+        return (
+            f"left as somebody wrote or edited them: {counted(len(kept), 'scenario')} ({names}); to have "
+            "them made again, delete them from scenarios.json",
+        )
 
     def rows_for_each(self, context: StepContext) -> int:
         config = context.config

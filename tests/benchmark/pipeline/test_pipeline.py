@@ -580,7 +580,7 @@ class TestDryRun:
     ) -> None:
         folder = begun(tmp_path)
         before = everything(folder)
-        expected = 4 if force or begun is project.write else 0
+        expected = 4 if begun is project.write else 0  # with `force` too: they are somebody's own work
         assert self.forecast(folder, force=force).forecasts[2].rows == expected
         assert everything(folder) == before
 
@@ -684,6 +684,24 @@ class TestDryRun:
         run(project.load(folder))
         (folder / "config.yaml").write_text(wanted.replace("URL", "http://127.0.0.1:9/v1"))
         assert [one.rows for one in self.forecast(folder, force=True).forecasts] == [1, 3, 6, 12, 12]
+
+    @pytest.mark.parametrize("by_hand", ["written", "edited"])
+    def test_force_leaves_scenarios_alone_that_somebody_wrote_or_edited(
+        self, tmp_path: Path, by_hand: str
+    ) -> None:
+        folder = project.write(tmp_path)
+        run(project.load(folder))
+        path = folder / "scenarios.json"
+        own, *others = rows(folder, path.name)
+        own["persona"] = "Somebody who was thought of by hand and asks for nothing but the truth."
+        if by_hand == "written":
+            del own["key"], own["draft"]
+        path.write_text(json.dumps([own, *others]))
+        report = run(project.load(folder), ["gen-scenarios"], force=True)
+        assert rows(folder, path.name)[0] == own
+        assert [stage.made for stage in report.stages] == [2, 3]
+        (remark,) = report.stages[1].remarks
+        assert remark.startswith("left as somebody wrote or edited them: 1 scenario (m01_s001_v01); ")
 
     def test_force_makes_each_row_once(self, tmp_path: Path) -> None:
         folder = project.write(tmp_path)
