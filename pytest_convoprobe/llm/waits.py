@@ -23,8 +23,7 @@ _MOST_ERROR = 200  # characters
 class CallInProgress:
     """A call that has not ended: its `tries` so far of `most`, and the provider's `error` at the last one.
 
-    Each may take `limit` seconds. `most` counts faults of the provider alone: it may ask for more tries by its
-    rate limits.
+    Each may take `limit` seconds. `most` counts faults of the provider: rate limits allow for more tries.
     """
 
     model: str
@@ -48,8 +47,8 @@ class CallInProgress:
         number = self.tries + (wait is not None)
         soon = f" in {seconds(wait)}" if wait is not None else ""
         error = f"; the last error: {self.error}" if self.error else ""
-        return f"{self.model} for {seconds(now - self.began)}, try {number} of {self.most_tries}{soon} "
-            f"(each at most {exact_seconds(self.limit)}){error}"
+        tries = f"try {number} of {self.most_tries}{soon} (each at most {exact_seconds(self.limit)})"
+        return f"{self.model} for {seconds(now - self.began)}, {tries}{error}"
 
     @property
     def most_tries(self) -> int:
@@ -92,7 +91,8 @@ WAITS: ContextVar[Waits | None] = ContextVar("convoprobe_waits", default=None)
 @contextmanager
 def noted(request: LLMRequest) -> Iterator[CallInProgress]:
     """The time of a call."""
-    call = CallInProgress(request.model.model or "", request.model.max_attempts, time.monotonic(), request.model.timeout)
+    model = request.model
+    call = CallInProgress(model.model or "", model.max_attempts, time.monotonic(), model.timeout)
     waits = WAITS.get()
     if waits is None:
         yield call
