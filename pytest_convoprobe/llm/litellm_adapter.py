@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
+from ..cutting import MOST_TEXT
 from ..errors import LLMError, LLMRejected, LLMUnavailable
 from ..own_traffic import begun_unlogged
 from ..settings.models import ModelSettings
@@ -49,8 +50,9 @@ class LiteLLM:
     `response_format`) is left out from then on; the repeated call counts as an attempt.
     """
 
-    def __init__(self, redactor: TextRedactor | None = None) -> None:
+    def __init__(self, redactor: TextRedactor | None = None, max_text: int = MOST_TEXT) -> None:
         self._redactor = redactor or NoSecrets()
+        self._max_text = max_text
         self._module: Future[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._refused: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
@@ -134,8 +136,11 @@ class LiteLLM:
         settings = request.model
         parameters = call_parameters(request, schema=self._sends_schema(litellm, request), refused=refused)
         arm_warning_filter()
-        try:
+        from .provider_traffic import watched  # here, since it imports httpx, which a replay doesn't need
+
+        with watched(self._max_text) as watch:
             call = begun_unlogged(litellm.acompletion(**parameters, **_fixed(request)))
+        try:
             response = await self._bounded(call, settings.timeout)
             return read_reply(response, settings, response._hidden_params.get("response_cost"))
         except asyncio.TimeoutError:
@@ -143,6 +148,8 @@ class LiteLLM:
         except LLMUnavailable as error:
             return _Failed(error)
         except Exception as error:  # noqa: BLE001 - besides its own, LiteLLM lets out whatever its parsers raise
+            if watch.stopped:
+                return _Failed(LLMRejected(f"{settings.model} {watch.stopped}", model=settings.model or ""))
             failure = failure_of(error, settings, self._masked(str(error), settings))
             wrong = refused_parameter(parameters, failure.message) if failure.status in (400, 422) else None
             # "schema" is a promise of the settings: then a refusal is an error and no reason to do without.

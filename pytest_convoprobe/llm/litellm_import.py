@@ -29,6 +29,9 @@ _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 _importing = threading.Lock()
 
 
+_HANDLERS = "litellm.llms.custom_httpx.http_handler"
+
+
 def start_import(unwanted: threading.Event) -> Future[Any]:
     """The module, as soon as it is imported in a thread of its own; see `imported`."""
     module: Future[Any] = Future()
@@ -54,6 +57,9 @@ def imported(unwanted: threading.Event | None = None) -> Any:
         litellm: Any = _import_under_changing_filters(_ArmedImports(unwanted or threading.Event()))
     # Otherwise it prints advice to stdout at each error.
     litellm.suppress_debug_info = True
+    from .provider_traffic import watch_connections_of  # here, since it imports httpx, which takes its time
+
+    watch_connections_of(importlib.import_module(_HANDLERS).AsyncHTTPHandler)
     return litellm
 
 

@@ -40,7 +40,7 @@ class LiveLLM:
         budget: Budget,
         slots_of: Callable[[str], Slots] | None = None,
     ) -> None:
-        self._adapter = LiteLLM(redactor)
+        self._adapter = LiteLLM(redactor, run.max_text)
         budgeted = Budgeted(self._adapter, budget, self._adapter.knows_price, self._adapter.price_of)
         limited = Limited(budgeted, ceiling=most_calls(run), slots_of=slots_of)
         self._outermost = Bounded(Retrying(limited), run.max_text)

@@ -13,7 +13,7 @@ from pytest_convoprobe.errors import LLMError, LLMRejected, LLMTimeout, LLMUnava
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import LLMRequest
 from pytest_convoprobe.redaction import Redactor
-from tests.support.chat_server import ChatServer, Completion
+from tests.support.chat_server import ChatServer, Completion, Fault
 
 from .requests import KEY, request, settings
 
@@ -249,3 +249,33 @@ async def test_a_second_loop_is_refused(llm: LiteLLM, chat_server: ChatServer) -
     await llm.complete(to(chat_server))
     with pytest.raises(RuntimeError, match="used from a second event loop"):
         await asyncio.to_thread(asyncio.run, llm.complete(to(chat_server)))
+
+
+# Redirects, and answers without end
+
+
+@pytest.mark.parametrize("model", ["openai/fake", "hosted_vllm/fake"])
+async def test_a_redirect_to_another_host_is_not_followed(llm: LiteLLM, model: str) -> None:
+    with ChatServer() as elsewhere:
+        location = f"{elsewhere.base_url}/chat/completions?code=CANARY1#CANARY2".replace(
+            "://", "://u:CANARY3@"
+        )
+        away = Fault("away", status=307, headers={"Location": location})
+        with ChatServer(lambda body: away) as server, pytest.raises(LLMRejected) as caught:
+            await llm.complete(to(server, model=model))
+        assert not elsewhere.requests
+    assert f"{model} redirects to another host (http://127.0.0.1:" in caught.value.message
+    assert "set it in `api_base`" in caught.value.message
+    assert "CANARY" not in caught.value.message
+
+
+async def test_an_answer_is_given_up_where_it_is_too_large() -> None:
+    flood = Fault("flood", body="y" * 11_000_000)
+    small = LiteLLM(Redactor(environ={}), max_text=1000)
+    try:
+        with ChatServer(lambda body: flood) as server, pytest.raises(LLMRejected) as caught:
+            await small.complete(to(server))
+    finally:
+        await small.aclose()
+    assert "openai/fake sent an answer of more than 10.0 MB" in caught.value.message
+    assert "`run.max_text: 1000`" in caught.value.message

@@ -15,6 +15,7 @@ from ...cutting import MOST_TEXT, most_bytes
 from ...errors import TargetUnavailable
 from ...forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ...formatting import exact_seconds, size
+from ...http_body import ACCEPTED, unpacked
 from ...own_traffic import unlogged
 from ...project_code.tracebacks import clean, describe
 from ...redaction import Redactor
@@ -25,7 +26,6 @@ from ...transcript import Reply
 from ..hosted import RunsElsewhere
 from ..port import ConversationContext, Description, named_tools
 from .answer import AnswerReader, HttpAnswer, VersionReader
-from .body import ACCEPTED, unpacked
 from .recipe import TEMPLATE_ERRORS, Recipe, RequestParts
 
 T = TypeVar("T")
