@@ -116,6 +116,10 @@ def _iban(text: str) -> int:
     return end if int(number) % 97 == 1 else 0
 
 
+def _mail_normal(text: str) -> str:
+    return unquote(text).lower()
+
+
 def _phone(text: str) -> int:
     if _DATE.fullmatch(text) or not 7 <= sum(map(str.isdecimal, text)) <= _LONGEST_PHONE:
         return 0
@@ -146,7 +150,7 @@ BUILT_IN = {
             "email",
             r"(?<![\w.+-])[\w+-](?:[\w.+-]{0,62}[\w+-])?(?:@|%40)(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w-])",
             ("@", "%40"),
-            normal=lambda text: unquote(text).lower(),
+            normal=_mail_normal,
         ),
         Pattern(
             "iban",

@@ -26,6 +26,8 @@ from ..stages.registry import row_maker
 
 MakesRows = Callable[[Task], RowMaker]
 
+_NAMES = ("id", "key", "metric_id", "target")
+
 _FINAL = (LLMRejected, SettingsError, TargetStartError)
 """What would meet the next row of the same target as well."""
 
@@ -49,7 +51,12 @@ class Worker:
     async def do(self, item: Item) -> RowResult:
         """What becomes of an item. Whatever goes wrong is in the outcome; only cancellation is raised."""
         ledger, ticket = self._ledger(item)
-        return replace(await self._outcome(item, ledger), ticket=ticket)
+        # One for each item: its placeholders are those of one conversation.
+        redactor = self._task.conversation_masking.redactor(self._redactor)
+        result = await self._outcome(item, ledger, redactor)
+        if redactor.problem is not None:
+            result = RowResult(item.unit, None, str(redactor.problem), _spent(ledger), rejected=True)
+        return replace(result, ticket=ticket)
 
     def _ledger(self, item: Item) -> tuple[Ledger, str]:
         """A ledger whose entries are written down at once, under a ticket: the process may die any time."""
@@ -61,27 +68,35 @@ class Worker:
 
         return Ledger(on_entry, partial(self._calls.sent, ticket, target)), ticket
 
-    async def _outcome(self, item: Item, ledger: Ledger) -> RowResult:
+    async def _outcome(self, item: Item, ledger: Ledger, redactor: Redactor) -> RowResult:
         try:
-            row = await self._recorded(item, ledger)
+            row = await self._recorded(item, ledger, redactor)
         except BudgetExceeded as error:
-            return replace(self._failed(item, str(error), ledger, over_budget=True), remedies=error.remedies)
+            return replace(
+                self._failed(item, redactor.text(str(error)), ledger, over_budget=True),
+                remedies=error.remedies,
+            )
         except ConvoprobeError as error:
-            failed = self._failed(item, str(error), ledger, rejected=isinstance(error, _FINAL))
+            words = redactor.text(str(error))
+            failed = self._failed(item, words, ledger, rejected=isinstance(error, _FINAL))
             return replace(failed, remedies=error.remedies)
         # Not an outcome: whoever cancels wants the item to stop, not a row about it.
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a defect, or `sys.exit` in a target: one row's, not the run's
-            return self._failed(item, f"unexpected {type(error).__name__}: {error}", ledger)
-        return RowResult(item.unit, self._redactor.data(row), spending=_spent(ledger))
+            words = redactor.text(f"unexpected {type(error).__name__}: {error}")
+            return self._failed(item, words, ledger)
+        # What rows are found by has no personal data: nothing in it is taken for a number of somebody's.
+        names = {name: row[name] for name in _NAMES if name in row}
+        masked = {**redactor.data(row), **self._redactor.data(names)}
+        return RowResult(item.unit, masked, spending=_spent(ledger))
 
     async def aclose(self) -> None:
         """Let go of the targets."""
         await self._row_maker.aclose()
         self._calls.close()
 
-    async def _recorded(self, item: Item, ledger: Ledger) -> Row:
+    async def _recorded(self, item: Item, ledger: Ledger, redactor: Redactor) -> Row:
         """Make the row with a recording around it."""
         run = self._task.config.run
         if run.calls_live:
@@ -89,7 +104,7 @@ class Worker:
         await self._models.loaded()
         recording = Recording.open(self._recording_path(item.unit.place), run.recordings)
         return await self._models.around(
-            recording, run.replay, ledger, lambda llm: self._row_maker.make(item, llm)
+            recording, run.replay, ledger, lambda llm: self._row_maker.make(item, llm), redactor
         )
 
     def _recording_path(self, place: Place) -> Path:
@@ -102,8 +117,7 @@ class Worker:
     def _failed(
         self, item: Item, reason: str, ledger: Ledger, *, over_budget: bool = False, rejected: bool = False
     ) -> RowResult:
-        masked = self._redactor.text(reason)
-        return RowResult(item.unit, None, masked, _spent(ledger), over_budget, rejected)
+        return RowResult(item.unit, None, reason, _spent(ledger), over_budget, rejected)
 
 
 class DoesItems(Protocol):

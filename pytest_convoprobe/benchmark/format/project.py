@@ -11,9 +11,11 @@ from typing import Any
 from ...errors import NoTarget, Problem, SettingsError
 from ...files import read_file, shown_path
 from ...llm.known_models import complaint_on
+from ...pseudonyms import Masking
 from ...scenario.root import find_root
 from ...settings.effective import LoadedSettings
 from ...settings.file_formats import empty, parse_yaml
+from ...settings.mask_rules import patterns_of
 from ...settings.models import ModelSettings
 from ...settings.nearest import ProjectSettings
 from ...suggest import did_you_mean
@@ -33,7 +35,7 @@ class LoadedBenchmark:
     """A benchmark that can be run.
 
     `secrets` are for the redactor, `notices` for the user, such as keys that were set aside. `root` is where
-    relative files of targets start from.
+    relative files of targets start from. `masking` is that of the project's `results.mask`.
     """
 
     folder: BenchmarkFolder
@@ -42,6 +44,7 @@ class LoadedBenchmark:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     notices: tuple[str, ...] = ()
     root: Path = field(default_factory=Path)
+    masking: Masking = field(default_factory=Masking)
 
 
 def load_project(
@@ -82,6 +85,9 @@ def load_project(
         secrets=(*project.secrets, *found.secrets),
         notices=(*project.notices, *notices, *found.notices),
         root=project.root or base,
+        masking=Masking(
+            patterns_of(project.settings.results.mask), place=project.origins.get("results.mask", "")
+        ),
     )
 
 

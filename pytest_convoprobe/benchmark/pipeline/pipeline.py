@@ -302,4 +302,12 @@ class _Pipeline:
 
     def _task(self, step: str) -> Task:
         loaded = self._loaded
-        return Task(step, loaded.benchmark, loaded.config, loaded.folder.path, loaded.root, loaded.secrets)
+        return Task(
+            step,
+            loaded.benchmark,
+            loaded.config,
+            loaded.folder.path,
+            loaded.root,
+            loaded.secrets,
+            masking=loaded.masking,
+        )

@@ -9,7 +9,10 @@ from typing import Any, Protocol
 
 from ...llm.ledger import Spending
 from ...llm.port import LLM
+from ...pseudonyms import Masking
 from ..format.models import Benchmark, BenchmarkConfig
+
+_OF_CONVERSATIONS = ("simulate", "evaluate")
 
 Row = dict[str, Any]
 """A row as JSON."""
@@ -80,7 +83,8 @@ class Task:
     """All that a process needs to know to do the items of a stage; it can be pickled.
 
     `stage` is the name of a step, see `stages.registry`. Relative files of targets start from `root`.
-    `secrets` are for the redactor. `workers` is the number of processes among which the budget is divided.
+    `secrets` are for the redactor, and `masking` says which personal data is masked. `workers` is the number
+    of processes among which the budget is divided.
     """
 
     stage: str
@@ -90,6 +94,12 @@ class Task:
     root: Path
     secrets: tuple[str, ...] = field(default=(), repr=False)
     workers: int = 1
+    masking: Masking = field(default_factory=Masking)
+
+    @property
+    def conversation_masking(self) -> Masking:
+        """What is masked in this stage: conversations and what is said of them, not what people edit."""
+        return self.masking if self.stage in _OF_CONVERSATIONS else Masking()
 
 
 class RowMaker(Protocol):

@@ -135,20 +135,29 @@ class EvaluateRowMaker:
         self._model = task.config.evaluator_model
         self._method = task.config.evaluation.method
         self._redactor = Redactor(task.secrets)
+        self._masking = task.masking
 
     async def make(self, item: Item, llm: LLM) -> Row:
         """The score as a `ScoreRow`, without a verdict if no answer could be read. Raises what `llm` does."""
         place = item.unit.place
         metric = metric_of(self._benchmark, place.id, item.payload["metric_id"])
-        conversation = ConversationRow.from_json(item.payload["conversation"])
-        _require_words(conversation.messages, place)
-        present, why = await self._presence(conversation.messages, metric, place, llm)
+        messages = self._masked(ConversationRow.from_json(item.payload["conversation"]).messages)
+        _require_words(messages, place)
+        present, why = await self._presence(messages, metric, place, llm)
         passed = None if present is None else metric.type.passes(present)
         key = item.unit.key
         return ScoreRow(place.id, metric.id, place.sample, present, passed, why, key).to_json()
 
     async def aclose(self) -> None:
         """Nothing is open."""
+
+    def _masked(self, messages: tuple[Said, ...]) -> tuple[Said, ...]:
+        """Conversations from elsewhere, or of a time before `results.mask` was set, still have everything."""
+        redactor = self._masking.redactor(self._redactor)
+        masked = redactor.personal(messages)
+        if redactor.problem is not None:
+            raise redactor.problem
+        return masked
 
     async def _presence(
         self, conversation: Sequence[Said], metric: Metric, place: Place, llm: LLM

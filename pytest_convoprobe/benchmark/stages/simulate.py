@@ -143,15 +143,18 @@ class SimulateRowMaker:
         if transcript.is_silent:
             # An evaluator would find that nothing forbidden was said: silence must not be scored.
             raise TargetCrashed("the agent said nothing in any turn: it can't be evaluated")
+        redactor = self._task.masking.redactor(self._redactor)
         row = ConversationRow(
             id=scenario.id,
             sample=place.sample,
-            messages=tuple(_messages(transcript, self._redactor)),
+            messages=tuple(_messages(transcript, redactor)),
             metric_id=metric.id,
             target=place.target,
             termination=transcript.termination.value if transcript.termination else "",
             key=item.unit.key,
         )
+        if redactor.problem is not None:
+            raise redactor.problem
         return row.to_json()
 
     async def aclose(self) -> None:
@@ -212,9 +215,9 @@ def _build(entry: TargetEntry, scenario: ScenarioRow, root: Path) -> Target:
 
 def _messages(transcript: Transcript, redactor: Redactor) -> Iterator[Said]:
     for turn in transcript.turns:
-        yield Said("user", turn.user)
+        yield Said("user", redactor.personal(turn.user))
         calls = tuple(_as_kept(call, redactor) for call in turn.reply.tool_calls or ())
-        yield Said("assistant", turn.reply.text, calls)
+        yield Said("assistant", redactor.personal(turn.reply.text), calls)
 
 
 def _as_kept(call: ToolCall, redactor: Redactor) -> ToolCall:
