@@ -37,11 +37,12 @@ def pytest_configure(config: pytest.Config) -> None:
         from .listed_tags import list_tags
 
         list_tags(config)
-    if config.option.convoprobe_baseline or config.option.convoprobe_fail_on:
+    options.check_ini(config)
+    if options.value_of(config, "baseline") or config.option.convoprobe_fail_on:
         from .baseline_gate import configure
 
         configure(config)
-    if config.option.convoprobe_html:
+    if options.value_of(config, "html"):
         start(config)
     if options.is_guarded(config):
         from .enough import configure as configure_guards

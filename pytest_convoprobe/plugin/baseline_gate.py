@@ -13,6 +13,7 @@ from ..results.baselines import Baseline, Baselines, find_baselines
 from ..results.compare import Comparison, FailOn, compare_runs
 from ..results.run_info import RunState
 from ..results.store import StoredRun
+from . import options
 from .keys import GATHERED, start
 from .session import load_settings
 from .storing import recorder_of, state_of
@@ -30,7 +31,7 @@ class BaselineGate:
     def __init__(self, config: pytest.Config, named: str) -> None:
         self._config = config
         self._named = named
-        self._fail_on = cast(FailOn, config.getoption(FAIL_ON) or _DEFAULT)
+        self._fail_on = cast(FailOn, options.value_of(config, "fail_on") or _DEFAULT)
         self._baselines: Baselines | None = None
         self._baseline: Baseline | None = None
         self._head: StoredRun | None = None
@@ -119,13 +120,17 @@ class BaselineGate:
 
 def configure(config: pytest.Config) -> None:
     """Register the hooks if there is a baseline. Raises `pytest.UsageError` for options that contradict."""
-    named = config.getoption(BASELINE)
+    named = options.value_of(config, "baseline")
     if named is None:
+        # In the ini file it is for the runs that have a baseline.
         if config.getoption(FAIL_ON) is not None:
             raise pytest.UsageError(f"{FAIL_ON} needs {BASELINE}: there is nothing to compare with")
         return
     if config.option.convoprobe_no_results:
-        raise pytest.UsageError(f"{BASELINE} compares stored runs; leave out --convoprobe-no-results")
+        raise pytest.UsageError(
+            f"{BASELINE} compares stored runs; leave out --convoprobe-no-results, or add `{BASELINE}=` to "
+            "compare with none"
+        )
     if not hasattr(config, "workerinput"):
         start(config)  # first, so that the run is stored by the time that its end comes here
         config.pluginmanager.register(BaselineGate(config, named), "convoprobe-baseline")

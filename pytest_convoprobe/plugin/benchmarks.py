@@ -115,11 +115,10 @@ class BenchmarkFile(pytest.File):
 
 
 def _load(config: pytest.Config, folder: Path) -> LoadedBenchmark:
-    named = options.value_of(config, "config")
     return load_project(
         folder,
         root=config.rootpath,
-        settings_file=config.invocation_params.dir / named if named else None,
+        settings_file=options.path_of(config, "config"),
         command_line=options.overrides(config),
     )
 

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
@@ -65,6 +66,16 @@ def one_of(choices: tuple[str, ...], text: str) -> str:
     raise BadValue(f"expected one of {', '.join(choices)}, got {text!r}{did_you_mean(text, choices)}")
 
 
+# pytest 8.4 is the first to know numbers.
+_HAS_NUMBERS = pytest.version_tuple[:2] >= (8, 4)
+_INI_TYPES: dict[Callable[[str], Any], str] = {
+    at_least_one: "int",
+    whole: "int",
+    not_negative: "float",
+    positive: "float",
+}
+
+
 class Option(NamedTuple):
     """One option.
 
@@ -84,6 +95,11 @@ class Option(NamedTuple):
     @property
     def flag(self) -> str:
         return "--" + self.key.replace("_", "-")
+
+    @property
+    def ini_type(self) -> Any:
+        """What pytest is to read in its ini file: in `[tool.pytest]` of TOML, a number is one."""
+        return _INI_TYPES.get(self.parse, "string") if _HAS_NUMBERS else "string"
 
     @property
     def key(self) -> str:
@@ -183,9 +199,24 @@ OPTIONS = (
         "The model of the synthetic user and of the judge; the target doesn't change.",
         ("synthetic_user.model", "judge.model"),
         metavar="MODEL",
+        ini=True,
     ),
-    Option("judge_model", "The judge's model.", ("judge.model",), metavar="MODEL"),
-    Option("user_model", "The synthetic user's model.", ("synthetic_user.model",), metavar="MODEL"),
+    Option("judge_model", "The judge's model.", ("judge.model",), metavar="MODEL", ini=True),
+    Option("user_model", "The synthetic user's model.", ("synthetic_user.model",), metavar="MODEL", ini=True),
+    Option("html", "Write an HTML report on this run into one file.", metavar="PATH", ini=True),
+    Option(
+        "baseline",
+        "Compare with this stored run: its id, `latest`, its folder, or a git branch, tag or commit.",
+        metavar="RUN",
+        ini=True,
+    ),
+    Option(
+        "fail_on",
+        "With a baseline: the changes that make the exit status 1 even if pytest itself passed "
+        "(default: regression).",
+        choices=("regression", "new-failure", "none"),
+        ini=True,
+    ),
 )
 
 
@@ -206,25 +237,6 @@ def add_options(parser: pytest.Parser) -> None:
         default=False,
         help="Don't store this run (default: it is stored in .convoprobe).",
     )
-    group.addoption(
-        HTML,
-        metavar="PATH",
-        default=None,
-        help="Write an HTML report on this run into one file.",
-    )
-    group.addoption(
-        "--convoprobe-baseline",
-        metavar="RUN",
-        default=None,
-        help="Compare with this stored run: its id, `latest`, its folder, or a git branch, tag or commit.",
-    )
-    group.addoption(
-        "--convoprobe-fail-on",
-        choices=("regression", "new-failure", "none"),
-        default=None,
-        help="With a baseline: the changes that make the exit status 1 even if pytest itself passed "
-        "(default: regression).",
-    )
     parser.addini(
         "convoprobe_files",
         "Globs of scenario files, relative to the rootdir (default: *.yaml and *.yml below a folder "
@@ -242,30 +254,77 @@ def _add(parser: pytest.Parser, group: pytest.OptionGroup, option: Option) -> No
         words["type"] = partial(one_of, option.choices)
     group.addoption(option.flag, dest=option.key, default=None, help=option.help, **words)
     if option.ini:
-        parser.addini(option.key, f"Default of {option.flag}.", default=None)
+        parser.addini(option.key, f"Default of {option.flag}.", type=option.ini_type, default=None)
+
+
+def _option(name: str) -> Option:
+    return next(option for option in OPTIONS if option.name == name)
 
 
 def value_of(config: pytest.Config, name: str) -> Any:
     """An option's value from the command line, else from the ini file, else None.
 
-    Raises `pytest.UsageError` for an invalid value in the ini file.
+    An empty text switches off what the ini file sets. Raises `pytest.UsageError` for an invalid value in the
+    ini file.
     """
-    option = next(option for option in OPTIONS if option.name == name)
+    option = _option(name)
     given = config.getoption(option.key, None)
-    if given is not None or not option.ini:
-        return given
-    text = config.getini(option.key)
-    return None if text in (None, "") else _parsed(option, str(text))
+    if given is None and option.ini:
+        given = _from_ini(config, option)
+    return None if given == "" else given
 
 
-def _parsed(option: Option, text: str) -> Any:
+def path_of(config: pytest.Config, name: str) -> Path | None:
+    """The path that an option names: as seen from where pytest was started, or from the ini file's folder."""
+    value: str | None = value_of(config, name)
+    if value is None:
+        return None
+    if config.getoption(_option(name).key, None) is not None:
+        return config.invocation_params.dir / value
+    # As pytest takes its own paths: the suite may be started anywhere.
+    return (config.inipath.parent if config.inipath else config.rootpath) / value
+
+
+def check_ini(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for an invalid value in the ini file, before anything is collected."""
+    for option in OPTIONS:
+        if option.ini:
+            _from_ini(config, option)
+
+
+def _from_ini(config: pytest.Config, option: Option) -> Any:
     try:
-        value = option.parse(text)
-        if option.choices:
-            one_of(option.choices, text)
+        value = _written(config, option)
+        if value in (None, ""):
+            return None
+        return one_of(option.choices, value) if option.choices else option.parse(str(value))
     except ValueError as error:
-        raise pytest.UsageError(f"{option.key} in pytest's ini file: {error}") from None
-    return value
+        raise pytest.UsageError(f"{option.key} in {_place_of_ini(config, option)}: {error}") from None
+
+
+def _written(config: pytest.Config, option: Option) -> Any:
+    """The value as pytest reads it. Raises ValueError, in our words, for one of another type."""
+    try:
+        return config.getini(option.key)
+    except (pytest.UsageError, TypeError, ValueError) as error:
+        # pytest's words differ from version to version, but the value comes last in all of them.
+        text = str(error).rpartition(": ")[2]
+    if text == "''":
+        return None
+    try:
+        option.parse(f"not {text}")
+    except ValueError as error:
+        expected = str(error).partition(", got ")[0]
+    else:
+        expected = "expected a text"
+    raise BadValue(f"{expected}, got {text}")
+
+
+def _place_of_ini(config: pytest.Config, option: Option) -> str:
+    overridden: list[str] = config.getoption("override_ini", None) or []
+    if any(one.startswith(f"{option.key}=") for one in overridden) or config.inipath is None:
+        return "`--override-ini`"
+    return os.path.relpath(config.inipath, config.invocation_params.dir)
 
 
 def any_given(config: pytest.Config) -> bool:
@@ -276,9 +335,19 @@ def any_given(config: pytest.Config) -> bool:
 
 
 def overrides(config: pytest.Config) -> dict[str, Any]:
-    """What the options change in the settings, by dotted path; the later in the table wins."""
-    found = {option.settings: value_of(config, option.name) for option in OPTIONS if option.settings}
-    return {path: value for paths, value in found.items() if value is not None for path in paths}
+    """What the options change in the settings, by dotted path.
+
+    The command line comes before the ini file, also where it has the more general option. Within each, the
+    later in the table wins.
+    """
+    found: dict[str, Any] = {}
+    for ours in (False, True):
+        for option in OPTIONS:
+            on_command_line = config.getoption(option.key, None) is not None
+            value = value_of(config, option.name) if on_command_line is ours else None
+            if value is not None:
+                found |= dict.fromkeys(option.settings, value)
+    return found
 
 
 # Options on which the outcome of a scenario may depend. Others (limits, reports) concern the whole run.
@@ -299,7 +368,7 @@ def is_guarded(config: pytest.Config) -> bool:
 
 def wants_reports(config: pytest.Config) -> bool:
     """Whether the run writes a report: an HTML page, or a summary for GitHub."""
-    return bool(config.getoption(HTML) or os.environ.get("GITHUB_STEP_SUMMARY") or on_github())
+    return bool(value_of(config, "html") or os.environ.get("GITHUB_STEP_SUMMARY") or on_github())
 
 
 def on_github() -> bool:

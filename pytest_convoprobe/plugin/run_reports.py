@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..errors import ConvoprobeError
+from ..files import shown_path
 from . import options
 from .keys import GATHERED
 from .storing import recorder_of
@@ -67,9 +68,9 @@ class _Reports:
         return tuple(self._write())
 
     def _write(self) -> Iterator[str]:
-        path = self._config.getoption(options.HTML)
+        path = options.path_of(self._config, "html")
         if path:
-            yield self._guarded(f"report: {path}", lambda report: self._write_html(report, path))
+            yield self._guarded(f"report: {shown_path(path)}", lambda report: self._write_html(report, path))
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if summary:
             said = self._guarded("", lambda report: _append_summary(report, Path(summary)))
@@ -100,10 +101,10 @@ class _Reports:
             return read_report(run, earlier)
         return read_report(run, earlier, gate.base, fail_on=gate.fail_on, notes=gate.notes)
 
-    def _write_html(self, report: RunReport, path: str) -> None:
+    def _write_html(self, report: RunReport, path: Path) -> None:
         from ..reports.html import write_html
 
-        write_html(report, self._config.invocation_params.dir / path)
+        write_html(report, path)
 
     def annotations(self) -> list[str]:
         if not options.on_github():
@@ -133,8 +134,11 @@ class _Reports:
 
 def configure(config: pytest.Config) -> None:
     """Register the hooks. Raises `pytest.UsageError` for options that contradict."""
-    if config.getoption(options.HTML) and config.option.convoprobe_no_results:
-        raise pytest.UsageError(f"{options.HTML} shows the stored run; leave out --convoprobe-no-results")
+    if options.value_of(config, "html") and config.option.convoprobe_no_results:
+        raise pytest.UsageError(
+            f"{options.HTML} shows the stored run; leave out --convoprobe-no-results, or add "
+            f"`{options.HTML}=` to write none"
+        )
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(RunReports(config), "convoprobe-reports")
 

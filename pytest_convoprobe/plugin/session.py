@@ -66,8 +66,7 @@ def load_settings(config: pytest.Config) -> LoadedSettings:
 
 def settings_source(config: pytest.Config, extra: Mapping[str, Any] | None = None) -> SettingsSource:
     """The settings as files, pytest's ini and the command line give them. Nothing is read yet."""
-    named = options.value_of(config, "config")
-    file = (config.invocation_params.dir / named) if named else None
+    file = options.path_of(config, "config")
     overrides = {**options.overrides(config), **(extra or {})}
     return backend_of(config).settings_source(config.rootpath, file, overrides)
 

@@ -61,9 +61,14 @@ def test_the_ini_file_comes_after_the_command_line(suite: Suite) -> None:
     [
         (
             "convoprobe_concurrency = many",
-            "*convoprobe_concurrency in pytest's ini file: expected a whole number from 1, got 'many'",
+            "*convoprobe_concurrency in pytest.ini: expected a whole number from 1, got 'many'",
+        ),
+        (
+            "convoprobe_max_cost = nan",
+            "*convoprobe_max_cost in pytest.ini: expected a number from 0, got 'nan'",
         ),
         ("convoprobe_replay = perhaps", "*expected one of off, auto, only, record, got 'perhaps'*"),
+        ("convoprobe_fail_on = regresion", "*got 'regresion'; did you mean `regression`?"),
     ],
 )
 def test_nonsense_in_the_ini_file_is_a_usage_error(suite: Suite, line: str, words: str) -> None:
@@ -138,3 +143,56 @@ def test_show_config_of_broken_settings_is_a_usage_error(suite: Suite) -> None:
     result = suite.run("--convoprobe-show-config")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*convoprobe.yaml:1:1*"])
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9,), reason="pytest 9 is the first to read TOML as it is")
+def test_numbers_of_toml_are_numbers(suite: Suite) -> None:
+    suite.write("pytest.toml", "[pytest]\nconvoprobe_max_tokens = 7\nconvoprobe_max_cost = 2\n")
+    suite.conftest(SEEN)
+    suite.scenario("one")
+    suite.run("-s", "--strict-config").stdout.fnmatch_lines(["*max_cost=2.0 max_tokens=7 *"])
+    suite.write("pytest.toml", '[pytest]\nconvoprobe_max_tokens = "seven"\n')
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    expected = "convoprobe_max_tokens in pytest.toml: expected a whole number from 0, got 'seven'"
+    result.stderr.fnmatch_lines([f"*{expected}"])
+
+
+def test_nonsense_given_for_the_ini_file_is_said_to_be_the_command_lines(suite: Suite) -> None:
+    suite.write("test_plain.py", "def test_plain(): pass")
+    result = suite.run("-o", "convoprobe_trials=none")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*convoprobe_trials in `--override-ini`: expected a whole number from 1*"])
+
+
+def test_the_ini_file_may_name_models(suite: Suite) -> None:
+    suite.write("pytest.ini", "[pytest]\nconvoprobe_model = openai/a\nconvoprobe_judge_model = openai/b\n")
+    suite.conftest(SEEN)
+    suite.scenario("one")
+    suite.run("-s").stdout.fnmatch_lines(["*judge: openai/b user: openai/a"])
+    # The command line counts, though the ini file has the more special option.
+    suite.run("-s", "--convoprobe-model=openai/c").stdout.fnmatch_lines(["*judge: openai/c user: openai/c"])
+
+
+def test_paths_in_the_ini_file_are_seen_from_its_folder(suite: Suite) -> None:
+    suite.write("pytest.ini", "[pytest]\nconvoprobe_html = out/page.html\nconvoprobe_config = other.yaml\n")
+    suite.write("other.yaml", "judge:\n  model: openai/special\n")
+    suite.conftest(SEEN)
+    suite.scenario("one")
+    suite.pytester.chdir()
+    below = suite.path / "scenarios"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(below)
+        suite.run("-s").stdout.fnmatch_lines(["*judge: openai/special*", "report: *page.html"])
+    assert (suite.path / "out/page.html").exists()
+    suite.run("--convoprobe-html=", "--convoprobe-no-results").assert_outcomes(passed=1)
+
+
+def test_the_ini_file_may_name_a_baseline_and_what_fails(suite: Suite) -> None:
+    suite.scenario("one", until_run=1, outcome="failed")
+    suite.run()
+    suite.write("pytest.ini", "[pytest]\nconvoprobe_fail_on = new-failure\n")
+    assert suite.run("-p", "no:cacheprovider").ret == pytest.ExitCode.OK
+    suite.write("pytest.ini", "[pytest]\nconvoprobe_baseline = latest\nconvoprobe_fail_on = new-failure\n")
+    suite.run().stdout.fnmatch_lines(["*compared with a baseline*", "*new-failure*"])
+    suite.run("--convoprobe-baseline=").stdout.no_fnmatch_line("*compared with a baseline*")
