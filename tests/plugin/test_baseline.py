@@ -119,7 +119,7 @@ def test_a_gate_without_a_baseline(suite: Suite) -> None:
 def test_a_baseline_without_results(green: Suite) -> None:
     result = green.run("--convoprobe-baseline=latest", "--convoprobe-no-results")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*leave out --convoprobe-no-results"])
+    result.stderr.fnmatch_lines(["*leave out --convoprobe-no-results, or add `--convoprobe-baseline=` *"])
 
 
 def test_a_run_that_cannot_be_stored_does_not_pass_the_gate(green: Suite) -> None:
