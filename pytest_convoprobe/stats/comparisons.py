@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from .checks import require_counts, require_finite, require_level, require_shares
 from .distributions import Interval, student_t
@@ -52,28 +53,26 @@ def paired_gap(
     second: Sequence[float | None],
     confidence: float = 0.95,
     *,
-    largest: float = 1.0,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Gap | None:
-    """The gap between two sides, one pair of values each: two groups' pass rates in the same scenario.
+    """The gap between two sides, one pair of rates each: two groups' pass rates in the same scenario.
 
-    A pair with a None is left out. The interval is `mean_difference`'s, cut at `largest`, the largest
-    difference that there can be (1 for rates, infinite for what has no bounds); the p-value is that of
-    `sign_flip_p`. None without pairs. Raises ValueError for sides of unequal length, and for a difference
-    beyond `largest`.
+    A pair with a None is left out. The interval is `mean_difference`'s, cut at -1 and 1; the p-value is that
+    of `sign_flip_p`. None without pairs. Raises ValueError for sides of unequal length, and for what is no
+    rate.
     """
     if len(first) != len(second):
         raise ValueError(f"pairs need as many values on either side, not {len(first)} and {len(second)}")
-    differences = [a - b for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    if not differences:
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    require_shares(chain.from_iterable(pairs), "a rate")
+    if not pairs:
         return None
-    if not all(abs(difference) <= largest for difference in differences):
-        raise ValueError(f"paired values differ by more than {largest:g}, the largest difference expected")
+    differences = [a - b for a, b in pairs]
     interval = mean_difference(differences, confidence)
     return Gap(
         difference=sum(differences) / len(differences),
-        interval=interval and Interval(max(-largest, interval.low), min(largest, interval.high)),
+        interval=interval and Interval(max(-1.0, interval.low), min(1.0, interval.high)),
         p_value=sign_flip_p(differences, resamples, seed),
         pairs=len(differences),
     )

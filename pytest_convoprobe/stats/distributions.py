@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
 from .checks import require_level
+
+_TINY = 1e-300
+_CONVERGED = 1e-15
+_MOST_TERMS = 10_000
 
 
 @dataclass(frozen=True)
@@ -62,13 +67,20 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction 1 + d1 / (1 + d2 / (1 + ...)), from the inside out."""
-    fraction = 1.0
-    # It converges within some multiple of the root of the larger parameter (Press et al., section 6.4).
-    terms = min(300, 30 + 5 * math.isqrt(math.ceil(max(a, b))))
-    for m in range(terms, -1, -1):
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        even = (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))) if m else 0.0
-        fraction = 1 + odd / fraction
-        fraction = 1 + even / fraction if m else fraction
+    """The continued fraction 1 + d1 / (1 + d2 / (1 + ...)), by Lentz's method, until it no longer changes."""
+    fraction = ahead = 1.0
+    behind = 0.0
+    for term in _beta_terms(a, b, x):
+        # No zero may be divided by: the next step makes up for what is added (Press et al., section 5.2).
+        behind = 1 / (1 + term * behind or _TINY)
+        ahead = 1 + term / ahead or _TINY
+        fraction *= ahead * behind
+        if abs(ahead * behind - 1) < _CONVERGED:
+            break
     return fraction
+
+
+def _beta_terms(a: float, b: float, x: float) -> Iterator[float]:
+    for m in range(_MOST_TERMS):
+        yield -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        yield (m + 1) * (b - m - 1) * x / ((a + 2 * m + 1) * (a + 2 * m + 2))

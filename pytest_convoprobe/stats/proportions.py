@@ -43,25 +43,48 @@ def mid_p(successes: float, trials: float, confidence: float = 0.95) -> Interval
     if trials <= 0:
         return None
     tail = (1 - confidence) / 2
-    low = _crossing(lambda share: 1 - mid_p_tail(successes, trials, share) <= tail)
-    high = 1 - _crossing(lambda share: mid_p_tail(successes, trials, 1 - share) <= tail)
+    low = _root(lambda share: 1 - mid_p_tail(successes, trials, share) - tail)
+    high = 1 - _root(lambda share: mid_p_tail(successes, trials, 1 - share) - tail)
     return Interval(min(low, successes / trials), max(high, successes / trials))
 
 
 def mid_p_tail(successes: float, trials: float, share: float, including: float = 0.5) -> float:
     """The chance of fewer successes than these, and of `including` times these; both may be fractions."""
-    below = 0.0 if successes <= 0 else incomplete_beta(trials - successes + 1, successes, 1 - share)
-    at_most = 1.0 if successes >= trials else incomplete_beta(trials - successes, successes + 1, 1 - share)
-    return below + including * (at_most - below)
+    just = _chance(successes, trials, share)
+    if successes >= trials:
+        return 1 - (1 - including) * just
+    return incomplete_beta(trials - successes, successes + 1, 1 - share) - (1 - including) * just
 
 
-def _crossing(is_below: Callable[[float], bool]) -> float:
-    """The share up to which something holds, to nine digits; 0 if it holds for none."""
+def _chance(successes: float, trials: float, share: float) -> float:
+    """The binomial chance of exactly so many successes, with factorials of fractions."""
+    failures = trials - successes
+    if share in (0, 1):
+        return 1.0 if (failures if share else successes) == 0 else 0.0
+    ways = math.lgamma(trials + 1) - math.lgamma(successes + 1) - math.lgamma(failures + 1)
+    return math.exp(ways + successes * math.log(share) + failures * math.log1p(-share))
+
+
+def _root(rising: Callable[[float], float]) -> float:
+    """The share at which a rising function is 0, by regula falsi (Illinois); 0 if it is above there."""
     low, high = 0.0, 1.0
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_below(middle) else (low, middle)
-    return low
+    at_low, at_high = rising(low), rising(high)
+    if at_low >= 0:
+        return low
+    side = 0
+    for _ in range(200):
+        share = (low * at_high - high * at_low) / (at_high - at_low)
+        found = rising(share)
+        if abs(found) < 1e-12 or high - low < 1e-10:
+            break
+        # The end that stays a second time counts half, or the other one would hardly move.
+        if found > 0:
+            high, at_high, at_low = share, found, at_low / 2 if side > 0 else at_low
+            side = 1
+        else:
+            low, at_low, at_high = share, found, at_high / 2 if side < 0 else at_high
+            side = -1
+    return share
 
 
 def newcombe(share1: float, first: Interval, share2: float, second: Interval) -> Interval:

@@ -1,1 +1,1 @@
-"""Benchmarks of whole commands, each figure beside its bar: `python -m tests.perf`."""
+"""Benchmarks of whole commands, each figure beside its bar: `python -m tests.perf`. And simulated gates."""

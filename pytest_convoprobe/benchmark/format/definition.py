@@ -90,13 +90,13 @@ class _BenchmarkReader:
         return benchmark
 
     def _note_bound(self, gate: Gate | None) -> None:
-        if gate is None or gate.bound is None:
-            return
-        now = "it is read as `undecided: error`" if gate.bound == "lower" else "it has no meaning any more"
-        where = f"{self._file}:{self._document.line_of(('gate', 'bound'))}"
-        self.notices.append(
-            f"{where}: `gate.bound` is of earlier versions: gates are decided by intervals now, and {now}"
-        )
+        """Say of `bound: point` that it no longer decides; `lower` has the same effect as before."""
+        if gate is not None and gate.bound == "point":
+            where = f"{self._file}:{self._document.line_of(('gate', 'bound'))}"
+            self.notices.append(
+                f"{where}: `gate.bound: point` has no meaning any more: gates are decided by intervals, and "
+                "`gate.undecided` says what an undecided one does"
+            )
 
     def _checked(self, data: dict[str, Any]) -> Benchmark | None:
         try:

@@ -128,19 +128,27 @@ def judge_metric(
         cases = (_as_if(passed, metric, scores()) for passed in (False, True))
         if any(case and check(case).state is not found.state for case in cases):
             return _depends_on_unreadable(metric, rate, figures)
-    lines = [*rate_lines(found), f"{metric.type.value} metric {metric.id}: {_plain(metric.name, 100)}"]
+    return _rate_verdict(found, metric, rate, figures, scores)
+
+
+def _rate_verdict(
+    found: LimitCheck,
+    metric: Metric,
+    rate: Rate,
+    figures: Mapping[str, Any],
+    scores: Callable[[], Iterable[ScoreRow]],
+) -> GateVerdict:
     unreadable = _unreadable(rate)
+    lines = [*rate_lines(found), f"{metric.type.value} metric {metric.id}: {_plain(metric.name, 100)}"]
     lines += unreadable
     if found.state is not GateState.GREEN and (shown := _not_passed(metric, scores())):
         lines += ["", "conversations that did not pass:", *shown]
-    headline = rate_headline(found, rate.passed, rate.scored)
-    word = {"gate": found.state.value}
     return GateVerdict(
         found.state,
-        headline,
+        rate_headline(found, rate.passed, rate.scored),
         tuple(lines),
-        {**word, **figures, **found.figures},
-        unreadable=tuple(unreadable),
+        {"gate": found.state.value, **figures, **found.figures},
+        unreadable=unreadable,
     )
 
 
@@ -185,8 +193,11 @@ def judge_gaps(
     headline = f"green: no gap between groups is larger than {points(check.limit, signed=False)} points"
     if check.state is not GateState.GREEN:
         headline = gap_headline(check, _name(found), found.gap.difference)
-    lines = tuple(gap_line(check, _name(found), found.gap.difference) for found, check in checked)
-    return GateVerdict(check.state, headline, lines, _gap_figures(checked, check))
+    lines = [gap_line(check, _name(found), found.gap.difference) for found, check in checked]
+    figures, unreadable = _gap_figures(checked, check), _unreadable(target.overall)
+    if unreadable:
+        figures["unreadable"] = target.overall.unreadable
+    return GateVerdict(check.state, headline, (*lines, *unreadable), figures, unreadable=unreadable)
 
 
 _Checked = tuple[DemographicGap, LimitCheck]
@@ -274,13 +285,13 @@ def _first(lines: list[str]) -> list[str]:
     return [*lines[:_SHOWN], f"  and {more} more"] if more > 0 else lines
 
 
-def _unreadable(rate: Rate) -> list[str]:
+def _unreadable(rate: Rate) -> tuple[str, ...]:
     if not rate.unreadable:
-        return []
+        return ()
     answers, counts = (
         ("1 answer", "counts") if rate.unreadable == 1 else (f"{rate.unreadable} answers", "count")
     )
-    return [f"{answers} of the evaluator could not be read and {counts} neither way"]
+    return (f"{answers} of the evaluator could not be read and {counts} neither way",)
 
 
 def _name(found: DemographicGap) -> str:

@@ -105,9 +105,7 @@ def check_rate(least: float, estimate: ShareEstimate, confidence: float, compari
     """
     level = joint_level(confidence, comparisons)
     allowed, interval = Interval(least, 1.0), estimate.interval(level)
-    state = _state(side_of(interval, allowed))
-    if least == 1:
-        state = GateState.GREEN if estimate.share == 1 else GateState.RED
+    state = rate_state(least, estimate, interval)
     needed: int | None = estimate.clusters
     if state is GateState.UNDECIDED:
         needed = clusters_to_decide(estimate, allowed, level)
@@ -139,17 +137,30 @@ def check_gap(
     """
     level = joint_level(confidence, comparisons)
     allowed, interval = Interval(-most, most), estimate.interval(level)
-    state = _state(side_of(interval, allowed))
-    chance = (1 - confidence) / max(1, comparisons)
-    by_chance = state is GateState.RED and p_value > chance
+    state = gap_state(most, interval, p_value, 1 - level)
     needed: int | None = estimate.clusters
-    if by_chance:
-        state, needed = GateState.UNDECIDED, _until_significant(estimate.clusters, p_value, chance)
+    if side_of(interval, allowed) is False and state is GateState.UNDECIDED:
+        needed = _until_significant(estimate.clusters, p_value, 1 - level)
     elif state is GateState.UNDECIDED:
         needed = clusters_to_decide(estimate, allowed, level)
     power = estimate.power(most, level) if 0 < most < 1 else None
     words = f"the chance to distinguish a true gap of {points(most, signed=False)} points from none"
     return LimitCheck(state, most, interval, estimate.clusters, needed, power, words, confidence, comparisons)
+
+
+def rate_state(least: float, estimate: ShareEstimate, interval: Interval) -> GateState:
+    """The word for a rate and its interval."""
+    if least == 1:
+        return GateState.GREEN if estimate.share == 1 else GateState.RED
+    return _state(side_of(interval, Interval(least, 1.0)))
+
+
+def gap_state(most: float, interval: Interval, p_value: float, chance: float) -> GateState:
+    """The word for a gap's interval; `chance` is the p-value up to which a gap is more than chance."""
+    state = _state(side_of(interval, Interval(-most, most)))
+    # `1 - level` has lost digits: a p-value that is exactly at the level counts.
+    by_chance = state is GateState.RED and p_value > chance * (1 + 1e-9)
+    return GateState.UNDECIDED if by_chance else state
 
 
 def _state(within: bool | None) -> GateState:

@@ -138,6 +138,36 @@ def test_the_clustered_interval_is_wider_where_a_scenario_always_comes_out_the_s
     assert clustered.low < plain.low < 0.5 < plain.high < clustered.high
 
 
+def test_the_rates_of_groups_are_clustered_by_scenario() -> None:
+    """Of twelve scenarios, those of one half always pass, in every variant and sample: as twelve trials."""
+    rows = aged(12)
+    passing = {f"m01_s{n:03d}" for n in range(1, 7)}
+    scores = [score(row, row.base in passing, sample) for row in rows for sample in (1, 2, 3)]
+    found = results(rows, scores, samples=3)
+    groups = [
+        found.by_demographic["age"]["young"],
+        found.by_variant["v02"],
+        found.by_sample[3],
+        found.overall,
+    ]
+    for rate in groups:
+        assert rate.clustered is not None
+        assert (rate.clustered.low, rate.clustered.high) == pytest.approx((0.24, 0.76), abs=0.02)
+    assert found.to_json()["by_variant"]["v01"]["clustered_interval"] == pytest.approx([0.24, 0.76], abs=0.02)
+
+
+def test_the_rate_of_one_scenario_is_clustered_by_its_variants() -> None:
+    """Two variants that always come out alike are two trials; samples of a single variant are trials each."""
+    two, one = aged(1), scenario("m01", 2)
+    scores = [score(row, row is two[0], sample) for row in two for sample in range(1, 11)]
+    scores += [score(one, True, sample) for sample in range(1, 11)]
+    found = results([*two, one], scores, samples=10).by_scenario
+    of_two, of_one = found["m01_s001"].clustered, found["m01_s002"].clustered
+    assert of_two is not None
+    assert (of_two.low < 0.1, of_two.high > 0.9) == (True, True)
+    assert of_one == wilson(10, 10)
+
+
 def test_a_score_for_a_metric_that_the_scenario_was_not_made_for_counts_for_the_metric_alone() -> None:
     row, other = scenario("m01", 1), scenario("m02", 1)
     scores = [score(row, True), score(row, False, metric="m02"), score(other, True)]
@@ -259,6 +289,15 @@ def test_a_gap_is_significant_only_after_the_correction_for_all_gaps() -> None:
     assert [(gap.first, gap.second) for gap in gaps] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert [gap.adjusted for gap in gaps] == [3 / 32, 3 / 32, 1.0]
     assert not any(gap.significant for gap in gaps)
+
+
+def test_gaps_are_corrected_for_those_of_all_targets() -> None:
+    """Alone, 1/32 of each would be enough."""
+    rows = aged(6)
+    scores = [score(row, row.demographic["age"] == "young") for row in rows]
+    found = aggregate(BENCHMARK, rows, [TargetRows("a", scores), TargetRows("b", scores)])
+    gaps = [gap for target in found.targets for gap in target.gaps]
+    assert [(gap.gap.p_value, gap.adjusted, gap.significant) for gap in gaps] == [(1 / 32, 2 / 32, False)] * 2
 
 
 def test_a_variant_without_a_verdict_makes_no_group_look_better() -> None:

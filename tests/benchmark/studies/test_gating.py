@@ -181,6 +181,14 @@ def test_a_gap_at_the_limit_is_decided_by_no_number_of_scenarios() -> None:
     assert "scenarios_to_decide" not in verdict.figures
 
 
+def test_a_gap_gate_says_how_many_answers_were_unreadable() -> None:
+    target = _target(Rate(1, 1, unreadable=2), _gap([EVEN] * 100))
+    verdict = judge_gaps(Gate(max_group_gap=0.1), target, 0.95, NONE)
+    assert verdict.state is GateState.GREEN
+    assert verdict.unreadable == ("2 answers of the evaluator could not be read and count neither way",)
+    assert verdict.figures["unreadable"] == 2
+
+
 @pytest.mark.parametrize(("scenarios", "power"), [(20, 0.17), (200, 0.85)])
 def test_the_power_is_that_for_the_limit(scenarios: int, power: float) -> None:
     """Of 15 points, where half of the scenarios pass, in either group and apart from one another."""
