@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ..benchmark.format.definition import looks_like_benchmark, read_document
+from ..benchmark.format.definition import is_surely_benchmark, looks_like_benchmark, read_document
 from ..benchmark.format.model_swap import swap_of
 from ..benchmark.format.models import Metric
 from ..benchmark.format.project import LoadedBenchmark, load_project, require_complete, require_models
@@ -25,6 +25,7 @@ from . import options
 from .benchmark_runs import Gates, complaint_of
 from .carried import carried
 from .error_text import advice, error_text
+from .file_names import files_seen, has_settings
 from .item_reports import rerun_command
 from .items import PROPERTY_PREFIX
 from .keys import BENCHMARKS
@@ -44,9 +45,12 @@ def benchmark_file(path: Path, parent: pytest.Collector, *, asked: bool) -> Benc
 
     `asked`: the command line names the file, so that it is ours whatever it looks like.
     """
-    if not is_benchmark(path) or not (asked or _is_meant(path, parent.config.rootpath)):
-        return None
     config = parent.config
+    if not is_benchmark(path) or not (asked or _is_meant(path, config.rootpath)):
+        return None
+    if not asked and not has_settings(config, path.parent) and not is_surely_benchmark(path):
+        files_seen(config).left_alone.append(path)
+        return None
     if BENCHMARKS not in config.stash:
         config.stash[BENCHMARKS] = []
         began(config)  # here, before any test of the session can talk with an agent

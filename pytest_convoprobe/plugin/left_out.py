@@ -21,7 +21,7 @@ from ..files import shown_path
 from ..formatting import counted
 from ..scenario.discovery import looks_like_scenario, misspelt_key
 from ..scenario.search import NO_RECURSE, Found, passed_by, search
-from .file_names import asked_folders, files_seen, patterns_of, root_of, uses_us
+from .file_names import asked_folders, files_seen, may_be_benchmark, patterns_of, root_of, uses_us
 from .keys import LEFT_OUT
 from .lookahead import TARGET_FIXTURE, is_of_project
 
@@ -133,6 +133,8 @@ def _left_alone(session: pytest.Session) -> Iterator[LeftOut]:
     for path in found:
         if not os.access(path, os.R_OK):
             yield LeftOut(path, "the file cannot be read", error=True)
+        elif may_be_benchmark(path):
+            yield LeftOut(path, "nothing in it or beside it says that it is a benchmark of ours", error=False)
         elif slip := misspelt_key(path):
             yield LeftOut(
                 path, f"`{slip[0]}` is not a key of a scenario; did you mean `{slip[1]}`?", error=True

@@ -212,6 +212,9 @@ FOREIGN = {
     "chart/scenarios/job.yaml": "{{- if .Values.on }}\nname: {{ .Values.name }}\n{{- end }}\n",
     "chart/scenarios/stack.yaml": "---\na: !Ref b\n---\nc: !vault |\n  x\n--- d: [\n",
     "scenarios/empty.yaml": "",
+    "perf/benchmark.yaml": "name: load\ndescription: d\nmetrics: [p50, p99]\n",
+    "perf/deep/benchmark.yaml": "name: load\nmetrics:\n  - {name: p50, type: histogram}\nscenario: login\n",
+    "chart/benchmark.yaml": "name: {{ .Values.name }}\nmetrics: [a\n",
 }
 
 
@@ -226,6 +229,14 @@ def test_files_of_other_programs_are_not_noticed(suite: Suite) -> None:
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*left out*")
     assert suite.run("scenarios").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_benchmarks_of_other_programs_are_noted_too(suite: Suite) -> None:
+    suite.scenario("one")
+    suite.write("perf/benchmark.yaml", FOREIGN["perf/benchmark.yaml"])
+    result = suite.run()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["note: left out: perf/benchmark.yaml: nothing in it or beside it says*"])
 
 
 def test_under_xdist_they_are_noted_at_the_end(suite: Suite) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,19 @@ from pydantic import ValidationError
 
 from ...errors import Problem, SettingsError
 from ...files import shown_path
+from ...scenario.top_keys import keys_of
 from ...settings.file_formats import in_order
 from ...suggest import suggest
 from ...yaml_source import Document, Loc, dotted, read
 from ...yaml_source.explain import describe, explain, unknown_key
 from ...yaml_source.model_keys import known_keys
 from ...yaml_source.placeholders import complaint, fill
-from .models import Benchmark, Gate
+from .models import Benchmark, BenchmarkConfig, Gate, MetricType, ScenarioContext
 from .naming import unfit
 
 _SIGNS = frozenset(("metrics", "scenario", "gate"))
+# Without `run` and `evaluation`, which many a config.yaml has.
+_OF_CONFIG = frozenset(BenchmarkConfig.model_fields) - {"run", "evaluation", "concurrency"}
 _OF_A_SCENARIO = re.compile(r"_s\d+_v\d+")
 
 
@@ -62,6 +65,36 @@ def looks_like_benchmark(path: Path) -> bool:
         return bool(parsed.problems)
     value = parsed.documents[0].value
     return isinstance(value, dict) and "name" in value and bool(value.keys() & _SIGNS)
+
+
+def is_surely_benchmark(path: Path) -> bool:
+    """Whether a file has what a benchmark of another program has not: the parts of ours, or our config.yaml.
+
+    Other programs have a `benchmark.yaml` with a name and metrics, too, and templates that are no YAML.
+    """
+    if keys_of(path.parent / "config.yaml") & _OF_CONFIG:
+        return True
+    values = [document.value for document in read(path).documents]
+    return any(isinstance(value, dict) and _has_our_parts(value) for value in values)
+
+
+def _has_our_parts(value: dict[str, Any]) -> bool:
+    metrics = value.get("metrics")
+    return (
+        any(_is_metric(item) for item in (metrics if isinstance(metrics, list) else ()))
+        or _has_any(value.get("scenario"), ScenarioContext.model_fields)
+        or _has_any(value.get("gate"), Gate.model_fields)
+    )
+
+
+def _is_metric(item: object) -> bool:
+    return _has_any(item, ("definition", "examples")) or (
+        isinstance(item, dict) and item.get("type") in tuple(MetricType)
+    )
+
+
+def _has_any(part: object, keys: Iterable[str]) -> bool:
+    return isinstance(part, dict) and any(key in part for key in keys)
 
 
 def metric_id(item: Any, index: int) -> str:
