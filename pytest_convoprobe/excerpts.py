@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from .formatting import counted, size
@@ -63,11 +64,18 @@ def as_json(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=_unknown)
     except (TypeError, ValueError, RecursionError):
+        return _shown(value)
+
+
+def _shown(value: object) -> str:
+    try:
         return repr(value)
+    except Exception:  # noqa: BLE001 - an object's own words, or a number that has too many digits
+        return f"(a {type(value).__name__} that can't be shown)"
 
 
 def _unknown(value: object) -> str:
-    return _of_bytes(value) if isinstance(value, (bytes, bytearray)) else repr(value)
+    return _of_bytes(value) if isinstance(value, (bytes, bytearray)) else _shown(value)
 
 
 def without_binary(value: Any) -> Any:
@@ -87,6 +95,18 @@ def fitting(value: Any, limit: int = TEXT_LIMIT) -> str:
     A text stays as it is if it fits. Of JSON, long values and the middle of long lists are left out first, so
     that every key and every short value is seen; a text loses its middle.
     """
+    if isinstance(value, str) and len(value) > limit:
+        return _fitting_text(value, limit)
+    return _fitting(value, limit)
+
+
+# Every call of a model has all turns in it: of a text that is long, the same is cut again and again.
+@lru_cache(maxsize=32)
+def _fitting_text(text: str, limit: int) -> str:
+    return _fitting(text, limit)
+
+
+def _fitting(value: Any, limit: int) -> str:
     text = whole_text(value)
     if len(text) <= limit:
         return text

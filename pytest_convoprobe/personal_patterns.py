@@ -48,8 +48,11 @@ class Pattern:
         """Where it is found, from the left, without overlaps. Raises TimeoutError after `SECONDS`."""
         if self.hints and not any(hint in text for hint in self.hints):
             return
-        search, until, start = _compiled(self.expression).search, time.monotonic() + SECONDS, 0
-        while found := search(text, start, timeout=max(0.001, until - time.monotonic())):
+        search, until, start = _compiled(self.expression).search, time.thread_time() + SECONDS, 0
+        # The time of this thread alone: on a busy machine, others take most of a second.
+        while found := search(text, start, timeout=max(0.001, until - time.thread_time())):
+            if time.thread_time() > until:
+                raise TimeoutError  # many candidates take as long as one that never ends
             begin = found.start() + _escape_before(text, found.start())
             length = self.fitting(text[begin : found.end()])
             if length:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -114,10 +115,8 @@ class Pseudonyms:
                 spans = list(pattern.spans(text))
             except TimeoutError:
                 raise self._too_slow(pattern, text) from None
-            free = [
-                span for span in spans if not any(span[0] < end and begin < span[1] for begin, end in taken)
-            ]
-            taken += free
+            free = list(_apart_from(taken, spans))
+            taken = sorted(taken + free)
             found += [(*span, pattern) for span in free]
         yield from sorted(found, key=lambda one: one[0])
 
@@ -240,3 +239,13 @@ def _changed(value: Any, change: Callable[[str], str], depth: int = 0) -> Any:
             update={name: _changed(getattr(value, name), change, depth + 1) for name in names}
         )
     return value
+
+
+def _apart_from(taken: list[tuple[int, int]], spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Those that overlap with none of the taken ones, which are in order and apart from one another."""
+    starts = [begin for begin, _ in taken]
+    for begin, end in spans:
+        # Only the last one that begins before the end may reach into it: a text may have 100,000 of them.
+        before = bisect_left(starts, end) - 1
+        if before < 0 or taken[before][1] <= begin:
+            yield begin, end

@@ -93,7 +93,7 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("basic ",), re.compile(r"(?P<keep>\b(?i:Basic)\s+)(?=\S*[\d=])[A-Za-z0-9+/]{6,}={0,2}")),
     (("://",), re.compile(r"(?P<keep>://[^\s/:@\"']*:)[^\s/@\"']+(?=@)")),
     (("signature=", "sig="), re.compile(r"(?P<keep>[?&](?i:X-Amz-Signature|signature|sig)=)[^\s\"'&#]+")),
-    (("sk-",), re.compile(r"(?<![A-Za-z0-9])sk-(?=[\w-]{0,200}[\dA-Z])[\w-]{12,}")),
+    (("sk-",), re.compile(r"(?<![A-Za-z0-9])sk-(?=[\w-]{0,60}[\dA-Z])[\w-]{12,}")),
     (("akia", "asia"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
     (("aiza",), re.compile(r"(?<![\w-])AIza[\w-]{30,}")),
     (("eyj",), re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),

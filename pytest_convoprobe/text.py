@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 
 from .formatting import counted
 
 _TAB = "    "
+_FIRST = 100
 
 # Letters and marks by category, yet nothing to see: fillers, joiners and variation selectors.
 # The two selectors that choose between a text and an emoji glyph (FE0E, FE0F) stay.
@@ -41,7 +43,8 @@ def visible(text: str) -> str:
     text = text.replace("\r\n", "\n")
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    return "".join(map(_visible_character, text))
+    # By the different characters of the text: there are few, however long it is.
+    return text.translate({ord(character): _visible_character(character) for character in set(text)})
 
 
 def harmless(text: str) -> str:
@@ -65,7 +68,9 @@ def to_ascii(text: str) -> str:
 
 def cell_width(text: str) -> int:
     """How many columns a terminal uses for the text: two for wide characters, none for marks."""
-    return sum(map(_character_width, text))
+    if text.isascii() and text.isprintable():
+        return len(text)
+    return sum(_character_width(character) * number for character, number in Counter(text).items())
 
 
 def fold(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
@@ -100,12 +105,12 @@ def one_line(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """Whether there is nothing to see: it is empty, or white space and invisible characters only."""
-    return not any(map(_is_ink, text))
+    return not any(map(_is_ink, text[:_FIRST])) and not any(map(_is_ink, set(text[_FIRST:])))
 
 
 def has_words(text: str) -> bool:
     """Whether there is at least one letter or digit of any language that can be seen."""
-    return any(character.isalnum() and _is_ink(character) for character in text)
+    return any(character.isalnum() and _is_ink(character) for character in set(text))
 
 
 def _is_ink(character: str) -> bool:
@@ -133,19 +138,23 @@ def _character_width(character: str) -> int:
 
 def _broken(line: str, room: int) -> Iterator[str]:
     """One line cut into pieces of at most `room` columns; the spaces at a break are dropped."""
-    while (end := _fitting(line, room)) < len(line):
-        space = line.rfind(" ", 1, end + 1)
-        cut = space if space > 0 and line[:space].strip() else end
-        yield line[:cut].rstrip()
-        line = line[cut:].lstrip(" ")
-    yield line
+    start = 0
+    while (end := start + _fitting(line, room, start)) < len(line):
+        space = line.rfind(" ", start + 1, end + 1)
+        cut = space if space > start and line[start:space].strip() else end
+        yield line[start:cut].rstrip()
+        # By places: a copy of the rest for each line of a megabyte would take quadratic time.
+        start = cut
+        while line.startswith(" ", start):
+            start += 1
+    yield line[start:]
 
 
-def _fitting(line: str, room: int) -> int:
-    """How many characters of the line fit into `room` columns; at least one."""
+def _fitting(line: str, room: int, start: int = 0) -> int:
+    """How many characters of the line, from its place `start`, fit into `room` columns; at least one."""
     used = 0
-    for index, character in enumerate(line):
-        used += _character_width(character)
+    for index in range(start, len(line)):
+        used += _character_width(line[index])
         if used > room:
-            return max(1, index)
-    return len(line)
+            return max(1, index - start)
+    return len(line) - start

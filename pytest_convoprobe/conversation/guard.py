@@ -28,6 +28,7 @@ from .port import Status, UserMessage
 from .repetition import normalised
 
 _EXCERPT = 60
+_LONGEST = 20_000
 
 # Words of a message that nobody gives twice running; "I don't know that" is given twice.
 _LONG = 8
@@ -59,6 +60,9 @@ def fault(message: UserMessage, turns: Sequence[Turn], *, may_end: bool = True) 
         return None if turns and leaves else "it is empty"
     if not turns and message.status is not Status.CONTINUE:
         return "it ends the conversation before it has begun"
+    if len(message.text) > _LONGEST:
+        # Nobody writes that, and the patterns below would take long.
+        return f"it is far too long for a message ({len(message.text):,} characters)"
     return _leaked(message.text) or _out_of_role(message.text) or _repeated(message.text, turns)
 
 

@@ -86,7 +86,7 @@ ASSISTANT_LABEL = re.compile(r"^[ \t]*[*_#]*assistant[*_]*:", re.IGNORECASE | re
 
 END_SIGN = re.compile(
     r"#{2,5} ?(?:STOP|DONE|END) ?##"
-    r"|[\[<{]+/?(?:STOP|DONE|END|EXIT|GAVE[_ ]UP|END[_ ]OF[_ ]CONVERSATION)[ /]*[\]>}]+\s*\Z"
+    r"|(?<![\[<{])[\[<{]+/?(?:STOP|DONE|END|EXIT|GAVE[_ ]UP|END[_ ]OF[_ ]CONVERSATION)[ /]*[\]>}]+\s*\Z"
     r"|<(?:stop|done|end|gave_up) ?/?>\s*\Z"
     r"|(?:\A|(?<=[.!?…])\s*|\n\s{0,9})(?:DONE|GAVE[_ ]UP|gave_up|TERMINATE|END_OF_CONVERSATION)\s*\Z"
     r"|(?:(?<=[.!?…])\s*|\n\s{0,9})STOP\s*\Z"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ..transcript import Origin, Turn
 
 _WORDS = re.compile(r"\w+")
+_LONGEST = 50_000
 
 # The length of a cycle in turns, and how often it has to come in a row to be a loop.
 _CYCLES = ((1, 3), (2, 2))
@@ -17,8 +18,10 @@ _CYCLES = ((1, 3), (2, 2))
 def normalised(text: str) -> str:
     """The words of a text in small letters; two texts that differ in more are two texts.
 
-    A text without words (`?`, an emoji) stands for itself.
+    A text without words (`?`, an emoji) stands for itself, and so does a very long one.
     """
+    if len(text) > _LONGEST:
+        return text  # each turn would go through a megabyte several times
     words = _WORDS.findall(unicodedata.normalize("NFKC", text).casefold())
     return " ".join(words) or text.strip()
 

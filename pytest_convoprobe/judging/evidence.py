@@ -15,6 +15,12 @@ from functools import cached_property
 
 from ..text import visible
 
+_LONGEST = 20_000
+"""Characters of a quote. A longer one is no quote, and to look for it would take long."""
+
+
+_MOST_GROWTH = 3
+
 
 @dataclass(frozen=True)
 class Located:
@@ -40,6 +46,8 @@ class Sources:
     def locate(self, quote: str | None, turn: int | None) -> Located | NotFound:
         """Find the quote in the named turn, or in another one if only one contains it."""
         quote = (quote or "").strip()
+        if len(quote) > _LONGEST:
+            return NotFound("the quote is far too long: quote the one sentence that counts")
         if is_trivial(quote):
             return NotFound("the quote is empty or says nothing" if quote else "there is no quote")
         variants = {tuple(_parts(quote)), tuple(_parts(_without_labels(quote)))}
@@ -135,9 +143,12 @@ _DASHES = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 def _normal(text: str) -> str:
     """One spelling for all: NFKC, lower case, plain dashes, single spaces, no quote marks or emphasis."""
     text = _DASHES.sub("-", _DROPPED.sub("", _COLOUR.sub("", text)))
-    text = unicodedata.normalize("NFKC", text).casefold()
+    plain = unicodedata.normalize("NFKC", text)
+    # It makes eighteen characters of some; a text of nothing else would become eighteen megabytes.
+    text = (plain if len(plain) <= _MOST_GROWTH * len(text) + _LONGEST else text).casefold()
     if not text.isascii():
-        text = "".join(character for character in text if unicodedata.category(character) != "Cf")
+        # By the different characters: NFKC makes eighteen of some, and the text may be a megabyte.
+        text = text.translate({ord(one): None for one in set(text) if unicodedata.category(one) == "Cf"})
     # A second time, because NFKC makes plain marks and dashes of some other characters.
     return " ".join(_DASHES.sub("-", _DROPPED.sub("", text)).split())
 
