@@ -61,9 +61,11 @@ class ScenarioHooks:
 
             pulse.disable()
             interrupted = config.stash[SESSION].interrupted
-            leave_behind(self._status, interrupted=interrupted)
+            # A second Ctrl-C can come before pytest has noted the first: 0 is what it had until then.
+            status = self._status or (int(pytest.ExitCode.INTERRUPTED) if interrupted else 0)
+            leave_behind(status, interrupted=interrupted)
             if interrupted:
-                end_soon(self._status)
+                end_soon(status)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:

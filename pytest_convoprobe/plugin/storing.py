@@ -188,7 +188,9 @@ class StoringHooks:
     def _finish(self, exit_status: int, *, close: bool = False) -> list[str]:
         if self.progress.has_scenarios:
             # Workers of xdist may have stored trials that none of them came to report.
-            recorder_of(self._config).begin()
+            known = recorder_of(self._config)
+            interrupted = exit_status == pytest.ExitCode.INTERRUPTED
+            known.describe() if interrupted else known.begin()
         recorder = self._config.stash.get(RECORDER, None)
         if recorder is None or self._session is None:
             return []

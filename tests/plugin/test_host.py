@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -166,6 +167,26 @@ def test_sigterm_ends_the_run_as_ctrl_c_does_and_the_handler_is_put_back(suite: 
     assert "the process was asked to end (SIGTERM)" in output
     assert sum(line.startswith("cancelled") for line in suite.log) == 3
     assert suite.log[-2:] == ["closed", f"ends {suite.log[0].removeprefix('begins ')}"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+def test_a_second_ctrl_c_is_no_success_and_breaks_nothing_off(suite: Suite) -> None:
+    """It comes before pytest has noted its own exit status of the first."""
+    suite.conftest("""
+        import os, signal
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_keyboard_interrupt():
+            os.kill(os.getpid(), signal.SIGINT)
+        """)
+    for number in range(3):
+        suite.scenario(f"s{number}", sleep=600)
+    code, _ = _interrupted(suite)
+    assert code in (pytest.ExitCode.INTERRUPTED, -signal.SIGINT)
+    assert sum(line.startswith("cancelled") for line in suite.log) == 3
+    assert suite.log[-1] == "closed"
+    (run,) = (suite.path / ".convoprobe" / "runs").glob("*/run.json")
+    assert json.loads(run.read_bytes())["state"] == "interrupted"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM")
