@@ -72,8 +72,8 @@ def _verdict(order: Order, excinfo: pytest.ExceptionInfo[Any], result: ScenarioR
     """The text of a verdict in place of a traceback.
 
     It is pytest's own object for an exception without a traceback, with other contents, so that it
-    travels through xdist, and `--tb=line`, JUnit and the short summary find what they look for. In this style
-    pytest reads no source.
+    travels through xdist, and `--tb=line`, JUnit and the short summary find what they look for. Its
+    attributes aren't public, but nothing public has a text and a place. In this style pytest reads no source.
     """
     shown = excinfo.getrepr(style="value")
     item, crash = order.item, shown.reprcrash

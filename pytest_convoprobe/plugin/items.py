@@ -66,7 +66,8 @@ class ScenarioItem(pytest.Function):
         The first trial has the plain name, so that it can be pasted back.
         """
         name = loaded.id if trial == 1 else f"{loaded.id}[trial-{trial}]"
-        # The fixtures are handed on, since hooks may have added some, or parametrised them.
+        # The fixtures are handed on, since hooks may have added some, or parametrised them. No public attribute
+        # has them.
         fixtures = getattr(generated, "_fixtureinfo", None)
         item: ScenarioItem = cls.from_parent(
             parent, name=name, callobj=function_of(loaded), fixtureinfo=fixtures
@@ -116,6 +117,7 @@ def _take_parameters(item: pytest.Function, generated: pytest.Function) -> None:
     """Give an item the parameters of another one.
 
     Not by the constructor: pytest would make the node id of them, and leave out the number of the trial.
+    `callspec` is documented nowhere, though pytest's own plug-ins and others read it.
     """
     callspec = getattr(generated, "callspec", None)
     if callspec is not None:

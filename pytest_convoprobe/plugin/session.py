@@ -38,7 +38,8 @@ def session_of(config: pytest.Config) -> Session:
 
 def _end_when_stuck(config: pytest.Config) -> None:
     """Have the process end if an agent keeps the interpreter for ever, unless pytest's own timer runs."""
-    # While pytest captures, descriptor 2 is a file; its faulthandler plug-in has kept the real one.
+    # While pytest captures, descriptor 2 is a file; its faulthandler plug-in has kept the real one, under a
+    # key that is not documented. Where there is none, no process is ended.
     key = getattr(config.pluginmanager.get_plugin("faulthandler"), "fault_handler_stderr_fd_key", None)
     output = config.stash.get(key, None) if key is not None else None
     timer_is_free = not float(config.getini("faulthandler_timeout") or 0)

@@ -39,7 +39,7 @@ class PytestTerminal:
 
     def _room(self) -> int:
         """Columns that are free on the current line; 0 where a line of progress has no place."""
-        reporter = self._config.pluginmanager.getplugin("terminalreporter")
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None or self._config.get_verbosity() < 0:
             return 0
         terminal = self._config.get_terminal_writer()
@@ -50,7 +50,8 @@ class PytestTerminal:
 
     def _write(self, text: str) -> bool:
         """Write past pytest's capturing. Returns whether there was a terminal to write on."""
-        capture = self._config.pluginmanager.getplugin("capturemanager")
+        # Only a fixture (`capsys.disabled`) has a public way past capturing, and nobody's fixture waits here.
+        capture = self._config.pluginmanager.get_plugin("capturemanager")
         with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
             stream: TextIO = sys.stdout
             if not stream.isatty():
