@@ -66,7 +66,7 @@ class ScenarioItem(pytest.Function):
         The first trial has the plain name, so that it can be pasted back.
         """
         name = loaded.id if trial == 1 else f"{loaded.id}[trial-{trial}]"
-        # The fixtures are handed on, since hooks may have added some, or parametrised them. No public attribute
+        # The fixtures are handed on, since hooks may have added some, or parametrised them. No public name
         # has them.
         fixtures = getattr(generated, "_fixtureinfo", None)
         item: ScenarioItem = cls.from_parent(
