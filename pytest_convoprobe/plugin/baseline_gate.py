@@ -22,7 +22,7 @@ from .terminal import writes_unicode
 BASELINE = "--convoprobe-baseline"
 FAIL_ON = "--convoprobe-fail-on"
 _DEFAULT = "regression"
-_NOTHING_RUNS = "collectonly", "setuponly", "setupplan"
+_NOTHING_RUNS = "collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test"
 
 
 class BaselineGate:

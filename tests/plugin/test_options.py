@@ -195,4 +195,5 @@ def test_the_ini_file_may_name_a_baseline_and_what_fails(suite: Suite) -> None:
     assert suite.run("-p", "no:cacheprovider").ret == pytest.ExitCode.OK
     suite.write("pytest.ini", "[pytest]\nconvoprobe_baseline = latest\nconvoprobe_fail_on = new-failure\n")
     suite.run().stdout.fnmatch_lines(["*compared with a baseline*", "*new-failure*"])
+    assert suite.run("--fixtures-per-test", "-o", "convoprobe_baseline=nowhere").ret == pytest.ExitCode.OK
     suite.run("--convoprobe-baseline=").stdout.no_fnmatch_line("*compared with a baseline*")
