@@ -67,7 +67,15 @@ class ScenarioFile(pytest.Module):
             made = self.ihook.pytest_pycollect_makeitem(collector=self, name=name, obj=function)
         finally:
             del vars(self.obj)[name]
-        return [one for one in made or () if isinstance(one, pytest.Function)]
+        found = made if isinstance(made, list) else [made]
+        functions = [one for one in found if isinstance(one, pytest.Function)]
+        if not functions:
+            # Such a hook leaves out functions on purpose, but a scenario that is left out has to be named.
+            raise self.CollectError(
+                f"{self.nodeid}::{scenario.id}: a hook `pytest_pycollect_makeitem` of this suite makes no "
+                "test of it; let the hook return None for what isn't its own"
+            )
+        return functions
 
     def _in_words(self, error: ScenarioFileError) -> str:
         """All problems, with the path as pytest shows it."""

@@ -107,3 +107,15 @@ def test_module_fixtures_under_xdist_and_reruns(suite: Suite) -> None:
     suite.scenario("two")
     plugins = ["xdist.plugin", "pytest_rerunfailures"]
     suite.run_process("-n1", "--reruns=1", plugins=plugins).assert_outcomes(passed=2)
+
+
+def test_a_hook_that_makes_nothing_of_a_scenario_is_named(suite: Suite) -> None:
+    suite.conftest("""
+        def pytest_pycollect_makeitem(name):
+            return [] if name == "two" else None
+        """)
+    suite.scenario("one")
+    suite.scenario("two")
+    result = suite.run("--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["scenarios/two.yaml::two: a hook `pytest_pycollect_makeitem`*"])
