@@ -12,7 +12,6 @@ from ...errors import ResultsError
 from ...files import read_file, shown_path, write_atomically
 from ...stats import (
     ShareEstimate,
-    clustered,
     fleiss_kappa,
     krippendorff_alpha,
     majority_agreement,
@@ -192,15 +191,15 @@ def _rate(trials: Sequence[Trial], confidence: float, unit: Unit = _scenario) ->
     if unit is _variant and len(clusters) == 1:
         # Samples of one variant are the same conversation tried again, and depend on nothing but chance.
         clusters = [[trial] for trial in scored]
-    counts = [[trial.passed is True for trial in cluster] for cluster in clusters]
+    estimate = ShareEstimate.of((sum(trial.passed is True for trial in one), len(one)) for one in clusters)
     return Rate(
         passed=passed,
         scored=len(scored),
         unreadable=len(trials) - len(scored) - missing,
         missing=missing,
         interval=wilson(passed, len(scored), confidence),
-        clustered=clustered(counts, confidence),
-        estimate=ShareEstimate.of((sum(cluster), len(cluster)) for cluster in counts),
+        clustered=estimate.wilson(confidence) if estimate else None,
+        estimate=estimate,
     )
 
 

@@ -152,6 +152,7 @@ def test_gaps_say_which_of_them_stand(benchmark: BenchmarkFolder) -> None:
     assert bad.significant == "1 of 1 gap more than chance"
     assert good.significant == "0 of 1 gap more than chance"
     assert bad.scale == ("-100", "+100")
+    assert "corrected for all gaps of all targets together, 2 of them (Holm)" in text(benchmark)
 
 
 def test_agreement_has_a_dash_for_what_cannot_be_told(benchmark: BenchmarkFolder) -> None:
