@@ -164,8 +164,13 @@ def _share(these: int, others: int) -> float | None:
 
 
 def binary_rates(pairs: Iterable[tuple[bool, bool]]) -> BinaryRates:
-    """The rates of pairs of what is true and what was said."""
-    counts = Counter((bool(truth), bool(said)) for truth, said in pairs)
+    """The rates of pairs of what is true and what was said.
+
+    Raises ValueError for an answer that is neither yes nor no: None would count as a no that nobody said.
+    """
+    counts = Counter(pairs)
+    if odd := [pair for pair in counts if not {*pair} <= {True, False}]:
+        raise ValueError(f"a pair of answers has to be true or false on either side, not {odd[0]}")
     return BinaryRates(
         tp=counts[True, True], fp=counts[False, True], tn=counts[False, False], fn=counts[True, False]
     )

@@ -29,6 +29,8 @@ NAN = math.nan
         (lambda: stats.pass_at_k(3, 5, 1), "5 of 3 trials cannot be"),
         (lambda: stats.pass_hat_k(-3, 0, 1), "cannot be negative: -3"),
         (lambda: stats.BinaryRates(1, -1, 0, 0), "a count of answers cannot be negative: -1"),
+        (lambda: stats.binary_rates([(None, True)]), "true or false on either side"),
+        (lambda: stats.paired_gap([NAN], [1.0]), "a rate has to be between 0 and 1, not nan"),
         (lambda: stats.holm([0.01, NAN, 0.04]), "a p-value has to be between 0 and 1, not nan"),
         (lambda: stats.holm([0.01, 1.5]), "a p-value has to be between 0 and 1, not 1.5"),
         (lambda: stats.mcnemar_exact(-1, 3), "a count of pairs cannot be negative: -1"),
