@@ -70,6 +70,11 @@ class Budget:
         return sum((one.estimate for one in self._in_flight if one.estimate), Spent())
 
     @property
+    def calls(self) -> int:
+        """How many are in flight or wait."""
+        return len(self._in_flight) + len(self._line)
+
+    @property
     def limited(self) -> bool:
         return self.max_cost is not None or self.max_tokens is not None
 

@@ -11,11 +11,9 @@ from pathlib import Path
 from pytest_convoprobe.benchmark.format.models import Benchmark, BenchmarkConfig
 from pytest_convoprobe.benchmark.rows.work import Item, Place, RowResult, Task, Unit
 from pytest_convoprobe.errors import BudgetExceeded, Problem, SettingsError
-from pytest_convoprobe.llm.budget import Budget
+from pytest_convoprobe.llm.budget import Budget, Spent
 from pytest_convoprobe.llm.limiter import Slots
-from pytest_convoprobe.llm.port import LLMReply
 from pytest_convoprobe.settings.models import RunSettings
-from pytest_convoprobe.transcript import Usage
 
 
 def task(folder: Path, *, concurrency: int = 8, **run: object) -> Task:
@@ -58,11 +56,11 @@ class Spending:
 
     async def do(self, item: Item) -> RowResult:
         try:
-            self._budget.check()
+            reservation = await self._budget.reserve(lambda: Spent(0.0, 15))
         except BudgetExceeded as error:
             return RowResult(item.unit, None, str(error), over_budget=True)
         await asyncio.sleep(0.1)
-        self._budget.add(LLMReply("fine", usage=Usage(10, 5), cost=0.0))
+        self._budget.settle(reservation, Spent(0.0, 15))
         return RowResult(item.unit, {})
 
     async def aclose(self) -> None:

@@ -53,15 +53,20 @@ class WindowPart:
 
 @dataclass(frozen=True)
 class Report:
-    """All that a process reports: its use by provider, what it has spent, what its calls in flight may."""
+    """All that a process reports: its use by provider, what it has spent, what its calls in flight may.
+
+    `calls` are those that the budget has let go or holds back.
+    """
 
     uses: Mapping[str, Use]
     spent: Spent = field(default_factory=Spent)
     reserved: Spent = field(default_factory=Spent)
+    calls: int = 0
 
     @property
     def is_busy(self) -> bool:
-        return any(use.active or use.waiting for use in self.uses.values())
+        """Whether it has calls to make, so that it needs a share of the budget."""
+        return self.calls > 0 or any(use.active or use.waiting for use in self.uses.values())
 
 
 @dataclass(frozen=True)
@@ -329,7 +334,7 @@ class Member:
     async def report(self) -> float:
         """Report once and apply the answer; seconds until the next report. Raises `ConnectionError`."""
         uses = {name: slots.use() for name, slots in self._slots.items()}
-        report = Report(uses, self._budget.spent, self._budget.reserved)
+        report = Report(uses, self._budget.spent, self._budget.reserved, self._budget.calls)
         answer = await self._exchange(report)
         self._budget.promise(answer.elsewhere, answer.promised)
         for name, use in report.uses.items():

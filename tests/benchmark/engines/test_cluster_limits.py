@@ -293,6 +293,7 @@ def test_the_shares_of_the_budget_never_exceed_it() -> None:
     assert share(limits, "a", busy(200, 100)) == 600
     assert share(limits, "b", busy(0)) == 400
     assert share(limits, "a", busy(600)) == 600
+    assert share(limits, "b", Report({}, Spent(), calls=1)) == 200  # it waits for the budget alone
     # Whoever has nothing to do holds nothing back, and what is gone needs nothing.
     assert share(limits, "b", Report({}, Spent(0.1, 100))) == 100
     assert share(limits, "a", busy(700)) == 900

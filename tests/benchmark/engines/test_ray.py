@@ -167,8 +167,8 @@ async def test_one_budget_is_for_all_processes_and_stages(engine: RayEngine, tmp
     limited = task(tmp_path, concurrency=4, max_tokens=1000)
     found = await outcomes(spender, limited, items(400))
     spent = 15 * sum(outcome.row is not None for outcome in found)
-    # Each alone might have spent it all. What is out while they tell one another comes on top.
-    assert 1000 <= spent < 1600
+    # Each alone might have spent it all. A call of each may come on top.
+    assert 1000 <= spent <= 1030
     assert any(outcome.over_budget for outcome in found)
     again = await outcomes(spender, limited, items(8))
     await spender.aclose()
