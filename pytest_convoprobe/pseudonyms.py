@@ -48,9 +48,8 @@ class Masking:
         return PersonalRedactor(secrets, Pseudonyms(self))
 
     def anonymous(self, text: str) -> str:
-        """A text that belongs to no conversation: its placeholders have no number."""
-        redactor = Pseudonyms(self)
-        return redactor.any_number.sub(r"[\1]", redactor.mask(text))
+        """A text that belongs to no conversation: what is found in it gets a placeholder without a number."""
+        return Pseudonyms(self, numbered=False).mask(text)
 
 
 class Pseudonyms:
@@ -60,7 +59,8 @@ class Pseudonyms:
     is let through: one that nobody has looked at may have anything in it.
     """
 
-    def __init__(self, masking: Masking) -> None:
+    def __init__(self, masking: Masking, *, numbered: bool = True) -> None:
+        self._numbered = numbered
         self.problem: ConvoprobeError | None = None
         self._masking = masking
         names = "|".join(re.escape(pattern.name) for pattern in masking.patterns) or "(?!)"
@@ -130,6 +130,8 @@ class Pseudonyms:
         )
 
     def _placeholder(self, pattern: Pattern, original: str) -> str:
+        if not self._numbered:
+            return f"[{pattern.name}]"
         key = (pattern.name, pattern.normal(original))
         if key not in self._numbers:
             self._highest[pattern.name] += 1

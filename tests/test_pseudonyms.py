@@ -89,7 +89,7 @@ def test_a_record_is_masked_and_restored_in_every_depth() -> None:
 
 
 def test_a_text_of_no_conversation_has_placeholders_without_numbers() -> None:
-    assert masking("email").anonymous("a@b.example c@d.example") == "[email] [email]"
+    assert masking("email").anonymous("a@b.example c@d.example [email 3]") == "[email] [email] [email 3]"
 
 
 def test_a_pattern_without_an_end_withholds_every_text_from_then_on() -> None:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from ...errors import Problem, SettingsError
+from ...redaction import Redactor
 from ...settings.aliases import MODEL_ALIASES, known_fields, rename_in, set_aside
 from ...settings.checking import OTHER_NAMES, check, check_target, unknown_section
 from ...settings.effective import Layer, LoadedSettings
@@ -138,6 +139,8 @@ class _ConfigReader:
     def _expand(self) -> tuple[str, ...]:
         public = self._project.settings.results.public
         expansion, secrets = fill_in(self._document, self._above, self._environ, public)
+        # A target may be the project's, with the secrets of its settings.
+        self._document.mask = Redactor((*secrets, *self._project.secrets), environ={}).text
         self._problems += expansion.problems
         for path, message in expansion.missing.items():
             self._missing(path, message)

@@ -45,7 +45,11 @@ def name_targets(targets: Iterable[tuple[Any, str]], document: Document) -> tupl
     if problems:
         raise SettingsError(tuple(problems))
     names = {*taken, ALL}
-    return tuple(numbered(_short(shown), names) if given is None else given for given, shown in targets)
+    return tuple(
+        # The address may be made from variables, and this is the name of a folder.
+        numbered(_short(document.mask(shown)), names) if given is None else given
+        for given, shown in targets
+    )
 
 
 def _complaint(given: Any, taken: dict[str, int]) -> str | None:

@@ -371,3 +371,21 @@ def test_a_secret_does_not_stand_in_a_message(refuse) -> None:
     text = refuse("llm: {apikey: topsecret-1, modle: x}")
     assert "topsecret-1" not in text
     assert "apikey: ****, modle: x" in text
+
+
+@pytest.mark.parametrize("in_project", [True, False])
+def test_the_name_of_a_targets_folder_has_no_secret(read, in_project: bool) -> None:
+    target = "type: http, url: 'https://host.example/hooks/${HOOK}/chat?code=code-of-ours'"
+    texts = ("", f"target: {{{target}}}") if in_project else (f"targets: [{{{target}}}]", "")
+    loaded = read(*texts, environ={"HOOK": "hook-of-ours"})
+    assert [entry.id for entry in loaded.config.targets] == ["host.example-hooks-chat"]
+    assert {"hook-of-ours", "code-of-ours"} <= set(loaded.secrets)
+
+
+def test_public_variables_and_masks_of_the_project_count_in_a_benchmark(read) -> None:
+    project = "results: {public: [SHOP], mask: [email]}"
+    loaded = read(
+        "targets: [{type: http, url: '${SHOP}/chat'}]", project, environ={"SHOP": "https://shop.example"}
+    )
+    assert [entry.id for entry in loaded.config.targets] == ["shop.example-chat"]
+    assert [pattern.name for pattern in loaded.masking.patterns] == ["email"]
