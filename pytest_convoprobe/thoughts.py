@@ -27,6 +27,10 @@ _PIECE = re.compile(
 )
 _TAG = re.compile(rf"(?P<open>{_OPENING})|(?P<close>{_CLOSING})", re.IGNORECASE)
 
+# To look for the first character alone is some fifty times as fast, and a text may be many megabytes.
+_FIRST_OF_TAG = re.compile("[<\\[\u25c1]")
+_FIRST_OF_PIECE = re.compile("[<\\[\u25c1`]")
+
 _MOST_ROUNDS = 12
 
 
@@ -85,9 +89,13 @@ def _outermost(blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _next_tag(text: str, position: int, *, thinking: bool) -> re.Match[str] | None:
     """The next tag. In what is said, code is passed over; in thoughts, a backtick means nothing."""
-    if thinking:
-        return _TAG.search(text, position)
-    return next((piece for piece in _PIECE.finditer(text, position) if not piece["code"]), None)
+    first, whole = (_FIRST_OF_TAG, _TAG) if thinking else (_FIRST_OF_PIECE, _PIECE)
+    while (start := first.search(text, position)) is not None:
+        found = whole.match(text, start.start())
+        if found is not None and (thinking or not found["code"]):
+            return found
+        position = found.end() if found is not None else start.end()
+    return None
 
 
 def _begins_line(text: str, position: int) -> bool:

@@ -43,6 +43,13 @@ class Sources:
 
     texts: Mapping[int, tuple[str, ...]]
 
+    @classmethod
+    def ready(cls, texts: Mapping[int, tuple[str, ...]]) -> Sources:
+        """Those whose texts have been brought to one spelling already, which takes time."""
+        sources = cls(texts)
+        _ = sources._normal
+        return sources
+
     def locate(self, quote: str | None, turn: int | None) -> Located | NotFound:
         """Find the quote in the named turn, or in another one if only one contains it."""
         quote = (quote or "").strip()

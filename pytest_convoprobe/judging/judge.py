@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from .reply import WORDS, Answers, CriterionAnswer, answers_to
 from .transcript_view import texts_by_turn, view_of
 from .types import Criterion, CriterionResult
 
+_LARGE = 100_000
+
 
 async def judge(
     llm: LLM,
@@ -38,13 +41,20 @@ async def judge(
     the wrong shape. Raises `JudgeError` if the first reply never has the right shape, and what `llm` raises.
     """
     criteria = criteria_of(scenario.evaluation)
+
+    def prepared() -> tuple[tuple[Message, ...], Sources]:
+        return _question(settings, scenario, criteria, transcript), Sources.ready(texts_by_turn(transcript))
+
+    # A megabyte takes a good part of a second, and other conversations talk on this loop.
+    large = sum(len(turn.reply.text) for turn in transcript.turns) > _LARGE
+    messages, sources = await asyncio.to_thread(prepared) if large else prepared()
     request = LLMRequest(
         model=settings,
-        messages=_question(settings, scenario, criteria, transcript),
+        messages=messages,
         context=CallContext(Role.JUDGE, scenario_id, trial),
         schema_name="answers",
     )
-    session = _Session(llm, request, Sources(texts_by_turn(transcript)), redactor)
+    session = _Session(llm, request, sources, redactor)
     try:
         return await session.results(criteria)
     except StructuredReplyError as error:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..targets.reply_parts import clean_text
+from ..targets.reply_parts import clean_text, shown
 from .types import CheckResult
 
 
 def own_check(check: object) -> CheckResult:
     """A check of the project's own: a falsy word for "no" must not pass for a yes."""
     if not isinstance(check, CheckResult):
-        raise TypeError(f"a check has to be a CheckResult, not {type(check).__name__}: {check!r}")
+        raise TypeError(f"a check has to be a CheckResult, not {type(check).__name__}: {shown(check)}")
     # Plain data, made here where it has a time limit: its parts may be objects of the project.
     name, expected, found = (clean_text(str(part)) for part in (check.name, check.expected, check.found))
     turn = None if check.turn is None else int(check.turn)

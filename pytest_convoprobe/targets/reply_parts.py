@@ -368,7 +368,7 @@ def first_field(value: object, *keys: str) -> Any:
 def described(value: object) -> str:
     """What it is, for a message: `an int`, `a mapping with the keys 'answer'`."""
     if isinstance(value, Mapping):
-        keys = ", ".join(map(_shown, list(value)[:8]))
+        keys = ", ".join(map(shown, list(value)[:8]))
         return f"a mapping with the keys {keys or '(none)'}"
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         name = type(value).__name__
@@ -376,11 +376,13 @@ def described(value: object) -> str:
             f"a {name} whose first item is a {type(value[0]).__qualname__}" if value else f"an empty {name}"
         )
     kind = type(value)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    # A module of a file is imported under a name of ours, which says nothing to anybody.
+    bare = kind.__module__ == "builtins" or kind.__module__.startswith("_convoprobe_")
+    name = kind.__qualname__ if bare else f"{kind.__module__}.{kind.__qualname__}"
     return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A short repr."""
     try:
         return cut_middle(without_addresses(repr(value)), _SHORT)
