@@ -16,6 +16,8 @@ from .cost import carry_over
 
 # Locks of files can't be awaited, only tried again.
 _POLL = 0.2
+# Somebody who looks whether a run is at work has the lock for a moment: no reason not to begin.
+_GLANCE = 0.3
 
 
 class FolderInUse(ResultsError):
@@ -35,7 +37,7 @@ async def only_run(
         with contextlib.suppress(*(() if makes_rows else (ResultsError,))):
             _make_rows_folder(folder)
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + patience
+    deadline = loop.time() + max(patience, _GLANCE)
     with contextlib.ExitStack() as open_locks:
         while folder.rows.is_dir():  # where a dry run finds none, no run has been at work
             try:
