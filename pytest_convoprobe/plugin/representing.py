@@ -56,9 +56,13 @@ def _mended(item: pytest.Item, call: pytest.CallInfo[Any], problem: Exception) -
                 return pytest.TestReport.from_item_and_call(item, call)
     plain = _without_source(raised, _plain_text(raised.value, problem))
     call.excinfo = plain
-    with suppress(Exception):
-        return pytest.TestReport.from_item_and_call(item, call)
-    return _bare(item, call, plain)  # `--full-trace` reads sources of everything
+    try:
+        report = pytest.TestReport.from_item_and_call(item, call)
+    except Exception:  # noqa: BLE001 - `--full-trace` reads the source of everything
+        report = _bare(item, call, plain)
+    if (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
+        crash.message = describe(raised.value)  # what the short summary says
+    return report
 
 
 def _without_source(raised: pytest.ExceptionInfo[Any], text: str) -> pytest.ExceptionInfo[Any]:

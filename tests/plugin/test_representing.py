@@ -53,6 +53,7 @@ def test_an_error_of_a_fixture_and_of_a_test_is_shown_in_short_if_pytest_cannot(
     result.assert_outcomes(passed=1, failed=2, errors=2)
     result.stdout.fnmatch_lines(["test_a.py:3: in test_a", "AssertionError: they differ*", "as printed"])
     result.stdout.fnmatch_lines(["ValueError: no such account", "(shown in short*SystemError*"])
+    result.stdout.fnmatch_lines(["ERROR test_b.py::test_b - ValueError: no such account"])
 
 
 def test_a_collision_that_is_over_costs_nothing(suite: Suite) -> None:
