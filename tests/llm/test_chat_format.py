@@ -14,6 +14,7 @@ from pytest_convoprobe.llm.chat_format import (
     refused_parameter,
 )
 from pytest_convoprobe.llm.port import Message, ToolRequest, ToolSpec
+from pytest_convoprobe.transcript import Usage
 
 from .requests import request, settings
 
@@ -149,6 +150,22 @@ def test_thinking_is_not_the_reply() -> None:
 def test_no_choices_is_no_reply() -> None:
     with pytest.raises(LLMUnavailable, match="openai/fake sent a response without a reply"):
         read_reply(response(choices=[]), settings(), None)
+
+
+@pytest.mark.parametrize(
+    "counts", [(-5, 4), (10, -100), (10**30, 1), ("x", 1), (1.5, 2), (float("nan"), 1), ({}, [])], ids=str
+)
+def test_an_impossible_usage_is_none_and_has_no_price(counts: tuple[object, object]) -> None:
+    """A negative one would give a budget back what it has spent."""
+    usage = SimpleNamespace(prompt_tokens=counts[0], completion_tokens=counts[1])
+    prices = {"input_cost_per_token": 0.01, "output_cost_per_token": 0.1}
+    found = read_reply(response(usage=usage), settings(**prices), -7.0)
+    assert (found.usage, found.cost) == (Usage(), None)
+
+
+@pytest.mark.parametrize("listed", [-1.0, float("nan"), float("inf"), 1e9, "3", True])
+def test_an_impossible_cost_is_unknown(listed: object) -> None:
+    assert read_reply(response(), settings(), listed).cost is None
 
 
 def test_a_missing_usage_is_no_tokens() -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import warnings
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from pytest_convoprobe.errors import BudgetExceeded, SettingsError
+from pytest_convoprobe.errors import BudgetExceeded, LLMUnavailable, SettingsError
 from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.port import LLMRequest
 from pytest_convoprobe.llm.stack import LiveLLM, build_llm
 from pytest_convoprobe.llm.structured import ask
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.settings.models import RunSettings
-from tests.support.chat_server import ChatServer
+from tests.support.chat_server import ChatServer, Fault
 
 from .requests import request, settings
 
@@ -96,3 +98,20 @@ async def test_a_cut_reply_is_asked_for_with_more_room(llm: LiveLLM) -> None:
     with ChatServer(lambda _: '{"mood": "calm"}', faults=["length"]) as server:
         assert await ask(llm, to(server, max_tokens=10), Mood)
         assert [body["max_tokens"] for body in server.bodies] == [10, 4096]
+
+
+@pytest.mark.parametrize("count", [1.5, "x"])
+async def test_a_usage_that_cannot_be_read_is_paid_for_and_warns_nobody(
+    llm: LiveLLM, budget: Budget, count: object
+) -> None:
+    message = {"role": "assistant", "content": "hi"}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    head = {"id": "x", "object": "chat.completion", "created": 1, "model": "fake", "choices": [choice]}
+    body = json.dumps({**head, "usage": {"prompt_tokens": count, "completion_tokens": 2}})
+    with ChatServer([Fault("odd", body=body)]) as server, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with pytest.raises(LLMUnavailable, match="is not in the form of chat completions") as caught:
+            await llm.complete(to(server, max_attempts=1))
+    assert caught.value.cost is None
+    assert budget.spent.tokens > 0
+    assert [str(one.message) for one in warned if "erializ" in str(one.message)] == []

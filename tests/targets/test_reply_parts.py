@@ -167,7 +167,19 @@ def test_usage_that_tells_nothing(value: object) -> None:
     assert as_usage(value) is None
 
 
-@pytest.mark.parametrize("value", [(3, "4"), {"prompt_tokens": -1}, {"input_tokens": 1.5}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        (3, "4"),
+        {"prompt_tokens": -1},
+        {"input_tokens": 1.5},
+        Usage(-5, 3),
+        (10**30, 1),
+        (10**5000, 1),
+        (True, 1),
+    ],
+    ids=["text", "negative", "fraction", "negative usage", "absurd", "unprintable", "a word"],
+)
 def test_usage_that_is_no_count(value: object) -> None:
     with pytest.raises(ValueError, match="two counts of tokens"):
         as_usage(value)
