@@ -20,6 +20,7 @@ from ..benchmark.studies.gating import GateVerdict
 from ..benchmark.studies.limit_checks import GateState
 from ..errors import SettingsError
 from ..files import shown_path
+from ..formatting import percent
 from ..scenario.discovery import is_benchmark
 from . import options
 from .benchmark_runs import Gates, complaint_of
@@ -89,8 +90,7 @@ class _Notes:
         if isinstance(item, GateItem) and report.when == "setup" and item.verdict is not None:
             carried(report)["ages"] = item.verdict.ages
             # A gate that is undecided passes, by default: the summary is the only place that says so.
-            undecided = item.verdict.state is GateState.UNDECIDED
-            carried(report)["undecided"] = item.verdict.headline if undecided else ""
+            carried(report)["undecided"] = _undecided(item.verdict)
         return report
 
 
@@ -252,6 +252,14 @@ class GateItem(pytest.Item):
             pair for pair in self.user_properties if not pair[0].startswith(PROPERTY_PREFIX)
         ]
         self.user_properties.extend((PROPERTY_PREFIX + name, value) for name, value in figures.items())
+
+
+def _undecided(verdict: GateVerdict) -> str:
+    """A line for the summary on a gate that is undecided, with what these scenarios could have found."""
+    if verdict.state is not GateState.UNDECIDED:
+        return ""
+    power = verdict.figures.get("power")
+    return verdict.headline + (f"; power {percent(power)}" if power is not None else "")
 
 
 def _ask_again(verdict: GateVerdict, folder: str) -> str:

@@ -139,10 +139,10 @@ def check_gap(
     allowed, interval = Interval(-most, most), estimate.interval(level)
     state = gap_state(most, interval, p_value, 1 - level)
     needed: int | None = estimate.clusters
-    if side_of(interval, allowed) is False and state is GateState.UNDECIDED:
-        needed = _until_significant(estimate.clusters, p_value, 1 - level)
-    elif state is GateState.UNDECIDED:
+    if state is GateState.UNDECIDED:
         needed = clusters_to_decide(estimate, allowed, level)
+        if needed is not None and abs(estimate.difference) > most:
+            needed = max(needed, _until_significant(estimate.clusters, p_value, 1 - level))
     power = estimate.power(most, level) if 0 < most < 1 else None
     words = f"the chance to distinguish a true gap of {points(most, signed=False)} points from none"
     return LimitCheck(state, most, interval, estimate.clusters, needed, power, words, confidence, comparisons)
@@ -170,6 +170,8 @@ def _state(within: bool | None) -> GateState:
 def _until_significant(scenarios: int, p_value: float, chance: float) -> int:
     """About how many scenarios are needed until such a gap is more than chance."""
     # Each scenario that differs in the same direction halves the p-value of a sign flip, which begins at 2.
+    if p_value <= chance:
+        return scenarios
     if p_value >= 1:
         return 2 * scenarios
     return max(scenarios + 1, math.ceil(scenarios * math.log(chance / 2) / math.log(p_value / 2)))

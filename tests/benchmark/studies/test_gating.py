@@ -173,6 +173,7 @@ def test_gaps_are_corrected_for_those_of_all_targets() -> None:
     assert _gaps(0.1, gap, targets=1).state is GateState.RED
     assert _gaps(0.1, gap, targets=2).state is GateState.UNDECIDED
     assert _gaps(0.1, gap, targets=2).figures["comparisons"] == 2
+    assert _gaps(0.1, gap, targets=2).figures["scenarios_to_decide"] == 7
 
 
 def test_a_gap_at_the_limit_is_decided_by_no_number_of_scenarios() -> None:
