@@ -74,7 +74,7 @@ def own_pattern(name: str, expression: str) -> Pattern:
 
     try:
         compiled = _compiled(expression)
-    except regex.error as error:
+    except (regex.error, RecursionError, OverflowError) as error:
         raise ValueError(f"this is not a regular expression: {error}") from None
     if compiled.fullmatch("", timeout=SECONDS):
         raise ValueError("the pattern also fits where there is no text: it would mask everything")

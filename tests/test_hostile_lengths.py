@@ -57,3 +57,8 @@ def test_many_places_with_personal_data() -> None:
 
 def test_a_number_that_python_refuses_to_write() -> None:
     assert as_json([10**5000]) == "(a list that can't be shown)"
+
+
+def test_a_pattern_nested_too_deeply_is_refused_in_words() -> None:
+    with pytest.raises(ValueError, match="this is not a regular expression: "):
+        own_pattern("deep", "(" * 5000 + ")" * 5000)

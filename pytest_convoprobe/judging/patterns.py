@@ -29,6 +29,8 @@ def is_found(pattern: str, text: str, where: str) -> bool:
     """
     try:
         return _compiled(pattern).search(text, timeout=SECONDS) is not None
+    except RecursionError:
+        raise ScenarioError(f"the pattern /{pattern[:60]}…/ is nested too deeply") from None
     except TimeoutError:
         raise ScenarioError(
             f"the pattern /{pattern}/ was looked for in {where} ({len(text):,} characters) for "
