@@ -350,6 +350,15 @@ def overrides(config: pytest.Config) -> dict[str, Any]:
     return found
 
 
+def places_in_ini(config: pytest.Config) -> dict[str, str]:
+    """The settings, by dotted path, that pytest's ini file sets and no option does; with that file's name."""
+    on_command_line = [one for one in OPTIONS if config.getoption(one.key, None) is not None]
+    stronger = {path for option in on_command_line for path in option.settings}
+    inis = [one for one in OPTIONS if one.ini and _from_ini(config, one) is not None]
+    found = {path: _place_of_ini(config, option) for option in inis for path in option.settings}
+    return {path: place for path, place in found.items() if path not in stronger}
+
+
 # Options on which the outcome of a scenario may depend. Others (limits, reports) concern the whole run.
 _DECIDING = ("config", "replay", "inconclusive", "model", "judge_model", "user_model")
 

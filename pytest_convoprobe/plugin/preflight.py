@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ..errors import ConvoprobeError, NoTarget
+from ..settings.file_formats import COMMAND_LINE
+from . import options
 from .error_text import error_text, no_verdict
 from .file_names import asked_places
 from .keys import NOTED
@@ -19,6 +22,7 @@ from .session import backend_of, session_of, settings_source
 
 if TYPE_CHECKING:
     from ..runs.session import Session
+    from ..settings.loading import LoadedSettings
     from ..targets.port import Target
 
 _FIXTURE = """\
@@ -104,12 +108,25 @@ def notes(config: pytest.Config) -> list[str]:
     return [f"note: {notice}" for notice in session_of(config).notices]
 
 
+def _with_ini_file(config: pytest.Config, loaded: LoadedSettings) -> LoadedSettings:
+    """Name pytest's ini file where a value is its: to the settings it is one of the command line's."""
+    places = options.places_in_ini(config)
+    return replace(
+        loaded, origins={path: _origin(one, places.get(path)) for path, one in loaded.origins.items()}
+    )
+
+
+def _origin(origin: str, place: str | None) -> str:
+    return place if place is not None and origin == COMMAND_LINE else origin
+
+
 def show_settings(config: pytest.Config) -> int:
     """Print the settings of what is asked for, and where each comes from; the exit code of the run."""
     source = settings_source(config)
     try:
         every = {id(loaded): loaded for loaded in (source.of(str(file)) for file in asked_places(config))}
-        text = "\n\n".join(backend_of(config).show_settings(loaded) for loaded in every.values())
+        shown = (_with_ini_file(config, loaded) for loaded in every.values())
+        text = "\n\n".join(map(backend_of(config).show_settings, shown))
     except ConvoprobeError as error:
         raise pytest.UsageError(error_text(error)) from None
     encoding = sys.stdout.encoding or "utf-8"

@@ -197,3 +197,9 @@ def test_the_ini_file_may_name_a_baseline_and_what_fails(suite: Suite) -> None:
     suite.run().stdout.fnmatch_lines(["*compared with a baseline*", "*new-failure*"])
     assert suite.run("--fixtures-per-test", "-o", "convoprobe_baseline=nowhere").ret == pytest.ExitCode.OK
     suite.run("--convoprobe-baseline=").stdout.no_fnmatch_line("*compared with a baseline*")
+
+
+def test_show_config_names_the_ini_file(suite: Suite) -> None:
+    suite.write("pytest.ini", "[pytest]\nconvoprobe_turn_timeout = 7\nconvoprobe_max_tokens = 9\n")
+    shown = suite.run("--convoprobe-show-config", "--convoprobe-max-tokens=8").stdout
+    shown.fnmatch_lines_random(["*turn_timeout * 7.0 *pytest.ini", "*max_tokens * 8 *command line"])
