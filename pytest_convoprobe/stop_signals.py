@@ -8,10 +8,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
@@ -42,10 +44,15 @@ def exit_status(interrupt: KeyboardInterrupt) -> int:
 
 
 class SigtermHandler:
-    """Raises `Terminated` on the main thread for each SIGTERM, from `install` to `remove`.
+    """Raises `Terminated` on the main thread for the first SIGTERM, from `install` to `remove`.
 
+    Those that follow within some seconds change nothing: what was asked for is being done, and they would
+    break it off. A later one is raised again, as code of the project may have caught the first.
     It takes the place of the system's default only: a handler of somebody else stays, whenever it came.
     """
+
+    def __init__(self) -> None:
+        self._raised_at = -math.inf
 
     def install(self) -> None:
         """Does nothing where it is installed, and on other threads than the main one."""
@@ -62,7 +69,9 @@ class SigtermHandler:
         return signal.getsignal(signal.SIGTERM) == self._raise
 
     def _raise(self, number: int, frame: FrameType | None) -> None:
-        raise Terminated
+        if time.monotonic() - self._raised_at >= _LATEST:
+            self._raised_at = time.monotonic()
+            raise Terminated
 
 
 @contextmanager

@@ -43,6 +43,7 @@ def test_sigterm_is_an_interruption_while_the_handler_is_installed() -> None:
     try:
         with pytest.raises(KeyboardInterrupt) as caught:
             send(signal.SIGTERM)
+        send(signal.SIGTERM)  # in the middle of what the first one has asked for
     finally:
         handler.remove()
     assert isinstance(caught.value, Terminated)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import partial
 from typing import Any
 
 import pytest
 
-from ..stop_signals import SigtermHandler, end_now, leave, send_to_main_thread
+from ..stop_signals import SigtermHandler, end_now, ignored_meanwhile, leave, send_to_main_thread
 from ..threads import start_thread
 from .keys import RECORDER, SESSION
 from .storing import names_scenario
@@ -41,14 +41,19 @@ class EndingHooks:
         if hasattr(report, "convoprobe"):
             self._sigterm.install()
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_keyboard_interrupt(
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> Generator[None, object, object]:
         if not self._config.option.fulltrace:
             _leave_last_line(excinfo)
         if self._controller is not None:
             self._controller.session_ends = True
         if SESSION in self._config.stash:
             self._config.stash[SESSION].hurry()
+        # A second Ctrl-C would break pytest off before it has noted its exit status.
+        with ignored_meanwhile(True):
+            return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
