@@ -166,3 +166,19 @@ def test_prohibitions_that_cannot_be_broken_are_named_also_after_a_pass() -> Non
     passed = result(Outcome.PASSED, checks=(absent, kept))
     (line,) = (line for line in summary_lines([passed, passed]) if line.startswith("note:"))
     assert line == "note: prohibited, but the target has no such tool, so this can't fail: drop_table"
+
+
+def test_what_was_spent_without_a_result_is_part_of_the_total() -> None:
+    """All conversations may have been interrupted, and cost something all the same."""
+    calls = {Role.JUDGE: Spending(3, 3, 0, Usage(30, 15), 0.03)}
+    assert summary_lines([], calls=calls) == [
+        "spent: $0.0300, 45 tokens in 3 calls",
+        "  of it without a result: $0.0300, 45 tokens in 3 calls",
+    ]
+    kept = result(Outcome.PASSED, spending={Role.JUDGE: Spending(1, 1, 0, Usage(10, 5), 0.01)})
+    lines = summary_lines([kept], calls=calls)
+    assert [line for line in lines if "calls" in line] == [
+        "spent: $0.0300, 45 tokens in 3 calls (without the agent)",
+        "  of it without a result: $0.0200, 30 tokens in 2 calls",
+    ]
+    assert summary_lines([], calls={}) == []
