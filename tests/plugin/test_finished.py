@@ -147,7 +147,7 @@ def test_what_broke_in_the_middle_is_not_finished(three: Suite, hooks: str, stat
 def test_a_file_that_could_not_be_collected_leaves_the_run_unfinished(three: Suite) -> None:
     three.run()
     three.scenario("more", file="scenarios/b.yaml")
-    (three.path / "scenarios/all.yaml").write_text("name: [")
+    (three.path / "scenarios/all.yaml").write_text("evaluation: [")
     three.run("--continue-on-collection-errors")
     assert newest(three).info.state is RunState.INTERRUPTED
 
