@@ -74,7 +74,9 @@ def _leave_last_line(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
 
     It prepares the whole traceback, and looks through all modules for each line: seconds with LiteLLM's.
     """
-    excinfo.traceback = excinfo.traceback[-1:]
+    # `pytest.exit` hides its own line: of a traceback without a line that may be shown, pytest makes nothing.
+    shown = excinfo.traceback.filter(excinfo) or excinfo.traceback
+    excinfo.traceback = shown[-1:]
     excinfo.value.__suppress_context__ = True
 
 

@@ -45,6 +45,12 @@ class ScenarioHooks:
     """The hooks around each test; all of them may come in the middle of one, with its first fixture."""
 
     _status: int | None = None
+    _by_exit = False
+    """Whether `pytest.exit` ended the session: then 0 may be the status that it asks for."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._by_exit = isinstance(excinfo.value, pytest.exit.Exception)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
@@ -60,7 +66,7 @@ class ScenarioHooks:
             from ..project_code.pulse import pulse
 
             pulse.disable()
-            interrupted = config.stash[SESSION].interrupted
+            interrupted = config.stash[SESSION].interrupted and not self._by_exit
             # A second Ctrl-C can come before pytest has noted the first: 0 is what it had until then.
             status = self._status or (int(pytest.ExitCode.INTERRUPTED) if interrupted else 0)
             leave_behind(status, interrupted=interrupted)
