@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +241,18 @@ def test_what_the_agent_raises_there_is_its_own(tmp_path: Path) -> None:
     chosen = same_thread(**{"run.replay": "only"})
     result = run_scenario(SCENARIO, target=agent, settings=chosen, rootdir=tmp_path)
     assert (result.outcome, result.blame) == (Outcome.FAILED, Blame.AGENT)
+
+
+def test_an_error_of_a_target_has_no_secret_in_its_words_nor_in_its_frames(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "convoprobe.yaml").write_text(
+        "llm: {model: openai/x, api_key: any-key-1}\n"
+        "target: {type: http, url: 'http://host/${CANARY}', text: 'a[[${CANARY}'}\n"
+    )
+    monkeypatch.setenv("CANARY", "a-value-of-ours")
+    with pytest.raises(SettingsError) as caught:
+        run_scenario(SCENARIO, rootdir=tmp_path)
+    shown = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    assert "`a[[****` is not a JMESPath expression" in str(caught.value)
+    assert "a-value-of-ours" not in "".join(shown.format())

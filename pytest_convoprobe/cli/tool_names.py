@@ -50,7 +50,8 @@ async def tools_of_target(loaded: LoadedSettings, root: Path) -> tuple[str, ...]
     settings = target_settings(loaded)
     if settings is None:
         raise NoTarget()
-    target = build_target(settings, rootdir=loaded.root or root)
+    mask = Redactor(loaded.secrets).text
+    target = build_target(settings, rootdir=loaded.root or root, mask=mask)
     try:
         tools = await tool_names(target)
         if tools is None and not runs_on_waiting_thread(target):

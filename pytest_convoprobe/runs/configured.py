@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..errors import NoTarget
 from ..files import shown_path
+from ..redaction import Redactor
 from ..settings.effective import LoadedSettings
 from ..settings.merge import target_settings
 from ..targets.factory import build_target
@@ -39,7 +40,8 @@ class ConfiguredTarget:
         settings = target_settings(loaded)
         if settings is None:
             raise NoTarget(file=self._place(loaded))
-        return build_target(settings, rootdir=loaded.root or self._rootdir)
+        mask = Redactor(loaded.secrets, environ={}).text
+        return build_target(settings, rootdir=loaded.root or self._rootdir, mask=mask)
 
     def _place(self, loaded: LoadedSettings) -> str:
         """The file that lacks a target: scenarios that have a settings file of their own need one there."""

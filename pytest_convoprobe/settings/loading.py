@@ -74,10 +74,12 @@ class _SettingsReader:
         self._environ = environ
         self._problems: list[Problem] = []
         self._expansion = Expansion()
+        self._secrets: tuple[str, ...] = ()
 
     def load(self) -> LoadedSettings:
         # First of all: from here on, the messages about everything else leave secrets out.
-        self._expansion, secrets = fill_in(self._document, self._command_line, self._environ)
+        # Kept here and in no local variable: pytest shows those of a traceback (`--showlocals`).
+        self._expansion, self._secrets = fill_in(self._document, self._command_line, self._environ)
         self._problems += self._expansion.problems
         notices = list(self._source.notices) if self._source else []
         if self._source and self._source.old:
@@ -93,7 +95,7 @@ class _SettingsReader:
             raise SettingsError(in_order(self._problems))
         if target is not None and target.is_model():
             layers["target"] = (self._layer("target", target, deferred),)
-        return self._assemble(plain, layers, target, secrets, notices)
+        return self._assemble(plain, layers, target, notices)
 
     def _model_target(self) -> tuple[str, ...]:
         target = self._document.value.get("target")
@@ -189,7 +191,6 @@ class _SettingsReader:
         plain: dict[str, tuple[BaseModel | None, BaseModel | None]],
         layers: dict[str, tuple[Layer, ...]],
         target: TargetSection | None,
-        secrets: tuple[str, ...],
         notices: list[str],
     ) -> LoadedSettings:
         merged = {"llm": merge(layers["llm"])}
@@ -207,8 +208,8 @@ class _SettingsReader:
         )
         file = self._source.path if self._source else None
         # Made twice: the origins of a target that is a model need its merged levels.
-        loaded = LoadedSettings(settings, file, {}, secrets, tuple(notices), layers)
-        return LoadedSettings(settings, file, self._origins(loaded, merged), secrets, tuple(notices), layers)
+        loaded = LoadedSettings(settings, file, {}, self._secrets, tuple(notices), layers)
+        return replace(loaded, origins=self._origins(loaded, merged))
 
     def _origins(self, loaded: LoadedSettings, merged: dict[str, Layer]) -> dict[str, str]:
         target = loaded.settings.target

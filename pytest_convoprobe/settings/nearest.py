@@ -63,7 +63,9 @@ class ProjectSettings:
         self._rootdir = rootdir
         self._config_file = config_file
         self._overrides = overrides or {}
-        self._environ = os.environ if environ is None else environ
+        # None is looked up where variables are filled in: a traceback with local variables (`--showlocals`)
+        # shows what is kept here.
+        self._environ = environ
         self._by_folder: dict[Path, LoadedSettings] = {}
         self._by_source: dict[tuple[Path, tuple[str, ...]], LoadedSettings] = {}
 

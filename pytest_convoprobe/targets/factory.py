@@ -17,13 +17,21 @@ from .port import Target
 from .python import PythonAgent, as_port, is_target
 
 
-def build_target(settings: TargetSection, *, rootdir: Path) -> Target:
+def build_target(
+    settings: TargetSection, *, rootdir: Path, mask: Callable[[str], str] | None = None
+) -> Target:
     """The target that the settings describe; relative files start from `rootdir`.
 
     Nothing of the user's is imported and nothing is connected to yet. Raises `SettingsError` for what
-    can be seen without that: a reference, a template or a JMESPath that makes no sense.
+    can be seen without that: a reference, a template or a JMESPath that makes no sense. `mask` takes secrets
+    out of its words.
     """
-    return BUILDERS[settings.type](settings, rootdir)
+    try:
+        return BUILDERS[settings.type](settings, rootdir)
+    except SettingsError as error:
+        problems = tuple(problem.masked(mask) if mask else problem for problem in error.problems)
+    # Outside of the handler: the first error and its frames have the text that was masked.
+    raise SettingsError(problems)
 
 
 def as_target(

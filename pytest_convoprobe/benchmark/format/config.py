@@ -102,10 +102,11 @@ class _ConfigReader:
         self._notices: list[str] = []
         self._deferred: dict[tuple[Loc, str], str] = {}
         self._lacking: dict[Loc, set[str]] = {}
+        self._secrets: tuple[str, ...] = ()
 
     def read(self) -> ReadConfig:
         # First, so that no message of the others shows a secret.
-        secrets = self._expand()
+        self._expand()
         self._problems += [
             unknown_section(name, _OVERRIDABLE, self._above, _OTHER_NAMES)
             for name in self._above.value
@@ -132,19 +133,18 @@ class _ConfigReader:
             demographics=demographics,
             concurrency=by_stage,
         )
-        return ReadConfig(config, secrets, tuple(self._notices))
+        return ReadConfig(config, self._secrets, tuple(self._notices))
 
     # Variables
 
-    def _expand(self) -> tuple[str, ...]:
+    def _expand(self) -> None:
         public = self._project.settings.results.public
-        expansion, secrets = fill_in(self._document, self._above, self._environ, public)
+        expansion, self._secrets = fill_in(self._document, self._above, self._environ, public)
         # A target may be the project's, with the secrets of its settings.
-        self._document.mask = Redactor((*secrets, *self._project.secrets), environ={}).text
+        self._document.mask = Redactor((*self._secrets, *self._project.secrets), environ={}).text
         self._problems += expansion.problems
         for path, message in expansion.missing.items():
             self._missing(path, message)
-        return secrets
 
     def _missing(self, path: Loc, message: str) -> None:
         section = _section_of(path)
