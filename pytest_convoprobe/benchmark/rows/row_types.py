@@ -220,8 +220,8 @@ class RowKind:
 
     `places` are those that a row of a file may have, the likeliest first; it raises `ResultsError`.
     `digest` is of all that a later stage makes of the row. A `dated` row says on which day it was made. Rows
-    that are `kept_by_hand` are somebody's own work if they were written or edited by hand: `--force` doesn't
-    make them again.
+    that are `kept_by_hand` are somebody's own work if they were written or edited by hand: they are
+    not made again, even where all others are.
     """
 
     places: Callable[[Any, str], tuple[Place, ...]]

@@ -152,7 +152,7 @@ class GenScenariosStep(Step):
         return {Role.GENERATOR.value: int(bool(config.demographics))}
 
     def remarks(self, context: StepContext, remade: Collection[Place]) -> tuple[str, ...]:
-        """With `--force`: which rows were left as they are, since somebody wrote or edited them."""
+        """Where all is made again: which rows were left as they are, since somebody wrote or edited them."""
         if not context.options.force:
             return ()
         table = context.table("gen-scenarios", "")
