@@ -45,12 +45,12 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     ExpansionError                 YAML whose aliases have no end; becomes a `Problem`
     Raised                         an exception of the user's code, on its way to whoever called that
     Interrupted                    raised inside code of the user's that has used up its time
-    Terminated                     SIGTERM, a KeyboardInterrupt
-    Changed                        a recorded reply that was edited, a ValueError
+    Terminated                     a KeyboardInterrupt: the process got SIGTERM
     ProcessLost                    a worker process is gone; its items are done again
     UnreadableAnswers              a warning of pytest's: answers that count neither way
 
-Classes whose names begin with `_` are left out. `tests/test_errors.py` compares this drawing with the others.
+Classes whose names begin with `_` never leave their module, or are abstract. `tests/test_errors.py` compares
+this drawing with the classes.
 
 Each error carries the `Blame` that a result built from it gets, and `remedies`: the settings that may put
 it right. Its text names settings (`run.max_cost`), which are the same everywhere; see `remedies.options_for`.
@@ -248,7 +248,10 @@ class StructuredReplyError(ConvoprobeError):
 
 
 class BudgetExceeded(ConvoprobeError):
-    """The budget of the run is used up; raised before a call. `limit` is the setting: `run.max_cost`, say."""
+    """The budget of the run is used up. Raised before a call, never after one.
+
+    `limit` is the setting that is reached: `run.max_cost` or `run.max_tokens`.
+    """
 
     blame = Blame.BUDGET
 
@@ -373,10 +376,7 @@ class TargetError(ConvoprobeError):
 
 
 class TargetStartError(TargetError):
-    """The target could not be loaded, built or reached at the start, or its answers have an unknown form.
-
-    It is wired wrongly: that says nothing about the agent.
-    """
+    """The target can't be loaded, built, reached or read: it is wired wrongly, whatever the agent is like."""
 
 
 class TargetCrashed(TargetError):

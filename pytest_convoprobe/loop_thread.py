@@ -48,20 +48,25 @@ class LoopThread:
                 raise
             return asyncio.run_coroutine_threadsafe(coro, loop)
 
-    def run(self, coro: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+    def run(
+        self,
+        coro: Coroutine[Any, Any, T],
+        timeout: float | None = None,
+        tick: Callable[[], object] = bool,
+    ) -> T:
         """Run a coroutine to its end and return what it returns, or raise what it raises.
 
-        Ctrl-C while waiting is raised at once, and the coroutine is cancelled. Raises `TimeoutError` if it
-        has not ended after `timeout` seconds; it is cancelled then, and not waited for any more. Raises
-        `concurrent.futures.CancelledError` when the loop is closed in the middle, and
-        RuntimeError on the loop's own thread, which would wait for itself.
+        `tick` is called now and then on the thread that waits. Ctrl-C while waiting is raised at once, and
+        the coroutine is cancelled. Raises `TimeoutError` if it has not ended after `timeout` seconds; it is
+        cancelled then, and not waited for any more. Raises `concurrent.futures.CancelledError` when the loop
+        is closed in the middle, and RuntimeError on the loop's own thread, which would wait for itself.
         """
         if threading.current_thread() is self._thread:
             coro.close()
             raise RuntimeError("run() would wait for its own thread; await the coroutine instead")
         future = self.submit(coro)
         try:
-            if not wait_for(future, timeout):
+            if not wait_for(future, timeout, tick):
                 raise TimeoutError(f"it has not ended after {exact_seconds(timeout)}")
         except BaseException:
             future.cancel()
@@ -187,12 +192,15 @@ def _left(deadline: float) -> float:
     return max(0.0, deadline - time.monotonic())
 
 
-def wait_for(future: concurrent.futures.Future[Any], timeout: float | None) -> bool:
-    """Whether the future is done within `timeout` seconds; None waits without end."""
+def wait_for(
+    future: concurrent.futures.Future[Any], timeout: float | None, tick: Callable[[], object] = bool
+) -> bool:
+    """Whether the future is done within `timeout` seconds; None waits without end. `tick`: see `run`."""
     deadline = None if timeout is None else time.monotonic() + timeout
     while not future.done():
         left = _SLICE if deadline is None else min(_SLICE, _left(deadline))
         if left <= 0.0:
             return False
-        concurrent.futures.wait((future,), left)
+        if not concurrent.futures.wait((future,), left).done:
+            tick()
     return True

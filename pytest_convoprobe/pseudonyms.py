@@ -17,6 +17,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from .errors import ConvoprobeError, SettingsError
+from .formatting import exact_seconds
 from .personal_patterns import SECONDS, Pattern
 from .redaction import Redactor
 
@@ -123,7 +124,7 @@ class Pseudonyms:
     def _too_slow(self, pattern: Pattern, text: str) -> SettingsError:
         return SettingsError.of(
             f"the pattern /{pattern.expression}/ was looked for in a text of {len(text):,} characters for "
-            f"{SECONDS:g} s without an end. Repetitions inside repetitions, like (a+)+, do that: write it "
+            f"{exact_seconds(SECONDS)} without an end. Repetitions inside repetitions, like (a+)+, do that: write it "
             "without them",
             file=self._masking.place,
             path="results.mask",
@@ -169,7 +170,7 @@ def _in_time(own: MaskText, text: str) -> str:
     thread.start()
     thread.join(_HOOK_SECONDS)
     if not outcome:
-        raise SettingsError.of(f"{_HOOK} took longer than {_HOOK_SECONDS:g} s for a text")
+        raise SettingsError.of(f"{_HOOK} took longer than {exact_seconds(_HOOK_SECONDS)} for a text")
     masked = text if outcome[0] is None else outcome[0]
     if isinstance(masked, BaseException):
         # Not with its words: they may quote what was to be masked.

@@ -25,10 +25,8 @@ def run_async(coro: Coroutine[Any, Any, T], words: str) -> T:
 
 def run_ticking(coro: Coroutine[Any, Any, T], tick: Callable[[], object]) -> T:
     """What the coroutine returns; `tick` is called every now and then on the thread that waits."""
-    from ..runs.session import wait_on
-
     with loop_thread() as loop:
-        return wait_on(loop, coro, tick)
+        return loop.run(coro, tick=tick)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 DIGEST = "digest"
@@ -19,12 +20,15 @@ Call = Mapping[str, Any]
 """A call as it is in the file."""
 
 
-class Changed(ValueError):
-    """A recording isn't as it was written; `call` is the number of the first call that differs, from 0."""
+@dataclass(frozen=True)
+class Edit:
+    """A sign that a recording isn't as it was written.
 
-    def __init__(self, message: str, call: int | None = None) -> None:
-        super().__init__(message)
-        self.call = call
+    `call` is the number of the first call that differs, from 0; None where no call is at odds with its digest.
+    """
+
+    message: str
+    call: int | None = None
 
 
 def with_digests(calls: Iterable[Call]) -> list[dict[str, Any]]:
@@ -43,18 +47,17 @@ def of_file(calls: Sequence[Call]) -> str:
     return _digest([call.get(DIGEST, "") for call in calls])
 
 
-def check(data: Mapping[str, Any]) -> None:
-    """Raises `Changed` if a file was edited. One without a digest, of an earlier release, isn't checked."""
+def first_edit(data: Mapping[str, Any]) -> Edit | None:
+    """The first sign that a file was edited. One without a digest, of an earlier release, isn't checked."""
     if not data.get(DIGEST):
-        return
+        return None
     calls = data["calls"]
     for number, (call, made) in enumerate(zip(calls, with_digests(calls), strict=True)):
         if call.get(DIGEST) != made[DIGEST]:
-            raise Changed(
-                "this call was edited since it was recorded, or calls were moved or removed", number
-            )
+            return Edit("this call was edited since it was recorded, or calls were moved or removed", number)
     if data[DIGEST] != of_file(calls):
-        raise Changed("calls were added or removed since it was recorded")
+        return Edit("calls were added or removed since it was recorded")
+    return None
 
 
 def _of_call(call: Call, before: str) -> str:

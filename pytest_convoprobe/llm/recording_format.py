@@ -20,7 +20,7 @@ from ..yaml_source import Document, parse
 from ..yaml_source.explain import explain
 from .fingerprint import Fingerprint
 from .port import LLMReply, Role, ToolRequest
-from .recording_digests import DIGEST, Changed, check, of_file, with_digests
+from .recording_digests import DIGEST, Edit, first_edit, of_file, with_digests
 
 VERSION = 1
 
@@ -164,12 +164,11 @@ def loads(text: str | bytes) -> Contents:
         raise LaterVersion(f"it has version {version} of the format, this release reads up to {VERSION}")
     try:
         file = _File.model_validate(data)
-        check(data)
-        return Contents(tuple(map(_loaded, file.calls)), file.now)
     except ValidationError as error:
         raise _first_problem(error, text, data) from None
-    except Changed as error:
-        raise _edited(error, text, data) from None
+    if edit := first_edit(data):
+        raise _edited(edit, text, data)
+    return Contents(tuple(map(_loaded, file.calls)), file.now)
 
 
 def _first_problem(error: ValidationError, text: str | bytes, data: Any) -> FormatError:
@@ -177,9 +176,9 @@ def _first_problem(error: ValidationError, text: str | bytes, data: Any) -> Form
     return _placed(explain(error, _document(text, data), _File)[0])
 
 
-def _edited(error: Changed, text: str | bytes, data: Any) -> FormatError:
-    where = () if error.call is None else ("calls", error.call)
-    return _placed(_document(text, data).problem(where, str(error)))
+def _edited(edit: Edit, text: str | bytes, data: Any) -> FormatError:
+    where = () if edit.call is None else ("calls", edit.call)
+    return _placed(_document(text, data).problem(where, edit.message))
 
 
 def _document(text: str | bytes, data: Any) -> Document:

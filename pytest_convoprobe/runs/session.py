@@ -5,7 +5,6 @@ Every door (the plug-in, the command line, `run_scenario`) runs its conversation
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import math
 import time
@@ -279,7 +278,7 @@ class Session:
     def wait_on(self, work: Coroutine[Any, Any, T], tick: Callable[[], object] = bool) -> T:
         """What the coroutine returns. It is cancelled when the waiting is interrupted."""
         try:
-            return wait_on(self.loop, work, tick)
+            return self.loop.run(work, tick=tick)
         except KeyboardInterrupt:
             self.hurry()
             raise
@@ -387,18 +386,6 @@ def _unsaved(loaded: LoadedSettings) -> list[str]:
     if loaded.settings.results.save:
         return []
     return [f"this run is not stored: results.save is false ({loaded.origins.get('results.save', '')})"]
-
-
-def wait_on(loop: LoopThread, work: Coroutine[Any, Any, T], tick: Callable[[], object]) -> T:
-    """What the coroutine returns; `tick` is called now and then on the thread that waits."""
-    future = loop.submit(work)
-    try:
-        while not concurrent.futures.wait((future,), POLL_SECONDS).done:
-            tick()
-        return future.result(0)
-    except BaseException:
-        future.cancel()
-        raise
 
 
 def _left(until: float) -> float:
