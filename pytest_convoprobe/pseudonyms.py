@@ -124,8 +124,8 @@ class Pseudonyms:
     def _too_slow(self, pattern: Pattern, text: str) -> SettingsError:
         return SettingsError.of(
             f"the pattern /{pattern.expression}/ was looked for in a text of {len(text):,} characters for "
-            f"{exact_seconds(SECONDS)} without an end. Repetitions inside repetitions, like (a+)+, do that: write it "
-            "without them",
+            f"{exact_seconds(SECONDS)} without an end. Repetitions inside repetitions, like (a+)+, do that: "
+            "write it without them",
             file=self._masking.place,
             path="results.mask",
         )

@@ -1,8 +1,8 @@
 """What binds the calls of a recording to their requests, to their replies and to each other.
 
 Each call has a digest of itself and of the call before it in its trial, and the file one of all of them. So
-a verdict that was edited, and a call that was added, removed or moved, are found. Against somebody who means
-it, this is no protection: whoever can edit a recording can make the digests again.
+a verdict that was edited, and a call that was added, removed or moved, are found. This does
+not protect against an attacker: whoever can edit a recording can make the digests again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Call = Mapping[str, Any]
 class Edit:
     """A sign that a recording isn't as it was written.
 
-    `call` is the number of the first call that differs, from 0; None where no call is at odds with its digest.
+    `call` is the number of the first call that differs, from 0; None where each call fits its digest.
     """
 
     message: str
