@@ -46,6 +46,19 @@ def score(row: ScenarioRow, passed: bool | None, sample: int = 1, metric: str = 
     return ScoreRow(row.id, metric or row.metric_id, sample, present, passed)
 
 
+def with_talks(scores: Iterable[ScoreRow]) -> TargetRows:
+    """The scores of the target `t`, each beside its conversation."""
+    known = list(scores)
+    return TargetRows("t", known, [(one.id, one.sample) for one in known])
+
+
+def alone(target: str, scores: int) -> str:
+    """The note where a target has scores, but no conversations.json."""
+    return (
+        f"{target}: scores that count without their conversation, as there is no conversations.json: {scores}"
+    )
+
+
 def results(
     scenarios: Iterable[ScenarioRow], scores: Iterable[ScoreRow], samples: int = 1, **more: Any
 ) -> TargetResults:
@@ -171,7 +184,7 @@ def test_the_rate_of_one_scenario_is_clustered_by_its_variants() -> None:
 def test_a_score_for_a_metric_that_the_scenario_was_not_made_for_counts_for_the_metric_alone() -> None:
     row, other = scenario("m01", 1), scenario("m02", 1)
     scores = [score(row, True), score(row, False, metric="m02"), score(other, True)]
-    whole = aggregate(BENCHMARK, [row, other], [TargetRows("t", scores)])
+    whole = aggregate(BENCHMARK, [row, other], [with_talks(scores)])
     found = whole.targets[0]
     assert (found.metric("m02").passed, found.metric("m02").scored) == (1, 2)
     assert (found.negative.passed, found.negative.scored) == (1, 1)
@@ -185,7 +198,7 @@ def test_a_pass_follows_from_the_type_even_where_the_row_says_otherwise() -> Non
     """Somebody made m01 negative after it was scored."""
     turned = Benchmark(name="turned", metrics=(GOOD.model_copy(update={"type": MetricType.NEGATIVE}),))
     rows = [ScoreRow("m01_s001_v01", "m01", 1, present=True, passed=True)]
-    found = aggregate(turned, [scenario("m01", 1)], [TargetRows("t", rows)])
+    found = aggregate(turned, [scenario("m01", 1)], [with_talks(rows)])
     assert found.targets[0].negative.pass_rate == 0.0
     assert found.notes == (
         "t: scores whose `passed` contradicts `present` and the metric's type (which count): 1",
@@ -194,7 +207,7 @@ def test_a_pass_follows_from_the_type_even_where_the_row_says_otherwise() -> Non
 
 def test_of_two_scores_of_one_conversation_the_last_counts_and_a_note_says_so() -> None:
     row = scenario("m01", 1)
-    found = aggregate(BENCHMARK, [row], [TargetRows("t", [score(row, False), score(row, True)])])
+    found = aggregate(BENCHMARK, [row], [with_talks([score(row, False), score(row, True)])])
     assert found.targets[0].overall.passed == found.targets[0].overall.scored == 1
     assert found.notes == ("t: scores that are there more than once (the last of each counts): 1",)
 
@@ -222,7 +235,7 @@ def test_rows_of_metrics_that_are_gone_are_left_out_and_told() -> None:
 
 def test_a_scenario_that_is_only_in_the_scores_counts_by_what_its_id_tells() -> None:
     known, stranger = scenario("m01", 1), scenario("m02", 7, 3)
-    found = aggregate(BENCHMARK, [known], [TargetRows("t", [score(known, True), score(stranger, True)])])
+    found = aggregate(BENCHMARK, [known], [with_talks([score(known, True), score(stranger, True)])])
     assert found.targets[0].by_scenario["m02_s007"].passed == 1
     assert found.targets[0].by_variant["v03"].passed == 1
     assert found.notes == ("t: scenarios that were run, but aren't in scenarios.json (m02_s007_v03): 1",)
@@ -391,7 +404,7 @@ def test_a_folder_is_read_whoever_wrote_its_files(folder: BenchmarkFolder) -> No
         ("ours", 1.0),
         ("theirs", 0.0),
     ]
-    assert found.notes == ()
+    assert found.notes == (alone("ours", 1), alone("theirs", 1))
 
 
 def test_a_target_without_any_file_has_all_of_it_missing(folder: BenchmarkFolder) -> None:
@@ -413,6 +426,7 @@ def test_rows_that_cannot_be_read_are_named_and_hide_no_others(folder: Benchmark
         'whole number, got the text "first"; row 3: not JSON (Expecting property name enclosed in double '
         "quotes: "
         f"line 4 column 2 (char {len(good) + len(wrong) + 7}))",
+        alone("t", 2),
     )
 
 
@@ -425,7 +439,7 @@ def test_twenty_thousand_rows_are_added_up(folder: BenchmarkFolder) -> None:
     found = aggregate_folder(folder, BENCHMARK, samples=20)
     assert [target.overall.scored for target in found.targets] == [10_000, 10_000]
     assert found.targets[0].overall.missing == 0
-    assert found.notes == ()
+    assert found.notes == (alone("one", 10_000), alone("two", 10_000))
 
 
 def test_results_that_are_not_there_say_which_command_makes_them(folder: BenchmarkFolder) -> None:
@@ -463,4 +477,7 @@ def test_without_scenarios_scores_are_added_up_all_the_same(folder: BenchmarkFol
     put(folder.scores("t"), as_ours([score(scenario("m01", 1), True)]))
     found = aggregate_folder(folder, BENCHMARK)
     assert found.targets[0].by_scenario["m01_s001"].pass_rate == 1.0
-    assert found.notes == ("there is no scenarios.json: what is missing, and who spoke, is unknown",)
+    assert found.notes == (
+        "there is no scenarios.json: what is missing, and who spoke, is unknown",
+        alone("t", 1),
+    )
