@@ -20,6 +20,7 @@ from .formatting import exact_seconds, size
 _TEMP_SUFFIX = ".convoprobe-tmp"
 _POLL = 0.01
 _BLOCK = 1 << 16
+_PIECE = 1 << 20
 
 
 def shown_path(path: str | Path) -> str:
@@ -73,10 +74,17 @@ def open_file(path: str | Path) -> BinaryIO:
 def read_file(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """All of a file. Raises `OSError` for what isn't one, and for one of more than `most` bytes."""
     with open_file(path) as file:
-        content = file.read(most + 1)
+        content = b"".join(_pieces(file, most + 1))
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {size(most)}", str(path))
     return content
+
+
+def _pieces(file: BinaryIO, most: int) -> Iterator[bytes]:
+    """Up to so many bytes. Not in one piece: Python takes the memory for all of them before it reads."""
+    while most > 0 and (piece := file.read(min(most, _PIECE))):
+        most -= len(piece)
+        yield piece
 
 
 def read_text(path: str | Path, encoding: str = "utf-8", errors: str = "strict") -> str:

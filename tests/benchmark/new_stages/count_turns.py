@@ -34,7 +34,7 @@ class CountTurns:
 
 class CountTurnsRowMaker:
     async def make(self, item: Item, llm: LLM) -> Row:
-        said = item.payload["conversation"]
+        said = item.payload["transcript"]
         turns = sum(message["role"] == "user" for message in said)
         return {"id": item.unit.place.id, "sample": item.unit.place.sample, "turns": turns}
 
