@@ -14,7 +14,9 @@ from typing import Any
 from urllib.parse import unquote
 
 SECONDS = 1.0
-"""How long one pattern may be looked for in one text."""
+"""How long a pattern of a project's own may be looked for in one text of ordinary length."""
+
+_ORDINARY = 250_000
 
 _IBAN_LENGTHS = dict(
     (entry[:2], int(entry[2:]))
@@ -28,6 +30,7 @@ _IBAN_LENGTHS = dict(
 )
 _DATE = re.compile(r"\d{1,2}[./ -]\d{1,2}[./ -]\d{2,4}|\d{4}[./ -]\d{1,2}[./ -]\d{1,2}")
 _LONGEST_PHONE = 15
+_TWICE = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)  # the digits of twice a digit, added
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ class Pattern:
     """A kind of personal data.
 
     `expression` finds candidates; `fitting` says how many characters of one belong to it, 0 if it is none.
-    `normal` gives the same text for two spellings of the same thing. `hint` is a text that each has in it.
+    `normal` gives the same text for two spellings of the same thing. Each has one of the `hints` in it. A
+    `linear` one takes time by the length of a text, whatever is in it: it needs no time limit.
     """
 
     name: str
@@ -43,22 +47,34 @@ class Pattern:
     hints: tuple[str, ...] = ()
     fitting: Callable[[str], int] = len
     normal: Callable[[str], str] = str
+    linear: bool = True
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where it is found, from the left, without overlaps. Raises TimeoutError after `SECONDS`."""
+        """Where it is found, from the left, without overlaps. Raises TimeoutError if that takes too long."""
         if self.hints and not any(hint in text for hint in self.hints):
             return
-        search, until, start = _compiled(self.expression).search, time.thread_time() + SECONDS, 0
+        search, start = _compiled(self.expression).search, 0
+        until = time.thread_time() + self.seconds_for(text)
         # The time of this thread alone: on a busy machine, others take most of a second.
-        while found := search(text, start, timeout=max(0.001, until - time.thread_time())):
-            if time.thread_time() > until:
-                raise TimeoutError  # many candidates take as long as one that never ends
+        while found := search(text, start, timeout=self._left(until)):
             begin = found.start() + _escape_before(text, found.start())
             length = self.fitting(text[begin : found.end()])
             if length:
                 yield begin, begin + length
             # A candidate that is none may have one in it that begins later.
             start = begin + length if length else found.start() + 1
+
+    @staticmethod
+    def seconds_for(text: str) -> float:
+        """How long one that isn't `linear` may be looked for in this text."""
+        return SECONDS * max(1.0, len(text) / _ORDINARY)
+
+    def _left(self, until: float) -> float | None:
+        if self.linear:
+            return None
+        if (left := until - time.thread_time()) <= 0:
+            raise TimeoutError  # many finds take as long as one that never ends
+        return left
 
 
 @lru_cache(maxsize=256)
@@ -78,7 +94,7 @@ def own_pattern(name: str, expression: str) -> Pattern:
         raise ValueError(f"this is not a regular expression: {error}") from None
     if compiled.fullmatch("", timeout=SECONDS):
         raise ValueError("the pattern also fits where there is no text: it would mask everything")
-    return Pattern(name, expression)
+    return Pattern(name, expression, linear=False)
 
 
 def _escape_before(text: str, begin: int) -> int:
@@ -90,33 +106,33 @@ def _escape_before(text: str, begin: int) -> int:
     return 1 if text[begin : begin + 1] in tuple("nrtbf") else 0
 
 
+# A text may be a megabyte of candidates that are none, so each is gone over once.
 def _card(text: str) -> int:
-    digits = [(place, int(letter)) for place, letter in enumerate(text) if letter.isdecimal()]
-    for count in range(min(19, len(digits)), 12, -1):
-        end = digits[count - 1][0] + 1
-        if not text[end : end + 1].isdecimal() and _luhn([digit for _, digit in digits[:count]]):
-            return end
-    return 0
-
-
-def _luhn(digits: list[int]) -> bool:
-    doubled = (
-        digit if place % 2 == 0 else sum(divmod(2 * digit, 10)) for place, digit in enumerate(digits[::-1])
-    )
-    return len(set(digits)) > 1 and sum(doubled) % 10 == 0
+    """Where the longest card number ends that the text begins with, by Luhn's check; 0 without one."""
+    sums, found, end = [0, 0], 0, 0
+    places = [place for place, letter in enumerate(text) if letter.isdecimal()][:19]
+    for number, place in enumerate(places):
+        digit, parity = int(text[place]), number % 2
+        # Every second digit before the last one counts twice: which ones, depends on which is the last.
+        sums[parity] += digit
+        sums[1 - parity] += _TWICE[digit]
+        found |= 1 << digit
+        next_one = text[place + 1 : place + 2]
+        if number >= 12 and sums[parity] % 10 == 0 and not next_one.isdecimal() and found & (found - 1):
+            end = place + 1
+    return end
 
 
 def _iban(text: str) -> int:
-    letters = [(place, letter.upper()) for place, letter in enumerate(text) if letter.isalnum()]
     length = _IBAN_LENGTHS.get(text[:2].upper(), 0)
-    if not length or len(letters) < length:
+    places = [place for place, letter in enumerate(text) if letter.isalnum()][:length] if length else []
+    end = places[-1] + 1 if places else 0
+    if len(places) < length or not length or text[end : end + 1].isalnum():
         return 0
-    end, bare = letters[length - 1][0] + 1, "".join(letter for _, letter in letters[:length])
-    if text[end : end + 1].isalnum():
-        return 0
+    # Lower case last: the sign of Kelvin fits the expression, and only its small letter is one of ASCII.
+    bare = "".join([text[place] for place in (*places[4:], *places[:4])]).upper().lower()
     # The check of ISO 13616: letters are numbers from 10, and the first four characters come last.
-    number = "".join(str(int(letter, 36)) for letter in bare[4:] + bare[:4])
-    return end if int(number) % 97 == 1 else 0
+    return end if int("".join([str(int(letter, 36)) for letter in bare])) % 97 == 1 else 0
 
 
 def _mail_normal(text: str) -> str:

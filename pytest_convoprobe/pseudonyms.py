@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from .errors import ConvoprobeError, SettingsError
 from .formatting import exact_seconds
-from .personal_patterns import SECONDS, Pattern
+from .personal_patterns import Pattern
 from .redaction import Redactor
 
 T = TypeVar("T")
@@ -124,8 +124,8 @@ class Pseudonyms:
     def _too_slow(self, pattern: Pattern, text: str) -> SettingsError:
         return SettingsError.of(
             f"the pattern /{pattern.expression}/ was looked for in a text of {len(text):,} characters for "
-            f"{exact_seconds(SECONDS)} without an end. Repetitions inside repetitions, like (a+)+, do that: "
-            "write it without them",
+            f"{exact_seconds(round(pattern.seconds_for(text)))} without an end. Repetitions inside "
+            "repetitions, like (a+)+, do that: write it without them",
             file=self._masking.place,
             path="results.mask",
         )

@@ -9,7 +9,7 @@ from pytest_convoprobe.conversation.port import Status, UserMessage
 from pytest_convoprobe.conversation.repetition import normalised
 from pytest_convoprobe.excerpts import as_json
 from pytest_convoprobe.judging.evidence import NotFound, Sources
-from pytest_convoprobe.personal_patterns import own_pattern
+from pytest_convoprobe.personal_patterns import BUILT_IN, own_pattern
 from pytest_convoprobe.pseudonyms import _apart_from
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.text import fold, harmless, visible
@@ -53,6 +53,17 @@ def test_many_places_with_personal_data() -> None:
     assert len(spans) == 20_000
     assert not list(_apart_from(taken, spans))
     assert list(_apart_from([], spans)) == spans
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("card", "4111 1111 1111 1112 "), ("iban", "DE89370400440532013001 ")]
+)
+def test_many_numbers_that_are_nearly_personal_data(name: str, near: str) -> None:
+    assert list(BUILT_IN[name].spans(near * 10_000)) == []
+
+
+def test_a_number_with_a_letter_that_only_looks_like_one_of_ascii() -> None:
+    assert list(BUILT_IN["iban"].spans("DE89\u212a70400440532013000, DE89370400440532013000")) == [(24, 46)]
 
 
 def test_a_number_that_python_refuses_to_write() -> None:
