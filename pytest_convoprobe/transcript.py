@@ -147,8 +147,8 @@ class Transcript:
     `pending` is the user message that was waiting for a reply when the conversation was interrupted, and
     `pending_calls` are the tool calls that the target had made for it by then, as far as it reports them.
     `unsaid` counts the messages of the script that were not sent, since the agent ended the conversation.
-    `now` is when the conversation began, with the zone: what the user and the judge were told. It is None for
-    one that was recorded or stored before that was known.
+    `now` is when the conversation began, with the zone: the user and the judge were given that time. It is
+    None for one that was recorded or stored before that was known.
     """
 
     turns: tuple[Turn, ...] = ()

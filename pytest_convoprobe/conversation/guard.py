@@ -2,7 +2,7 @@
 
 A message that is wrongly refused costs a conversation as much as a bad one that is let
 through. So every rule is narrow: it looks at the places where models slip, leaves
-alone what stands in quotes or code, and lets pass what a person might have written.
+alone what is in quotes or code, and lets pass what a person might have written.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _repeated(text: str, turns: Sequence[Turn]) -> str | None:
 
 
 def _without_quotes(text: str) -> str:
-    """The text without what stands in quotes or code; a text that is one quotation is what it quotes."""
+    """The text without quotations and code; of a text that is one quotation, what it quotes."""
     text = text.strip().replace("\u2019", "'")
     whole = _ONE_QUOTATION.fullmatch(text)
     if whole is not None:

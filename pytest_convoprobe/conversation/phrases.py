@@ -2,7 +2,7 @@
 
 Sentence patterns are matched from the start of a sentence, without regard to case, after a
 greeting or a word of assent if there is one. Most of them go to the sentence's end, which
-tells "How can I help you?" from "How can I help you find my order?".
+distinguishes "How can I help you?" from "How can I help you find my order?".
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ END_SIGN = re.compile(
     r"|(?:(?<=[.!?…])\s*|\n\s{0,9})STOP\s*\Z"
     r"|[\[(]status: ?(?:continue|done|gave_up)[\])]\s*\Z"
 )
-"""A sign for the end of the talk that stands in the text, alone or glued to the last sentence."""
+"""A marker for the end of the talk within the text, alone or right after the last sentence."""
 
 LEAVING = re.compile(
     r"\b(?:bye|goodbye|good bye|see (?:you|ya)|take care|you too"

@@ -16,9 +16,9 @@ _CYCLES = ((1, 3), (2, 2))
 
 
 def normalised(text: str) -> str:
-    """The words of a text in small letters; two texts that differ in more are two texts.
+    """The words of a text in small letters: two texts that differ only in the rest count as the same one.
 
-    A text without words (`?`, an emoji) stands for itself, and so does a very long one.
+    A text without words (`?`, an emoji) stays as it is, and so does a very long one.
     """
     if len(text) > _LONGEST:
         return text  # each turn would go through a megabyte several times

@@ -26,7 +26,7 @@ _SHOWN = 300
 
 @dataclass(frozen=True)
 class Direction:
-    """What the user is told for its next message alone, as an actor is by a director.
+    """Instructions for the user's next message alone, as a director gives them to an actor.
 
     `may_end` says whether the user may be done with that message. It may always give up.
     """
@@ -81,8 +81,8 @@ class SimulatedUser:
     async def next_message(self, turns: Sequence[Turn], direction: Direction = _FREE) -> UserMessage:
         """The next message; one that no user would write is asked for again, once.
 
-        Raises `SimulatorError` if the second is no better or the model never keeps to the
-        shape it is asked for.
+        Raises `SimulatorError` if the second has a fault too, or if the model never replies
+        in the format that was asked for.
         """
         request = self._request(turns, direction)
         spoken = await self._said(request, turns, direction)
@@ -135,9 +135,9 @@ class SimulatedUser:
             reply = await ask(self._llm, request, UserReply)
         except StructuredReplyError as error:
             raise SimulatorError(f"turn {request.context.turn}: {error}") from error
-        # Thoughts are no words of a person; where the rest may be said, nothing needs to be asked again.
+        # The target must not see thoughts. The rest may be a good message, so it isn't asked for again.
         said, _ = without_thoughts(reply.message)
-        # Characters that nobody sees are no message either.
+        # A message of invisible characters would look empty in every report.
         return UserMessage("" if is_blank(said) else said.strip(), Status(reply.status))
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from ..text import visible
 
 _LONGEST = 20_000
-"""Characters of a quote. A longer one is no quote, and to look for it would take long."""
+"""The most characters of a quote. To look for a longer one takes long, and nobody quotes a whole document."""
 
 
 _MOST_GROWTH = 3

@@ -32,7 +32,7 @@ def _as_id(value: object) -> object:
 
 
 class CriterionAnswer(BaseModel):
-    """The judge's answer to one criterion; the fields stand in the order in which it is to think."""
+    """The judge's answer to one criterion; the fields have the order in which it should think."""
 
     id: Annotated[str, BeforeValidator(_as_id)]
     finding: Annotated[str, Field(min_length=1)]

@@ -1,8 +1,8 @@
 """What binds the calls of a recording to their requests, to their replies and to each other.
 
 Each call has a digest of itself and of the call before it in its trial, and the file one of all of them. So
-a verdict that was edited, and a call that was added, removed or moved, are found. This does
-not protect against an attacker: whoever can edit a recording can make the digests again.
+a verdict that was edited, and a call that was added, removed or moved, are found. It is no protection against
+an attacker: whoever can edit a recording can also make its digests again.
 """
 
 from __future__ import annotations

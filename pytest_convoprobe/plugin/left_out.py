@@ -65,7 +65,7 @@ def check(session: pytest.Session) -> None:
 
 
 def notes(config: pytest.Config) -> list[str]:
-    """What was left out and is no error."""
+    """Lines on what was left out and isn't an error."""
     found = config.stash.get(LEFT_OUT, [])
     return [f"note: left out: {line}" for line in _shortened(found)]
 

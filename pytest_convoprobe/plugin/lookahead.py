@@ -38,8 +38,8 @@ def given_by_fixture(value: object) -> object:
 def fixture_definitions(item: pytest.Item) -> dict[str, Any]:
     """The fixture definitions that an item will use, by name.
 
-    pytest tells them only in this attribute, which its plug-ins have long relied on; if it
-    goes away, scenarios run one after another instead of going wrong.
+    Only this attribute has them, which is not public, though many plug-ins rely on it. If it goes away,
+    scenarios run one after another instead of going wrong.
     """
     info = getattr(item, "_fixtureinfo", None)
     found = getattr(info, "name2fixturedefs", {})

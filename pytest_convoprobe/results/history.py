@@ -149,7 +149,7 @@ def flaky(rows: Iterable[IndexRow], min_runs: int = 5) -> list[Stability]:
     """
     found = []
     for group in _grouped(rows).values():
-        counted = [row for row in group if _tells(row)]
+        counted = [row for row in group if _says_something(row)]
         if len(counted) < max(2, min_runs) or len({row.outcome for row in counted}) < 2:
             continue
         newest = _rests_on(max(counted, key=_when))
@@ -164,8 +164,8 @@ def stability(rows: Iterable[IndexRow]) -> Stability:
     ordered = sorted(rows, key=_when)
     if not ordered:
         raise ValueError("there are no trials to look at")
-    told = [row for row in ordered if _tells(row)]
-    counted = [row for row in told if has_verdict(row)]
+    relevant = [row for row in ordered if _says_something(row)]
+    counted = [row for row in relevant if has_verdict(row)]
     scores = [row.score for row in counted if row.score is not None]
     passed, newest = sum(row.passed for row in counted), ordered[-1]
     return Stability(
@@ -182,10 +182,10 @@ def stability(rows: Iterable[IndexRow]) -> Stability:
         score_high=max(scores, default=None),
         score_mean=mean(scores),
         score_deviation=_deviation(scores),
-        flips=_flips(told),
-        series=tuple(row.passed if has_verdict(row) else None for row in told),
-        within_commit=_within_commit(told),
-        example=next((row for row in reversed(told) if not row.passed), newest),
+        flips=_flips(relevant),
+        series=tuple(row.passed if has_verdict(row) else None for row in relevant),
+        within_commit=_within_commit(relevant),
+        example=next((row for row in reversed(relevant) if not row.passed), newest),
         errors=errors(ordered),
     )
 
@@ -210,7 +210,7 @@ def _grouped(rows: Iterable[IndexRow]) -> dict[str, list[IndexRow]]:
     return groups
 
 
-def _tells(row: IndexRow) -> bool:
+def _says_something(row: IndexRow) -> bool:
     """Whether the trial says something about its scenario: an outage says nothing."""
     return has_verdict(row) or is_undecided(row)
 

@@ -24,8 +24,8 @@ class IndexRow:
     commit has; both are the run's, not the line's. `worker` names the trials file, in which the whole trial
     has `length` bytes from `offset` on. `latency` is the mean wait for a reply of the target in seconds,
     `cost` in US dollars; both are None where they aren't known. `replayed` says that recordings answered
-    every call. `holds` tells by criterion id (`c1`) and by name of check what spoke for the agent (True),
-    against it (False), or couldn't be told (None). `earlier` are the attempts that a rerun replaced, the
+    every call. `holds` has, by criterion id (`c1`) and by name of check, what spoke for the agent (True) or
+    against it (False), or could not be decided (None). `earlier` are the attempts that a rerun replaced, the
     oldest first; `cost` and `tokens` then are those of all.
     """
 

@@ -46,7 +46,7 @@ class ConversationHost:
         max_text: int = MOST_TEXT,
     ) -> AsyncIterator[Conversation]:
         """A conversation between the two, ready to run; its end at the target is closed after the block."""
-        # The id is one that tells nothing: some targets are given it.
+        # Of no scenario or trial: some targets get the id, and an agent must not know that it is tested.
         context = ConversationContext(uuid4().hex, llm, scenario, trial, self._agents, now, waiting, max_text)
         talking = await hosted(target).start(context)
         try:

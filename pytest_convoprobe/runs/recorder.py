@@ -198,7 +198,7 @@ class RunRecorder:
         return self._prints.get((job.scenario_id, job.trial), NO_PRINTS)
 
     async def _description(self, target: Target) -> Description:
-        """What the target tells of itself. After one that took too long, none is asked any more."""
+        """How the target describes itself. After one that took too long, none is asked any more."""
         try:
             return await ask_description(target) if self._describe_targets else Description()
         except Exception as error:  # noqa: BLE001 - the project's code, whatever it raises

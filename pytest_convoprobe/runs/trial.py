@@ -224,7 +224,7 @@ class _Trial:
         except JudgeError as error:
             if all(check.holds for check in self._checks):
                 raise
-            # What code found against the agent stands: no word of a judge could acquit it.
+            # What code found against the agent counts in any case: a judge could not acquit it.
             self._criteria = tuple(
                 CriterionResult(criterion, "cannot_tell", None, str(error))
                 for criterion in criteria_of(self._job.scenario.evaluation)

@@ -40,7 +40,7 @@ def require_part(part: float, whole: float, what: str = "trials") -> None:
 def require_counts(counts: Iterable[int], what: str) -> None:
     """Raises ValueError for a count that isn't a whole number, or is negative."""
     for count in counts:
-        if count != int(count) if math.isfinite(count) else True:
+        if not math.isfinite(count) or count != int(count):
             raise ValueError(f"{what} has to be a whole number, not {count}")
         if count < 0:
             raise ValueError(f"{what} cannot be negative: {count}")

@@ -58,6 +58,7 @@ def _student_cdf(t: float, degrees: float) -> float:
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
     """The regularised incomplete beta function (Abramowitz & Stegun 26.5.8)."""
+    # The fraction converges fast on one side of the mean only; the other side is the rest to 1.
     if x > (a + 1) / (a + b + 2):
         return 1 - incomplete_beta(b, a, 1 - x)
     if x <= 0:

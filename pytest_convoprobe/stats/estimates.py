@@ -37,8 +37,8 @@ class ShareEstimate:
     """A share of trials that are in clusters.
 
     `per_cluster` is how many trials a cluster has, on average. `worth` is how many independent trials a
-    cluster is worth: the design effect. It is None where the clusters show no spread, so that it is unknown;
-    each counts as one trial then.
+    cluster is worth: one, for instance, where all ten trials of each cluster come out alike. It is None where
+    the clusters show no spread, so that nobody knows; each counts as one trial then.
     """
 
     share: float
@@ -92,15 +92,18 @@ class ShareEstimate:
         """The chance that the interval lies below the limit, if the true share were this one."""
         require_shares((limit, true_share), "a share")
         trials = self.effective(confidence)
-        tail = (1 - confidence) / 2
-        low, high = -1, math.floor(trials)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if mid_p_tail(middle, trials, limit) <= tail else (low, middle - 1)
-        if low < 0:
-            return 0.0
+        most = _most_below(limit, trials, (1 - confidence) / 2)
+        return 0.0 if most is None else mid_p_tail(most, trials, true_share, including=1.0)
 
-        return mid_p_tail(low, trials, true_share, including=1.0)
+
+def _most_below(limit: float, trials: float, tail: float) -> int | None:
+    """The most successes of which the interval still lies below the limit; None if not even 0 do."""
+    # By bisection: with each success more, the tail grows.
+    low, high = -1, math.floor(trials)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if mid_p_tail(middle, trials, limit) <= tail else (low, middle - 1)
+    return None if low < 0 else low
 
 
 def _worth(counted: Sequence[tuple[int, int]], passed: int, trials: int) -> float | None:
@@ -173,11 +176,10 @@ class GapEstimate:
         return self.first - self.second
 
     def interval(self, confidence: float) -> Interval:
-        """From each side's Wilson interval and their correlation (MOVER).
+        """From each side's Wilson interval and their correlation (MOVER); of one cluster, -1 to 1.
 
-        For one cluster it is all that there can be.
-        It has a width also where all clusters differ alike, which Student's interval hasn't: six scenarios
-        that all come out one way do not show a gap of exactly 100 points.
+        It has a width also where all clusters differ alike, unlike Student's interval: six scenarios that all
+        come out one way do not show a gap of exactly 100 points.
         """
         if self.clusters < 2:
             return Interval(-1.0, 1.0)
@@ -193,7 +195,7 @@ class GapEstimate:
         if worth is not None:
             few = normal_z(confidence) / student_t((1 + confidence) / 2, self.clusters - 1)
             effective *= worth * few**2
-        # The mean of shares that are 1 may be a little more than that.
+        # Floating point may make the mean of shares that are all 1 a little more than 1.
         return wilson(min(1.0, share) * effective, effective, confidence) or Interval(0.0, 1.0)
 
     def _distance(self, one: float, other: float) -> float:
@@ -206,6 +208,7 @@ class GapEstimate:
     def power(self, limit: float, confidence: float) -> float:
         """The chance to distinguish a true gap of this size from none, with as many clusters."""
         require_shares((limit,), "a gap")
+        # As of a normal distribution with an interval of this width: good enough for advice.
         found = self.interval(confidence)
         half = (found.high - found.low) / 2
         return NormalDist().cdf(normal_z(confidence) * (limit / half - 1)) if half else 1.0
@@ -236,6 +239,7 @@ def clusters_to_decide(estimate: Estimate, allowed: Interval, confidence: float)
     def decides(clusters: int) -> bool:
         return side_of(estimate.of_size(clusters).interval(confidence), allowed) is not None
 
+    # One cluster has no spread to go by. Doubled until it decides, then halved to within 2.5 %: it is about.
     few = many = max(2, estimate.clusters)
     while not decides(many):
         few, many = many, many * 2

@@ -108,7 +108,7 @@ def _is_async_code(function: object) -> bool:
 
 
 def _signature(function: object) -> inspect.Signature | None:
-    """None for what is written in C and tells none."""
+    """None for what has none that can be read, such as some functions that are written in C."""
     try:
         return inspect.signature(function) if callable(function) else None
     except (ValueError, TypeError):

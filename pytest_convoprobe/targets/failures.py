@@ -1,4 +1,4 @@
-"""Which fault is the agent's own, and which lies in what it stands on."""
+"""Which fault is the agent's own, and which that of what it needs: a server, a thread, an event loop."""
 
 from __future__ import annotations
 

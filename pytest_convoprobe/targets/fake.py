@@ -1,4 +1,4 @@
-"""A target for tests: answers what it is told to, and remembers what it was asked."""
+"""A target for tests: gives the answers that a test sets, and remembers what it was asked."""
 
 from __future__ import annotations
 

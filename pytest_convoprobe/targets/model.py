@@ -77,7 +77,7 @@ _UNFINISHED = "it had not returned when the conversation broke off"
 
 
 class _ModelConversation:
-    """One conversation; the model is told all of it again with each call."""
+    """One conversation. Each call of the model has all of it again: models keep nothing between calls."""
 
     def __init__(self, settings: ModelTarget, toolbox: Toolbox, context: ConversationContext) -> None:
         self._model = _without_agent(settings)

@@ -29,7 +29,7 @@ from .port import KeepsCalls
 T = TypeVar("T")
 
 RAW_ARGUMENTS = "_raw"
-"""The key that arguments stand under when they are not a JSON object."""
+"""The key under which arguments are kept that are not a JSON object."""
 
 _DEEPEST = 200
 _SHORT = 100
@@ -137,7 +137,7 @@ def _was_executed(value: object, call: ToolCall) -> bool:
 
 
 def as_arguments(value: object) -> dict[str, Any]:
-    """Parsed arguments; what is not a JSON object stands under the key `RAW_ARGUMENTS`."""
+    """Parsed arguments; what is not a JSON object is kept under the key `RAW_ARGUMENTS`."""
     if value is None or value == "":
         return {}
     parsed = value

@@ -1,4 +1,4 @@
-"""Python functions as tools of a model: what the model is told of them, and how a call of it is made."""
+"""Python functions as tools of a model: how they are described to it, and how it calls them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PLAIN_TYPES = (bool, int, float, str)
 
 @dataclass(frozen=True)
 class Tool:
-    """A function with what the model is told of it.
+    """A function with its description for the model.
 
     `arguments` is a model with one field `p0`, `p1`, … a parameter (a parameter may be called what a
     field of pydantic's may not), `parameters` are those of the function in the same order.
@@ -119,7 +119,7 @@ _AsData = Callable[[object], _Given]
 
 
 class _ToolError(Exception):
-    """What the model is told instead of a result."""
+    """Its text is what the model gets instead of a result."""
 
 
 class _NotExecuted(_ToolError):
@@ -150,7 +150,7 @@ def make_tool(function: Callable[..., Any]) -> Tool:
 
 
 class _Schema(GenerateJsonSchema):
-    """Without titles, which only repeat names; a default that JSON doesn't know is simply not told."""
+    """Without titles, which only repeat names; a default that JSON doesn't know is left out."""
 
     def emit_warning(self, kind: Any, detail: str) -> None:
         """Nothing: the warning would appear in the user's own suite."""

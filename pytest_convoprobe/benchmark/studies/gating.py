@@ -113,8 +113,7 @@ def judge_metric(
     figures = _figures(rate)
     # First of all: a rate of the rows that happen to be there could be green for that reason.
     if rate.missing or trouble.failed:
-        missing = rate.missing or sum(count for _, count in trouble.failed)
-        headline = f"{counted(missing, 'conversation')} without a score, {rate.scored} with one"
+        headline = f"{_without_score(rate, trouble)}, {rate.scored} with one"
         return _unknown(headline, trouble.lines, figures, remedies=trouble.remedies)
     if rate.pass_rate is None:
         return _nothing_scored(metric, rate, figures, scores)
@@ -129,6 +128,11 @@ def judge_metric(
         if any(case and check(case).state is not found.state for case in cases):
             return _depends_on_unreadable(metric, rate, figures)
     return _rate_verdict(found, metric, rate, figures, scores)
+
+
+def _without_score(rate: Rate, trouble: MissingRows) -> str:
+    missing = rate.missing or sum(count for _, count in trouble.failed)
+    return f"{counted(missing, 'conversation')} without a score"
 
 
 def _rate_verdict(
@@ -178,25 +182,28 @@ def judge_gaps(
     `targets` is how many the benchmark has: the gaps of all are corrected together.
     """
     if target.overall.missing or trouble.failed:
-        missing = counted(target.overall.missing, "conversation")
-        headline = f"{missing} without a score, so groups cannot be compared"
+        headline = f"{_without_score(target.overall, trouble)}, so groups cannot be compared"
         return _unknown(headline, trouble.lines, remedies=trouble.remedies)
     if not target.gaps:
         return _unknown(
             "no scenario has verdicts of two groups, so `max_group_gap` cannot be looked at; "
             "name groups under `demographics` in config.yaml"
         )
+    # Of other targets as many gaps are assumed as of this one: they compare the same scenarios.
     comparisons = targets * len(target.gaps)
     checked = [(found, _check_gap(gate, found, confidence, comparisons)) for found in target.gaps]
-    deciding = max(checked, key=_weight)
-    found, check = deciding
+    return _gap_verdict(checked, target.overall)
+
+
+def _gap_verdict(checked: Sequence[_Checked], overall: Rate) -> GateVerdict:
+    found, check = max(checked, key=_weight)
     headline = f"green: no gap between groups is larger than {points(check.limit, signed=False)} points"
     if check.state is not GateState.GREEN:
         headline = gap_headline(check, _name(found), found.gap.difference)
     lines = [gap_line(check, _name(found), found.gap.difference) for found, check in checked]
-    figures, unreadable = _gap_figures(checked, check), _unreadable(target.overall)
+    figures, unreadable = _gap_figures(checked, check), _unreadable(overall)
     if unreadable:
-        figures["unreadable"] = target.overall.unreadable
+        figures["unreadable"] = overall.unreadable
     return GateVerdict(check.state, headline, (*lines, *unreadable), figures, unreadable=unreadable)
 
 

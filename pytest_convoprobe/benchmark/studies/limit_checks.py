@@ -16,7 +16,7 @@ from typing import Any
 from ...formatting import counted, exact_percent, percent, percent_beside, percent_range, points, points_range
 from ...stats import GapEstimate, Interval, ShareEstimate, clusters_to_decide, side_of
 
-# Of an agent that fails so often, a gate that asks for all conversations should find a failure.
+# The pass rate of an agent in which a gate that asks for all conversations should find a failure.
 _FAULTY = 0.9
 
 

@@ -63,7 +63,7 @@ class AnswerReader:
 
     def __init__(self, settings: HttpTarget) -> None:
         self._text = AnswerPath(settings.text, "target.text")
-        # Only who says where the text is can be told that it isn't there.
+        # Where settings name the place of the text, plain text as a body is a mistake and not the answer.
         self._plain_allowed = "text" not in settings.model_fields_set
         self._tool_calls = _path(settings.tool_calls, "target.tool_calls")
         self._usage = _path(settings.usage, "target.usage")

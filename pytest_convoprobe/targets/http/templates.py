@@ -69,7 +69,7 @@ def _compile_leaf(source: str, path: str) -> Filling:
 
 
 def _lone_expression(source: str) -> str | None:
-    """What stands between the braces of a text that is one `{{ … }}` and at most comments; else None."""
+    """What is between the braces of a text that is one `{{ … }}` and at most comments; else None."""
     tokens = [(kind, text) for _, kind, text in _ENVIRONMENT.lex(source) if not kind.startswith("comment")]
     kinds = [kind for kind, _ in tokens]
     if not tokens or kinds[0] != "variable_begin" or kinds.index("variable_end") != len(kinds) - 1:
