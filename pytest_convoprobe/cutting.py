@@ -13,21 +13,26 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from .excerpts import cut_middle
-from .formatting import counted
+from .excerpts import cut_middle, left_out_mark
 
 T = TypeVar("T")
 
 MOST_TEXT = 1_000_000
 """The default of the setting `run.max_text`, in characters."""
 
+# A body has more in it than the text that is kept: escapes of JSON (six bytes for a letter), fields that
+# nobody reads. A small limit of a text must not refuse an ordinary body.
 _WHOLE_FACTOR = 32
 _LEAST_WHOLE = 10_000_000
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,}")
 _SHORT = 200
+# What a number, true, false or null counts for, in characters.
 _NUMBER = 8
+# Well below the depth at which Python's own recursion ends.
 _DEEPEST = 100
-_TOO_DEEP = "… (nested too deeply) …"
+
+TOO_DEEP = "… (nested too deeply) …"
+"""In place of a part of data that is too many levels down."""
 
 
 @dataclass
@@ -73,7 +78,7 @@ def cut_end(text: str, unread: int) -> str:
     """A text of which this many characters more came, which nobody kept."""
     if unread:
         _limit().cuts += 1
-    return f"{text} … ({counted(unread, 'character')} left out) …" if unread else text
+    return f"{text} {left_out_mark(unread, 'character')}" if unread else text
 
 
 def cut_data(value: Any) -> Any:
@@ -147,7 +152,7 @@ class _Cutter:
             return self._text(value)
         if isinstance(value, (dict, list)):
             if depth > _DEEPEST:
-                return _TOO_DEEP
+                return TOO_DEEP
             return self._mapping(value, depth) if isinstance(value, dict) else self._list(value, depth)
         self._room -= _NUMBER
         return value
@@ -162,7 +167,7 @@ class _Cutter:
         found: dict[Any, Any] = {}
         for number, (key, item) in enumerate(value.items()):
             if self._room <= 0:
-                found["…"] = f"… ({counted(len(value) - number, 'key')} left out) …"
+                found["…"] = left_out_mark(len(value) - number, "key")
                 break
             found[self._text(str(key))] = self.kept(item, depth + 1)
         return found
@@ -171,7 +176,7 @@ class _Cutter:
         found = []
         for number, item in enumerate(value):
             if self._room <= 0:
-                found.append(f"… ({counted(len(value) - number, 'item')} left out) …")
+                found.append(left_out_mark(len(value) - number, "item"))
                 break
             found.append(self.kept(item, depth + 1))
         return found

@@ -124,13 +124,14 @@ def cut_middle(text: str, limit: int) -> str:
     """The start and the end of the text with a mark between them, together at most `limit` characters."""
     if len(text) <= limit:
         return text
-    mark = _mark(len(text) - limit, "character")
+    mark = left_out_mark(len(text) - limit, "character")
     room = max(2, limit - len(mark) - 4)
     start, end = text[: room - room // 3], text[-(room // 3) :]
-    return f"{start.rstrip()} {_mark(len(text) - len(start) - len(end), 'character')} {end.lstrip()}"
+    return f"{start.rstrip()} {left_out_mark(len(text) - len(start) - len(end), 'character')} {end.lstrip()}"
 
 
-def _mark(number: int, thing: str) -> str:
+def left_out_mark(number: int, thing: str) -> str:
+    """`… (1,200 characters left out) …`, in place of what is left out."""
     return f"… ({counted(number, thing)} left out) …"
 
 
@@ -168,9 +169,9 @@ def _changed(value: Any, change: Callable[[str], str], most: int | None = None, 
         return value
     # Cut first: of a million rows, only those that stay are looked at.
     if isinstance(value, Mapping):
-        pairs = _ends(list(value.items()), most, lambda gone: ("…", _mark(gone, "key")))
+        pairs = _ends(list(value.items()), most, lambda gone: ("…", left_out_mark(gone, "key")))
         return {key: _changed(item, change, most, depth + 1) for key, item in pairs}
-    items = _ends(list(value), most, lambda gone: _mark(gone, "item"))
+    items = _ends(list(value), most, lambda gone: left_out_mark(gone, "item"))
     return [_changed(item, change, most, depth + 1) for item in items]
 
 

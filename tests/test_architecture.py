@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import grimp
 import pytest
+
+import pytest_convoprobe
 
 PACKAGE = "pytest_convoprobe"
 
@@ -34,6 +38,18 @@ def test_no_circle_among_the_files() -> None:
 def test_a_circle_is_found() -> None:
     imports = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": set(), "e": {"e2"}, "e2": {"e"}}
     assert sorted(map(sorted, circles(imports))) == [["a", "b", "c"], ["e", "e2"]]
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """Whoever reads `Source` should not have to look at the imports to know which one."""
+    root = Path(pytest_convoprobe.__file__).parent
+    names = [
+        node.name
+        for path in root.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
 def circles(imports: Mapping[str, set[str]]) -> Iterator[set[str]]:

@@ -24,7 +24,7 @@ class Spent:
         return Spent(cost, self.tokens + other.tokens)
 
 
-Estimate = Callable[[], Spent | None]
+Expectation = Callable[[], Spent | None]
 """What a call may use, as far as it is known at this moment; None: nothing is."""
 
 
@@ -57,7 +57,7 @@ class Budget:
         self.elsewhere = Spent()
         self._promised = Spent()
         self._in_flight: set[Reservation] = set()
-        self._line: deque[tuple[asyncio.Future[Reservation], Estimate]] = deque()
+        self._line: deque[tuple[asyncio.Future[Reservation], Expectation]] = deque()
         self._guessed_calls = 0
 
     @property
@@ -101,7 +101,7 @@ class Budget:
         calls = counted(self._guessed_calls, "call")
         return f" (estimated for {calls} that reported no usage)" if self._guessed_calls else ""
 
-    async def reserve(self, estimate: Estimate) -> Reservation:
+    async def reserve(self, estimate: Expectation) -> Reservation:
         """Set aside what a call may use. Hand the reservation to `settle` when it has ended.
 
         Waits, in order of arrival, while calls in flight hold what is left. Raises `BudgetExceeded` if
@@ -140,7 +140,7 @@ class Budget:
                 return
             self._line.popleft()
 
-    def _admitted(self, place: asyncio.Future[Reservation], estimate: Estimate) -> bool:
+    def _admitted(self, place: asyncio.Future[Reservation], estimate: Expectation) -> bool:
         """Whether the one at the front has not to wait any more: it may go, or never will."""
         try:
             self.check()

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import LLMUnavailable
 from ..settings.models import ModelSettings
 from ..transcript import Usage, token_count
-from .port import LLMReply, LLMRequest, Message, ToolRequest, ToolSpec
+from .port import LLMReply, LLMRequest, Message, Price, ToolRequest, ToolSpec
 
 # Ollama has a small default context and silently cuts what exceeds it; other providers use the model's own.
 _OLLAMA = ("ollama/", "ollama_chat/")
@@ -151,7 +151,7 @@ def _usage(usage: Any) -> Usage:
     return Usage() if None in counts else Usage(counts[0] or 0, counts[1] or 0)
 
 
-def own_prices(settings: ModelSettings) -> tuple[float, float] | None:
+def own_prices(settings: ModelSettings) -> Price | None:
     """The prices of a prompt token and a completion token, if the settings contain both."""
     prices = settings.input_cost_per_token, settings.output_cost_per_token
     return None if prices[0] is None or prices[1] is None else (prices[0], prices[1])

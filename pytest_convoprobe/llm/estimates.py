@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .budget import Spent
-from .port import LLMReply, LLMRequest, Role
-
-Price = tuple[float, float]
-"""US dollars for a prompt token and for a completion token."""
+from .port import LLMReply, LLMRequest, Price, Role
 
 _Kind = tuple[str | None, str | None, Role]
 
@@ -33,8 +30,8 @@ class _Seen:
 class Estimates:
     """Learns from the calls of a run what calls of their kind use: same model, same address, same role.
 
-    Where a `price` is given (US dollars for a prompt token and for a completion token), estimates of the cost
-    use it. Without one they go by the most expensive token so far.
+    Where a `price` is given, estimates of the cost use it. Without one they go by the most expensive token so
+    far.
     """
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ from .chat_format import (
 )
 from .litellm_import import READ_ONLY, arm_warning_filter, remove_filter, start_import
 from .masking import NoSecrets, TextRedactor
-from .port import LLMReply, LLMRequest
+from .port import LLMReply, LLMRequest, Price
 from .provider_errors import failure_of, timeout_of
 
 # Providers that accept any model: they get a schema, and plain text is the fallback if they refuse it.
@@ -94,7 +94,7 @@ class LiteLLM:
             self._priced[model] = _listed_price(await self._litellm(), model) is not None
         return own is not None or self._priced[model]
 
-    async def price_of(self, settings: ModelSettings) -> tuple[float, float] | None:
+    async def price_of(self, settings: ModelSettings) -> Price | None:
         """US dollars for a prompt token and for a completion token, or None if unknown."""
         own = own_prices(settings)
         return own if own is not None else _listed_price(await self._litellm(), settings.model or "")
@@ -228,12 +228,12 @@ def _takes_schema(litellm: Any, model: str) -> bool:
         return False
 
 
-def listed_price(model: str) -> tuple[float, float] | None:
+def listed_price(model: str) -> Price | None:
     """US dollars for a prompt and a completion token, as LiteLLM lists them; None if it is not loaded."""
     return _listed_price(sys.modules.get("litellm"), model)
 
 
-def _listed_price(litellm: Any, model: str) -> tuple[float, float] | None:
+def _listed_price(litellm: Any, model: str) -> Price | None:
     try:
         return litellm.cost_per_token(model=model, prompt_tokens=1, completion_tokens=1)  # type: ignore[no-any-return]
     except Exception:  # noqa: BLE001 - bare Exceptions for models that it doesn't know; or it isn't there

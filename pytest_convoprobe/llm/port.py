@@ -7,7 +7,7 @@ and wrap another implementation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, Protocol
@@ -119,6 +119,13 @@ class LLMReply:
     top_tokens: Mapping[str, float] = field(default_factory=dict)
     thoughts: str = ""
     cut: tuple[str, ...] = ()
+
+
+Price = tuple[float, float]
+"""US dollars for a prompt token and for a completion token."""
+
+PriceOf = Callable[[ModelSettings], Awaitable[Price | None]]
+"""The price of a model; None where that is not known."""
 
 
 class LLM(Protocol):

@@ -21,7 +21,7 @@ from ..cutting import most_bytes
 from ..formatting import size
 from ..http_body import ACCEPTED, unpacked
 
-Handle = Callable[[httpx.Request], Awaitable[httpx.Response]]
+Send = Callable[[httpx.Request], Awaitable[httpx.Response]]
 
 _MARK = "_watched_by_convoprobe"
 # Of the body as it was sent, which is handed on unpacked.
@@ -67,7 +67,7 @@ def watch_connections_of(handler: Any) -> None:
     setattr(handler, _MARK, True)
 
 
-async def _handled(handle: Handle, request: httpx.Request) -> httpx.Response:
+async def _handled(handle: Send, request: httpx.Request) -> httpx.Response:
     watch = _WATCH.get()
     if watch is None:
         return await handle(request)

@@ -16,12 +16,12 @@ from typing import Any
 DIGEST = "digest"
 _LENGTH = 16
 
-Call = Mapping[str, Any]
+StoredCall = Mapping[str, Any]
 """A call as it is in the file."""
 
 
 @dataclass(frozen=True)
-class Edit:
+class SignOfEdit:
     """A sign that a recording isn't as it was written.
 
     `call` is the number of the first call that differs, from 0; None where each call fits its digest.
@@ -31,7 +31,7 @@ class Edit:
     call: int | None = None
 
 
-def with_digests(calls: Iterable[Call]) -> list[dict[str, Any]]:
+def with_digests(calls: Iterable[StoredCall]) -> list[dict[str, Any]]:
     """The calls, each with its digest."""
     before: dict[int, str] = {}
     found = []
@@ -41,26 +41,27 @@ def with_digests(calls: Iterable[Call]) -> list[dict[str, Any]]:
     return found
 
 
-def of_file(calls: Sequence[Call]) -> str:
+def of_file(calls: Sequence[StoredCall]) -> str:
     """The digest of a whole recording, made of those of its calls."""
     # Not of the times when trials begin: one that was edited fits no recorded request.
     return _digest([call.get(DIGEST, "") for call in calls])
 
 
-def first_edit(data: Mapping[str, Any]) -> Edit | None:
+def first_edit(data: Mapping[str, Any]) -> SignOfEdit | None:
     """The first sign that a file was edited. One without a digest, of an earlier release, isn't checked."""
     if not data.get(DIGEST):
         return None
     calls = data["calls"]
     for number, (call, made) in enumerate(zip(calls, with_digests(calls), strict=True)):
         if call.get(DIGEST) != made[DIGEST]:
-            return Edit("this call was edited since it was recorded, or calls were moved or removed", number)
+            message = "this call was edited since it was recorded, or calls were moved or removed"
+            return SignOfEdit(message, number)
     if data[DIGEST] != of_file(calls):
-        return Edit("calls were added or removed since it was recorded")
+        return SignOfEdit("calls were added or removed since it was recorded")
     return None
 
 
-def _of_call(call: Call, before: str) -> str:
+def _of_call(call: StoredCall, before: str) -> str:
     return _digest([{key: value for key, value in call.items() if key != DIGEST}, before])
 
 

@@ -20,7 +20,7 @@ from ..yaml_source import Document, parse
 from ..yaml_source.explain import explain
 from .fingerprint import Fingerprint
 from .port import LLMReply, Role, ToolRequest
-from .recording_digests import DIGEST, Edit, first_edit, of_file, with_digests
+from .recording_digests import DIGEST, SignOfEdit, first_edit, of_file, with_digests
 
 VERSION = 1
 
@@ -176,7 +176,7 @@ def _first_problem(error: ValidationError, text: str | bytes, data: Any) -> Form
     return _placed(explain(error, _document(text, data), _File)[0])
 
 
-def _edited(edit: Edit, text: str | bytes, data: Any) -> FormatError:
+def _edited(edit: SignOfEdit, text: str | bytes, data: Any) -> FormatError:
     where = () if edit.call is None else ("calls", edit.call)
     return _placed(_document(text, data).problem(where, edit.message))
 

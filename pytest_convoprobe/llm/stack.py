@@ -7,12 +7,12 @@ from collections.abc import Callable
 from ..settings.models import ModelSettings, RunSettings
 from .bounded import Bounded
 from .budget import Budget
-from .budgeted import Budgeted
 from .limiter import START, Limited, Slots
 from .litellm_adapter import LiteLLM
 from .masking import TextRedactor
-from .port import LLMReply, LLMRequest
+from .port import LLMReply, LLMRequest, Price
 from .retry import Retrying
+from .within_budget import Budgeted
 
 _CEILING_FACTOR = 2
 
@@ -53,7 +53,7 @@ class LiveLLM:
         """Wait until an import that was started has ended, with or without success."""
         await self._adapter.loaded()
 
-    async def price_of(self, settings: ModelSettings) -> tuple[float, float] | None:
+    async def price_of(self, settings: ModelSettings) -> Price | None:
         """US dollars for a prompt token and for a completion token, or None if unknown."""
         return await self._adapter.price_of(settings)
 

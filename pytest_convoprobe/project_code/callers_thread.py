@@ -66,10 +66,10 @@ class CallersThread:
         self._calls: queue.SimpleQueue[_Here[Any]] = queue.SimpleQueue()
         self._used = False
 
-    def worker(self) -> Worker:
+    def worker(self) -> OnWaitingThread:
         """The way to this thread for one conversation."""
         self._used = True
-        return Worker(self._calls.put)
+        return OnWaitingThread(self._calls.put)
 
     def wait(self, conversation: Waitable, seconds: float) -> bool:
         """Make calls until the conversation has ended, at most so many seconds; says whether it has."""
@@ -86,7 +86,7 @@ class CallersThread:
             self._calls.get(timeout=seconds).make() if seconds else self._calls.get_nowait().make()
 
 
-class Worker:
+class OnWaitingThread:
     """As `threads.CallThread`, but its calls run on the thread that waits for the conversation."""
 
     def __init__(self, put: Callable[[_Here[Any]], None]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..llm.chat_format import own_prices
-from ..llm.port import Role
+from ..llm.port import Price, Role
 from ..redaction import MASK, is_secret_name
 from ..settings.merge import target_settings
 from ..settings.models import ModelSettings
@@ -40,7 +40,7 @@ def describe_run(run: str, loaded: LoadedSettings, *, command: Sequence[str], fo
 
 
 def with_listed_prices(
-    info: RunInfo, loaded: LoadedSettings, listed_price: Callable[[str], tuple[float, float] | None]
+    info: RunInfo, loaded: LoadedSettings, listed_price: Callable[[str], Price | None]
 ) -> RunInfo:
     """The description of a run that ends now, with the prices that its calls were counted at.
 

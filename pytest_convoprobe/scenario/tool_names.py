@@ -55,7 +55,7 @@ class Asserts(Protocol):
     def after(self) -> str | None: ...
 
 
-class Criterion(Protocol):
+class ToolAssertions(Protocol):
     """Assertions about the calls of one tool."""
 
     @property
@@ -65,7 +65,7 @@ class Criterion(Protocol):
     def assertions(self) -> Sequence[str | Asserts]: ...
 
 
-class Usage(Protocol):
+class NamesTools(Protocol):
     """All that a scenario says of tools."""
 
     @property
@@ -81,7 +81,7 @@ class Usage(Protocol):
     def only_listed(self) -> bool: ...
 
     @property
-    def tool_call_criteria(self) -> Sequence[Criterion]: ...
+    def tool_call_criteria(self) -> Sequence[ToolAssertions]: ...
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ToolName:
         return any(matches(self.name, tool) for tool in tools)
 
 
-def names_in(usage: Usage, ends_with: Sequence[str] = ()) -> Iterator[ToolName]:
+def names_in(usage: NamesTools, ends_with: Sequence[str] = ()) -> Iterator[ToolName]:
     """Every name of a tool that the scenario depends on. A call of those in `ends_with` ends it.
 
     An optional tool matters only where the others are forbidden.
@@ -122,7 +122,7 @@ def names_in(usage: Usage, ends_with: Sequence[str] = ()) -> Iterator[ToolName]:
                     yield ToolName(f"tool_call_criteria, `{side}`", other, True)
 
 
-def _forbids(criterion: Criterion) -> bool:
+def _forbids(criterion: ToolAssertions) -> bool:
     """Whether the criterion only says that the tool isn't called."""
     zero = [0 in (getattr(one, "times", None), getattr(one, "at_most", None)) for one in criterion.assertions]
     return bool(zero) and all(zero)
@@ -136,7 +136,7 @@ class NameFindings:
     notes: tuple[str, ...]
 
 
-def compare_names(usage: Usage, tools: Sequence[str], ends_with: Sequence[str] = ()) -> NameFindings:
+def compare_names(usage: NamesTools, tools: Sequence[str], ends_with: Sequence[str] = ()) -> NameFindings:
     """The scenario's names beside the tools that the target has.
 
     A name without a tool is a problem if it is needed, or if it resembles a tool. Otherwise it is a

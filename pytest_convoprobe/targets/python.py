@@ -16,7 +16,7 @@ from .given_objects import Use
 from .hosted import Hosted, RunsElsewhere, home_of
 from .loading import Once, Reference, load_object
 from .port import ConversationContext, Description, Target, TargetConversation, description_of, named_tools
-from .python_conversation import PythonConversation, Source, source_of
+from .python_conversation import AgentSource, PythonConversation, source_of
 
 _ABSENT = object()
 
@@ -44,14 +44,14 @@ class PythonAgent(RunsElsewhere):
         self.same_thread = same_thread
         self._tools = named_tools(tools)
         self._use = use
-        self._source: Once[Target | Source] = Once(functools.partial(_load, source, rootdir, name))
+        self._source: Once[Target | AgentSource] = Once(functools.partial(_load, source, rootdir, name))
         self._hosted: Hosted | None = None
 
     async def start(self, context: ConversationContext) -> TargetConversation:
         worker = self._worker(context)
         # The import too: a connection that the module opens belongs to the thread that imports it.
         source = await self._source.get(worker)
-        if not isinstance(source, Source):
+        if not isinstance(source, AgentSource):
             self._hosted = self._hosted or Hosted(source)
             return await self._hosted.start(context)
         if self.same_thread and worker is None:
@@ -78,7 +78,7 @@ class PythonAgent(RunsElsewhere):
     def describe(self) -> Description:
         """What the object says if it is a target itself and was loaded, and the tools of the settings."""
         source = self._source.value
-        is_other = source is None or isinstance(source, Source)
+        is_other = source is None or isinstance(source, AgentSource)
         described = Description() if is_other else description_of(as_port(source))
         return described if self._tools is None else replace(described, tools=self._tools)
 
@@ -109,7 +109,7 @@ def as_port(value: object) -> Target:
     return target
 
 
-def _load(source: object, rootdir: Path, name: str) -> Target | Source:
+def _load(source: object, rootdir: Path, name: str) -> Target | AgentSource:
     """The object, looked at: what can't take messages is reported before the first conversation.
 
     All questions are asked here, in a thread, and not on the loop that calls models: the answers may be

@@ -39,7 +39,7 @@ _METHODS = ", ".join(f"`{name}`" for name in METHODS)
 
 
 @dataclass(frozen=True)
-class Source:
+class AgentSource:
     """Where conversations get their agents from.
 
     `makes_agents`: calling `value` without arguments makes one; otherwise `value` itself is the agent, and
@@ -52,14 +52,14 @@ class Source:
     owner: object | None = None
 
 
-def source_of(agent: object) -> Source:
+def source_of(agent: object) -> AgentSource:
     """What an object is as a source of agents. Raises `ValueError` for what can't be a target."""
     if isinstance(agent, type):
-        return Source(agent, True, is_answered_on_loop(agent))
+        return AgentSource(agent, True, is_answered_on_loop(agent))
     if _is_function(agent) and takes_nothing(agent):
-        return Source(agent, True, is_async(agent))
+        return AgentSource(agent, True, is_async(agent))
     _calling_of(agent)
-    return Source(agent, False, inspect.isfunction(agent), owner_of(agent))
+    return AgentSource(agent, False, inspect.isfunction(agent), owner_of(agent))
 
 
 def _is_function(agent: object) -> bool:
@@ -92,7 +92,7 @@ class PythonConversation:
         self._closed = False
         self._calls: tuple[ToolCall, ...] = ()
 
-    async def open(self, source: Source, use: Use) -> None:
+    async def open(self, source: AgentSource, use: Use) -> None:
         """Get an agent that no other conversation has, from the object that the settings or a test name."""
         doing = f"`{self._name}` could not be started"
         failed = functools.partial(start_failure, doing)

@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 
 from pydantic_core import to_jsonable_python
 
-from ..cutting import cut_data, cut_text, most_text, note_cut, noticed, without_addresses
+from ..cutting import TOO_DEEP, cut_data, cut_text, most_text, note_cut, noticed, without_addresses
 from ..errors import TargetCrashed
-from ..excerpts import cut_middle
-from ..formatting import counted
+from ..excerpts import cut_middle, left_out_mark
 from ..outside_json import digits_of, is_too_long, read_json
 from ..project_code.tracebacks import describe
 from ..text import shorten
@@ -214,13 +213,13 @@ class _Copying:
         self.is_cyclic = self.is_cyclic or id(value) in holders
         if self.is_cyclic or len(holders) > _DEEPEST:
             note_cut()
-            return "… (nested too deeply) …"
+            return TOO_DEEP
         return self._copy_parts(value, (*holders, id(value)))  # type: ignore[arg-type]
 
     def _copy_parts(self, value: dict[Any, Any] | list[Any], within: tuple[int, ...]) -> Any:
         # A list that has another one twice, which has another one twice, and so on, soon has billions.
         room, self._room = max(0, self._room), self._room - len(value)
-        mark = f"… ({counted(len(value) - room, 'item')} left out) …" if len(value) > room else ""
+        mark = left_out_mark(len(value) - room, "item") if len(value) > room else ""
         if mark:
             note_cut()
         if isinstance(value, dict):

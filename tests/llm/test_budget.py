@@ -16,10 +16,10 @@ from pytest_convoprobe.errors import (
     SettingsError,
 )
 from pytest_convoprobe.llm.budget import Budget, Spent
-from pytest_convoprobe.llm.budgeted import Budgeted, KnowsPrice
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
 from pytest_convoprobe.llm.retry import Retrying
+from pytest_convoprobe.llm.within_budget import Budgeted, KnowsPrice
 from pytest_convoprobe.settings.models import ModelSettings
 from pytest_convoprobe.transcript import Usage
 

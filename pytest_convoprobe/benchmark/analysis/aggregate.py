@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", bound=Hashable)
 
-Unit = Callable[[Trial], str]
-"""What trials are alike by: those of one unit resemble each other."""
+ClusterBy = Callable[[Trial], str]
+"""The name of a trial's cluster: trials of one cluster resemble each other."""
 
 _CONFIDENCE = 0.95
 
@@ -148,8 +148,8 @@ def _results_of(
 ) -> TargetResults:
     trials, kinds = reading.own(), {metric.id: metric.type for metric in metrics}
 
-    def rates(key: Callable[[Trial], Key], unit: Unit = _scenario) -> dict[Key, Rate]:
-        return {name: _rate(those, confidence, unit) for name, those in _grouped(trials, key).items()}
+    def rates(key: Callable[[Trial], Key], cluster_by: ClusterBy = _scenario) -> dict[Key, Rate]:
+        return {name: _rate(those, confidence, cluster_by) for name, those in _grouped(trials, key).items()}
 
     def track(kind: MetricType) -> Rate:
         return _rate([t for t in trials if kinds[t.shown.metric_id] is kind], confidence)
@@ -182,13 +182,13 @@ def _grouped(trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, 
     return dict(groups)
 
 
-def _rate(trials: Sequence[Trial], confidence: float, unit: Unit = _scenario) -> Rate:
+def _rate(trials: Sequence[Trial], confidence: float, cluster_by: ClusterBy = _scenario) -> Rate:
     scored = [trial for trial in trials if trial.passed is not None]
     passed = sum(trial.passed is True for trial in scored)
     missing = sum(not trial.evaluated for trial in trials)
     # Variants and samples of one scenario resemble each other: as single trials they would promise too much.
-    clusters = list(_grouped(scored, unit).values())
-    if unit is _variant and len(clusters) == 1:
+    clusters = list(_grouped(scored, cluster_by).values())
+    if cluster_by is _variant and len(clusters) == 1:
         # Samples of one variant are the same conversation tried again, and depend on nothing but chance.
         clusters = [[trial] for trial in scored]
     estimate = ShareEstimate.of((sum(trial.passed is True for trial in one), len(one)) for one in clusters)

@@ -28,7 +28,7 @@ _MOST_REPORTS = 400
 
 
 @dataclass(frozen=True)
-class Use:
+class SlotUse:
     """What a process does with its part of a provider's window, and what it saw since its last report.
 
     `refused` is the latest ticket among the calls that got a 429 (0: none did), `paused` the seconds for
@@ -58,7 +58,7 @@ class Report:
     `calls` are those that the budget has let go or holds back.
     """
 
-    uses: Mapping[str, Use]
+    uses: Mapping[str, SlotUse]
     spent: Spent = field(default_factory=Spent)
     reserved: Spent = field(default_factory=Spent)
     calls: int = 0
@@ -114,7 +114,7 @@ class _Provider:
     wanted: dict[str, int] = field(default_factory=dict)
     paused_until: float = 0.0
 
-    def report(self, member: str, use: Use, now: float) -> WindowPart:
+    def report(self, member: str, use: SlotUse, now: float) -> WindowPart:
         for _ in range(use.succeeded):
             self.window.succeeded()
         if use.refused:
@@ -258,12 +258,12 @@ class SharedSlots(Slots):
             self._asked_until = _now() + seconds
             self._urgent()
 
-    def use(self) -> Use:
+    def use(self) -> SlotUse:
         """What there is to report."""
         paused = max(0.0, self._asked_until - _now())
-        return Use(self.active, self.waiting, self._own.succeeded_calls, self._refused, paused)
+        return SlotUse(self.active, self.waiting, self._own.succeeded_calls, self._refused, paused)
 
-    def apply(self, reported: Use, part: WindowPart) -> None:
+    def apply(self, reported: SlotUse, part: WindowPart) -> None:
         """Take in the answer to a report."""
         self._own.succeeded_calls -= reported.succeeded
         if self._refused == reported.refused:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
 from ...llm.ledger import Spending
-from ...llm.port import Role
+from ...llm.port import PriceOf, Role
 from ...settings.models import ModelSettings
 from ...transcript import Usage
 from ..format.models import BenchmarkConfig
@@ -16,9 +16,6 @@ from ..rows.spending import Sum, as_numbers
 from ..rows.work import Stage
 from ..stages.step import Step
 from .driver import Counts, TargetPlan
-
-PriceOf = Callable[[ModelSettings], Awaitable[tuple[float, float] | None]]
-"""US dollars for a prompt token and for a completion token, None where that is not known."""
 
 ASSUMED = {
     Role.GENERATOR: Usage(1500, 1500),

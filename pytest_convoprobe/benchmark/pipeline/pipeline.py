@@ -14,7 +14,7 @@ from ...errors import ResultsError, SettingsError
 from ...files import shown_path
 from ...formatting import counted
 from ...llm.ledger import Spending
-from ...llm.port import LLM
+from ...llm.port import LLM, PriceOf
 from ..analysis.aggregate import write_results
 from ..analysis.results import Results
 from ..engines.local import engine_or_local
@@ -31,7 +31,7 @@ from ..stages.step import Step, StepContext
 from ..stages.tables import Tables
 from .driver import Silent, StageListener, StageReport, TargetPlan, plan, run_stage
 from .dry_run import Coming, coming_of, expect
-from .forecast import Forecast, PriceOf, forecast
+from .forecast import Forecast, forecast
 from .stale import expect_again, older_conversations, result_notes
 from .versions import ask_versions, last_versions
 

@@ -17,7 +17,7 @@ from ..rows.arrays import read_rows
 from ..rows.row_types import ScenarioRow
 from .choice import RANK, ConversationPlace, ConversationVerdict, VerdictState, choose, verdicts
 
-Cell = tuple[str, str]
+MetricOfTarget = tuple[str, str]
 """A metric's and a target's id."""
 
 
@@ -35,8 +35,8 @@ class Material:
     results: Results | None = None
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    counts: Mapping[Cell, Mapping[VerdictState, int]] = field(default_factory=dict)
-    shown: Mapping[Cell, Sequence[ConversationVerdict]] = field(default_factory=dict)
+    counts: Mapping[MetricOfTarget, Mapping[VerdictState, int]] = field(default_factory=dict)
+    shown: Mapping[MetricOfTarget, Sequence[ConversationVerdict]] = field(default_factory=dict)
     chosen: Mapping[ConversationPlace, int] = field(default_factory=dict)
     conversations: int = 0
 
@@ -89,8 +89,8 @@ def _noted(rows: Iterable[ScenarioRow], variants: dict[str, Mapping[str, str]]) 
         yield row
 
 
-def _counts(found: Iterable[ConversationVerdict]) -> dict[Cell, Mapping[VerdictState, int]]:
-    counts: defaultdict[Cell, Counter[VerdictState]] = defaultdict(Counter)
+def _counts(found: Iterable[ConversationVerdict]) -> dict[MetricOfTarget, Mapping[VerdictState, int]]:
+    counts: defaultdict[MetricOfTarget, Counter[VerdictState]] = defaultdict(Counter)
     for verdict in found:
         counts[verdict.cell][verdict.state] += 1
     return dict(counts)
@@ -98,8 +98,8 @@ def _counts(found: Iterable[ConversationVerdict]) -> dict[Cell, Mapping[VerdictS
 
 def _shown(
     found: Iterable[ConversationVerdict], chosen: Mapping[ConversationPlace, int]
-) -> dict[Cell, Sequence[ConversationVerdict]]:
-    cells: defaultdict[Cell, list[ConversationVerdict]] = defaultdict(list)
+) -> dict[MetricOfTarget, Sequence[ConversationVerdict]]:
+    cells: defaultdict[MetricOfTarget, list[ConversationVerdict]] = defaultdict(list)
     for verdict in found:
         if verdict.place in chosen:
             cells[verdict.cell].append(verdict)

@@ -19,7 +19,7 @@ _CHAINS = frozenset({"subexpression", "index_expression", "pipe"})
 _PROJECTIONS = frozenset({"projection", "value_projection"})
 _MOST_KEYS = 12
 
-Node = Any
+PathNode = Any
 """A node of JMESPath's syntax tree, a dict of its own kind: `type`, `children`, and `value` for a leaf."""
 
 
@@ -67,7 +67,7 @@ def _paths(data: Any, prefix: str = "", depth: int = 0) -> Iterator[str]:
         yield prefix
 
 
-def _says(node: Node, data: Any) -> bool:
+def _says(node: PathNode, data: Any) -> bool:
     """Whether the data has anything, be it an empty list, where the node looks."""
     kind, children = node["type"], node["children"]
     if kind in _CHAINS:
@@ -88,7 +88,7 @@ def _says(node: Node, data: Any) -> bool:
     return _search(node, data) is not None
 
 
-def _some_item_says(left: Node, right: Node, data: Any) -> bool:
+def _some_item_says(left: PathNode, right: PathNode, data: Any) -> bool:
     base = _search(left, data)
     items = list(base.values()) if isinstance(base, dict) else base
     if not isinstance(items, list) or not _says(left, data):
@@ -96,7 +96,7 @@ def _some_item_says(left: Node, right: Node, data: Any) -> bool:
     return not items or any(_says(right, item) for item in items)
 
 
-def _filtered_says(node: Node, data: Any) -> bool:
+def _filtered_says(node: PathNode, data: Any) -> bool:
     """A filter without a match finds none, if its own keys are in the items."""
     left, right, condition = node["children"]
     items = _search(left, data)
@@ -111,5 +111,5 @@ def _filtered_says(node: Node, data: Any) -> bool:
     return not items or any(all(_search(key, item) is not None for key in keys) for item in items)
 
 
-def _search(node: Node, data: Any) -> Any:
+def _search(node: PathNode, data: Any) -> Any:
     return ParsedResult("", node).search(data)

@@ -16,15 +16,15 @@ from pytest_convoprobe.benchmark.engines.cluster_limits import (
     Grant,
     Member,
     Report,
-    Use,
+    SlotUse,
     fair_parts,
 )
 from pytest_convoprobe.errors import BudgetExceeded, LLMUnavailable
 from pytest_convoprobe.llm.budget import Budget, Spent
-from pytest_convoprobe.llm.budgeted import Budgeted
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.limiter import Limited
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
+from pytest_convoprobe.llm.within_budget import Budgeted
 from pytest_convoprobe.transcript import Usage
 from tests.llm.requests import request
 
@@ -64,7 +64,7 @@ class Clock:
 
 
 def use(active: int = 0, waiting: int = 0, **seen: float) -> Report:
-    return Report({"openai": Use(active, waiting, **seen)})  # type: ignore[arg-type]
+    return Report({"openai": SlotUse(active, waiting, **seen)})  # type: ignore[arg-type]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0, 1), st.integers(0, 30)), max_size=60))
@@ -276,7 +276,7 @@ async def test_what_could_not_be_told_is_told_the_next_time() -> None:
 
 
 def busy(spent: float, reserved: float = 0) -> Report:
-    use = {"openai": Use(1, 1)}
+    use = {"openai": SlotUse(1, 1)}
     return Report(use, Spent(spent / 1000, int(spent)), Spent(reserved / 1000, int(reserved)))
 
 

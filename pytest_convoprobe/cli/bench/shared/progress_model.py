@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 QUIET_SECONDS = 10.0
 """Without a finished row for so long, a stage says what it waits for."""
 
-Clock = Callable[[], float]
-
 
 @dataclass
 class Bar:
@@ -85,7 +83,7 @@ class Bar:
 class ProgressModel:
     """Listens to a run (it is a `driver.StageListener`); any thread may look at `bars` meanwhile."""
 
-    clock: Clock = time.monotonic
+    clock: Callable[[], float] = time.monotonic
     waits: Waits = field(default_factory=Waits)
     """The calls that the run waits for; whoever runs it puts this into `WAITS`."""
     _progress_at: float = -math.inf

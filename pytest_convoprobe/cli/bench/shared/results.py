@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ....benchmark.format.folder import BenchmarkFolder
     from ....llm.ledger import Spending
 
-Costs = Mapping[str, "Spending"]
+CostsByTarget = Mapping[str, "Spending"]
 """What was spent by target; what has no target is under `all`, and the sum under `total`."""
 
 _AGREEMENT = (
@@ -38,7 +38,9 @@ _AGREEMENT = (
 )
 
 
-def print_results(console: Console, results: Results, costs: Costs, *, scenarios_known: bool = True) -> None:
+def print_results(
+    console: Console, results: Results, costs: CostsByTarget, *, scenarios_known: bool = True
+) -> None:
     """Pass rates of the targets, the best first; agreement, significant gaps, notes.
 
     What is missing is only known where the scenarios are.
@@ -57,7 +59,7 @@ def print_results(console: Console, results: Results, costs: Costs, *, scenarios
         console.note(f"note: {note}")
 
 
-def print_costs(console: Console, costs: Costs) -> None:
+def print_costs(console: Console, costs: CostsByTarget) -> None:
     """What the runs have spent; nothing where that is not known."""
     from ....reports.money import spending_in_words
 
@@ -65,7 +67,7 @@ def print_costs(console: Console, costs: Costs) -> None:
         console.say(f"cost of all runs together: {spending_in_words(costs['total'])}")
 
 
-def costs_of(folder: BenchmarkFolder) -> Costs:
+def costs_of(folder: BenchmarkFolder) -> CostsByTarget:
     """What `cost.json` says, with the sum as `total`; nothing where the file is another system's."""
     from ....benchmark.rows.spending import read_spending
 
@@ -93,7 +95,7 @@ def _columns(results: Results) -> Sequence[Column]:
     )
 
 
-def _row(one: TargetResults, costs: Costs, scenarios_known: bool) -> Row:
+def _row(one: TargetResults, costs: CostsByTarget, scenarios_known: bool) -> Row:
     rate = one.overall
     missing = f"{rate.missing:,}" if rate.missing or scenarios_known else UNKNOWN
     return (

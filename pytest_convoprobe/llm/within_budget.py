@@ -8,11 +8,10 @@ from functools import partial
 from ..errors import LLMError, LLMTimeout, SettingsError
 from ..settings.models import ModelSettings
 from .budget import Budget, Reservation, Spent
-from .estimates import Estimates, Price
-from .port import LLM, LLMReply, LLMRequest
+from .estimates import Estimates
+from .port import LLM, LLMReply, LLMRequest, Price, PriceOf
 
 KnowsPrice = Callable[[ModelSettings], Awaitable[bool]]
-PriceOf = Callable[[ModelSettings], Awaitable["Price | None"]]
 
 
 class Budgeted:
