@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..errors import Blame
+from ..errors import Blame, ConvoprobeError
 from ..result import ScenarioNotPassed
 
 
@@ -14,11 +14,20 @@ def name_blame(config: pytest.Config, report: pytest.TestReport, error: BaseExce
     pytest takes the heading from the last part of a report's location, which is a text for people. Under `-v`
     it also writes a line that depends on it: names with a dot would come twice there, so they keep theirs.
     """
-    blame = error.result.blame if isinstance(error, ScenarioNotPassed) else getattr(error, "blame", None)
+    blame = _blame_of(error)
     path, line, name = report.location
     written = "." in name and config.get_verbosity() > 0
     if isinstance(blame, Blame) and not written:
         report.location = path, line, named_with_blame(name, blame)
+
+
+def _blame_of(error: BaseException) -> object:
+    if isinstance(error, ScenarioNotPassed):
+        return error.result.blame
+    if isinstance(error, ConvoprobeError):
+        return error.blame
+    # Noted on an exception of pytest's. To read an attribute of somebody else's class may run their code.
+    return vars(error).get("blame")
 
 
 def named_with_blame(name: str, blame: Blame | None) -> str:

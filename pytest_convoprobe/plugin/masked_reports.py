@@ -22,7 +22,8 @@ def mask(item: pytest.Item, report: pytest.TestReport) -> None:
     session = item.config.stash.get(SESSION, None)
     if session is None:
         return
-    report.sections = [(title, session.masked(text)) for title, text in report.sections]
+    # Other plug-ins add sections of their own, some of them without a text.
+    report.sections = _masked(report.sections, session.masked)
     if report.failed:
         report.longrepr = _masked(report.longrepr, session.masked)
 
@@ -32,7 +33,8 @@ def _masked(value: Any, clean: Callable[[str], str], depth: int = 0) -> Any:
     if isinstance(value, str):
         return clean(value)
     if depth < _DEEPEST and isinstance(value, (list, tuple)):
-        return type(value)([_masked(one, clean, depth + 1) for one in value])
+        parts = [_masked(one, clean, depth + 1) for one in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if depth < _DEEPEST and type(value).__module__.startswith(_PYTEST):
         for name, part in vars(value).items():
             setattr(value, name, _masked(part, clean, depth + 1))

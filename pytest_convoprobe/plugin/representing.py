@@ -5,12 +5,14 @@ another that does the same (or a finalizer that logs a traceback) can make it ra
 constructor recursion depth mismatch` on some versions of Python, and an exception in a report ends the whole
 session. The threads of conversations are full of such code: LiteLLM and agents log tracebacks. So what we
 raise ourselves is shown without its source. For anything else pytest tries again, then shows a short text.
+
+What we add to a report may fail, too: that is an error of its item, and the session goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -39,6 +41,30 @@ def reported(
     finally:
         # For the hooks outside: pytest's own for `xfail(raises=...)` looks at what was really raised.
         call.excinfo = raised
+
+
+@contextmanager
+def errors_of_item(report: pytest.TestReport) -> Iterator[None]:
+    """Make an exception an error of the item: raised by a hook, it would end the session for all others."""
+    try:
+        yield
+    except Exception as problem:  # noqa: BLE001
+        _make_error(report, problem)
+
+
+def _make_error(report: pytest.TestReport, problem: Exception) -> None:
+    """Report the problem in place of what was to be said.
+
+    What fails in its call is a failure to everybody, and this is no verdict on the agent. So it is reported
+    as an error at setup.
+    """
+    report.when = "teardown" if report.when == "teardown" else "setup"
+    report.outcome = "failed"
+    vars(report).pop("wasxfail", None)  # an expected failure would count as a skipped test
+    text = f"the report on this test could not be completed: {describe(problem)}\n{short_trace(problem)}"
+    failure = pytest.fail.Exception(text, pytrace=False).with_traceback(problem.__traceback__)
+    report.longrepr = pytest.ExceptionInfo.from_exception(failure).getrepr(style="value")
+    report.sections = []  # perhaps their secrets were not masked yet
 
 
 def _is_ours_to_mend(item: pytest.Item, problem: Exception) -> bool:

@@ -14,6 +14,7 @@ from .captured import separate
 from .ending import EndingHooks
 from .keys import NEXT_ITEM, RESULTS, SESSION
 from .masked_reports import mask
+from .representing import errors_of_item, reported
 from .storing import STORING_HOOKS, StoringHooks
 
 _NAME = "convoprobe-scenarios"
@@ -91,20 +92,21 @@ class ScenarioHooks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        if call.excinfo is None:
-            report = yield
-        else:
-            from .representing import reported
-
-            report = yield from reported(item, call)
-        separate(item, report)
-        if RESULTS in item.stash:
-            from .item_reports import complete
-
-            complete(item, call, report)
-        if report.failed and call.excinfo is not None:
-            from .headings import name_blame
-
-            name_blame(item.config, report, call.excinfo.value)
-        mask(item, report)
+        report = (yield) if call.excinfo is None else (yield from reported(item, call))
+        with errors_of_item(report):
+            _complete(item, call, report)
+        with errors_of_item(report):
+            mask(item, report)
         return report
+
+
+def _complete(item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
+    separate(item, report)
+    if RESULTS in item.stash:
+        from .item_reports import complete
+
+        complete(item, call, report)
+    if report.failed and call.excinfo is not None:
+        from .headings import name_blame
+
+        name_blame(item.config, report, call.excinfo.value)

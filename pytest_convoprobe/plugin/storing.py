@@ -16,6 +16,7 @@ from ..stop_signals import ignored_meanwhile
 from .carried import carried
 from .keys import EARLIER, RECORDER, RESULTS, RUN_ID
 from .orders import Order, has_mark, order_of
+from .representing import errors_of_item
 from .selection import Progress, selection_of
 from .session import backend_of, load_settings
 
@@ -149,10 +150,11 @@ class StoringHooks:
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        if (order := order_of(item)) is not None:
-            _complete(order, call, report)
-        if RESULTS in item.stash:
-            self._carry(item, report)
+        with errors_of_item(report):
+            if (order := order_of(item)) is not None:
+                _complete(order, call, report)
+            if RESULTS in item.stash:
+                self._carry(item, report)
         return report
 
     def _carry(self, item: pytest.Item, report: pytest.TestReport) -> None:

@@ -15,6 +15,7 @@ from ..files import oddity
 from .discovery import (
     BENCHMARK_FILE,
     DEFAULT_PATTERNS,
+    ENDINGS,
     is_benchmark,
     is_scenario_file,
     is_worth_a_look,
@@ -73,6 +74,12 @@ def _fits(folder: Path, pattern: str) -> bool:
     return fnmatch.fnmatch(folder.as_posix(), pattern if os.path.isabs(pattern) else f"*/{pattern}")
 
 
+def _is_of_another_kind(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a plain file that is not YAML; links, devices and folders are looked at closer."""
+    # Nearly all files of a project are such ones, and this asks the system nothing.
+    return not entry.name.lower().endswith(ENDINGS) and entry.is_file(follow_symlinks=False)
+
+
 class _Walk:
     def __init__(self, root: Path, patterns: Sequence[str]) -> None:
         self._root = root
@@ -81,7 +88,8 @@ class _Walk:
 
     def through(self, folder: Path) -> None:
         try:
-            inside = [folder / name for name in os.listdir(folder)]
+            with os.scandir(folder) as entries:
+                inside = [folder / entry.name for entry in entries if not _is_of_another_kind(entry)]
         except OSError as error:
             self._unreadable(folder, f"the folder cannot be read ({error.strerror})", within=True)
             return

@@ -110,3 +110,69 @@ def test_nothing_of_ours_is_imported_once_conversations_run(suite: Suite) -> Non
         """)
     outcomes(suite)
     suite.run_new_process("-s").stdout.no_fnmatch_line("*imported late*")
+
+
+UNMASKABLE = """
+    from pytest_convoprobe.runs.session import Session
+    MASKED = Session.masked
+
+    def masked(session, text):
+        raise ValueError("no such pattern")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(item, call):
+        Session.masked = masked if (item.name, call.when) in {broken} else MASKED
+
+    def pytest_unconfigure():
+        Session.masked = MASKED
+"""
+
+
+def test_a_report_that_cannot_be_completed_is_an_error_of_that_item(suite: Suite) -> None:
+    suite.conftest(UNMASKABLE.format(broken=[("bad", "call"), ("test_a", "call")]))
+    suite.scenario("bad", outcome="failed")
+    suite.scenario("good")
+    suite.write("test_z.py", "def test_a():\n    print('SECRET')\ndef test_b(): pass\n")
+    result = suite.run()
+    result.assert_outcomes(passed=2, errors=2)  # it is the fault of no agent
+    result.stdout.fnmatch_lines(["*report on this test could not be completed: ValueError: no such pattern"])
+    assert "SECRET" not in result.stdout.str()
+
+
+def test_reports_and_exceptions_of_other_plugins_are_left_as_they_are(suite: Suite) -> None:
+    """None of it is text, or can be looked at without a mistake of its own."""
+    suite.conftest("""
+        from typing import NamedTuple
+
+        class Shown(NamedTuple):
+            text: str
+            def toterminal(self, tw):
+                tw.line(f"shown: {self.text}")
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_makereport(item, call):
+            report = yield
+            report.sections.append(("Attached", b"bytes"))
+            if item.name == "test_named":
+                report.longrepr = Shown("as it was")
+            return report
+
+        class Awkward(Exception):
+            @property
+            def blame(self):
+                raise RuntimeError("nobody's")
+        """)
+    suite.scenario("good")
+    suite.write(
+        "test_z.py",
+        """
+        from conftest import Awkward
+        def test_awkward():
+            raise Awkward("by the project")
+        def test_named():
+            assert False
+        """,
+    )
+    result = suite.run("--show-capture=no")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["E *Awkward: by the project", "shown: as it was"])
