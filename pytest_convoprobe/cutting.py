@@ -114,6 +114,11 @@ def most_bytes(most: int) -> int:
     return max(_LEAST_WHOLE, most * _WHOLE_FACTOR)
 
 
+def exceeds(data: list[Any], most: int) -> bool:
+    """Whether data of JSON has more than about this many characters."""
+    return _size(data, most) > most
+
+
 def without_addresses(text: str) -> str:
     """What Python shows of an object (`<Foo object at 0x7f3a…>`), the same in each run."""
     return _ADDRESS.sub("", text)

@@ -69,17 +69,18 @@ class Pseudonyms:
         self._numbers: dict[tuple[str, str], int] = {}
         self._originals: dict[str, str] = {}
         self._highest: Counter[str] = Counter()
-        self._done: set[str] = set()
+        # The judge gets the same texts as the report, and what is masked is masked again when it is stored.
+        self._masked: dict[str, str] = {}
         self._by_hook: dict[str, str] = {}
 
     def mask(self, text: str) -> str:
         """The text with placeholders. What was masked before stays as it is."""
-        if not text or text in self._done:
-            return text
+        if not text or text in self._masked:
+            return self._masked.get(text, text)
         if self.problem is None:
             try:
                 masked = self.by_patterns(self._by_project(text))
-                self._done.add(masked)
+                self._masked[text] = self._masked[masked] = masked
                 return masked
             except ConvoprobeError as error:
                 self.problem = error

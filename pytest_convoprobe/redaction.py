@@ -139,7 +139,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = (), *, environ: Mapping[str, str] | None = None) -> None:
         self._secrets: frozenset[str] = frozenset()
         self._known: re.Pattern[str] | None = None
-        self._broken: re.Pattern[str] | None = None
+        self._broken: tuple[frozenset[str], re.Pattern[str]] | None = None
         self.learn((*secrets, *_environment_secrets(os.environ if environ is None else environ)))
 
     def learn(self, secrets: Iterable[str]) -> None:
@@ -153,7 +153,6 @@ class Redactor:
         # The longest first, so that a secret which begins like another is masked as a whole.
         ordered = sorted(forms, key=lambda form: (-len(form), form))
         self._secrets, self._known = found, re.compile("|".join(map(re.escape, ordered)))
-        self._broken = None
 
     @property
     def problem(self) -> ConvoprobeError | None:
@@ -195,16 +194,16 @@ class Redactor:
 
     def _without_broken(self, text: str) -> str:
         """The text without secrets that are divided among lines, as a stream or a narrow display does it."""
-        joined = _BREAKS.sub("", text)
-        if not any(secret.strip() in joined for secret in self._secrets):
+        # Another thread may have learned more in the meantime.
+        joined, secrets, broken = _BREAKS.sub("", text), self._secrets, self._broken
+        if not any(secret.strip() in joined for secret in secrets):
             return text
-        if self._broken is None:
-            ordered = sorted(self._secrets, key=lambda secret: (-len(secret), secret))
+        if broken is None or broken[0] is not secrets:
+            ordered = sorted(secrets, key=lambda secret: (-len(secret), secret))
             between = f"(?:{_BREAKS.pattern})?"
-            self._broken = re.compile(
-                "|".join(between.join(map(re.escape, secret.strip())) for secret in ordered)
-            )
-        return self._broken.sub(MASK, text)
+            every = "|".join(between.join(map(re.escape, secret.strip())) for secret in ordered)
+            broken = self._broken = secrets, re.compile(every)
+        return broken[1].sub(MASK, text)
 
     def data(self, value: Any) -> Any:
         """A copy of JSON-like data (mappings, lists, tuples, sets, text) without secrets.

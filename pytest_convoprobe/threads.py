@@ -92,6 +92,14 @@ def start_call(function: Callable[[], T]) -> Call[T]:
     return call
 
 
+async def aside(large: bool, function: Callable[[], T]) -> T:
+    """What the function of ours returns. A large piece of work has a thread: others talk on this loop.
+
+    It goes on to its end if whoever waits for it is cancelled.
+    """
+    return await start_call(function).future if large else function()
+
+
 class CallThread:
     """One daemon thread that runs calls one after another, from the first call until `stop`.
 

@@ -8,11 +8,15 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from .cutting import exceeds
 from .text import is_blank
 from .thoughts import without_thoughts
 
 MOST_TOKENS = 10**9
 """More than any model takes in and writes in one call: a larger count is a mistake of whoever reports it."""
+
+
+_LARGE = 100_000
 
 
 def token_count(value: object) -> int | None:
@@ -162,6 +166,13 @@ class Transcript:
     def tool_calls(self) -> tuple[tuple[int, ToolCall], ...]:
         """Every tool call with the number of its turn, in order."""
         return tuple((turn.number, call) for turn in self.turns for call in turn.reply.tool_calls or ())
+
+    @property
+    def is_large(self) -> bool:
+        """Whether to go over its texts would keep others waiting on the same event loop."""
+        calls = [*(call for _, call in self.tool_calls), *self.pending_calls]
+        said = [[turn.user, turn.reply.text, turn.reply.thoughts] for turn in self.turns]
+        return exceeds([said, [[dict(call.arguments), call.result, call.error] for call in calls]], _LARGE)
 
     @property
     def is_silent(self) -> bool:

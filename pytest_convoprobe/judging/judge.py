@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +14,13 @@ from ..llm.structured import ask
 from ..scenario.models import Scenario
 from ..settings.models import ModelSettings
 from ..start_time import in_words
+from ..threads import aside
 from ..transcript import Transcript
 from .criteria import criteria_of
 from .evidence import Located, NotFound, Sources, is_trivial
 from .reply import WORDS, Answers, CriterionAnswer, answers_to
 from .transcript_view import texts_by_turn, view_of
 from .types import Criterion, CriterionResult
-
-_LARGE = 100_000
 
 
 async def judge(
@@ -45,9 +43,7 @@ async def judge(
     def prepared() -> tuple[tuple[Message, ...], Sources]:
         return _question(settings, scenario, criteria, transcript), Sources.ready(texts_by_turn(transcript))
 
-    # A megabyte takes a good part of a second, and other conversations talk on this loop.
-    large = sum(len(turn.reply.text) for turn in transcript.turns) > _LARGE
-    messages, sources = await asyncio.to_thread(prepared) if large else prepared()
+    messages, sources = await aside(transcript.is_large, prepared)
     request = LLMRequest(
         model=settings,
         messages=messages,

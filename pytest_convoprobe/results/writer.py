@@ -10,6 +10,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from ..redaction import Redactor
 from ..result import ScenarioResult
 from .fingerprints import NO_PRINTS, Prints
 from .index import row_of, to_line
-from .records import from_record, to_record
+from .records import TrialRecord, from_record, to_record
 from .run_info import RunInfo
 from .spent_calls import call_record, calls_file
 
@@ -38,6 +39,15 @@ def trials_file(worker: str) -> str:
 def index_file(worker: str) -> str:
     """The name of a worker's index."""
     return f"index-{worker}.jsonl"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A masked trial, as it is stored: as data, as readers have it, and as a line of the file."""
+
+    record: dict[str, Any]
+    trial: TrialRecord
+    line: bytes
 
 
 class RunWriter:
@@ -69,16 +79,24 @@ class RunWriter:
 
     def add(self, result: ScenarioResult, prints: Prints = NO_PRINTS) -> None:
         """Append a finished trial, masked."""
+        self.append(self.entry(result, prints))
+
+    def entry(self, result: ScenarioResult, prints: Prints = NO_PRINTS) -> Entry:
+        """A finished trial, masked, for `append`: the part that takes time, and that needs no lock."""
         record = self._redactor.data(to_record(result, prints, worker=self._worker))
+        return Entry(record, from_record(record), _line(record))
+
+    def append(self, entry: Entry) -> None:
+        """Write an entry."""
         with self._lock:
             try:
-                offset, length = self._append(record)
+                offset, length = self._append(entry.line)
             except OSError as error:
-                self.unwritten.append(record)
+                self.unwritten.append(entry.record)
                 self._complain(error)
                 return
             # The index is a shortcut: without its line, readers make the row from the trial.
-            row = row_of(from_record(record), run=self.run, offset=offset, length=length)
+            row = row_of(entry.trial, run=self.run, offset=offset, length=length)
             try:
                 self._index.append(_line(to_line(row)))
             except OSError as error:
@@ -114,11 +132,11 @@ class RunWriter:
             self._calls.close()
             self._alive.close()
 
-    def _append(self, record: Mapping[str, Any]) -> tuple[int, int]:
+    def _append(self, line: bytes) -> tuple[int, int]:
         self._make_folder()
         if self._worker == MAIN:
             self._stay_alive()  # before the first trial, which may be there long before the description
-        return self._trials.append(_line(record))
+        return self._trials.append(line)
 
     def _make_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

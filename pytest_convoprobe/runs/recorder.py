@@ -6,10 +6,11 @@ xdist these are several processes, which know of each other by the run's id alon
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -31,10 +32,11 @@ from ..results.reading import StoredRun
 from ..results.records import TrialRecord, from_record
 from ..results.run_info import RunInfo, RunState, Selection
 from ..results.spent_calls import add_spending
-from ..results.writer import MAIN, RunWriter
+from ..results.writer import MAIN, Entry, RunWriter
 from ..settings.loading import LoadedSettings
 from ..targets.about import ask_description
 from ..targets.port import Description, Target
+from ..threads import aside
 from .trial import Job
 
 
@@ -148,7 +150,7 @@ class RunRecorder:
             try:
                 description = await self._description(job.target)
             finally:  # also when the run is cancelled meanwhile
-                self._guarded(lambda: self._store(job, result, description))
+                await aside(result.transcript.is_large, lambda: self._store(job, result, description))
         return result
 
     @property
@@ -209,11 +211,14 @@ class RunRecorder:
             return Description()
 
     def _store(self, job: Job, result: ScenarioResult, description: Description) -> None:
-        if self._stopped:
-            return
-        prints = take_prints(job.loaded.scenario, job.settings, description, self._redactor)
-        self._prints[job.scenario_id, job.trial] = prints
-        self._add(result, prints)
+        with self._reported():
+            prints = take_prints(job.loaded.scenario, job.settings, description, self._redactor)
+            entry = self._entry(result, prints)
+            with self._lock:
+                if not self._stopped:
+                    self._prints[job.scenario_id, job.trial] = prints
+                    self._writer.append(entry)
+                    self._describe_once()
 
     @property
     def results(self) -> Path:
@@ -237,11 +242,15 @@ class RunRecorder:
         return self._worker == MAIN
 
     def _guarded(self, act: Callable[[], None]) -> None:
-        with self._lock:
-            try:
-                act()
-            except Exception as error:  # noqa: BLE001
-                self._problems[f"this run is not stored whole: {type(error).__name__}: {error}"] = None
+        with self._lock, self._reported():
+            act()
+
+    @contextlib.contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001
+            self._problems[f"this run is not stored whole: {type(error).__name__}: {error}"] = None
 
     def _prepare(self) -> None:
         """Make the writer, and look around once."""
@@ -250,9 +259,8 @@ class RunRecorder:
             # Here, and not only when it is written: the page of this run is made of what is known by heart.
             self._info = self._redactor.record(replace(info, selection=self.selection()))
 
-    def _add(self, result: ScenarioResult, prints: Prints) -> None:
-        self._writer.add(replace(result, file=relative_name(result.file, self._root)), prints)
-        self._describe_once()
+    def _entry(self, result: ScenarioResult, prints: Prints) -> Entry:
+        return self._writer.entry(replace(result, file=relative_name(result.file, self._root)), prints)
 
     def _describe_once(self) -> None:
         """Describe the run as soon as there is something to describe."""
@@ -266,7 +274,8 @@ class RunRecorder:
         """Write down what had no conversation."""
         while self._waiting:
             trial = self._waiting.pop(0)
-            self._add(trial.result, trial.prints)
+            self._writer.append(self._entry(trial.result, trial.prints))
+            self._describe_once()
 
     def _end(self, state: RunState, exit_status: int) -> None:
         known = self.known_run()

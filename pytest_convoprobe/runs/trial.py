@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from ..conversation.earlier_turns import Repeating
@@ -49,6 +50,7 @@ from ..settings.models import ScenarioSettings
 from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
 from ..targets.port import Target
+from ..threads import aside
 from ..transcript import Termination, Transcript, Turn
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .preconditions import require_ends_as_called, require_known_tools, require_models, unmatched_tools
@@ -68,8 +70,7 @@ class Job:
     over already: it is only judged, and the target is only named. `adjust` is the project's hook for the
     settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
     of the settings of the scenario's file, which may not be the run's. `waiting` is the thread that waits for
-    the trial. `on_spent` gets what each call has cost as it ends. `masking` says which
-    personal data is masked.
+    the trial. `on_spent` gets what each call has cost as it ends. `masking` says which data is personal.
     """
 
     loaded: LoadedScenario
@@ -167,12 +168,14 @@ class _Trial:
 
     async def run(self) -> ScenarioResult:
         """The result; every error of ours is turned into one."""
-        result = await self._outcome()
+        make = await self._outcome()
+        result = await aside(self.transcript.is_large, make)
         problem = self._redactor.problem
         # The reason is ours; in the texts of the conversation may be anything.
         return result if problem is None else replace(self._broken(problem), reason=str(problem))
 
-    async def _outcome(self) -> ScenarioResult:
+    async def _outcome(self) -> Callable[[], ScenarioResult]:
+        """What makes the result. To mask a megabyte takes a good part of a second, so it isn't made here."""
         limit = self._job.settings.run.scenario_timeout
         try:
             verdict = await within_scenario_timeout(limit, self._recorded)
@@ -180,19 +183,19 @@ class _Trial:
             if self._decided is not None:
                 # Only the review was still to come. What was found against the agent stays.
                 self._review = UserReview(note=NOT_REVIEWED + str(error))
-                return self._judged(self._decided)
+                return partial(self._judged, self._decided)
             # The conversation only knows that it was cancelled; here it is known why.
             self._termination = Termination.TIMEOUT
-            return self._broken(error)
+            return partial(self._broken, error)
         except LoopLost:
             raise
         except ConvoprobeError as error:
-            return self._broken(error)
+            return partial(self._broken, error)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - a defect, or `pytest.skip` or `sys.exit` in a hook,
-            return self._defect(error)  # must neither end the run nor pass for an outcome
-        return self._judged(verdict)
+            return partial(self._defect, error)  # must neither end the run nor pass for an outcome
+        return partial(self._judged, verdict)
 
     async def _recorded(self) -> Verdict:
         """Talk and judge with a recording around it."""
@@ -203,11 +206,10 @@ class _Trial:
             # In a thread: a rare name makes this import LiteLLM, while others talk on this loop.
             held = self._job.held is not None
             await asyncio.to_thread(require_models, self._job.settings, self._job.scenario, only_judge=held)
-        recording = Recording.open(self._recording_path, self._job.settings.run.recordings)
         old, run = self._job.held, self._job.settings.run
+        recording = Recording.open(self._recording_path, run.recordings)
         self._now = start_time(recording, run, self._job.trial) if old is None else old.now
-        mode = self._job.settings.run.replay
-        return await self._models.around(recording, mode, self._ledger, self._verdict, self._redactor)
+        return await self._models.around(recording, run.replay, self._ledger, self._verdict, self._redactor)
 
     @property
     def _recording_path(self) -> Path:
@@ -235,20 +237,20 @@ class _Trial:
             self._review = await self._review_user(llm)
         return verdict
 
-    @property
-    def _for_judge(self) -> tuple[Scenario, Transcript]:
+    async def _for_judge(self) -> tuple[Scenario, Transcript]:
         """What the judge gets: without personal data, on both sides alike, so that it can still compare."""
-        return self._redactor.personal((self._job.scenario, self.transcript))
+        scenario, transcript = self._job.scenario, self.transcript
+        return await aside(transcript.is_large, lambda: self._redactor.personal((scenario, transcript)))
 
     async def _review_user(self, llm: LLM) -> UserReview:
-        scenario, transcript = self._for_judge
+        scenario, transcript = await self._for_judge()
         found = against_agent(self._criteria, self._redactor.personal(self._checks))
         context = CallContext(Role.REVIEWER, self._job.scenario_id, self._job.trial)
         user, model = scenario.synthetic_user, self._job.settings.judge
         return await reviewed(llm, model, user, transcript, found, context, self._redactor)
 
     async def _judge(self, llm: LLM) -> tuple[CriterionResult, ...]:
-        scenario, transcript = self._for_judge
+        scenario, transcript = await self._for_judge()
         return await judge(
             llm,
             self._job.settings.judge,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -155,3 +156,26 @@ def test_what_cannot_be_masked_is_an_error_and_nothing_of_it_is_kept(tmp_path: P
     assert "convoprobe.yaml:2 (results): results.mask: the pattern /(a|aa)+$/" in result.reason
     assert "aaaa" not in shown(result)
     assert list(tmp_path.rglob("_recordings")) == []
+
+
+class LongTalk(Talk):
+    """One whose agent notes the event loop that others share."""
+
+    def reply(self, message: str, turn: int) -> Reply:
+        self.loop = asyncio.get_running_loop()
+        return super().reply(message, turn)
+
+
+def test_a_long_conversation_is_masked_while_others_talk(tmp_path: Path) -> None:
+    talk, long = LongTalk(tmp_path), []
+
+    def mask(text: str) -> None:
+        if len(text) > 100_000:
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), talk.loop).result(4)
+            long.append(text)
+
+    talk.says = f"I write to {BOB}. " * 10_000
+    result = talk.run(mask=mask)
+    assert (result.outcome, result.reason) == (Outcome.PASSED, "")
+    assert result.transcript.turns[0].reply.text == "I write to [email 1]. " * 10_000
+    assert set(long) == {talk.says}
