@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..errors import SettingsError
 from ..runs.progress import ProgressLine
+from ..settings.file_formats import COMMAND_LINE
 from .keys import OVERLAPPED, WAITED
 from .lookahead import LookAhead
 from .orders import Order
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from ..runs.pool import Handle
     from ..runs.trial import Job
     from ..scenario.models import Scenario
+    from ..settings.loading import LoadedSettings
     from ..settings.models import ScenarioSettings
     from ..targets.port import Target
     from ..transcript import Transcript
@@ -39,6 +43,7 @@ def _has_to_be_waited_for(order: Order, target: Target) -> bool:
 
 def submit(order: Order, target: Target) -> Handle[ScenarioResult]:
     """Queue a conversation. Raises what the settings raise."""
+    __tracebackhide__ = True  # a test that gave wrong settings sees its own line
     config = order.item.config
     job, recorder = _job(order, target), recorder_of(config)
     recorder.describe()  # before the agent runs: one that ends the process leaves a run that broke off
@@ -58,14 +63,26 @@ def wait(handle: Handle[ScenarioResult], item: pytest.Item) -> ScenarioResult:
         item.stash[WAITED] = item.stash.get(WAITED, 0.0) + time.perf_counter() - begun
 
 
+def _overridden(order: Order) -> LoadedSettings:
+    """With what a test overrides: it counts for that conversation alone, so it is merged again."""
+    __tracebackhide__ = True
+    try:
+        return settings_source(order.item.config, order.settings).of(order.loaded.file)
+    except SettingsError as error:
+        # To the reader of settings, all values without a file are those of the command line.
+        problems = tuple(
+            replace(one, file="settings=") if one.file == COMMAND_LINE else one for one in error.problems
+        )
+    raise SettingsError(problems)
+
+
 def _job(order: Order, target: Target) -> Job:
+    __tracebackhide__ = True
     scenario, item = order.loaded.scenario, order.item
     assert scenario is not None  # noqa: S101 - a skipped scenario is never submitted
     session = session_of(item.config)
     file = order.loaded.file
-    # What a test overrides counts for that conversation alone, so it is merged again, from the same files.
-    own = order.settings
-    loaded = settings_source(item.config, own).of(file) if own else session.settings_of(file)
+    loaded = _overridden(order) if order.settings else session.settings_of(file)
     settings = backend_of(item.config).scenario_settings(loaded, scenario)
     hook, mask = item.ihook.pytest_convoprobe_settings, item.ihook.pytest_convoprobe_mask
     return session.job(

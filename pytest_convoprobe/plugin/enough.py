@@ -44,8 +44,8 @@ class LeastScenarios:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._too_few():
             terminalreporter.line(
-                f"{counted(self._looked_at(), 'scenario')} ran, and at least {self._least} must "
-                "(convoprobe_min_scenarios): this run is no evidence",
+                f"{counted(self._looked_at(), 'scenario')} ran: the run fails with fewer than "
+                f"{self._least} (convoprobe_min_scenarios)",
                 red=True,
             )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..errors import ConvoprobeError, SettingsError
+from ..errors import ConvoprobeError, SettingsError, TargetStartError
 from ..runs.pool import Handle
 from ..scenario import coerce
 from ..targets.given_objects import Use
@@ -23,6 +23,8 @@ from .orders import Order
 from .session import session_of
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from ..result import ScenarioResult
     from ..scenario.loading import LoadedScenario
     from ..targets.port import Target
@@ -72,7 +74,7 @@ class Convoprobe:
                 "convoprobe.run() would block the event loop: use `await convoprobe.run_async()`"
             )
         order = self._order(scenario, settings)
-        with self._session.own_target(self._target(target)) as made:
+        with self._owned(target) as made:
             return self._kept(wait(submit(order, made), self._item))
 
     async def run_async(
@@ -110,6 +112,15 @@ class Convoprobe:
 
     def _kept(self, result: ScenarioResult) -> ScenarioResult:
         return keep(self._item, result)
+
+    def _owned(self, given: object) -> AbstractContextManager[Target]:
+        """The target that this call opens. Raises `TargetStartError`, at the test's own line."""
+        __tracebackhide__ = True
+        value = self._target(given)
+        try:
+            return self._session.own_target(value)
+        except TargetStartError as error:
+            raise error.with_traceback(None) from None
 
     def _target(self, given: object) -> object:
         return given_by_fixture(self._request.getfixturevalue(TARGET_FIXTURE)) if given is None else given

@@ -35,7 +35,7 @@ class NothingDecided:
         if self._undecided:
             scenarios = counted(self._undecided, "scenario")
             terminalreporter.line(
-                f"the judge could not decide {scenarios}, and none passed: this run is no evidence, although "
+                f"the judge could not decide {scenarios}, and none passed: the run fails, although "
                 "run.inconclusive is `skip`",
                 red=True,
             )

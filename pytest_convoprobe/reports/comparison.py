@@ -62,7 +62,10 @@ def _notes_on(info: RunInfo, *, unsure: bool) -> list[str]:
         said.append(f"{info.id} did not come to its end ({info.state.value}): what it lacks is not compared")
     chosen = info.selection
     if chosen is None and unsure:
-        said.append(f"an earlier release ran {info.id}: how many of the scenarios it selected is not known")
+        said.append(
+            f"how many of the scenarios {info.id} selected is not known: an earlier release stored it, or "
+            "only tests with the fixture `convoprobe` ran"
+        )
     elif chosen is not None and chosen.partial:
         part = f"{chosen.scenarios:,} of {counted(chosen.existing, 'scenario')}"
         command = f" ({shlex.join(info.command)})" if info.command else ""

@@ -9,6 +9,7 @@ replies.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -47,8 +48,8 @@ def rerun(
     if loaded.parameters and target is None:
         # The target of the settings would answer in its place, and nobody would notice.
         raise ResultsError(
-            f"it ran with parameters of pytest's fixtures ({loaded.parameters}), and only pytest can give "
-            "the target that belongs to them"
+            f"{row.scenario_id} ran with a target that only pytest can make: its fixtures have the "
+            f"parameters {loaded.parameters}. Run it with pytest: pytest {shlex.quote(row.scenario_id)}"
         )
     settings = live_settings(session.settings_of(loaded.file), loaded)
     with session.target(target, loaded.file) as used:

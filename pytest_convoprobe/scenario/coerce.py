@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..suggest import suggest
 from .loading import DEFAULT_SKIP_REASON, LoadedScenario, load_scenarios, node_name, parse_scenarios
 from .models import Scenario
 
@@ -53,6 +54,15 @@ def _only(found: tuple[LoadedScenario, ...], name: str) -> LoadedScenario:
     fitting = [one for one in found if not name or name in (one.id, one.name)]
     if len(fitting) == 1:
         return fitting[0]
-    ids = ", ".join(repr(one.id) for one in found)
-    wrong = f"{name!r} is none of the scenarios" if name else "name one scenario by `file.yaml::name`"
-    raise ValueError(f"{wrong}; there are: {ids}")
+    ids = [one.id for one in found]
+    if not name:
+        raise ValueError(
+            f"{found[0].file} has {len(ids)} scenarios: name one, as `file.yaml::name`. {_list(ids)}"
+        )
+    near = suggest(name, tuple(ids))
+    hint = f"; did you mean {near!r}?" if near else "."
+    raise ValueError(f"{found[0].file} has no scenario {name!r}{hint} {_list(ids)}")
+
+
+def _list(ids: Sequence[str]) -> str:
+    return f"It has: {', '.join(map(repr, ids))}"

@@ -40,7 +40,9 @@ def _read(value: Any) -> Any:
     """`email`, a regular expression, or `{name: expression}`."""
     if isinstance(value, str):
         return {"name": value} if value in BUILT_IN else _expression(value)
-    if isinstance(value, Mapping) and len(value) == 1 and not {"name", "expression"} & value.keys():
+    if isinstance(value, Mapping) and not {"name", "expression"} & value.keys():
+        if len(value) != 1:
+            raise ValueError(f"a mapping must have one name with its expression{_EXAMPLE}, and no other key")
         ((name, expression),) = value.items()
         return _named(name, expression)
     if isinstance(value, (Mapping, _Rule)):
@@ -52,7 +54,8 @@ def _expression(value: str) -> dict[str, str]:
     # Without any sign of an expression it is a name, and a misspelt one would mask nothing.
     if _NAME.fullmatch(value) or not value:
         near = suggest(value, tuple(BUILT_IN), OTHER_NAMES)
-        raise ValueError(f"{_WANTED}{f'; did you mean `{near}`?' if near else ''}")
+        raise ValueError(f"{f'did you mean `{near}`? It ' if near else ''}{_WANTED}")
+    _ = own_pattern(UNNAMED, value)  # here, where an error still has what the project wrote
     return {"name": UNNAMED, "expression": value}
 
 
@@ -66,10 +69,9 @@ def _named(name: Any, expression: Any) -> dict[str, str]:
     return {"name": name, "expression": expression}
 
 
-_WANTED = (
-    f"must be {', '.join(f'`{name}`' for name in BUILT_IN)}, a regular expression, or a name with one "
-    r"(`{order: 'ORD-\d+'}`)"
-)
+_EXAMPLE = r" (`{order: 'ORD-\d+'}`)"
+_NAMES = ", ".join(f"`{name}`" for name in BUILT_IN)
+_WANTED = f"must be {_NAMES}, a regular expression, or a name with one{_EXAMPLE}"
 
 MaskRule = Annotated[_Rule, BeforeValidator(_read)]
 

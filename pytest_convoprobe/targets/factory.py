@@ -55,7 +55,7 @@ def as_target(
     if not isinstance(value, type):
         _require_answering(value)
     if inspect.iscoroutine(value) or inspect.isgenerator(value):
-        raise TargetStartError(f"{_named(value)} can't be a target: return the function, don't call it")
+        raise TargetStartError(f"{_named(value)} can't be a target: give the function, without calling it")
     return PythonAgent(value, rootdir=root, name=_named(value), use=use, same_thread=_same(like))
 
 
@@ -72,7 +72,7 @@ def _require_answering(value: object) -> None:
         raise TargetStartError(f"{_named(value)} can't be a target: {_WANTED}")
 
 
-_WANTED = "return a function, a class, an object with a method for messages, or `module:object` as text"
+_WANTED = "give a function, a class, an object with a method for messages, or `module:object` as text"
 
 
 def _model_agent(settings: ModelTarget, rootdir: Path) -> Target:

@@ -110,6 +110,33 @@ def test_settings_for_one_run(suite: Suite) -> None:
     suite.run("-s").stdout.fnmatch_lines(["*judge: openai/mine"])
 
 
+def test_a_mistake_in_a_call_is_shown_at_the_line_of_the_test(suite: Suite) -> None:
+    scenarios = f"{text(name='One')}\n---\n{text(name='Two')}"
+    suite.write("two.yaml", scenarios)
+    suite.write(
+        "test_it.py",
+        f"""
+        def test_settings(convoprobe):
+            convoprobe.run({text()!r}, settings={{"run.turn_timout": 3}})
+
+        def test_target(convoprobe):
+            convoprobe.run({text()!r}, target=5)
+
+        def test_name(convoprobe):
+            convoprobe.run("two.yaml::Tow")
+        """,
+    )
+    result = suite.run("--tb=short")
+    result.stdout.fnmatch_lines_random(
+        [
+            "E*SettingsError: settings=: run.turn_timout: unknown key; did you mean `turn_timeout`?*",
+            "E*TargetStartError: builtins.int can't be a target: give a function*",
+            "E*ValueError: *two.yaml has no scenario 'Tow'; did you mean 'Two'? It has: 'One', 'Two'",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*pytest_convoprobe*.py:*")
+
+
 def test_assert_passed_shows_the_whole_failure(suite: Suite) -> None:
     suite.write(
         "test_it.py",

@@ -279,7 +279,9 @@ class TestRerun:
     def test_the_target_of_the_settings_does_not_answer_in_place_of_a_parameter(self, project: Path) -> None:
         old = replace(OLD, scenario_id=f"{OLD.scenario_id}[large]", name="refund [large]")
         run = store(project, old)
-        with pytest.raises(ResultsError, match=r"parameters of pytest's fixtures \(large\)"):
+        with pytest.raises(
+            ResultsError, match=r"fixtures have the parameters large\. Run it with pytest: pytest .*\[large\]"
+        ):
             go_on(project, run, 2, None, {"target.type": "python", "target.object": "agent.py:answer"})
         assert go_on(project, run, 2, FakeTarget("Which order?")).name == "refund [large]"
 

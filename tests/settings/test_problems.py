@@ -212,6 +212,8 @@ def test_a_dollar_that_is_meant_is_no_placeholder(load) -> None:
         ("'x*'", "the pattern also fits where there is no text"),
         ("{email: x+}", "`email` is the name of a built-in pattern: give yours another one"),
         ("{order: 5}", "the pattern `order` must be a regular expression"),
+        ("'('", 'missing ) at position 1, got the text "("'),
+        ("{order: A, client: B}", "a mapping must have one name with its expression"),
     ],
 )
 def test_a_mask_that_cannot_be_used(refuse, rule: str, words: str) -> None:

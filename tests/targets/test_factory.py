@@ -116,8 +116,8 @@ def test_what_can_be_a_target_is_named_after_itself(value: object, name: str) ->
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (None, "None can't be a target: return a function"),
-        (42, "builtins.int can't be a target: return a function"),
+        (None, "None can't be a target: give a function"),
+        (42, "builtins.int can't be a target: give a function"),
         (SimpleNamespace(answer=shout), "types.SimpleNamespace can't be a target"),
         ("hello", "`hello` names no object"),
     ],
@@ -133,7 +133,7 @@ def test_a_coroutine_is_not_a_function() -> None:
         return message
 
     coroutine = agent("hello")
-    with pytest.raises(TargetStartError, match="return the function, don't call it"):
+    with pytest.raises(TargetStartError, match="give the function, without calling it"):
         as_target(coroutine)
     coroutine.close()
 
