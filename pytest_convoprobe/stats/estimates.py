@@ -199,7 +199,23 @@ class GapEstimate:
         return wilson(min(1.0, share) * effective, effective, confidence) or Interval(0.0, 1.0)
 
     def _distance(self, one: float, other: float) -> float:
-        return math.sqrt(max(0.0, one**2 - 2 * self.correlation * one * other + other**2))
+        return math.sqrt(max(0.0, one**2 - 2 * self._sure_correlation * one * other + other**2))
+
+    @property
+    def _sure_correlation(self) -> float:
+        """The correlation that so few clusters can show: at most that of clusters of which two differ.
+
+        Clusters that all agree have a correlation of 1, which would give an interval without a width. Two
+        scenarios that agree don't show that no scenario would differ.
+        """
+        independent = math.sqrt(self._independent(self.first) * self._independent(self.second))
+        most = 1 - 1 / (self.clusters * independent) if independent else 0.0
+        return min(self.correlation, max(0.0, most))
+
+    @staticmethod
+    def _independent(share: float) -> float:
+        """The variance of one trial; the mean of shares that are 1 may be a little more than that."""
+        return max(0.0, share * (1 - share))
 
     def of_size(self, clusters: int) -> GapEstimate:
         """As of another number of clusters, if shares and spread stay as they are."""

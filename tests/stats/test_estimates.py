@@ -72,6 +72,16 @@ def test_a_gap_turns_round_with_its_sides_and_of_one_cluster_is_unknown() -> Non
     assert gap((1, 0)).interval(0.95) == Interval(-1.0, 1.0)
 
 
+@pytest.mark.parametrize(("pairs", "wider_than"), [(2, 0.5), (6, 0.4), (12, 0.2), (40, 0.05)])
+def test_a_gap_of_clusters_that_all_agree_has_a_width_that_few_clusters_can_show(
+    pairs: int, wider_than: float
+) -> None:
+    """By the rule of three, n clusters without a difference leave a share of about 3 / n open."""
+    found = gap(*[(1, 1), (0, 0)] * (pairs // 2)).interval(0.95)
+    assert found.low == pytest.approx(-found.high)
+    assert wider_than < found.high < max(0.75, 4 / pairs)
+
+
 def test_pairs_that_go_together_have_a_narrower_gap() -> None:
     together = [(1, 1)] * 10 + [(0, 0)] * 10
     apart = [(1, 1), (0, 0), (1, 0), (0, 1)] * 5
