@@ -14,6 +14,7 @@ from ..results.compare import Comparison, FailOn, compare_runs
 from ..results.run_info import RunState
 from ..results.store import StoredRun
 from . import options
+from .file_names import is_for_other_runs
 from .keys import GATHERED, start
 from .session import load_settings
 from .storing import recorder_of, state_of
@@ -65,14 +66,17 @@ class BaselineGate:
             self._baselines = find_baselines(self._config.rootpath / results.dir, self._named)
             self._baseline = self._baselines.choose()
         except ConvoprobeError as error:
-            raise pytest.UsageError(f"{BASELINE}: {error}") from None
+            if not is_for_other_runs(self._config, "baseline"):
+                raise pytest.UsageError(f"{BASELINE}: {error}") from None
+            self._problem = str(error)  # the tests may run scenarios of their own
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Compare, and close the gate: a run that could not be compared does not pass it either."""
-        if self._baseline is None:
+        if not self._is_asked():
             return
-        self._compare(session)
+        if self._baseline is not None:
+            self._compare(session)
         closed = self._comparison is None or self._comparison.fails(self._fail_on)
         # "No tests collected" too: CI often takes that for fine.
         fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -80,11 +84,17 @@ class BaselineGate:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._baseline is None:
+        if not self._is_asked():
             return
         terminalreporter.section("convoprobe: compared with a baseline")
-        for line in self._lines(self._baseline):
+        for line in self._lines():
             terminalreporter.line(line)
+
+    def _is_asked(self) -> bool:
+        """Whether there is to be a comparison."""
+        if self._baseline is None:
+            return bool(self._problem) and GATHERED in self._config.stash
+        return GATHERED in self._config.stash or not is_for_other_runs(self._config, "baseline")
 
     def _compare(self, session: pytest.Session) -> None:
         """By what this process knows: the disk may have refused what the terminal shows."""
@@ -103,10 +113,12 @@ class BaselineGate:
         except (ConvoprobeError, OSError) as error:
             self._problem = str(error)
 
-    def _lines(self, baseline: Baseline) -> list[str]:
-        base, closed = baseline.run, "closed" if self._fail_on != "none" else "none asked for"
-        if self._comparison is None or self._head is None:
-            return [f"no comparison with {base.id}: {self._problem}", f"gate ({self._fail_on}): {closed}"]
+    def _lines(self) -> list[str]:
+        baseline, closed = self._baseline, "closed" if self._fail_on != "none" else "none asked for"
+        if baseline is None or self._comparison is None or self._head is None:
+            name = baseline.run.id if baseline else self._named
+            return [f"no comparison with {name}: {self._problem}", f"gate ({self._fail_on}): {closed}"]
+        base = baseline.run
         text = comparison_text(
             self._comparison,
             Names(run_name(base.info), "this run"),

@@ -13,6 +13,7 @@ from ..result import Outcome
 from ..scenario.discovery import is_scenario_file
 from ..scenario.search import search
 from . import options
+from .file_names import is_for_other_runs
 from .keys import GATHERED, start
 from .terminal_summary import digests
 
@@ -33,7 +34,9 @@ class LeastScenarios:
         return len({(one.file, one.line, one.name) for one in ran})
 
     def _too_few(self) -> bool:
-        return not self._config.option.collectonly and self._looked_at() < self._least
+        if self._config.option.collectonly or self._looked_at() >= self._least:
+            return False
+        return bool(self._looked_at()) or not is_for_other_runs(self._config, "min_scenarios")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

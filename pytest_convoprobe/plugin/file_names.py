@@ -149,6 +149,22 @@ def asked_folders(config: pytest.Config) -> list[Path]:
     return [one for one in dict.fromkeys(folders) if not any(other in one.parents for other in folders)]
 
 
+def is_for_other_runs(config: pytest.Config, option: str) -> bool:
+    """Whether the ini file demands something of runs with scenarios, and this is `pytest tests/unit`.
+
+    Such a run looks only at places without scenarios, while the project has some. If it has none at all, they
+    may have been moved or renamed: then the demand is for every run.
+    """
+    if not options.is_from_ini(config, option):
+        return False
+    from ..scenario.search import search  # not at the top: a suite without any file of ours loads nothing
+
+    found = search(config.rootpath, config.rootpath, patterns_of(config)).scenarios
+    scenarios = [path for path in found if looks_like_scenario(path)]
+    asked = _asked(config)
+    return bool(scenarios) and not any(one in (path, *path.parents) for path in scenarios for one in asked)
+
+
 def patterns_of(config: pytest.Config) -> tuple[str, ...]:
     """The patterns of scenario files."""
     return tuple(config.getini("convoprobe_files")) or DEFAULT_PATTERNS

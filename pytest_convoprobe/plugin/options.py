@@ -274,6 +274,11 @@ def value_of(config: pytest.Config, name: str) -> Any:
     return None if given == "" else given
 
 
+def is_from_ini(config: pytest.Config, name: str) -> bool:
+    """Whether only the ini file can give the value: it is written for the project, not for this run."""
+    return config.getoption(_option(name).key, None) is None
+
+
 def path_of(config: pytest.Config, name: str) -> Path | None:
     """The path that an option names: as seen from where pytest was started, or from the ini file's folder."""
     value: str | None = value_of(config, name)

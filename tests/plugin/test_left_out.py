@@ -197,6 +197,35 @@ class TestEnough:
         assert suite.run("-k", "one").ret == pytest.ExitCode.TESTS_FAILED
         assert suite.run("-k", "one", "--convoprobe-min-scenarios=0").ret == 0
 
+    def test_the_ini_file_asks_nothing_of_a_run_of_other_places(self, suite: Suite) -> None:
+        suite.write("pytest.ini", "[pytest]\nconvoprobe_min_scenarios = 1\nconvoprobe_baseline = nowhere\n")
+        suite.write("unit/test_plain.py", "def test_plain(): pass")
+        suite.scenario("one", file="talks/one.yaml")
+        unit, none = "unit/test_plain.py", "--convoprobe-baseline="
+        # There are no scenarios anywhere: they may have been renamed.
+        assert suite.run(unit).ret == pytest.ExitCode.USAGE_ERROR
+        assert suite.run(unit, none).ret == pytest.ExitCode.TESTS_FAILED
+        (suite.path / "talks").rename(suite.path / "scenarios")
+        result = suite.run(unit)
+        assert result.ret == pytest.ExitCode.OK
+        result.stdout.no_fnmatch_line("*baseline*")
+        assert suite.run(unit, "scenarios", none, "-k", "plain").ret == pytest.ExitCode.TESTS_FAILED
+        assert suite.run(".", none, "-k", "plain").ret == pytest.ExitCode.TESTS_FAILED
+        assert suite.run(unit, "--convoprobe-min-scenarios=1").ret == pytest.ExitCode.TESTS_FAILED
+        assert suite.run(unit, "--convoprobe-baseline=latest").ret == pytest.ExitCode.USAGE_ERROR
+
+    def test_tests_elsewhere_that_run_scenarios_need_the_baseline_of_the_ini_file(self, suite: Suite) -> None:
+        suite.write("pytest.ini", "[pytest]\nconvoprobe_baseline = nowhere\n")
+        suite.write("unit/test_agent.py", "def test_agent(convoprobe): convoprobe.run('scenarios/one.yaml')")
+        suite.scenario("one")
+        result = suite.run("unit")
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result.stdout.fnmatch_lines(["no comparison with nowhere: *", "gate (regression): closed"])
+        suite.run("unit", "--convoprobe-baseline=")
+        result = suite.run("unit", "-o", "convoprobe_baseline=latest")
+        assert result.ret == pytest.ExitCode.OK
+        result.stdout.fnmatch_lines(["*compared with a baseline*"])
+
     def test_a_pattern_that_fits_nothing(self, suite: Suite) -> None:
         suite.write("pytest.ini", "[pytest]\nconvoprobe_files = scenarios/*.yaml talks/*.yaml\n")
         suite.scenario("one")
