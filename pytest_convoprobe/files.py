@@ -31,6 +31,11 @@ def shown_path(path: str | Path) -> str:
         return str(path)
 
 
+def cannot(path: str | Path, deed: str, error: OSError) -> str:
+    """`results.json cannot be read: Permission denied`; `deed` is `read` or `written`."""
+    return f"{shown_path(path)} cannot be {deed}: {error.strerror or error}"
+
+
 MOST_BYTES = 512 * 1024 * 1024
 """The largest file that is read into memory."""
 

@@ -70,6 +70,7 @@ OWN_JSON = re.compile(
 """The JSON that the simulating model answers in."""
 
 OWN_TAG = re.compile("</?reply>", re.IGNORECASE)
+"""The tag in which the simulating model gets what the assistant says."""
 
 THOUGHTS = re.compile(
     r"</?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|inner_monologue)\b[^<>]*>"
@@ -84,6 +85,7 @@ LABEL_IN_FRONT = re.compile(r"\A[*_#]*(?:user|human|synthetic user)[*_]*:[*_]*(?
 
 ASSISTANT_LABEL = re.compile(r"^[ \t]*[*_#]*assistant[*_]*:", re.IGNORECASE | re.MULTILINE)
 
+# The number of spaces is bounded, so that a text of nothing but spaces takes no quadratic time.
 END_SIGN = re.compile(
     r"#{2,5} ?(?:STOP|DONE|END) ?##"
     r"|(?<![\[<{])[\[<{]+/?(?:STOP|DONE|END|EXIT|GAVE[_ ]UP|END[_ ]OF[_ ]CONVERSATION)[ /]*[\]>}]+\s*\Z"

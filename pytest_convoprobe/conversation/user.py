@@ -67,6 +67,7 @@ class ScenarioUser:
             message = UserMessage(part, origin=Origin.SCRIPT)
         else:
             message = await self._simulated.next_message(turns, self._direction(part, number))
+        # A model that gave up in the last turn keeps that: reports distinguish the two.
         ends_here = self._is_last(number) and message.status is Status.CONTINUE
         return replace(message, status=Status.DONE) if ends_here else message
 

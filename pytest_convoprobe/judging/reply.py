@@ -28,6 +28,7 @@ def _as_word(value: object) -> object:
 
 
 def _as_id(value: object) -> object:
+    """Accept `[C1]` for `c1`: the prompt has ids in brackets."""
     return value.strip().strip("[]").lower() if isinstance(value, str) else value
 
 

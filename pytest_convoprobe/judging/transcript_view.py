@@ -71,9 +71,8 @@ def texts_by_turn(transcript: Transcript) -> dict[int, tuple[str, ...]]:
     """What can be quoted from each turn: the user's text, each tool call, the reply.
 
     They are whole, also where the view is cut: a judge may know the rest from another place, such as a reply
-    that repeats a result. What the view has in place of the rest can be quoted, too.
-    Our own words for an empty text and for the end (in the last turn) can be quoted as well: if nothing was
-    said, they are the only evidence.
+    that repeats a result. What the view has in place of the rest can be quoted, too. So can our own words for
+    an empty text and for the end (in the last turn): if nothing was said, they are the only evidence.
     """
     texts = {
         turn.number: (
@@ -156,6 +155,7 @@ def _said(who: str, text: str) -> Iterator[str]:
         yield f"  {who}: {_EMPTY}"
         return
     yield f"  {who}:"
+    # Made visible first: any other separator of lines would begin one without our mark.
     yield from (f"  | {line}" for line in visible(text).split("\n"))
 
 

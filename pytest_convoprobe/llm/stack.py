@@ -23,7 +23,7 @@ def most_calls(run: RunSettings) -> int:
 
 
 class LiveLLM:
-    """Models over the network, for one run and one event loop: retry(limiter(budget(LiteLLM))).
+    """Models over the network, for one run and one event loop: bounded(retry(limiter(budget(LiteLLM)))).
 
     Retrying is outermost: a call that waits for its next attempt does not occupy a slot of the limiter, and
     each attempt queues again, in order. The limiter comes next and sees every single attempt, so it learns

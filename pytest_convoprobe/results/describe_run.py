@@ -44,7 +44,8 @@ def with_listed_prices(
 ) -> RunInfo:
     """The description of a run that ends now, with the prices that its calls were counted at.
 
-    Where the settings leave a price out, `listed_price` is asked for that of the model.
+    Where the settings leave a price out, `listed_price` is asked for that of the model: at the end, because
+    LiteLLM's list is there only once a call has imported LiteLLM.
     """
     listed = {
         role.value: dict(zip(_PRICES, price, strict=True))

@@ -216,10 +216,12 @@ def _says_something(row: IndexRow) -> bool:
 
 
 def _when(row: IndexRow) -> tuple[str, float, int]:
+    """The order of time: ids of runs begin with it."""
     return row.run, row.started, row.trial
 
 
 def _rests_on(row: IndexRow) -> tuple[object, ...]:
+    """All that an outcome depends on and that is known: different outcomes on the same are flaky."""
     return row.prints, row.target
 
 

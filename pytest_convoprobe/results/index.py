@@ -12,7 +12,9 @@ from .fingerprints import NO_PRINTS, Prints
 from .records import TrialRecord, number
 
 LINE_VERSION = 1
+"""Of the values of a line and their order; lines of another version are made again from the trials."""
 
+# In characters: enough for a line of a list. The trial itself has the whole reason.
 _LONGEST_REASON = 300
 
 
@@ -155,7 +157,10 @@ def to_line(row: IndexRow) -> list[Any]:
 
 
 class LineReader:
-    """Makes rows of the index lines of a run; what the lines have in common is kept once."""
+    """Makes rows of the index lines of a run; what the lines have in common is kept once.
+
+    The rows of a long history are all in memory, and most of their texts are the same few.
+    """
 
     def __init__(self, run: str, commit: str | None) -> None:
         self._run = run

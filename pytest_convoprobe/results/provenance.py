@@ -47,13 +47,14 @@ def git_facts(folder: Path) -> Git | None:
     if not commit:
         return None
     branch = _git(folder, "symbolic-ref", "--short", "-q", "HEAD")
+    # New files are often notes and data, and listing them takes long in a large checkout.
     changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
     return Git(commit, branch or None, bool(changed))
 
 
 def commit_of(text: str, folder: Path) -> str | None:
     """The commit that a branch, a tag or a part of a hash means there."""
-    if not text or text.startswith("-"):
+    if not text or text.startswith("-"):  # git would take it for an option of its own
         return None
     return _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}") or None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import ResultsError
-from ..files import locked, open_file, read_file, shown_path
+from ..files import cannot, locked, open_file, read_file
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import with_attempts
@@ -145,7 +145,9 @@ class StoredRun:
         prefix, suffix = trials_file("*").split("*")
         names = {path.name[len(prefix) : -len(suffix)] for path in self.path.glob(trials_file("*"))}
         start, end = index_file("*").split("*")
+        # A file of trials may be lost: its index still has their rows.
         names |= {path.name[len(start) : -len(end)] for path in self.path.glob(index_file("*"))}
+        # By length first, so that gw10 comes after gw9.
         return tuple(sorted(names, key=lambda name: (len(name), name)))
 
     def _rows_of(self, worker: str) -> Iterator[IndexRow]:
@@ -175,6 +177,7 @@ class StoredRun:
     def _rebuilt(self, worker: str, begin: int, end: int | None) -> Iterator[IndexRow]:
         """Rows made of the trials between two places of the file."""
         path = self.path / trials_file(worker)
+        # What isn't a file, such as a pipe, is left to `open_file`, which names it.
         if not path.exists() or (path.is_file() and path.stat().st_size <= begin):
             return
         try:
@@ -239,7 +242,7 @@ def open_run(path: Path | str) -> StoredRun:
 
 
 def _unreadable(path: Path, error: OSError) -> ResultsError:
-    return ResultsError(f"{shown_path(path)} cannot be read: {error.strerror or error}")
+    return ResultsError(cannot(path, "read", error))
 
 
 def is_run(folder: Path) -> bool:
@@ -282,6 +285,7 @@ def time_of(run: str) -> float:
 
 def _goes_on(folder: Path) -> bool:
     """Whether the process that writes the run still lives."""
+    # It keeps a lock on the folder, which the system takes away from a process that dies.
     try:
         with locked(folder, timeout=0):
             return False

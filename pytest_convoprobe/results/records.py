@@ -60,6 +60,7 @@ def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -
         "spending": {role.value: spending_record(spent) for role, spent in result.spending.items()},
         "criteria": [_criterion(found) for found in criteria],
         "checks": [_check(found) for found in checks],
+        # What came later than the format is left out where it has its default: other trials look as they did.
         **({"review": _review(result.review)} if result.review else {}),
         "transcript": _transcript(result.transcript),
         **({"attempts": result.attempts} if result.attempts > 1 else {}),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import ResultsError
-from ..files import read_file, shown_path
+from ..files import cannot, read_file
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..transcript import Usage
@@ -45,7 +45,7 @@ def read_calls(folder: Path) -> dict[Role, Spending]:
         try:
             lines = read_file(path).split(b"\n")
         except OSError as error:
-            raise ResultsError(f"{shown_path(path)} cannot be read: {error.strerror or error}") from None
+            raise ResultsError(cannot(path, "read", error)) from None
         for line in lines:
             try:
                 data = json.loads(line)

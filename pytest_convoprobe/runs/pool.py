@@ -108,6 +108,7 @@ class Handle(Generic[T]):
     def _give_up(self) -> None:
         with self._settling:
             if not self._future.done() and self._future.cancel():
+                # `concurrent.futures.wait` takes a cancelled future for done only after this.
                 self._future.set_running_or_notify_cancel()
 
 
@@ -145,6 +146,7 @@ class Pool:
                 raise ValueError(f"a job named {key!r} is in the pool already")
             if self._loop_thread.closed:
                 raise RuntimeError(f"{key!r} cannot be started: the pool's event loop is closed")
+            # Before the job is queued, so that none is left there if this raises. `_fill` waits for the lock.
             self._loop_thread.call(self._fill)
             self._waiting[key] = handle
         return handle
@@ -181,7 +183,7 @@ class Pool:
         return not late
 
     def _cancel(self, handles: Sequence[Handle[Any]]) -> None:
-        """Cancel jobs that were taken out of the queue, and jobs that run; the caller holds the lock."""
+        """Cancel jobs that were taken out of the queue, and jobs that run; the caller has the lock."""
         for handle in handles:
             handle._unwanted = True
             if handle.key in self._running:
@@ -212,5 +214,6 @@ class Pool:
 
 
 def _cancel_task(handle: Handle[Any]) -> None:
+    """To be called on the loop: asyncio's tasks may be touched on no other thread."""
     if handle._task is not None:
         handle._task.cancel()

@@ -24,6 +24,7 @@ from .current_scenarios import Scenarios, live_settings
 from .session import Session
 from .trial import Job
 
+# A conversation with any other end lacks what the agent would still have said or done.
 _WHOLE = frozenset(
     {
         Termination.USER_DONE,

@@ -90,6 +90,7 @@ class Session:
         self._make_runner = make_runner
         self._submitted = 0
         self._given_secrets: list[str] = []
+        # By identity, since values need not be hashable. With the value, or another object could get its id.
         self._shared: dict[int, tuple[object, Target]] = {}
         self._last_moment = math.inf
         self.loop = LoopThread()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ from .call_style import (
 from .failures import failure, start_failure, unusable
 from .given_objects import Use, claim, owner_of
 from .hosted import closing
-from .reply_forms import Collecting, ReplyReader
+from .reply_forms import Collecting, ReplyReader, Stream
 from .reply_parts import calls_known_to, described
 
 Step = tuple[Callable[[], Any], bool]
@@ -162,14 +162,14 @@ class PythonConversation:
         `read` and `wrap` run user code too (properties, `__str__`): so they are called where that runs, and
         have its time limit. Whatever it raises, a `SystemExit` included, is its own fault.
         """
-        most = self._replies.most_text
+        reading = _Reading(read, wrap, failing, self._replies.most_text)
         try:
             result: Any = Later(None)
             if not on_loop:
-                result = await in_thread_of(self._worker, lambda: _drained(call, wrap, read, failing, most))
+                result = await in_thread_of(self._worker, lambda: reading.in_thread(call))
                 call = functools.partial(_given, result)
             if isinstance(result, Later):
-                result = await self._on_loop(lambda: _settled(call, wrap, read, failing, most))
+                result = await self._on_loop(lambda: reading.on_loop(call))
         except Raised as raised:
             raise wrap(raised.error) from None
         if isinstance(result, _Failed):
@@ -218,58 +218,58 @@ def _given(later: Later) -> Any:
     return later.value
 
 
-def _failed(
-    error: BaseException, wrap: Callable[[BaseException], TargetError], failing: Callable[[], None]
-) -> _Failed | None:
-    """What the caller gets for what the user's code raised; None if that has to be raised on."""
-    if isinstance(error, StopIteration):
-        return None  # it cannot leave a thread or a coroutine: Python makes another error of it
-    failing()
-    # What is no Exception is the end of its time, or a call of sys.exit().
-    return _Failed(wrap(error)) if isinstance(error, Exception) else None
+@dataclass(frozen=True)
+class _Reading:
+    """Runs a call of the user's code and reads what it gives, where that code runs.
 
+    `read` makes something of what the call gives, `wrap` of what it raises, and `failing` is called before
+    that. Of a stream, at most `most` characters are kept.
+    """
 
-def _drained(
-    call: Callable[[], Any],
-    wrap: Callable[[BaseException], TargetError],
-    read: Callable[[Any], Any],
-    failing: Callable[[], None],
-    most: int,
-) -> Any:
-    """What comes of the call in a thread. A generator is run in the thread that it was made in."""
-    try:
-        result = call()
-        if inspect.isawaitable(result) or inspect.isasyncgen(result):
-            return Later(result)
-        return read(_whole(result, most))
-    except BaseException as error:
-        if failed := _failed(error, wrap, failing):
-            return failed
-        raise
+    read: Callable[[Any], Any]
+    wrap: Callable[[BaseException], TargetError]
+    failing: Callable[[], None]
+    most: int
 
+    def in_thread(self, call: Callable[[], Any]) -> Any:
+        """What comes of the call in a thread. A generator is run in the thread that it was made in."""
+        try:
+            result = call()
+            if inspect.isawaitable(result) or inspect.isasyncgen(result):
+                return Later(result)
+            return self.read(_whole(result, self.most))
+        except BaseException as error:
+            if failed := self._failed(error):
+                return failed
+            raise
 
-async def _settled(
-    call: Callable[[], Any],
-    wrap: Callable[[BaseException], TargetError],
-    read: Callable[[Any], Any],
-    failing: Callable[[], None],
-    most: int,
-) -> Any:
-    """What comes of the call in the end, on the loop."""
-    try:
-        result = call()
-        if inspect.isawaitable(result):
-            result = await result
-        if inspect.isasyncgen(result):
-            collected = Collecting(most)
-            async for chunk in result:
-                collected.add(chunk)
-            result = collected.stream
-        return read(_whole(result, most))
-    except BaseException as error:
-        if failed := _failed(error, wrap, failing):
-            return failed
-        raise
+    async def on_loop(self, call: Callable[[], Any]) -> Any:
+        """What comes of the call in the end, on the loop."""
+        try:
+            result = call()
+            if inspect.isawaitable(result):
+                result = await result
+            if inspect.isasyncgen(result):
+                result = await self._collected(result)
+            return self.read(_whole(result, self.most))
+        except BaseException as error:
+            if failed := self._failed(error):
+                return failed
+            raise
+
+    async def _collected(self, chunks: AsyncIterator[object]) -> Stream:
+        collecting = Collecting(self.most)
+        async for chunk in chunks:
+            collecting.add(chunk)
+        return collecting.stream
+
+    def _failed(self, error: BaseException) -> _Failed | None:
+        """What the caller gets for what the user's code raised; None if that has to be raised on."""
+        if isinstance(error, StopIteration):
+            return None  # it cannot leave a thread or a coroutine: Python makes another error of it
+        self.failing()
+        # What isn't an Exception is the end of its time, or a call of sys.exit().
+        return _Failed(self.wrap(error)) if isinstance(error, Exception) else None
 
 
 def _nothing(_: object) -> None:

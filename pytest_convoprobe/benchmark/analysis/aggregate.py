@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from ...errors import ResultsError
-from ...files import read_file, shown_path, write_atomically
+from ...files import cannot, read_file, write_atomically
 from ...stats import (
     ShareEstimate,
     fleiss_kappa,
@@ -84,7 +84,7 @@ def read_results(folder: BenchmarkFolder) -> Results:
             f"{folder.results} isn't there: `convoprobe bench aggregate` makes it from the scores"
         ) from None
     except OSError as error:
-        raise ResultsError(f"{folder.results} cannot be read: {error.strerror or error}") from None
+        raise ResultsError(cannot(folder.results, "read", error)) from None
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{folder.results} is not JSON: {error}") from None
 
@@ -106,7 +106,7 @@ def write_results(loaded: LoadedBenchmark, notes: Sequence[str] = ()) -> Results
         # No error: in a read-only checkout the figures can be shown all the same.
         write_atomically(loaded.folder.results, json_text(results.to_json()).encode())
     except OSError as error:
-        reason = f"{shown_path(loaded.folder.results)} cannot be written: {error.strerror or error}"
+        reason = cannot(loaded.folder.results, "written", error)
         return replace(results, unwritten=reason)
     return results
 

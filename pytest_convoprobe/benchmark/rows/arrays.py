@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from ...errors import ResultsError
-from ...files import open_file, shown_path
+from ...files import cannot, open_file
 from ...formatting import counted
 from .other_names import in_our_words
 from .reading import not_an_object
@@ -66,7 +66,7 @@ def items(path: Path) -> Iterator[Any]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise ResultsError(f"{shown_path(path)} cannot be read: {error.strerror or error}") from None
+        raise ResultsError(cannot(path, "read", error)) from None
     with file:
         yield from _Scanner(file).items()
 
@@ -120,7 +120,7 @@ def _own_places(path: Path) -> list[tuple[str, int]] | None:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise ResultsError(f"{shown_path(path)} cannot be read: {error.strerror or error}") from None
+        raise ResultsError(cannot(path, "read", error)) from None
     return places
 
 

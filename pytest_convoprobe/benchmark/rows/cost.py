@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ResultsError
-from ...files import read_file, shown_path, write_atomically
+from ...files import cannot, read_file, write_atomically
 from ...llm.ledger import Spending
 from ..format.folder import BenchmarkFolder
 from .call_log import LostCalls, has_calls, keep_lost
@@ -182,7 +182,7 @@ def _write(path: Path, content: bytes) -> None:
     try:
         write_atomically(path, content)
     except OSError as error:
-        raise ResultsError(f"{shown_path(path)} cannot be written: {error.strerror or error}") from None
+        raise ResultsError(cannot(path, "written", error)) from None
 
 
 def _read(path: Path) -> dict[str, Any]:

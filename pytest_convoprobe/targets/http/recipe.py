@@ -33,6 +33,8 @@ def _sample(message: str) -> dict[str, Any]:
     return {**known, **template_values(present())}
 
 
+# Each template is filled in with both before the first conversation. With the second, one that forgets to
+# escape the message is found, and not at the first message with a quote, in the middle of a run.
 _TAME = _sample("hello")
 _WILD = _sample('a "quoted"\nword')
 
@@ -148,4 +150,5 @@ def _is_json(text: str) -> bool:
 
 def _encoded(body: Any) -> bytes:
     text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+    # Models do write lone surrogates, which no encoding has.
     return text.encode("utf-8", "replace")
