@@ -142,7 +142,7 @@ def end_soon(status: int) -> None:
     """
     if "litellm" in sys.modules and _main_program() in _OURS_TO_END:
         gc.freeze()  # pytest looks through all objects five times
-        atexit.register(_leave, status)
+        atexit.register(_leave_when_all_ran, status)
 
 
 def _main_program() -> str:
@@ -151,9 +151,10 @@ def _main_program() -> str:
     return spec.name.removesuffix(".__main__") if spec else PurePath(sys.argv[0]).stem
 
 
-def _leave(status: int) -> None:
-    # The last that was registered is called first; the others would be left out.
-    atexit.unregister(_leave)
+def _leave_when_all_ran(status: int) -> None:
+    # Exit functions are called from the last registered to the first, so this one comes first: `leave` calls
+    # the others.
+    atexit.unregister(_leave_when_all_ran)
     leave(status)
 
 

@@ -93,8 +93,11 @@ class _Controller:
 
     def __init__(self, config: pytest.Config, sigterm: SigtermHandler) -> None:
         self.over = threading.Event()
+        """Set at the worker's end: nothing is left to be watched."""
         self.session_ends = False
+        """Whether the worker's session ends by itself, so that it needs no signal."""
         self.gone = False
+        """Whether the controller has ended before the worker."""
         self._config = config
         self._sigterm = sigterm
         if (channel := _channel(config)) is not None:

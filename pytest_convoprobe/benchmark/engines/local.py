@@ -15,8 +15,7 @@ from .worker import ItemsAtOnce, MakesRows, Worker, budget_of, models_of
 
 
 class LocalEngine:
-    """Does the items of any number of tasks on the running event loop, as many at once as
-    `run.concurrency` says.
+    """Does the items of tasks on the running event loop, as many at once as `run.concurrency` says.
 
     All tasks share the models, with their limits, and one budget: that of the first task, unless `budget`
     is given. `llm` replaces the live models and is closed by whoever made it; `make_rows` replaces the

@@ -31,7 +31,8 @@ _CARRIED = "carried.json"
 _LINES = "*/*.jsonl"
 
 
-BySum = defaultdict[str, Sum]
+SumsByTarget = defaultdict[str, Sum]
+"""What is being added up, by target (or `all`)."""
 
 
 def write_cost(folder: BenchmarkFolder, stages: Mapping[str, Sequence[str]]) -> None:
@@ -66,9 +67,9 @@ def write_cost(folder: BenchmarkFolder, stages: Mapping[str, Sequence[str]]) -> 
     keep_lost(folder.rows, tickets)
 
 
-def _spent_on_rows(folder: BenchmarkFolder, step: str, tickets: set[str]) -> BySum:
+def _spent_on_rows(folder: BenchmarkFolder, step: str, tickets: set[str]) -> SumsByTarget:
     """By target, what all lines of a step cost. The tickets of their calls are added to `tickets`."""
-    sums: BySum = defaultdict(Sum)
+    sums: SumsByTarget = defaultdict(Sum)
     for file in (folder.rows / step).glob("*.jsonl"):
         for line in read_lines(file):
             sums[file.stem].add(line.head.get("spent", {}))
@@ -76,9 +77,9 @@ def _spent_on_rows(folder: BenchmarkFolder, step: str, tickets: set[str]) -> ByS
     return sums
 
 
-def _of_steps(lost: LostCalls, steps: Sequence[str]) -> BySum:
+def _of_steps(lost: LostCalls, steps: Sequence[str]) -> SumsByTarget:
     """By target, what calls cost that came to no row."""
-    found: BySum = defaultdict(Sum)
+    found: SumsByTarget = defaultdict(Sum)
     for (step, target), one in lost.sums.items():
         if step in steps:
             found[target or ALL].add(as_numbers(one.by_role()))
@@ -125,7 +126,7 @@ ByTarget = Mapping[str, Mapping[str, Spending]]
 """What was spent, by target (or `all`) and by role."""
 
 
-def _section(parts: Sequence[BySum], carried: Any) -> ByTarget:
+def _section(parts: Sequence[SumsByTarget], carried: Any) -> ByTarget:
     sums: defaultdict[str, Sum] = defaultdict(Sum)
     for target, part in _parts(carried, "by_target"):
         for role, numbers in _parts(part, "by_role"):

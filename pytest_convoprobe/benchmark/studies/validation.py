@@ -92,10 +92,9 @@ async def validate(
     to so many scenarios (without their variants), the metrics taking turns; the same seed chooses the same
     ones, and a larger sample contains a smaller one. `config_file` is the one that `loaded` was read with, if
     not the folder's.
+
     Raises `ResultsError` if the first folder has no scores, and what `load_project` and `run_bench` raise.
     """
-    if sample is not None and sample < 1:
-        raise SettingsError.of(f"a sample needs at least one scenario, not {sample}")
     chosen = None if sample is None else _sampled(loaded.folder, sample, seed)
     first = _side(loaded.folder, loaded, _model(loaded, swap), chosen)
     _require_scores(first, loaded.folder)
@@ -108,18 +107,14 @@ async def validate(
         running = _Running(used, wanted, progress, llm)
         with _to_write(second, dry=wanted.dry_run) as there:
             _prepare(loaded, there, swap, chosen, config_file)
-            nothing_yet = compare(
-                replace(first, trials={}), ComparedRun(swap.model, {}), swap.role, notes=_BEGUN
-            )
-            _announce(there.folder, nothing_yet)
+            _announce(there.folder, first, swap)
             report, chosen_there = await _run(_reread(there), swap, sample, seed, running)
     if wanted.dry_run or not second.folder.path.exists():
         return Validation(second.folder, report, None)
-    other = _side(
-        second.folder, _reread(second), swap.model, chosen_there if swap.role == "generator" else chosen
-    )
+    chosen = chosen_there if swap.role == "generator" else chosen
+    other = _side(second.folder, _reread(second), swap.model, chosen)
     comparison = compare(first, other, swap.role, notes=tuple(_notes(loaded, swap)))
-    _write(second.folder.path / FILE, json_text(comparison.to_json()).encode())
+    _write_comparison(second.folder, comparison)
     return Validation(second.folder, report, comparison)
 
 
@@ -225,7 +220,12 @@ def _side(
 
 
 def _sampled(folder: BenchmarkFolder, sample: int, seed: int) -> frozenset[str]:
-    """So many scenarios without their variants: each metric's in a random order, the metrics in turns."""
+    """So many scenarios without their variants: each metric's in a random order, the metrics in turns.
+
+    Raises `SettingsError` for less than one.
+    """
+    if sample < 1:
+        raise SettingsError.of(f"a sample needs at least one scenario, not {sample}")
     by_metric: defaultdict[str, set[str]] = defaultdict(set)
     for row in read_rows(folder.scenarios, ScenarioRow.from_json, []):
         by_metric[row.metric_id].add(row.base)
@@ -298,10 +298,15 @@ def _prepare(
         raise ResultsError(f"{shown_path(new.path)} cannot be made: {error}") from None
 
 
-def _announce(folder: BenchmarkFolder, nothing_yet: ModelComparison) -> None:
+def _announce(folder: BenchmarkFolder, first: ComparedRun, swap: Swap) -> None:
     """Marks the folder from the beginning: runs may take days, and end before their time."""
     if not (folder.path / FILE).exists():
-        _write(folder.path / FILE, json_text(nothing_yet.to_json()).encode())
+        second = ComparedRun(swap.model, {})
+        _write_comparison(folder, compare(replace(first, trials={}), second, swap.role, notes=_BEGUN))
+
+
+def _write_comparison(folder: BenchmarkFolder, comparison: ModelComparison) -> None:
+    _write(folder.path / FILE, json_text(comparison.to_json()).encode())
 
 
 def _origin(loaded: LoadedBenchmark, swap: Swap) -> bytes:
