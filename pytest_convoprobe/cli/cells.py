@@ -25,9 +25,9 @@ def commit_text(info: RunInfo) -> str:
     return info.git.label if info.git else UNKNOWN
 
 
-def counts_text(counts: Mapping[str, int]) -> str:
-    """`5 passed, 1 failed`."""
-    return ", ".join(f"{counts[name]} {name}" for name in COLORS if counts.get(name)) or "nothing"
+def counts_text(counts: Mapping[str, int], none: str = "none") -> str:
+    """`5 passed, 1 failed`, or what to say of none."""
+    return ", ".join(f"{counts[name]} {name}" for name in COLORS if counts.get(name)) or none
 
 
 def errors_text(errors: Mapping[str, int]) -> str:

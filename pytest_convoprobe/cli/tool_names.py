@@ -28,6 +28,7 @@ from ..targets.hosted import hosted
 from ..targets.port import ConversationContext, Target
 from ..targets.python import runs_on_waiting_thread
 from .finding import Finding
+from .no_target import FIXTURE_IS_FOR_PYTEST
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +50,7 @@ async def tools_of_target(loaded: LoadedSettings, root: Path) -> tuple[str, ...]
     """
     settings = target_settings(loaded)
     if settings is None:
-        raise NoTarget()
+        raise NoTarget(FIXTURE_IS_FOR_PYTEST)
     mask = Redactor(loaded.secrets).text
     target = build_target(settings, rootdir=loaded.root or root, mask=mask)
     try:

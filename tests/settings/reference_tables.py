@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import types
 import typing
+from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, SecretStr
@@ -34,6 +35,8 @@ _NAMES = {
     SecretStr: "text",
     int: "whole number",
     float: "number",
+    bool: "true or false",
+    datetime: "date and time",
     dict: "mapping",
     tuple: "list",
 }
@@ -81,6 +84,8 @@ def _default(info: FieldInfo) -> str:
     if info.is_required():
         return "required"
     value = info.get_default(call_default_factory=True)
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"  # as YAML has it
     return "" if value in (None, {}, ()) else f"`{value}`"
 
 

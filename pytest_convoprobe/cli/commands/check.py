@@ -90,7 +90,7 @@ def _print(stored: StoredRun, found: list[str]) -> None:
         console.note(f"note: {stored.id} selected only {part}")
     for note in stored.notes:
         console.note(f"note: {stored.id}: {note}")
-    summary = f"{stored.id}: {stored.info.state.value}, {counts_text(stored.counts)}"
+    summary = f"{stored.id}: {stored.info.state.value}, {counts_text(stored.counts, none='no trials')}"
     console.say(console.safe(summary), "red" if found else "green")
     for finding in found:
         console.say(f"  {console.safe(finding)}")
