@@ -4,9 +4,8 @@ What counts as a secret:
 
 * the values that the settings name (`api_key`, headers, anything called token, secret or
   password, what a variable was filled in with, the values of a URL's query) when they have six characters
-  or more. They are found as they are, in upper and in lower case, JSON-escaped (once or twice),
-  URL-encoded, HTML-escaped, as Python's `repr` shows them, within base64 (Basic auth), and with line
-  breaks in them;
+  or more. They are found as they are, in upper and in lower case, with line breaks in them, and as
+  others write them (`escapes.py`): in JSON, URLs, HTML, Python's `repr`, base64 (Basic auth);
 * environment variables whose name ends in KEY, TOKEN, SECRET, PASSWORD and the like, when
   the value has eight characters or more and doesn't look like a plain word or an existing path;
 * text of a known shape: `sk-…`, `Bearer …`, `Basic …`, `AKIA…`, `ghp_…`, `AIza…`, JSON web tokens,
@@ -20,9 +19,6 @@ A secret made of asterisks is not looked for, since it looks like the mask.
 
 from __future__ import annotations
 
-import base64
-import html
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -31,9 +27,9 @@ from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote, quote_plus
 
 from .errors import ConvoprobeError
+from .escapes import expressions_of
 
 MASK = "****"
 
@@ -149,10 +145,11 @@ class Redactor:
         found = frozenset(sorted(every, key=lambda secret: isinstance(secret, Expanded)))
         if found == self._secrets:
             return
-        forms = {form for secret in found for form in _forms(secret)}
+        wholes = {whole for secret in found for whole in _wholes(secret)}
         # The longest first, so that a secret which begins like another is masked as a whole.
-        ordered = sorted(forms, key=lambda form: (-len(form), form))
-        self._secrets, self._known = found, re.compile("|".join(map(re.escape, ordered)))
+        ordered = sorted(wholes, key=lambda whole: (-len(whole), whole))
+        forms = dict.fromkeys(form for whole in ordered for form in expressions_of(whole))
+        self._secrets, self._known = found, re.compile("|".join(forms))
 
     @property
     def problem(self) -> ConvoprobeError | None:
@@ -304,38 +301,12 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _forms(secret: str) -> set[str]:
-    """The ways in which a secret may be written; all that are too long to be ordinary words."""
+def _wholes(secret: str) -> set[str]:
+    """What is looked for: the secret, its long lines, and both in upper and in lower case."""
     bare = secret.strip()
     lines = [line.strip() for line in bare.splitlines()]
     wholes = {bare, *(line for line in lines if len(line) >= _MIN_LINE)}
+    if len(lines) > 1:
+        return wholes
     # Servers and frameworks that echo a header or a name may change its case.
-    wholes |= {changed for whole in wholes for changed in (whole.upper(), whole.lower())}
-    return {form for whole in wholes for form in (*_escaped(whole), *_base64(whole))}
-
-
-def _escaped(secret: str) -> Iterator[str]:
-    yield secret
-    yield repr(secret)[1:-1]
-    yield html.escape(secret)
-    for ascii_only in (True, False):
-        once = json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
-        yield once
-        yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
-    for encoded in (quote(secret, safe="", errors="surrogatepass"), quote(secret, errors="surrogatepass")):
-        yield encoded
-        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
-    yield quote_plus(secret, errors="surrogatepass")
-
-
-def _base64(secret: str) -> Iterator[str]:
-    """The characters of base64 that depend on the secret alone, wherever in the text it begins."""
-    raw = secret.encode("utf-8", "surrogatepass")
-    for shift in range(3):
-        encoded = base64.b64encode(b"\0" * shift + raw)
-        first = (shift * 8 + 5) // 6
-        last = (shift + len(raw)) * 8 // 6
-        core = encoded[first:last].decode("ascii")
-        if len(core) >= _MIN_SECRET + 1:
-            yield core
-            yield core.replace("+", "-").replace("/", "_")
+    return wholes | {changed for whole in wholes for changed in (whole.upper(), whole.lower())}

@@ -235,3 +235,31 @@ def test_what_releases_masked_before_every_variable_was_a_secret() -> None:
     assert both.text("of-a-variable of-a-header") == "**** ****"
     (before,) = both.earlier()
     assert before.text("of-a-variable of-a-header") == "of-a-variable ****"
+
+
+ODD = "Ca+n4ry/q<&>'\"7Zü="
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        r"Ca+n4ry\/q<&>'\"7Z\u00fc=",  # PHP
+        r"Ca+n4ry/q\u003c\u0026\u003E'\"7Zü=",  # Go, .NET
+        "Ca+n4ry/q&lt;&amp;&gt;&#39;&#34;7Z&#252;=",  # Jinja
+        "Ca+n4ry/q&lt;&amp;&gt;&apos;&quot;7Z&uuml;=",  # XML, Java
+        "Ca+n4ry/q&amp;lt;&amp;amp;&amp;gt;&amp;#x27;&amp;quot;7Zü=",  # twice
+        "Ca+n4ry/q&lt;&amp;&gt;&#x27;\\&quot;7Z\\u00fc=",  # JSON in HTML
+        "Ca%2Bn4ry%2Fq%3C%26%3E'%227Z%C3%BC%3D",  # a browser
+        "Ca%252Bn4ry%252fq%253C%2526%253E%2527%25227Z%25C3%25BC%253D",  # twice
+        "Ca%2Bn4ry/q%3C%26%3E%27%5C%227Z%5Cu00fc%3D",  # JSON in a URL
+        json.dumps(json.dumps(json.dumps(ODD))),
+        base64.b64encode(json.dumps({"key": ODD}).encode()).decode(),
+        quote(base64.b64encode(f"user:{ODD}".encode()).decode(), safe=""),
+    ],
+)
+def test_a_secret_is_found_however_its_signs_are_escaped(echo: str) -> None:
+    masked = Redactor([ODD], environ={}).text(f"see {echo} there")
+    assert MASK in masked
+    assert not any(piece in masked for piece in ("n4ry", "7Z", "bjRyeS"))
+    assert masked.startswith("see ")
+    assert masked.endswith(" there")
