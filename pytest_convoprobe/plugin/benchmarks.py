@@ -31,6 +31,7 @@ from .item_reports import rerun_command
 from .items import PROPERTY_PREFIX
 from .keys import BENCHMARKS
 from .marks import add_tags
+from .node_ids import HasParsedId
 from .session import began
 
 GAPS = "_gaps"
@@ -175,7 +176,7 @@ class BenchmarkTarget(pytest.Collector):
             yield GateItem.of(self, None, 0)
 
 
-class GateItem(pytest.Item):
+class GateItem(HasParsedId, pytest.Item):
     """The gate of one target and metric; without a metric, of the gaps between groups.
 
     `verdict` is what came out of the last run, None before.

@@ -19,6 +19,7 @@ from .conversations import look_ahead, submit, wait
 from .error_text import error_text, no_verdict
 from .keys import EARLIER, OVERLAPPED, REPORTED, RESULTS, WAITED
 from .lookahead import given_by_fixture, target_is_shared
+from .node_ids import HasParsedId
 from .orders import BEGUN, ORDER, Order
 from .session import session_of
 
@@ -47,7 +48,7 @@ def function_of(loaded: LoadedScenario) -> FunctionType:
     return function
 
 
-class ScenarioItem(pytest.Function):
+class ScenarioItem(HasParsedId, pytest.Function):
     """One trial of one scenario.
 
     `loaded` is the scenario with its place, `trial` counts from 1; `convoprobe_result` is what

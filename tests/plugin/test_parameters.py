@@ -77,6 +77,22 @@ def test_each_item_of_a_matrix_can_be_asked_for(suite: Suite) -> None:
     suite.run("--lf", "-v").stdout.fnmatch_lines(["*::bad[[]large[]] FAILED*"])
 
 
+def test_what_failed_last_is_found_by_parameters_trials_and_names_with_brackets(suite: Suite) -> None:
+    suite.conftest(
+        """
+        def pytest_convoprobe_checks(item):
+            from pytest_convoprobe.judging.types import CheckResult
+            if "trial-2" in item.name and "large" in item.name:
+                return [CheckResult("never", False, "more", "less")]
+        """,
+        target=MATRIX,
+    )
+    for name in ("one", "two [vip] people"):
+        suite.scenario(name, file="scenarios/a.yaml")
+    suite.run("--convoprobe-trials=2").assert_outcomes(passed=6, failed=2)
+    suite.run("--lf", "--convoprobe-trials=2").assert_outcomes(failed=2)
+
+
 @pytest.mark.parametrize(
     ("hook", "names"),
     [
