@@ -9,9 +9,9 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 from urllib.parse import unquote
+
+from .timed_patterns import compiled
 
 SECONDS = 1.0
 """How long a pattern of a project's own may be looked for in one text of ordinary length."""
@@ -53,7 +53,7 @@ class Pattern:
         """Where it is found, from the left, without overlaps. Raises TimeoutError if that takes too long."""
         if self.hints and not any(hint in text for hint in self.hints):
             return
-        search, start = _compiled(self.expression).search, 0
+        search, start = compiled(self.expression).search, 0
         until = time.thread_time() + self.seconds_for(text)
         # The time of this thread alone: on a busy machine, others take most of a second.
         while found := search(text, start, timeout=self._left(until)):
@@ -77,22 +77,15 @@ class Pattern:
         return left
 
 
-@lru_cache(maxsize=256)
-def _compiled(expression: str) -> Any:
-    import regex  # here, since only some projects mask personal data
-
-    return regex.compile(expression, regex.VERSION0)
-
-
 def own_pattern(name: str, expression: str) -> Pattern:
     """A pattern of the project's own. Raises `ValueError` in words for one that can't be used."""
     import regex
 
     try:
-        compiled = _compiled(expression)
+        found = compiled(expression)
     except (regex.error, RecursionError, OverflowError) as error:
         raise ValueError(f"this is not a regular expression: {error}") from None
-    if compiled.fullmatch("", timeout=SECONDS):
+    if found.fullmatch("", timeout=SECONDS):
         raise ValueError("the pattern also fits where there is no text: it would mask everything")
     return Pattern(name, expression, linear=False)
 

@@ -20,6 +20,7 @@ from .errors import ConvoprobeError, SettingsError
 from .formatting import exact_seconds
 from .personal_patterns import Pattern
 from .redaction import Redactor
+from .timed_patterns import without_an_end
 
 T = TypeVar("T")
 
@@ -124,9 +125,11 @@ class Pseudonyms:
 
     def _too_slow(self, pattern: Pattern, text: str) -> SettingsError:
         return SettingsError.of(
-            f"the pattern /{pattern.expression}/ was looked for in a text of {len(text):,} characters for "
-            f"{exact_seconds(round(pattern.seconds_for(text)))} without an end. Repetitions inside "
-            "repetitions, like (a+)+, do that: write it without them",
+            without_an_end(
+                pattern.expression,
+                f"a text of {len(text):,} characters",
+                round(pattern.seconds_for(text)),
+            ),
             file=self._masking.place,
             path="results.mask",
         )

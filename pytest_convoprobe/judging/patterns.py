@@ -1,8 +1,7 @@
 """Regular expressions of scenarios, matched within a time limit.
 
-A scenario's patterns are those of Python's `re`, which has no time limit: `(a+)+$` against some forty
-letters takes years and, as it keeps the interpreter to itself, stops everything else. The package
-`regex` has a limit, and reads the same patterns in the same way, except for what is escaped here.
+A scenario's patterns are those of Python's `re`. The package `regex`, which has a time limit, reads them in
+the same way, except for what is escaped here.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..errors import ScenarioError
-from ..formatting import exact_seconds
+from ..timed_patterns import compiled, without_an_end
 
 SECONDS = 2.0
 """How long one pattern may be looked for in one text."""
@@ -32,18 +31,13 @@ def is_found(pattern: str, text: str, where: str) -> bool:
     except RecursionError:
         raise ScenarioError(f"the pattern /{pattern[:60]}…/ is nested too deeply") from None
     except TimeoutError:
-        raise ScenarioError(
-            f"the pattern /{pattern}/ was looked for in {where} ({len(text):,} characters) for "
-            f"{exact_seconds(SECONDS)} without an end. Repetitions inside repetitions, like (a+)+, do that: "
-            "write it without them"
-        ) from None
+        words = f"{where} ({len(text):,} characters)"
+        raise ScenarioError(without_an_end(pattern, words, SECONDS)) from None
 
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:
-    import regex  # here, since only some scenarios have patterns
-
-    return regex.compile(as_regex(pattern), regex.VERSION0)
+    return compiled(as_regex(pattern))
 
 
 def as_regex(pattern: str) -> str:
