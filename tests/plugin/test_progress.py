@@ -9,6 +9,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+import pluggy
 import pytest
 
 from pytest_convoprobe.plugin.terminal import PytestTerminal
@@ -26,7 +27,8 @@ class Terminal(io.StringIO):
 
 def fake_config(*, verbosity: int = 0, used: int = 10) -> Any:
     writer = SimpleNamespace(hasmarkup=True, width_of_current_line=used)
-    manager = SimpleNamespace(getplugin=lambda name: object() if name == "terminalreporter" else None)
+    manager = pluggy.PluginManager("pytest")  # a real one: it has all names that pytest's has
+    manager.register(object(), "terminalreporter")
     return SimpleNamespace(
         pluginmanager=manager, get_verbosity=lambda: verbosity, get_terminal_writer=lambda: writer
     )

@@ -266,7 +266,7 @@ def test_the_models_that_a_stage_needs_are_asked_for_by_their_section(load: Load
 
 
 def test_a_stage_does_not_ask_for_the_models_of_others(load: Load) -> None:
-    config = load(config="evaluator_model: {model: openai/e}").config
+    config = load(config="evaluator_model: {model: openai/e, api_key: k}").config
     require_models(config, models_of_stages(["evaluate", "aggregate"]))
     with pytest.raises(SettingsError, match="no model is set for the generator"):
         require_models(config, models_of_stages(["gen_scenarios"]))
