@@ -145,8 +145,12 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
+def pytest_testnodedown(node: Any, error: object) -> None:
     """What a worker of xdist found when it collected: the process that started it collects nothing."""
+    if error:
+        from .session import keep_spent
+
+        keep_spent(node)
     if output := getattr(node, "workeroutput", None):
         from .left_out import take_from_worker
 
@@ -156,12 +160,13 @@ def pytest_testnodedown(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Whatever its workers run, the reports come to the process that starts them."""
-    from .session import share_beginning
+    from .session import share_beginning, share_spent
     from .storing import share_run_id
 
     start(node.config)
     share_run_id(node)
     share_beginning(node)
+    share_spent(node)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -59,15 +59,23 @@ class Backend:
 
         require_models(self.scenario_settings(loaded, scenario), scenario, target=target)
 
-    def open_session(self, source: SettingsSource, rootdir: Path, workers: int) -> Session:
+    def open_session(
+        self, source: SettingsSource, rootdir: Path, workers: int, spent: tuple[float, int] | None = None
+    ) -> Session:
+        """`spent` are US dollars and tokens that count as spent from the beginning."""
         from ..runs.session import Session
 
-        return Session(source, rootdir, lambda loaded: self.open_runner(loaded, workers))
+        return Session(source, rootdir, lambda loaded: self.open_runner(loaded, workers, spent))
 
-    def open_runner(self, loaded: LoadedSettings, workers: int) -> RunsJobs:
+    def open_runner(
+        self, loaded: LoadedSettings, workers: int, spent: tuple[float, int] | None = None
+    ) -> RunsJobs:
+        from ..llm.budget import Spent
         from ..runs.trial import Runner
 
-        return Runner(loaded, workers=workers)
+        runner = Runner(loaded, workers=workers)
+        runner.budget.add(Spent(*spent or ()))
+        return runner
 
     def open_recorder(
         self, root: Path, load: Callable[[], LoadedSettings], run_id: str, **more: Any

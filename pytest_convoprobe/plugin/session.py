@@ -10,7 +10,7 @@ import pytest
 
 from . import options
 from .backend import BACKEND, Backend
-from .keys import BEGAN, SESSION, start
+from .keys import BEGAN, CRASHED, RECORDER, SESSION, start
 
 if TYPE_CHECKING:
     from ..runs.session import Session
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..settings.nearest import SettingsSource
 
 _BEGAN = "convoprobe_began"
+_SPENT = "convoprobe_spent"
 
 
 def backend_of(config: pytest.Config) -> Backend:
@@ -29,7 +30,7 @@ def session_of(config: pytest.Config) -> Session:
     """The session; made when it is first asked for. Its settings are read when they are first needed."""
     if SESSION not in config.stash:
         config.stash[SESSION] = backend_of(config).open_session(
-            settings_source(config), config.rootpath, workers(config)
+            settings_source(config), config.rootpath, workers(config), spent_before(config)
         )
         start(config)
         _end_when_stuck(config)
@@ -82,6 +83,28 @@ def began(config: pytest.Config) -> float:
 def share_beginning(node: Any) -> None:
     """Give a worker of xdist, before it starts, the time when the session began."""
     node.workerinput[_BEGAN] = began(node.config)
+
+
+def keep_spent(node: Any) -> None:
+    """A worker of xdist has crashed: note what it has spent, for the one that replaces it."""
+    if (recorder := node.config.stash.get(RECORDER, None)) is not None:
+        from ..llm.budget import Spent
+
+        spent = recorder.spent_by(node.gateway.id) + Spent(*node.workerinput.get(_SPENT, ()))
+        node.config.stash.setdefault(CRASHED, []).append(spent)
+
+
+def share_spent(node: Any) -> None:
+    """Give a worker that replaces a crashed one what that has spent of their share of the budget."""
+    # xdist replaces each as soon as it has said that it is down, so the first is the one.
+    if crashed := node.config.stash.get(CRASHED, []):
+        spent = crashed.pop(0)
+        node.workerinput[_SPENT] = (spent.cost, spent.tokens)
+
+
+def spent_before(config: pytest.Config) -> tuple[float, int] | None:
+    """US dollars and tokens that the crashed worker has spent which this one replaces; None: it doesn't."""
+    return getattr(config, "workerinput", {}).get(_SPENT)
 
 
 def workers(config: pytest.Config) -> int:

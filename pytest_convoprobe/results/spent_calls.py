@@ -7,12 +7,13 @@ whose process dies, leaves no trial. What it has cost is here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import ResultsError
 from ..files import cannot, read_file
+from ..llm.budget import Spent
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..transcript import Usage
@@ -42,17 +43,29 @@ def read_calls(folder: Path) -> dict[Role, Spending]:
     """By role, what all calls of the run in a folder cost. Lines that can't be read are left out."""
     spent: dict[Role, Spending] = {}
     for path in sorted(folder.glob(calls_file("*"))):
-        try:
-            lines = read_file(path).split(b"\n")
-        except OSError as error:
-            raise ResultsError(cannot(path, "read", error)) from None
-        for line in lines:
-            try:
-                data = json.loads(line)
-                add_spending(spent, {Role(data["role"]): read_spending(data)})
-            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-                continue  # the last line of a process that was killed
+        for role, one in _calls_in(path):
+            add_spending(spent, {role: one})
     return spent
+
+
+def spent_live(folder: Path, worker: str) -> Spent:
+    """What a worker has spent of the budget, as far as its file says: a replayed call costs nothing."""
+    path = folder / calls_file(worker)
+    calls = [one for _, one in _calls_in(path) if not one.replayed] if path.exists() else []
+    return Spent(sum(one.cost or 0.0 for one in calls), sum(one.usage.total for one in calls))
+
+
+def _calls_in(path: Path) -> Iterator[tuple[Role, Spending]]:
+    try:
+        lines = read_file(path).split(b"\n")
+    except OSError as error:
+        raise ResultsError(cannot(path, "read", error)) from None
+    for line in lines:
+        try:
+            data = json.loads(line)
+            yield Role(data["role"]), read_spending(data)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            continue  # the last line of a process that was killed
 
 
 def add_spending(total: dict[Role, Spending], more: ByRole) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from ..errors import TimeLimitExceeded
 from ..files import relative_name
 from ..formatting import counted
+from ..llm.budget import Spent
 from ..llm.ledger import Spending
 from ..llm.litellm_adapter import listed_price
 from ..llm.port import Role
@@ -31,7 +32,7 @@ from ..results.provenance import new_run_id
 from ..results.reading import StoredRun
 from ..results.records import TrialRecord, from_record
 from ..results.run_info import RunInfo, RunState, Selection
-from ..results.spent_calls import add_spending
+from ..results.spent_calls import add_spending, spent_live
 from ..results.writer import MAIN, Entry, RunWriter
 from ..settings.loading import LoadedSettings
 from ..targets.about import ask_description
@@ -160,6 +161,13 @@ class RunRecorder:
         # Workers of xdist have files of their own. The disk may have refused this process's file.
         stored = {} if known is None else known.calls
         return stored if _calls_in(stored) >= _calls_in(self._calls) else dict(self._calls)
+
+    def spent_by(self, worker: str) -> Spent:
+        """What a worker of this run has spent, as far as it wrote that down."""
+        spent = [Spent()]
+        if self.wanted:  # otherwise there is no file that says so
+            self._guarded(lambda: spent.append(spent_live(self._writer.folder, worker)))
+        return spent[-1]
 
     def _spent(self, job: Job, role: Role, spent: Spending) -> None:
         with self._lock:

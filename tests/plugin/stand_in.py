@@ -31,7 +31,7 @@ class StandIn(Backend):
     def check_models(self, loaded: Any, scenario: Any, target: Any) -> None:
         return None
 
-    def open_runner(self, loaded: Any, workers: int) -> Any:
+    def open_runner(self, loaded: Any, workers: int, spent: Any = None) -> Any:
         return StandInRunner()
 
 

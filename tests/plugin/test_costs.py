@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_convoprobe.llm.budget import Spent
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.reports.html.page import context
@@ -14,7 +15,7 @@ from pytest_convoprobe.reports.json_report import json_report
 from pytest_convoprobe.reports.junit import junit
 from pytest_convoprobe.reports.markdown import markdown
 from pytest_convoprobe.reports.run_report import read_report
-from pytest_convoprobe.results.spent_calls import read_calls, without_result
+from pytest_convoprobe.results.spent_calls import read_calls, spent_live, without_result
 from pytest_convoprobe.results.store import list_runs
 from pytest_convoprobe.transcript import Usage
 from tests.support.chat_server import ChatServer
@@ -72,12 +73,29 @@ def _assert_reports(results: Path) -> None:
     assert '<property name="convoprobe.cost" value="0.0015"' in junit(report)
 
 
+def test_a_worker_that_replaces_a_crashed_one_has_what_is_left_of_its_share(suite: Suite) -> None:
+    suite.write("conftest.py", AGENT)
+    for name in "az":
+        scenario = SCENARIO.format(name=name, says="Hello").replace("max_turns: 3", "max_turns: 1")
+        suite.write(f"scenarios/{name}.yaml", scenario)
+    suite.write("scenarios/test_between.py", "def test_crash():\n    import os\n    os._exit(1)\n")
+    with ChatServer() as server:
+        model = f"model: openai/fake, api_base: '{server.base_url}', api_key: sk-not-a-real-key-123"
+        suite.write("convoprobe.yaml", f"llm: {{{model}}}\n")
+        result = suite.run_process("-n1", "-rE", "--convoprobe-max-tokens=15", plugins=["xdist.plugin"])
+    result.assert_outcomes(passed=1, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["ERROR scenarios/z.yaml::z - budget: the run's budget is used up: 15 tok*"])
+    assert len(server.requests) == 1  # the judge of the first
+
+
 def test_what_a_killed_process_left_is_read(tmp_path: Path) -> None:
     call = {"scenario_id": "a", "trial": 1, "role": "judge", "calls": 1, "attempts": 2, "replayed": 0}
     whole = json.dumps({**call, "prompt_tokens": 10, "completion_tokens": 5, "cost": 0.5})
     (tmp_path / "calls-gw0.jsonl").write_text(f"{whole}\n{whole}\n{whole[:50]}")
     (tmp_path / "calls-gw1.jsonl").write_text(f"{whole}\nnull\n[]\n")
     assert read_calls(tmp_path) == {Role.JUDGE: Spending(3, 6, 0, Usage(30, 15), 1.5)}
+    assert spent_live(tmp_path, "gw0") == Spent(1.0, 30)
+    assert spent_live(tmp_path, "gw2") == Spent()
 
 
 class Kept:
