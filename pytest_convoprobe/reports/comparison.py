@@ -183,8 +183,9 @@ def figures_of(change: ScenarioChange) -> str:
     """`passed 5 of 5 → 3 of 5, score 1.00 → 0.80, $0.0100 → $0.0200 a trial`."""
     base, head = change.base, change.head
     if base is None or head is None:
-        return f"passed {_passed(head)}" if head is not None and change.kind in CLOSING else ""
-    parts = [f"passed {_passed(base)} → {_passed(head)}"]
+        # That there is no verdict is the change's own word already.
+        return _passed(head) if head is not None and head.trials and change.kind in CLOSING else ""
+    parts = [f"{_passed(base)} → {_passed(head, '' if base.trials else 'passed ')}"]
     if _differ(base.score, head.score):
         parts.append(f"score {number(base.score)} → {number(head.score)}")
     if _differ(base.cost, head.cost):
@@ -194,10 +195,10 @@ def figures_of(change: ScenarioChange) -> str:
     return ", ".join(parts)
 
 
-def _passed(side: ScenarioInRun) -> str:
-    """`2 of 3`, of the trials with a verdict; those without one are beside it."""
+def _passed(side: ScenarioInRun, word: str = "passed ") -> str:
+    """`passed 2 of 3`, of the trials with a verdict; those without one are beside it."""
     undecided = f" ({side.undecided} undecided)" if side.undecided else ""
-    return (f"{side.passed} of {side.trials}" if side.trials else "none") + undecided
+    return (f"{word}{side.passed} of {side.trials}" if side.trials else "no verdict") + undecided
 
 
 def _differ(before: float | None, after: float | None, share: float = 0.01) -> bool:

@@ -11,7 +11,7 @@ from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.run_info import Selection
 
 from .conftest import Convoprobe
-from .stored import failed, passed, store
+from .stored import errored, failed, passed, store
 
 COMMIT = ["commit", "-q", "--allow-empty", "-m", "one"]
 
@@ -38,6 +38,16 @@ def test_what_changed(worse: Path, convoprobe: Convoprobe) -> None:
     assert "  fixed: scenarios/three.yaml::three" in lines
     assert "four.yaml" not in result.output
     assert lines[-1] == "gate (regression): closed by 1 new failure, 1 worse"
+
+
+def test_a_side_without_a_verdict_is_named_so(folder: Path, convoprobe: Convoprobe) -> None:
+    lost = [errored(name, Blame.RECORDING) for name in ("new", "lost")]
+    store(folder, 1, [passed("lost")])
+    store(folder, 2, lost)
+    lines = convoprobe("compare", "latest~1", "latest").output.splitlines()
+    after = {line.strip(): lines[place + 1].strip() for place, line in enumerate(lines[:-1])}
+    assert after["no verdict: scenarios/lost.yaml::lost"].startswith("passed 1 of 1 → no verdict")
+    assert after["no verdict: scenarios/new.yaml::new"].startswith("recording: ")
 
 
 def test_the_statistics(worse: Path, convoprobe: Convoprobe) -> None:
@@ -101,15 +111,15 @@ def test_a_run_that_broke_off_does_not_pass_the_gate(folder: Path, convoprobe: C
 
 
 def test_what_fails_without_a_verdict_before_closes_the_gate(folder: Path, convoprobe: Convoprobe) -> None:
-    errored = passed("two", criteria=(), outcome=Outcome.ERROR, blame=Blame.INFRASTRUCTURE)
-    store(folder, 1, [passed("one"), errored])
+    no_verdict = passed("two", criteria=(), outcome=Outcome.ERROR, blame=Blame.INFRASTRUCTURE)
+    store(folder, 1, [passed("one"), no_verdict])
     store(folder, 2, [passed("one"), failed("two"), failed("new")])
     result = convoprobe("compare", "latest~1", "--fail-on", "new-failure")
     assert result.exit_code == 1
     assert "  fails, and the baseline has no verdict on it: scenarios/two.yaml::two" in result.output
     assert "the baseline knows 1 of 3 scenarios" in result.output
     assert "closed by 2 failing without a verdict before" in result.output
-    assert "how many of the scenarios it selected is not known" in result.output
+    assert "how many of the scenarios 20261101T120000Z-000001 selected is not known" in result.output
 
 
 def test_a_part_of_main_is_not_chosen_silently(folder: Path, convoprobe: Convoprobe) -> None:

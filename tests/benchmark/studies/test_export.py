@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -23,6 +23,7 @@ from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.scenario.loading import load_scenarios
 from pytest_convoprobe.scenario.models import Scenario
 from pytest_convoprobe.settings.models import ModelTarget
+from pytest_convoprobe.text import is_blank
 from pytest_convoprobe.transcript import ToolCall
 
 from ..parts import METRIC, OTHER, SCENARIO, benchmark, config, conversation
@@ -328,6 +329,7 @@ ANYTHING = TEXTS | NASTY
     ANYTHING,
     st.lists(st.tuples(st.integers(-1, 130), ANYTHING), max_size=4),
 )
+@example("", "", "", "\x1b", "", [])
 def test_whatever_texts_hold_the_file_loads_and_says_the_same(
     tmp_path: Path,
     name: str,
@@ -352,7 +354,7 @@ def test_whatever_texts_hold_the_file_loads_and_says_the_same(
     scenario = only_one(loaded)
     assert scenario.evaluation.failure_criteria == (written(metric.definition),)
     assert written(persona) in scenario.synthetic_user.persona
-    if said.strip():
+    if not is_blank(said):
         assert scenario.synthetic_user.initial_query == written(said)
 
 
