@@ -18,7 +18,7 @@ from ..text import visible
 _LONGEST = 20_000
 """The most characters of a quote. To look for a longer one takes long, and nobody quotes a whole document."""
 
-
+# How much longer a text may become by NFKC before it is compared as it is.
 _MOST_GROWTH = 3
 
 
@@ -151,10 +151,10 @@ def _normal(text: str) -> str:
     """One spelling for all: NFKC, lower case, plain dashes, single spaces, no quote marks or emphasis."""
     text = _DASHES.sub("-", _DROPPED.sub("", _COLOUR.sub("", text)))
     plain = unicodedata.normalize("NFKC", text)
-    # It makes eighteen characters of some; a text of nothing else would become eighteen megabytes.
+    # NFKC makes eighteen characters of some; a text of nothing else would become eighteen megabytes.
     text = (plain if len(plain) <= _MOST_GROWTH * len(text) + _LONGEST else text).casefold()
     if not text.isascii():
-        # By the different characters: NFKC makes eighteen of some, and the text may be a megabyte.
+        # By the different characters, which are few: the text may be a megabyte.
         text = text.translate({ord(one): None for one in set(text) if unicodedata.category(one) == "Cf"})
     # A second time, because NFKC makes plain marks and dashes of some other characters.
     return " ".join(_DASHES.sub("-", _DROPPED.sub("", text)).split())

@@ -293,6 +293,7 @@ def _kind(
     if base is None or base.rate is None:
         return _first(base, head, of_base)
     found = _moved(base.rate, head.rate, _gained(base.score, head.score))
+    # A run that broke off may have lost just the trials that would have failed.
     lost = not of_head.ended and head.trials < base.trials
     return Change.NO_VERDICT if lost and found is Change.SAME else found
 
@@ -321,6 +322,7 @@ def _first(base: ScenarioInRun | None, head: ScenarioInRun, of_base: RunFacts) -
 def _moved(before: float, after: float, score: float) -> Change:
     if before == 1.0 or after == 1.0:
         return Change.SAME if before == after else _TURNED[after == 1.0]
+    # Of the same rate, the score says which is better: more criteria hold in the trials that fail.
     gained = (after - before) or score
     if abs(gained) <= _SAME_SCORE:
         return Change.SAME

@@ -85,4 +85,5 @@ async def within_scenario_timeout(limit: float, work: Callable[[], Coroutine[Any
     """What the work returns. Raises `ScenarioTimeout` if that takes longer than `limit` seconds."""
     async with Deadline(limit, ScenarioTimeout(limit)):
         return await stoppable(work())
+    # mypy asks for it: a context manager may swallow what is raised in its block, but this one never does.
     raise AssertionError("a deadline swallows nothing")

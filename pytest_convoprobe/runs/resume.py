@@ -39,11 +39,7 @@ def rerun(
     """
     old = run.trial(row).result
     turns = old.transcript.turns
-    if not 1 <= from_turn <= len(turns) + 1:
-        raise ResultsError(
-            f"the conversation cannot continue from turn {from_turn}: the stored one has {len(turns)} turns, "
-            f"so choose one from 1 to {len(turns) + 1}"
-        )
+    _require_turn(from_turn, len(turns))
     loaded = Scenarios(session.rootdir).of(row)
     if loaded.parameters and target is None:
         # The target of the settings would answer in its place, and nobody would notice.
@@ -57,3 +53,11 @@ def rerun(
             loaded, row.scenario_id, used, settings, trial=row.trial, earlier=turns[: from_turn - 1]
         )
         return replace(session.wait(session.submit(job), tick), file=old.file)
+
+
+def _require_turn(turn: int, turns: int) -> None:
+    if not 1 <= turn <= turns + 1:
+        raise ResultsError(
+            f"the conversation cannot continue from turn {turn}: the stored one has {turns} turns, "
+            f"so choose one from 1 to {turns + 1}"
+        )

@@ -210,7 +210,7 @@ class _Pipeline:
         """Rows that earlier stages are to make are not there to be counted: they are estimated."""
         self._check(names)
         # Prices come from LiteLLM's list; nothing is called.
-        prices = models_of(self._task(""))
+        prices = models_of(Task.of(self._loaded, ""))
         forecasts: list[Forecast] = []
         coming = Coming()
         try:
@@ -249,7 +249,9 @@ class _Pipeline:
         # Not skipped: its plan says how many rows are left, and its file is still written.
         options = replace(self._options, limit=0) if spent else self._options
         stage, table_of = step.plan(self._context), partial(self._tables, step.name)
-        report = await run_stage(stage, self._task(step.name), engine, table_of, options, self._progress)
+        report = await run_stage(
+            stage, Task.of(self._loaded, step.name), engine, table_of, options, self._progress
+        )
         if step.per_target:
             # A target without units any more: its old rows belong to scenarios that no longer exist.
             for target in self._context.targets:
@@ -299,15 +301,3 @@ class _Pipeline:
         """Where scores were only added up (not `making`), an unwritable folder is ignored."""
         with contextlib.suppress(*(() if making else (ResultsError,))):
             write_cost(self._loaded.folder, registry.cost_sections())
-
-    def _task(self, step: str) -> Task:
-        loaded = self._loaded
-        return Task(
-            step,
-            loaded.benchmark,
-            loaded.config,
-            loaded.folder.path,
-            loaded.root,
-            loaded.secrets,
-            masking=loaded.masking,
-        )

@@ -11,6 +11,7 @@ from ...llm.ledger import Spending
 from ...llm.port import LLM
 from ...pseudonyms import Masking
 from ..format.models import Benchmark, BenchmarkConfig
+from ..format.project import LoadedBenchmark
 
 _OF_CONVERSATIONS = ("simulate", "evaluate")
 
@@ -95,6 +96,19 @@ class Task:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     workers: int = 1
     masking: Masking = field(default_factory=Masking)
+
+    @classmethod
+    def of(cls, loaded: LoadedBenchmark, step: str) -> Task:
+        """The task of a step of a benchmark, for one process."""
+        return cls(
+            step,
+            loaded.benchmark,
+            loaded.config,
+            loaded.folder.path,
+            loaded.root,
+            loaded.secrets,
+            masking=loaded.masking,
+        )
 
     @property
     def conversation_masking(self) -> Masking:

@@ -192,16 +192,7 @@ class _Calibrating:
         )
 
     async def _make(self, stage: Stage, engine: Engine, progress: StageListener) -> StageReport:
-        loaded = self._loaded
-        task = Task(
-            "evaluate",
-            loaded.benchmark,
-            loaded.config,
-            loaded.folder.path,
-            loaded.root,
-            loaded.secrets,
-            masking=loaded.masking,
-        )
+        task = Task.of(self._loaded, "evaluate")
         return await run_stage(
             stage, task, engine, partial(self._table.internal, CALIBRATE), Options(force=True), progress
         )
