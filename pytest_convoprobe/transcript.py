@@ -180,7 +180,7 @@ class Transcript:
         return bool(self.turns) and all(is_blank(turn.reply.text) for turn in self.turns)
 
     @property
-    def tells_tools(self) -> bool:
+    def reports_tools(self) -> bool:
         """Whether the target reports tool calls in at least one reply."""
         return any(turn.reply.tool_calls is not None for turn in self.turns)
 

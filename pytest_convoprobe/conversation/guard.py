@@ -94,6 +94,7 @@ def _out_of_role(text: str) -> str | None:
 
 def _repeated(text: str, turns: Sequence[Turn]) -> str | None:
     words = normalised(text)
+    # A model that has lost the thread begins the conversation again.
     if turns and words == normalised(turns[0].user):
         return "it repeats the first message word for word"
     if len(turns) > 1 and len(words.split()) >= _LONG and words == normalised(turns[-1].user):

@@ -85,6 +85,7 @@ def _same(wanted_value: Any, value: Any) -> bool:
 
 def _look_up(arguments: Mapping[str, Any], name: str) -> Any:
     """The argument of this name, or the value at the path, if the name is a path with dots."""
+    # First as it is: some tools have parameters whose names contain dots.
     if name in arguments:
         return arguments[name]
     value: Any = arguments

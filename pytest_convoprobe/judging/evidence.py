@@ -58,7 +58,7 @@ class Sources:
         if is_trivial(quote):
             return NotFound("the quote is empty or says nothing" if quote else "there is no quote")
         variants = {tuple(_parts(quote)), tuple(_parts(_without_labels(quote)))}
-        found = [number for number, texts in self._normal.items() if _stands_in(variants, texts)]
+        found = [number for number, texts in self._normal.items() if _is_in(variants, texts)]
         if turn in found:
             return Located(quote, turn)
         if len(found) == 1:
@@ -76,7 +76,7 @@ class Sources:
 
 def is_trivial(quote: str | None) -> bool:
     """Whether the quote is missing, or too little to prove anything."""
-    return not any(map(_tells, _parts(quote or "")))
+    return not any(map(_says_something, _parts(quote or "")))
 
 
 def _why_not(quote: str, turn: int | None, found: list[int]) -> str:
@@ -87,7 +87,7 @@ def _why_not(quote: str, turn: int | None, found: list[int]) -> str:
     return f"the quote {quote!r} does not stand {where}: copy it word for word"
 
 
-def _stands_in(variants: Iterable[tuple[str, ...]], texts: Iterable[str]) -> bool:
+def _is_in(variants: Iterable[tuple[str, ...]], texts: Iterable[str]) -> bool:
     """Whether one of the texts contains all parts of a variant of the quote, in order."""
     return any(_in_order(parts, text) for text in texts for parts in variants)
 
@@ -99,7 +99,7 @@ def _in_order(parts: tuple[str, ...], haystack: str) -> bool:
         if match is None:
             return False
         start = match.end()
-    return any(map(_tells, parts))
+    return any(map(_says_something, parts))
 
 
 # Characters of scripts without spaces between words: there, a quote may begin anywhere.
@@ -180,7 +180,7 @@ _EMPTY_WORDS = frozenset(
 _NO_QUOTE = frozenset(("n/a", "not applicable", "no quote", "none given", "no evidence"))
 
 
-def _tells(part: str) -> bool:
+def _says_something(part: str) -> bool:
     """Whether the part says something: more than a lone stop-word, a role's label or a single letter."""
     words = re.findall(r"\w+", part)
     if part in _NO_QUOTE or not words:
@@ -189,8 +189,8 @@ def _tells(part: str) -> bool:
         return False
     if len(words) > 1:
         return True
-    return words[0] not in _EMPTY_WORDS and (len(words[0]) > 1 or _stands_alone(words[0]))
+    return words[0] not in _EMPTY_WORDS and (len(words[0]) > 1 or _says_something_alone(words[0]))
 
 
-def _stands_alone(character: str) -> bool:
+def _says_something_alone(character: str) -> bool:
     return character.isdigit() or re.match(f"[{SPACELESS}]", character) is not None

@@ -97,7 +97,7 @@ def call_line(call: ToolCall) -> str:
 
 
 def _body(transcript: Transcript, ending: bool) -> Iterator[str]:
-    if transcript.turns and not transcript.tells_tools:
+    if transcript.turns and not transcript.reports_tools:
         yield "(This agent does not tell which tools it calls.)"
     for turn in transcript.turns:
         yield from _turn(turn)

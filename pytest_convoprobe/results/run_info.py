@@ -158,5 +158,6 @@ def _info(cls: type[RunInfo], data: dict[str, Any]) -> RunInfo:
 
 
 def _known(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Only the fields of the class: a later release may have added others."""
     names = {one.name for one in fields(cls)}
     return {name: value for name, value in data.items() if name in names}

@@ -50,6 +50,7 @@ def final(rows: Iterable[IndexRow]) -> list[IndexRow]:
 
 
 def _last(attempts: Iterable[IndexRow]) -> IndexRow:
+    # By time and not by place in the store: under xdist, another worker may have run it again.
     *earlier, last = sorted(attempts, key=lambda row: row.started)
     return last.after(earlier)
 

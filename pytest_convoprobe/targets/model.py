@@ -106,6 +106,7 @@ class _ModelConversation:
             if not reply.tool_requests:
                 break
             if not rounds_left:
+                # The agent's fault: a user of it would wait for ever, and pay for each round.
                 raise TargetCrashed(self._endless(reply.tool_requests))
             await self._call_tools(reply.tool_requests)
         # What it said beside its tool calls was said to the user as well.
@@ -135,7 +136,7 @@ class _ModelConversation:
         ]
         await asyncio.gather(*(self._call(request, first + at) for at, request in enumerate(requests)))
         for request, call in zip(requests, self._calls[first:], strict=True):
-            self._messages.append(Message("tool", _told(call), tool_call_id=request.id))
+            self._messages.append(Message("tool", _as_read(call), tool_call_id=request.id))
 
     async def _call(self, request: ToolRequest, place: int) -> None:
         context = self._context
@@ -161,7 +162,7 @@ def _without_agent(settings: ModelTarget) -> ModelSettings:
     return ModelSettings(**{name: getattr(settings, name) for name in names})
 
 
-def _told(call: ToolCall) -> str:
+def _as_read(call: ToolCall) -> str:
     """A tool's result or error as the model reads it."""
     if call.error is not None:
         return f"Error: {call.error}"

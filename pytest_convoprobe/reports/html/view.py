@@ -51,7 +51,7 @@ def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
         "turns": turns,
         "pending": _pending(result.transcript),
         "ended": shown(ending(result)),
-        "silent": bool(result.transcript.turns) and not result.transcript.tells_tools,
+        "silent": bool(result.transcript.turns) and not result.transcript.reports_tools,
         "cost": [_cost(role, result) for role in Role if role in result.spending],
         "total": figures(result.total) if len(result.spending) > 1 else None,
         "times": _times(result),
