@@ -74,7 +74,7 @@ def test_one_of_several_in_a_file_is_named(tmp_path: Path, chat_server: ChatServ
     file.write_text(TEXT)
     result = run_scenario(f"{file}::First", target=echo, settings=settings(chat_server), rootdir=tmp_path)
     assert (result.name, result.outcome) == ("First", Outcome.PASSED)
-    with pytest.raises(ValueError, match="has 2 scenarios: name one.* It has: 'First', 'Second'"):
+    with pytest.raises(ValueError, match=r"has 2 scenarios: name one.* It has: 'First', 'Second'"):
         run_scenario(file, target=echo, rootdir=tmp_path)
 
 
