@@ -6,10 +6,15 @@ import pytest
 
 from pytest_convoprobe.own_traffic import unlogged
 
+CLIENTS = ("httpx", "httpcore.http11", "openai._base_client", "LiteLLM Router")
+
 
 def test_clients_log_the_calls_of_the_project_and_not_ours(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    for name in ("httpx", "httpcore.http11", "openai._base_client", "LiteLLM Router", "project"):
+    # LiteLLM sets levels of its own when it is imported, which another test may have done.
+    for name in CLIENTS:
+        caplog.set_level(logging.DEBUG, logger=name)
+    for name in (*CLIENTS, "project"):
         with unlogged():
             logging.getLogger(name).debug("ours by %s", name)
         logging.getLogger(name).debug("theirs by %s", name)

@@ -20,7 +20,7 @@ from ..cutting import TOO_DEEP, cut_data, cut_text, most_text, note_cut, noticed
 from ..errors import TargetCrashed
 from ..excerpts import cut_middle, left_out_mark
 from ..outside_json import digits_of, is_too_long, read_json
-from ..project_code.tracebacks import describe
+from ..project_code.tracebacks import describe, short_trace
 from ..text import shorten
 from ..transcript import MOST_TOKENS, ToolCall, Usage, token_count
 from .port import KeepsCalls
@@ -248,7 +248,9 @@ def _text_of(value: object) -> str:
         # An address is another one in each run: two reports of the same conversation would differ.
         return without_addresses(str(value))
     except Exception as error:  # noqa: BLE001 - as above
-        raise TargetCrashed(f"{described(value)} can't be shown: {describe(error)}") from None
+        raise TargetCrashed(
+            f"{described(value)} can't be shown: {describe(error)}", trace=short_trace(error)
+        ) from None
 
 
 def _key(key: object) -> str:

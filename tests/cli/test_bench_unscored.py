@@ -15,7 +15,9 @@ def test_where_no_answer_could_be_read_the_stages_have_nothing_left_to_do(
     done: Path, convoprobe: Convoprobe
 ) -> None:
     for path in done.glob("runs/*/scores.json"):
-        scores = [{**row, "present": None, "passed": None} for row in json.loads(path.read_bytes())]
+        scores = [
+            {**row, "present": None, "passed": None, "score": None} for row in json.loads(path.read_bytes())
+        ]
         path.write_text(json.dumps(scores))
     told = convoprobe("bench", "aggregate", "hours").stderr
     assert "note: nothing has a score: no answer of the evaluator could be read as a verdict. " in told

@@ -64,7 +64,7 @@ def test_a_page_of_a_run_that_is_not_stored_is_refused(project: Suite) -> None:
     result = project.run("--convoprobe-html=report.html", "--convoprobe-no-results")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["*--convoprobe-html shows the stored run; leave out --convoprobe-no-results"]
+        ["*--convoprobe-html shows the stored run; leave out --convoprobe-no-results, or add `*"]
     )
 
 

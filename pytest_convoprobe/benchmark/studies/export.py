@@ -110,7 +110,8 @@ def _openings(
     for target in _targets(loaded):
         for row in _read(loaded.folder.conversations(target), ConversationRow.from_json):
             text = next((said.content for said in row.messages if said.role == "user"), "").strip()
-            if row.id not in wanted or is_blank(text):  # a scenario file refuses such a first message
+            # A half of a character is written as a question mark, which can be seen.
+            if row.id not in wanted or is_blank(_encodable(text)):
                 continue
             is_failure = row.sample in failed.get(row.id, {}).get(target, ())
             if row.id not in found or (is_failure and not found[row.id].failed):
