@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -22,6 +22,9 @@ MOST_TEXT = 1_000_000
 
 # A body has more in it than the text that is kept: escapes of JSON (six bytes for a letter), fields that
 # nobody reads. A small limit of a text must not refuse an ordinary body.
+MOST_CALLS = 10_000
+"""How many tool calls one answer may have."""
+
 _WHOLE_FACTOR = 32
 _LEAST_WHOLE = 10_000_000
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,}")
@@ -94,6 +97,17 @@ def cut_data(value: Any) -> Any:
         return value
     limit.cuts += 1
     return _Cutter(limit.most).kept(value)
+
+
+def not_too_many(calls: Iterable[T]) -> Iterator[T]:
+    """The tool calls of an answer. Raises `ValueError` for more than anybody makes.
+
+    They aren't cut: no check could say then that a tool was not called.
+    """
+    for number, call in enumerate(calls):
+        if number == MOST_CALLS:
+            raise ValueError(f"the answer has more than the {MOST_CALLS:,} tool calls that are read")
+        yield call
 
 
 def note_cut() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+from ..cutting import not_too_many
 from ..transcript import Reply, ToolCall, Usage
 from .reply_parts import (
     Cuts,
@@ -273,7 +274,7 @@ def _calls_in(value: object, listed: object, content: object) -> Iterator[_Call]
         arguments = as_arguments(field_of(call, "args"))
         yield _Call(_id(call), ToolCall(clean_text(name), arguments, executed=False))
     if isinstance(listed, (list, tuple)) and listed:
-        yield from (_Call(_id(call), as_tool_call(call)) for call in listed)
+        yield from (_Call(_id(call), as_tool_call(call)) for call in not_too_many(listed))
         return
     yield from (_Call(_id(block), as_tool_call(block)) for block in _blocks(content, "tool_use"))
     if (older := field_of(value, "function_call")) is not None:

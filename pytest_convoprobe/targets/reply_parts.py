@@ -16,7 +16,16 @@ from typing import Any, TypeVar
 
 from pydantic_core import to_jsonable_python
 
-from ..cutting import TOO_DEEP, cut_data, cut_text, most_text, note_cut, noticed, without_addresses
+from ..cutting import (
+    TOO_DEEP,
+    cut_data,
+    cut_text,
+    most_text,
+    not_too_many,
+    note_cut,
+    noticed,
+    without_addresses,
+)
 from ..errors import TargetCrashed
 from ..excerpts import cut_middle, left_out_mark
 from ..outside_json import digits_of, is_too_long, read_json
@@ -292,7 +301,7 @@ def as_tool_calls(value: object) -> tuple[ToolCall, ...] | None:
         return None
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise ValueError(f"`tool_calls` has to be a list, not {described(value)}")
-    return tuple(as_tool_call(item) for item in value)
+    return tuple(map(as_tool_call, not_too_many(value)))
 
 
 def calls_known_to(agent: object) -> tuple[ToolCall, ...]:

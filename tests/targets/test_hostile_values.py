@@ -128,3 +128,11 @@ async def test_a_tools_long_result_is_cut_and_says_so() -> None:
     call = await Toolbox([read]).call(ToolRequest("1", "read", "{}"), most_text=1000)
     assert call.cut == ("result",)
     assert len(call.result) <= 1000
+
+
+@pytest.mark.parametrize("shape", [lambda calls: Reply("Done", calls), lambda calls: ("Done", calls)])
+def test_more_tool_calls_than_can_be_are_refused_and_not_cut(shape: Any) -> None:
+    reply = as_reply(shape([ToolCall("look")] * 10_000))
+    assert len(reply.tool_calls or ()) == 10_000
+    with pytest.raises(ValueError, match="more than the 10,000 tool calls"):
+        as_reply(shape([ToolCall("look")] * 10_001))

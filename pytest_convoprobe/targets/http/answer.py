@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...cutting import MOST_TEXT, at_most
+from ...cutting import MOST_TEXT, at_most, not_too_many
 from ...outside_json import read_json
 from ...project_code.tracebacks import clean
 from ...redaction import Redactor
@@ -106,7 +106,7 @@ class AnswerReader:
             return () if self._tool_calls_optional else None
         if not isinstance(found, (list, dict)):
             raise ValueError(f"`tool_calls` finds {_kind(found)} in the answer, not a list")
-        return tuple(as_tool_call(item) for item in (found if isinstance(found, list) else [found]))
+        return tuple(map(as_tool_call, not_too_many(found if isinstance(found, list) else [found])))
 
     def _usage_in(self, data: Any) -> Usage | None:
         found = None if self._usage is None else self._usage.find(data)
