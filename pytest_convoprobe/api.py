@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import NoTarget
+from .errors import NoTarget, SettingsError
 from .result import ScenarioResult
 from .runs.session import Session
 from .runs.unrun import unrun_scenario
 from .scenario import coerce
+from .settings.file_formats import given_in_code
+from .settings.loading import LoadedSettings
 from .settings.nearest import ProjectSettings
 
 
@@ -42,7 +44,7 @@ def run_scenario(
     loaded = coerce.loaded(scenario)
     config = Path(config_file) if config_file is not None else None
     # A single scenario: the settings of its file are those of the whole run.
-    merged = ProjectSettings(root, config_file=config, overrides=settings).of(loaded.file)
+    merged = _merged(ProjectSettings(root, config_file=config, overrides=settings), loaded.file)
     scenario_id = f"{loaded.file}::{loaded.id}"
     if loaded.skip is not None:
         return unrun_scenario(loaded, scenario_id, loaded.skip, skipped=True)
@@ -52,3 +54,11 @@ def run_scenario(
                 return session.run(session.job(loaded, scenario_id, made, mask=mask))
         except NoTarget:
             raise NoTarget("or pass `target=`.") from None
+
+
+def _merged(source: ProjectSettings, file: str) -> LoadedSettings:
+    try:
+        return source.of(file)
+    except SettingsError as error:
+        wrong = given_in_code(error)
+    raise wrong

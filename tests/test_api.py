@@ -78,6 +78,11 @@ def test_one_of_several_in_a_file_is_named(tmp_path: Path, chat_server: ChatServ
         run_scenario(file, target=echo, rootdir=tmp_path)
 
 
+def test_a_misspelt_setting_is_named_as_the_settings_of_the_call(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"^settings=: run\.turn_timout: .*did you mean `turn_timeout`"):
+        run_scenario(SCENARIO, target=echo, settings={"run.turn_timout": 3}, rootdir=tmp_path)
+
+
 def test_a_skipped_scenario_runs_nothing(tmp_path: Path) -> None:
     file = tmp_path / "two.yaml"
     file.write_text(TEXT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from ..errors import SettingsError
 from ..runs.progress import ProgressLine
-from ..settings.file_formats import COMMAND_LINE
+from ..settings.file_formats import given_in_code
 from .keys import OVERLAPPED, WAITED
 from .lookahead import LookAhead
 from .orders import Order
@@ -69,11 +68,8 @@ def _overridden(order: Order) -> LoadedSettings:
     try:
         return settings_source(order.item.config, order.settings).of(order.loaded.file)
     except SettingsError as error:
-        # To the reader of settings, all values without a file are those of the command line.
-        problems = tuple(
-            replace(one, file="settings=") if one.file == COMMAND_LINE else one for one in error.problems
-        )
-    raise SettingsError(problems)
+        wrong = given_in_code(error)
+    raise wrong
 
 
 def _job(order: Order, target: Target) -> Job:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import Problem, SettingsError
@@ -67,6 +67,13 @@ def from_command_line(overrides: Mapping[str, Any]) -> Document:
         if value is not None:
             sections.setdefault(section, {})[name] = value
     return Document(sections, Nowhere(COMMAND_LINE), is_secret=is_secret)
+
+
+def given_in_code(error: SettingsError) -> SettingsError:
+    """The error of overrides that a program gave as `settings=`, and not the command line."""
+    return SettingsError(
+        tuple(replace(one, file="settings=") if one.file == COMMAND_LINE else one for one in error.problems)
+    )
 
 
 def empty(file: str = "") -> Document:
