@@ -45,7 +45,7 @@ class EndingHooks:
     def pytest_keyboard_interrupt(
         self, excinfo: pytest.ExceptionInfo[BaseException]
     ) -> Generator[None, object, object]:
-        if not self._config.option.fulltrace:
+        if not self._config.getoption("fulltrace", False):  # unknown under `-p no:terminal`
             _leave_last_line(excinfo)
         if self._controller is not None:
             self._controller.session_ends = True

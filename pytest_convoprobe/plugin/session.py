@@ -43,8 +43,10 @@ def _end_when_stuck(config: pytest.Config) -> None:
     # key that is not documented. Where there is none, no process is ended.
     key = getattr(config.pluginmanager.get_plugin("faulthandler"), "fault_handler_stderr_fd_key", None)
     output = config.stash.get(key, None) if key is not None else None
-    timer_is_free = not float(config.getini("faulthandler_timeout") or 0)
-    if output is not None and timer_is_free and not _is_within_a_program():
+    # Without that plug-in (`-p no:faulthandler`), pytest doesn't know the option either.
+    if output is None or float(config.getini("faulthandler_timeout") or 0):
+        return
+    if not _is_within_a_program():
         from ..project_code.pulse import pulse
 
         pulse.enable(output)

@@ -89,6 +89,17 @@ def test_nothing_depends_on_when_attributes_of_our_hooks_are_read(suite: Suite) 
     result.stdout.fnmatch_lines(["report: page.html"])
 
 
+@pytest.mark.parametrize("plugin", ["faulthandler", "terminal", "cacheprovider", "logging", "skipping"])
+def test_a_suite_without_one_of_pytests_own_plugins(suite: Suite, plugin: str) -> None:
+    suite.scenario("one")
+    suite.scenario("two", outcome="failed")
+    suite.write("test_z.py", "import pytest\ndef test_z(): pytest.exit('enough', returncode=7)\n")
+    option = f"no:{plugin}"
+    assert suite.run("-p", option, "scenarios").ret == pytest.ExitCode.TESTS_FAILED
+    assert suite.run("-p", option).ret == 7
+    assert suite.started() == ["one", "two"] * 2
+
+
 def test_the_plugin_can_be_switched_off(suite: Suite) -> None:
     suite.write("conftest.py", "")
     suite.scenario("one")
