@@ -117,7 +117,8 @@ def _naming(tool: str) -> Iterator[None]:
     try:
         yield
     except TargetCrashed as error:
-        raise TargetCrashed(f"in its call of `{_short(tool)}`, {error}", trace=error.trace) from None
+        short = cut_middle(clean_text(tool), _SHORT)
+        raise TargetCrashed(f"in its call of `{short}`, {error}", trace=error.trace) from None
 
 
 def _unreported(value: object, inner: object) -> tuple[str, ...]:
@@ -398,7 +399,3 @@ def shown(value: object) -> str:
         return cut_middle(without_addresses(repr(value)), _SHORT)
     except Exception:  # noqa: BLE001 - the project's object, whose repr may raise anything
         return type(value).__qualname__
-
-
-def _short(text: str) -> str:
-    return cut_middle(clean_text(text), _SHORT)
