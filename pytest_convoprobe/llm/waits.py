@@ -63,10 +63,15 @@ class Waits:
     _calls: list[CallInProgress] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def words(self) -> str:
-        """What the longest of them waits for, and how many others there are; empty if there is none."""
+    def words(self, least: float = 0.0) -> str:
+        """What the longest of them waits for, and how many others there are; empty if there is none.
+
+        A call counts that has failed before, or has lasted for at least so many seconds.
+        """
+        begun_by = time.monotonic() - least
         with self._lock:
-            calls = sorted(self._calls, key=lambda call: (not call.error, call.began))
+            known = [call for call in self._calls if call.error or call.began <= begun_by]
+        calls = sorted(known, key=lambda call: (not call.error, call.began))
         if not calls:
             return ""
         more = f" (and {counted(len(calls) - 1, 'other call')})" if calls[1:] else ""

@@ -15,11 +15,11 @@ from ..benchmark.format.models import Gate, Metric
 from ..benchmark.format.project import LoadedBenchmark, require_complete, require_models, restrict
 from ..benchmark.pipeline.driver import Counts, Silent
 from ..benchmark.pipeline.pipeline import PipelineReport, run_bench
-from ..benchmark.rows.score_file import read_scores
 from ..benchmark.rows.work import RowResult
 from ..benchmark.stages import registry
 from ..benchmark.stages.options import Options
-from ..benchmark.studies.gating import GateVerdict, MissingRows, is_for, judge_gaps, judge_metric
+from ..benchmark.studies.all_gates import judge
+from ..benchmark.studies.gating import GateVerdict, MissingRows, is_for
 from ..benchmark.studies.limit_checks import GateState
 from ..errors import ConvoprobeError, SettingsError
 from ..files import shown_path
@@ -95,7 +95,7 @@ class Gates:
             return self._without_results(item, ran.error or "the run has no results of this target")
         metric_id = item.metric.id if item.metric else None
         trouble = MissingRows.of(ran.reports[item.target_id], item.target_id, metric_id)
-        verdict = self._judge(item.metric, target, ran.results, trouble)
+        verdict = judge(self._loaded, item.metric, target, ran.results, trouble)
         verdict = _with_ages(verdict, ran.reports[item.target_id], item.target_id, metric_id)
         verdict = _with_file(verdict, ran.results)
         return verdict if verdict.state is GateState.GREEN else _with_notes(verdict, ran.results, target)
@@ -106,27 +106,6 @@ class Gates:
         if first != item.nodeid:
             reason = f"{shorten(reason.splitlines()[0].partition(': `')[0], _BRIEF)} (see {first})"
         return GateVerdict(GateState.UNKNOWN, reason, results=False)
-
-    def _judge(
-        self, metric: Metric | None, target: TargetResults, results: Results, trouble: MissingRows
-    ) -> GateVerdict:
-        confidence = results.confidence
-        # All that the table of results shows, whether or not it is selected: a gate's word must not change
-        # with what else is run.
-        configured = {entry.id for entry in self._loaded.config.targets}
-        targets = len(configured | {one.id for one in results.targets})
-        if metric is None:
-            return judge_gaps(self.gate, target, confidence, trouble, targets)
-        unread: list[str] = []
-        return judge_metric(
-            self.gate,
-            metric,
-            target,
-            confidence,
-            trouble,
-            lambda: read_scores(self._loaded.folder, target.id, unread),
-            comparisons=targets * len(self.metrics),
-        )
 
     def _not_ready(self, item: Question) -> str:
         folder, benchmark = self._loaded.folder, self._loaded.benchmark

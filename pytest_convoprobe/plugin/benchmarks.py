@@ -20,7 +20,6 @@ from ..benchmark.studies.gating import GateVerdict
 from ..benchmark.studies.limit_checks import GateState
 from ..errors import SettingsError
 from ..files import shown_path
-from ..formatting import percent
 from ..scenario.discovery import is_benchmark
 from . import options
 from .benchmark_runs import Gates, complaint_of
@@ -259,8 +258,7 @@ def _undecided(verdict: GateVerdict) -> str:
     """A line for the summary on a gate that is undecided, with what these scenarios could have found."""
     if verdict.state is not GateState.UNDECIDED:
         return ""
-    power = verdict.figures.get("power")
-    return verdict.headline + (f"; power {percent(power)}" if power is not None else "")
+    return verdict.brief
 
 
 def _ask_again(verdict: GateVerdict, folder: str) -> str:

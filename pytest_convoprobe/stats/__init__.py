@@ -6,7 +6,7 @@
 | `mid_p` | Lancaster (1961), JASA 56, 223-234; Berry & Armitage (1995), The Statistician 44, 417-423 |
 | `clustered` | Korn & Graubard (1998), Survey Methodology 24, 193-201, with Wilson's interval inside |
 | `ShareEstimate` | the same effective number of trials, with the mid-P interval inside |
-| `GapEstimate` | Newcombe (1998), Statistics in Medicine 17, 2635-2650 (paired); Donner & Zou (2012), MOVER |
+| `GapEstimate` | Donner & Zou (2012), Statistical Methods in Medical Research 21, 347-359 (MOVER) |
 | `newcombe` | Newcombe (1998), Statistics in Medicine 17, 873-890, method 10 |
 | `mean_difference` | Miller (2024), arXiv 2411.00640 (paired differences by cluster), with Student's t |
 | `paired_gap` | the same interval; Fisher (1935), The Design of Experiments, section 21 (sign flips) |

@@ -134,15 +134,16 @@ def clustered(clusters: Iterable[Sequence[bool]], confidence: float = 0.95) -> I
 class GapEstimate:
     """By how much the first side's mean share is above the second's, in the same clusters.
 
-    `worth` of each side is as that of a `ShareEstimate`; `correlation` is that of the two sides' shares over
-    the clusters, 0 where one side shows no spread.
+    `ahead` is how far the first side is above, on average over all clusters, where clusters in which it isn't
+    count as 0; `behind` is the same of the second side. The gap is `ahead` less `behind`. `worth` of either
+    is as that of a `ShareEstimate`; `correlation` is theirs over the clusters, 0 where one has no spread.
     """
 
-    first: float
-    second: float
+    ahead: float
+    behind: float
     clusters: int
-    first_worth: float | None = None
-    second_worth: float | None = None
+    ahead_worth: float | None = None
+    behind_worth: float | None = None
     correlation: float = 0.0
 
     @classmethod
@@ -156,37 +157,40 @@ class GapEstimate:
         if not pairs:
             return None
         size = len(pairs)
-        first, second = (sum(side) / size for side in zip(*pairs, strict=True))
+        parts = [(max(0.0, first - second), max(0.0, second - first)) for first, second in pairs]
+        ahead, behind = (sum(part) / size for part in zip(*parts, strict=True))
         variances = [
-            sum((pair[side] - mean) ** 2 for pair in pairs) for side, mean in enumerate((first, second))
+            sum((one[part] - mean) ** 2 for one in parts) for part, mean in enumerate((ahead, behind))
         ]
-        shared = sum((one - first) * (other - second) for one, other in pairs)
+        shared = sum((one - ahead) * (other - behind) for one, other in parts)
         spread = math.sqrt(variances[0] * variances[1])
         return cls(
-            first,
-            second,
+            ahead,
+            behind,
             size,
-            _mean_worth(first, variances[0], size),
-            _mean_worth(second, variances[1], size),
+            _mean_worth(ahead, variances[0], size),
+            _mean_worth(behind, variances[1], size),
             max(-1.0, min(1.0, shared / spread)) if spread > _NO_VARIANCE else 0.0,
         )
 
     @property
     def difference(self) -> float:
-        return self.first - self.second
+        return self.ahead - self.behind
 
     def interval(self, confidence: float) -> Interval:
-        """From each side's Wilson interval and their correlation (MOVER); of one cluster, -1 to 1.
+        """From the mid-P intervals of both directions and their correlation (MOVER).
 
-        It has a width also where all clusters differ alike, unlike Student's interval: six scenarios that all
-        come out one way do not show a gap of exactly 100 points.
+        For one cluster it is all that there can be. It has a width also where all clusters differ alike,
+        which Student's interval hasn't: six scenarios that all come out one way do not show a gap of exactly
+        100 points. It has one where none differs, too: from the intervals of both sides' shares, half of the
+        scenarios hard and half easy for both, four would show that there is no gap.
         """
         if self.clusters < 2:
             return Interval(-1.0, 1.0)
-        one = self._side(self.first, self.first_worth, confidence)
-        other = self._side(self.second, self.second_worth, confidence)
-        below = self._distance(self.first - one.low, other.high - self.second)
-        above = self._distance(one.high - self.first, self.second - other.low)
+        one = self._side(self.ahead, self.ahead_worth, confidence)
+        other = self._side(self.behind, self.behind_worth, confidence)
+        below = self._distance(self.ahead - one.low, other.high - self.behind)
+        above = self._distance(one.high - self.ahead, self.behind - other.low)
         difference = self.difference
         return Interval(max(-1.0, difference - below), min(1.0, difference + above))
 
@@ -194,28 +198,13 @@ class GapEstimate:
         effective = float(self.clusters)
         if worth is not None:
             few = normal_z(confidence) / student_t((1 + confidence) / 2, self.clusters - 1)
-            effective *= worth * few**2
+            # What is between 0 and 1 varies at most as one trial does: a cluster is worth one at least.
+            effective *= max(1.0, worth * few**2)
         # Floating point may make the mean of shares that are all 1 a little more than 1.
-        return wilson(min(1.0, share) * effective, effective, confidence) or Interval(0.0, 1.0)
+        return mid_p(min(1.0, share) * effective, effective, confidence) or Interval(0.0, 1.0)
 
     def _distance(self, one: float, other: float) -> float:
-        return math.sqrt(max(0.0, one**2 - 2 * self._sure_correlation * one * other + other**2))
-
-    @property
-    def _sure_correlation(self) -> float:
-        """The correlation that so few clusters can show: at most that of clusters of which two differ.
-
-        Clusters that all agree have a correlation of 1, which would give an interval without a width. Two
-        scenarios that agree don't show that no scenario would differ.
-        """
-        independent = math.sqrt(self._independent(self.first) * self._independent(self.second))
-        most = 1 - 1 / (self.clusters * independent) if independent else 0.0
-        return min(self.correlation, max(0.0, most))
-
-    @staticmethod
-    def _independent(share: float) -> float:
-        """The variance of one trial; the mean of shares that are 1 may be a little more than that."""
-        return max(0.0, share * (1 - share))
+        return math.sqrt(max(0.0, one**2 - 2 * self.correlation * one * other + other**2))
 
     def of_size(self, clusters: int) -> GapEstimate:
         """As of another number of clusters, if shares and spread stay as they are."""

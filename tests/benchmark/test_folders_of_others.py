@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from pytest_convoprobe.benchmark.pipeline.pipeline import PipelineReport, run_bench
 from pytest_convoprobe.benchmark.rows.sample_numbers import Numbering, step_to
 from pytest_convoprobe.benchmark.rows.scenario_ids import IdParts, parts_of
 from pytest_convoprobe.benchmark.stages.options import Options
+from pytest_convoprobe.cli import main
 from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.llm.fake import FakeLLM
 
@@ -177,6 +179,15 @@ class TestScoresWithoutConversations:
         assert rates(report) == (2, 4, 0)
         assert "scores of conversations that conversations.json doesn't have (they count): 1" in notes(report)
 
+    def test_the_status_lists_them(self, tmp_path: Path) -> None:
+        self.folder(tmp_path)
+        shown = CliRunner().invoke(main, ["bench", "status", str(tmp_path), "--json"])
+        (found,) = [one for one in json.loads(shown.stdout) if one["target"] == "good"]
+        assert (found["stage"], found["done"], found["missing"]) == ("evaluate", 4, 0)
+        assert found["notes"] == [
+            "good: scores without conversations. They count; `--force` talks and evaluates again"
+        ]
+
     def test_without_scenarios_too(self, tmp_path: Path) -> None:
         folder = self.folder(tmp_path)
         (folder / "scenarios.json").unlink()
@@ -198,6 +209,43 @@ def test_a_conversation_that_is_there_twice_is_said_and_counts_once(tmp_path: Pa
     assert "scores that are there more than once (the last of each counts): 1" in notes(report)
     with pytest.raises(ResultsError, match=r"row 5 is the second one for m01_s001_v01#0"):
         run(folder, "evaluate")
+
+
+class TestGatesInTheTerminal:
+    def shown(self, folder: Path, *options: str) -> str:
+        result = CliRunner().invoke(main, ["bench", "aggregate", str(folder), *options])
+        return result.stdout
+
+    def folder(self, path: Path, gate: str, scores: int = 4) -> Path:
+        rows = [score(name, "m01" in name) for name in SCENARIOS[:scores]]
+        folder = published(path, [scenario(name) for name in SCENARIOS], None, rows)
+        file = folder / "benchmark.yaml"
+        file.write_text(file.read_text() + gate)
+        return folder
+
+    def test_they_are_those_of_pytest(self, tmp_path: Path) -> None:
+        folder = self.folder(tmp_path, "gate: {min_pass_rate: 0.9, max_group_gap: 0.1}\n")
+        lines = self.shown(folder).split("gates, for these figures (`pytest` fails where one is red):\n")[1]
+        first, second, third = lines.splitlines()
+        assert first.startswith("  good, m01: undecided: 16-100 % includes 90 %: 2 of 2 passed; about ")
+        assert first.endswith("; power 4 %")
+        assert second == "  good, m02: red: at most 84 % < 90 %: 0 of 2 passed; power 4 %"
+        assert third.startswith(
+            "  good, gaps between groups: not known: no scenario has verdicts of two groups"
+        )
+
+    def test_programs_get_them_too(self, tmp_path: Path) -> None:
+        folder = self.folder(tmp_path, "gate: {min_pass_rate: 0}\n", scores=2)
+        gates = json.loads(self.shown(folder, "--json"))["gates"]
+        assert [(one["target"], one["metric"], one["gate"]) for one in gates] == [
+            ("good", "m01", "green"),
+            ("good", "m02", "unknown"),
+        ]
+
+    def test_a_benchmark_without_a_gate_has_none(self, tmp_path: Path) -> None:
+        folder = self.folder(tmp_path, "")
+        assert "gates" not in self.shown(folder)
+        assert json.loads(self.shown(folder, "--json"))["gates"] == []
 
 
 class TestNumbering:

@@ -16,6 +16,7 @@ class FailsTwice:
 
     def __init__(self) -> None:
         self.said: list[str] = []
+        self.said_of_long: list[str] = []
 
     async def complete(self, request: LLMRequest) -> LLMReply:
         self.look()
@@ -30,6 +31,7 @@ class FailsTwice:
         waits = WAITS.get()
         assert waits is not None
         self.said.append(waits.words())
+        self.said_of_long.append(waits.words(least=60.0))
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -50,4 +52,7 @@ def test_a_call_says_its_model_its_try_and_the_last_error() -> None:
     assert ", try 2 of 6 in " in wait
     assert wait.endswith("; the last error: HTTP 503: overloaded")
     assert ", try 2 of 6 (each at most 5 s); the last error: " in second
+    # A call that has just begun is no reason for anybody to wait; one that has failed is.
+    assert inner.said_of_long[0] == ""
+    assert inner.said_of_long[1].endswith("; the last error: HTTP 503: overloaded")
     assert waits.words() == ""

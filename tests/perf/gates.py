@@ -144,8 +144,10 @@ def _rate_figures(design: Design, draws: Draws, runs: int) -> dict[str, float]:
     known = [next(counts(truth, 1)) for truth in truths]
     spreads = list(zip(truths, known, strict=True))
     checks = (check_rate(LEAST, found(one, CONFIDENCE)[0], CONFIDENCE) for one in counts(0.8, 50))
+    at_least = words(LEAST, runs)
     return {
-        "rate_false_red": _share(words(LEAST, runs), GateState.RED),
+        "rate_false_red": _share(at_least, GateState.RED),
+        "rate_false_green": _share(at_least, GateState.GREEN),
         "rate_any_false_red": _any_red(words(LEAST, CELLS * runs // 4, CELLS)),
         "rate_any_red_of_good": _any_red(words(0.95, CELLS * runs // 4, CELLS)),
         "rate_red": _share(words(0.8, runs), GateState.RED),
@@ -164,6 +166,11 @@ def _clustered(counts: Iterable[int], trials: int) -> Interval | None:
 
 
 def _gap_figures(design: Design, draws: Draws, runs: int) -> dict[str, float]:
+    # Of single samples there are few different gaps.
+    @cache
+    def known(estimate: GapEstimate, level: float) -> Interval:
+        return estimate.interval(level)
+
     def estimates(second: float, number: int) -> Iterator[tuple[GapEstimate, list[float]]]:
         for pairs in draws.pairs(0.9, second, number):
             shares = [(one / design.samples, other / design.samples) for one, other in pairs]
@@ -174,16 +181,18 @@ def _gap_figures(design: Design, draws: Draws, runs: int) -> dict[str, float]:
     def words(second: float, number: int, comparisons: int = 1) -> Iterator[GateState]:
         level = joint_level(CONFIDENCE, comparisons)
         for estimate, differences in estimates(second, number):
-            interval = estimate.interval(level)
+            interval = known(estimate, level)
             # The p-value matters only where the interval alone would be red.
             beyond = gap_state(LARGEST, interval, 0.0, 1 - level) is GateState.RED
             p_value = sign_flip_p(differences, resamples=2000) if beyond else 0.0
             yield gap_state(LARGEST, interval, p_value, 1 - level)
 
-    at_limit = [estimate.interval(CONFIDENCE) for estimate, _ in estimates(0.8, runs)]
+    at_limit = [known(estimate, CONFIDENCE) for estimate, _ in estimates(0.8, runs)]
     checks = (check_gap(LARGEST, estimate, 0.0, CONFIDENCE) for estimate, _ in estimates(0.8, 50))
+    at_ten = list(words(0.8, runs))
     return {
-        "gap_false_red": _share(words(0.8, runs), GateState.RED),
+        "gap_false_red": _share(at_ten, GateState.RED),
+        "gap_false_green": _share(at_ten, GateState.GREEN),
         "gap_any_false_red": _any_red(list(words(0.8, CELLS * runs // 4, CELLS))),
         "gap_red": _share(words(0.7, runs), GateState.RED),
         "gap_distinguished": _mean(interval.low > 0 for interval in at_limit),
@@ -224,6 +233,7 @@ def rendered(stored: Mapping[str, Any]) -> str:
 _COLUMNS = {
     "rates": {
         "false red": "rate_false_red",
+        "false green": "rate_false_green",
         f"any of {CELLS} false red": "rate_any_false_red",
         "any red at 95 %": "rate_any_red_of_good",
         "red at 80 %": "rate_red",
@@ -233,6 +243,7 @@ _COLUMNS = {
     },
     "gaps": {
         "false red": "gap_false_red",
+        "false green": "gap_false_green",
         f"any of {CELLS} false red": "gap_any_false_red",
         "red at 20": "gap_red",
         "10 distinguished from 0": "gap_distinguished",
@@ -258,8 +269,9 @@ are at 95 %. With {runs} runs, a figure of 5 % may be off by one point; with {fa
 
 {rates}
 
-- *False red*: the true rate is exactly 90 %, and the gate is red.
-- *Any of {cells} false red*: the same in at least one of {cells} gates that are corrected together.
+- *False red*, *false green*: the true rate is exactly 90 %, and the gate is red or green.
+- *Any of {cells} false red*: at least one of {cells} gates is red at exactly 90 %. They are corrected
+  together.
 - *Any red at 95 %*: at least one of {cells} gates is red, although the agent is better than each limit.
 - *Red at 80 %*: the agent fails twice as often as the limit allows. *Power shown* is what the gate says of
   this, on average.
@@ -270,8 +282,9 @@ are at 95 %. With {runs} runs, a figure of 5 % may be off by one point; with {fa
 
 {gaps}
 
-- *False red*: the true gap is exactly 10 points (90 and 80 %), and the gate is red.
-- *Any of {cells} false red*: the same in at least one of {cells} gaps that are corrected together.
+- *False red*, *false green*: the true gap is exactly 10 points (90 and 80 %), and the gate is red or green.
+- *Any of {cells} false red*: at least one of {cells} gaps of exactly 10 points is red. They are
+  corrected together.
 - *Red at 20*: the true gap is 20 points.
 - *10 distinguished from 0*: the true gap is 10 points, and the interval is above 0. *Power shown* is what
   the gate says of this, on average.

@@ -144,7 +144,7 @@ def test_a_failure_shows_the_figures_and_the_conversations_harmlessly(benches: B
     result.stdout.fnmatch_lines(
         [
             "red: 75 % < 100 %: 3 of 4 passed, and the gate asks for all",
-            "95 % interval *-* %, corrected for 4 comparisons; limit 100 %; 2 scenarios decided",
+            "95 % interval *-* %, corrected for 4 comparisons; limit 100 %; 2 scenarios were enough",
             "power 19 %: the chance of red if the true pass rate is 90 %",
             "negative metric m01: Empty praise",
             "conversations that did not pass:",
@@ -214,11 +214,11 @@ def test_a_gap_between_groups_fails_an_item_of_its_own(benches: Benches) -> None
     result.stdout.fnmatch_lines(
         [
             "*::good::_gaps FAILED*",
-            "red: gap 100 (at least 45) > 20 points: age, young over old",
-            "  red: age, young over old: +100 points (95 % interval +45 to +100, corrected for 2 "
-            "comparisons; limit 20; 8 scenarios decided; power *: the chance to distinguish a true gap of *",
+            "red: gap 100 (at least 48) > 20 points: age, young over old",
+            "  red: age, young over old: +100 points (95 % interval +48 to +100, corrected for 2 "
+            "comparisons; limit 20; 8 scenarios were enough; power *: the chance to distinguish a true *",
             "1 gate undecided:",
-            "  *::bad::_gaps: undecided: gap 0 (-39 to +39) against 20 points: age, young over old; about *",
+            "  *::bad::_gaps: undecided: gap 0 (-37 to +37) against 20 points: age, young over old; about *",
         ]
     )
 

@@ -60,9 +60,19 @@ def test_trials_that_agree_within_their_cluster_count_once() -> None:
 
 
 def test_a_gap_of_clusters_that_all_differ_alike_has_a_width() -> None:
-    """Newcombe's paired interval of six pairs that all differ in one direction."""
+    """Six pairs that all differ in one direction; mid-P of 6 of 6 is from 60.7 %, of 0 of 6 up to 39.3 %."""
     found = gap(*[(1, 0)] * 6).interval(0.95)
-    assert (found.low, found.high) == pytest.approx((0.448, 1.0), abs=1e-3)
+    assert (found.low, found.high) == pytest.approx((1 - 0.393 * 2**0.5, 1.0), abs=1e-3)
+
+
+@pytest.mark.parametrize("hard", [0, 1, 2, 10])
+def test_pairs_that_are_all_equal_show_no_gap_only_where_there_are_many(hard: int) -> None:
+    """However many fail on both sides: none of 20 differs, so up to 13.9 % may (1 - 0.05**(1/20))."""
+    found = gap(*[(1, 1)] * (20 - hard), *[(0, 0)] * hard)
+    ends = found.interval(0.95)
+    assert (ends.low, ends.high) == pytest.approx((-0.1391, 0.1391), abs=1e-4)
+    assert found.power(0.1, 0.95) < 0.5
+    assert clusters_to_decide(found, Interval(-0.1, 0.1), 0.95) == 29
 
 
 def test_a_gap_turns_round_with_its_sides_and_of_one_cluster_is_unknown() -> None:
@@ -72,7 +82,7 @@ def test_a_gap_turns_round_with_its_sides_and_of_one_cluster_is_unknown() -> Non
     assert gap((1, 0)).interval(0.95) == Interval(-1.0, 1.0)
 
 
-@pytest.mark.parametrize(("pairs", "wider_than"), [(2, 0.5), (6, 0.4), (12, 0.2), (40, 0.05)])
+@pytest.mark.parametrize(("pairs", "wider_than"), [(2, 0.5), (6, 0.39), (12, 0.2), (40, 0.05)])
 def test_a_gap_of_clusters_that_all_agree_has_a_width_that_few_clusters_can_show(
     pairs: int, wider_than: float
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...formatting import counted, points
+from ...formatting import counted, percent, points
 from ...stats import ShareEstimate
 from ...text import harmless, one_line, shorten
 from ..analysis.results import DemographicGap, Rate, TargetResults
@@ -53,6 +53,12 @@ class GateVerdict:
     ask_again: str = ""
     ages: str = ""
     unreadable: tuple[str, ...] = ()
+
+    @property
+    def brief(self) -> str:
+        """One line: without the power, a gate that isn't red says little."""
+        power = self.figures.get("power")
+        return self.headline + (f"; power {percent(power)}" if power is not None else "")
 
     @property
     def text(self) -> str:
@@ -244,7 +250,7 @@ def _nothing_scored(
         headline = f"there is no scenario of the metric {metric.id}, so nothing could be scored"
         return _unknown(headline, figures=figures)
     lines = [
-        f"  {_where(score)}: {_plain(score.justification, _JUSTIFICATION)}"
+        f"  {_with_reason(score)}"
         for score in scores()
         if score.metric_id == metric.id and score.present is None
     ]
@@ -280,7 +286,7 @@ def _depends_on_unreadable(metric: Metric, rate: Rate, figures: Mapping[str, Any
 
 def _not_passed(metric: Metric, scores: Iterable[ScoreRow]) -> list[str]:
     lines = [
-        f"  {_where(score)}: {_plain(score.justification, _JUSTIFICATION)}"
+        f"  {_with_reason(score)}"
         for score in scores
         if score.metric_id == metric.id and score.counts_as(metric.type) is False
     ]
@@ -316,8 +322,10 @@ def _figures(rate: Rate) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _where(score: ScoreRow) -> str:
-    return _plain(f"{score.id}#{score.sample}", 120)
+def _with_reason(score: ScoreRow) -> str:
+    """Which conversation, and why; scores of other systems may have no reason."""
+    where = _plain(f"{score.id}#{score.sample}", 120)
+    return f"{where}: {_plain(score.justification, _JUSTIFICATION)}" if score.justification else where
 
 
 def _plain(text: str, limit: int) -> str:

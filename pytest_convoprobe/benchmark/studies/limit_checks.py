@@ -77,7 +77,7 @@ class LimitCheck:
         if self.needed is None:
             return "no number of scenarios would decide, if all stays as it is: it is at the limit"
         if self.state is not GateState.UNDECIDED:
-            return f"{counted(self.scenarios, 'scenario')} decided"
+            return f"{counted(self.scenarios, 'scenario')} {'was' if self.scenarios == 1 else 'were'} enough"
         return f"about {rounded_up(self.needed):,} scenarios would decide, if all else stays as it is"
 
     @property

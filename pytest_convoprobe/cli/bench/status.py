@@ -21,6 +21,7 @@ from .shared.results import costs_of, print_costs
 if TYPE_CHECKING:
     from ...benchmark.format.project import LoadedBenchmark
     from ...benchmark.pipeline.driver import TargetPlan
+    from ...benchmark.rows.row_types import ScoreRow
     from ...benchmark.rows.waiting import WaitingNote
     from ...benchmark.rows.work import Place
 
@@ -90,7 +91,26 @@ async def _states(loaded: LoadedBenchmark) -> list[State]:
     from ...benchmark.pipeline.pipeline import survey
 
     async with survey(loaded) as plans:
-        return [_state(stage, name, one) for stage, found in plans.items() for name, one in found.items()]
+        states = [_state(stage, name, one) for stage, found in plans.items() for name, one in found.items()]
+    listed = {one.target for one in states if one.stage == "evaluate" and one.done}
+    return [*states, *(one for one in _scored_elsewhere(loaded) if one.target not in listed)]
+
+
+def _scored_elsewhere(loaded: LoadedBenchmark) -> Iterable[State]:
+    """Targets with scores and no conversations, as others publish them: no stage has work to do for them."""
+    from ...benchmark.rows.score_file import read_scores
+
+    folder = loaded.folder
+    for entry in loaded.config.targets:
+        scores: list[ScoreRow] = []
+        if not folder.conversations(entry.id).exists():
+            scores = list(read_scores(folder, entry.id, []))
+        if scores:
+            note = (
+                f"{entry.id}: scores without conversations. They count; `--force` talks and evaluates again"
+            )
+            unreadable = sum(score.unreadable for score in scores)
+            yield State("evaluate", entry.id, len(scores), 0, (), unreadable, notes=(note,))
 
 
 def _with_waiting(states: list[State], note: WaitingNote | None, at_work: bool) -> list[State]:

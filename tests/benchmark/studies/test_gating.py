@@ -151,10 +151,10 @@ def test_a_gap_is_decided_only_where_its_interval_lies_on_one_side(
 def test_an_undecided_gap_says_the_interval_the_limit_the_power_and_what_would_decide() -> None:
     verdict = _gaps(0.1, _gap([UP] * 5 + [EVEN]))
     assert verdict.text.splitlines() == [
-        "undecided: gap +83 (+18 to +98) against 10 points: age, young over old; about 7 scenarios "
+        "undecided: gap +83 (+26 to +99) against 10 points: age, young over old; about 7 scenarios "
         "would decide, if all else stays as it is",
-        "  undecided: age, young over old: +83 points (95 % interval +18 to +98; limit 10; about 7 scenarios "
-        "would decide, if all else stays as it is; power 7 %: the chance to distinguish a true gap of 10 "
+        "  undecided: age, young over old: +83 points (95 % interval +26 to +99; limit 10; about 7 scenarios "
+        "would decide, if all else stays as it is; power 8 %: the chance to distinguish a true gap of 10 "
         "points from none)",
     ]
     assert verdict.figures["gate"] == "undecided"

@@ -15,10 +15,12 @@ from .forecasts import forecast_json, print_forecasts, total_json
 from .results import costs_of, print_results
 
 if TYPE_CHECKING:
+    from ....benchmark.analysis.results import Results
     from ....benchmark.format.folder import BenchmarkFolder
     from ....benchmark.format.project import LoadedBenchmark
     from ....benchmark.pipeline.driver import StageReport, TargetReport
     from ....benchmark.pipeline.pipeline import PipelineReport
+    from ....benchmark.studies.all_gates import GateOfTarget
     from ....llm.ledger import Spending
 
 _COLUMNS = (
@@ -30,6 +32,7 @@ _COLUMNS = (
     Column("UNREADABLE", right=True, rank=1),
     Column("LEFT", right=True, rank=2),
 )
+_COLORS = {"green": "green", "red": "red", "undecided": "yellow"}
 
 
 def print_report(
@@ -51,6 +54,7 @@ def print_report(
     elif found is not None:
         whole = loaded.folder.scenarios.exists()
         print_results(console, found, costs_of(loaded.folder), scenarios_known=whole)
+        _print_gates(console, loaded, found)
     elif results:
         _print_stages(console, report.stages)
     for target, ages in report.conversations.items():
@@ -64,7 +68,25 @@ def print_report(
         console.note(f"note: {next_step(found.targets, shown_path(loaded.folder.path))}")
 
 
-def report_json(report: PipelineReport, folder: BenchmarkFolder) -> dict[str, Any]:
+def _print_gates(console: Console, loaded: LoadedBenchmark, results: Results) -> None:
+    """What pytest would say of these figures; nothing where the benchmark has no gate."""
+    from ....benchmark.studies.all_gates import gates_of
+
+    gates = list(gates_of(loaded, results))
+    if not gates:
+        return
+    console.say()
+    console.say("gates, for these figures (`pytest` fails where one is red):", "bold")
+    for gate in gates:
+        state = gate.verdict.state.value
+        # The word comes first in a headline, where there is one.
+        text = f"{gate.name}: {'' if state in _COLORS else 'not known: '}{gate.verdict.brief}"
+        console.say(f"  {console.safe(text)}", _COLORS.get(state, ""))
+
+
+def report_json(
+    report: PipelineReport, folder: BenchmarkFolder, gates: Iterable[GateOfTarget] = ()
+) -> dict[str, Any]:
     """All of it, for programs."""
     return {
         "folder": str(folder.path),
@@ -74,6 +96,7 @@ def report_json(report: PipelineReport, folder: BenchmarkFolder) -> dict[str, An
         "results": report.results.to_json() if report.results else None,
         "old_conversations": {target: ages.words() for target, ages in report.conversations.items()},
         "results_unwritten": report.results.unwritten if report.results else "",
+        "gates": [gate.to_json() for gate in gates],
     }
 
 

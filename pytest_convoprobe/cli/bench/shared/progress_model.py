@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ....llm.ledger import Spending
 
 QUIET_SECONDS = 10.0
+_LONG_CALL = 2.0
 """Without a finished row for so long, a stage says what it waits for."""
 
 
@@ -107,7 +108,8 @@ class ProgressModel:
         now = self.clock()
         if not self.stage or now - self._progress_at < QUIET_SECONDS:
             return ""
-        return self.waits.words()
+        # Before its first call a stage may have imported a library: nobody waits for a provider then.
+        return self.waits.words(least=_LONG_CALL)
 
     def started(self, stage: str, counts: Mapping[str, Counts]) -> None:
         """A stage begins."""

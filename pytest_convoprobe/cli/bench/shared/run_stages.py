@@ -31,13 +31,15 @@ _SECONDS_BETWEEN_NOTES = 5.0
 def run_command(ctx: click.Context, stages: Sequence[str], asked: Asked) -> None:
     """All that a command does that runs stages."""
     from ....benchmark.pipeline.pipeline import run_bench
+    from ....benchmark.studies.all_gates import gates_of
     from .printing import print_report, report_json
 
     loaded, options, engine, watch = asked.load(), asked.options(), asked.make_engine(), ProgressModel()
     running = run_bench(loaded, stages, engine=engine, options=options, progress=watch)
     report = _shown(watched(running, watch, engine, loaded.folder), asked, loaded)
     if asked.as_json:
-        write_json(report_json(report, loaded.folder))
+        gates = gates_of(loaded, report.results) if report.results else ()
+        write_json(report_json(report, loaded.folder, gates))
     else:
         print_report(Console.of(), report, loaded)
     ctx.exit(status_of(report, in_part=asked.in_part))
