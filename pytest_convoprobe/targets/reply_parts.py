@@ -41,7 +41,6 @@ RAW_ARGUMENTS = "_raw"
 
 _DEEPEST = 200
 _SHORT = 100
-
 _ARGUMENT_KEYS = ("arguments", "args", "input", "parameters")
 _RESULT_KEYS = ("result", "output", "response")
 _FAILED = ("error", "failed")
