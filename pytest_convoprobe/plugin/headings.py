@@ -26,8 +26,8 @@ def _blame_of(error: BaseException) -> object:
         return error.result.blame
     if isinstance(error, ConvoprobeError):
         return error.blame
-    # Noted on an exception of pytest's. To read an attribute of somebody else's class may run their code.
-    return vars(error).get("blame")
+    # Only there it may be noted: to read an attribute of somebody else's class may run their code.
+    return vars(error).get("blame") if isinstance(error, pytest.fail.Exception) else None
 
 
 def named_with_blame(name: str, blame: Blame | None) -> str:

@@ -161,6 +161,8 @@ def test_reports_and_exceptions_of_other_plugins_are_left_as_they_are(suite: Sui
             @property
             def blame(self):
                 raise RuntimeError("nobody's")
+
+            __dict__ = blame
         """)
     suite.scenario("good")
     suite.write(
