@@ -21,6 +21,7 @@ from .code_place import (
 )
 from .host_loop import HostLoop
 from .isolate import contained
+from .last_threads import watched
 from .monitor import monitor
 
 T = TypeVar("T")
@@ -147,11 +148,12 @@ class CallTask:
             raise LoopLost
         call = TaskCall(make, self._host)
         self._host.enter(call)
-        self._host.post(self._put, call)
-        self._last = call
-        monitor.watch(self._host)
         try:
-            return await outcome(call)
+            with watched():
+                self._host.post(self._put, call)
+                self._last = call
+                monitor.watch(self._host)
+                return await outcome(call)
         finally:
             self._host.leave(call)
 

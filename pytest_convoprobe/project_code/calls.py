@@ -167,7 +167,8 @@ async def _end(call: Running[Any]) -> None:
 
 async def in_own_thread(function: Callable[[], T]) -> T:
     """What the function returns; see `outcome`."""
-    return await outcome(ThreadCall(start_call(function)))
+    with watched():  # before it starts: the function may start its own threads at once
+        return await outcome(ThreadCall(start_call(function)))
 
 
 class StartsCalls(Protocol):
@@ -183,7 +184,8 @@ class StartsCalls(Protocol):
 
 async def in_thread_of(thread: StartsCalls, function: Callable[[], T]) -> T:
     """The same in the thread of a conversation."""
-    return await outcome(ThreadCall(thread.start(function)))
+    with watched():
+        return await outcome(ThreadCall(thread.start(function)))
 
 
 async def stoppable(coro: Coroutine[Any, Any, T]) -> T:

@@ -23,7 +23,7 @@ _GRACE_OF_INTERRUPTED = 0.5
 _SLICE = 0.1
 
 _seen: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
-_before: set[int] = set()
+_before: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 _in_flight = 0
 _lock = threading.Lock()
 _guarding: list[int] = []
@@ -36,7 +36,7 @@ def watched() -> Iterator[None]:
     with _lock:
         if not _in_flight:
             _before.clear()
-            _before.update(map(id, threading.enumerate()))
+            _before.update(threading.enumerate())
         _in_flight += 1
     try:
         yield
@@ -47,7 +47,7 @@ def watched() -> Iterator[None]:
 
 
 def _is_new(thread: threading.Thread) -> bool:
-    return not thread.daemon and id(thread) not in _before and thread is not threading.main_thread()
+    return not thread.daemon and thread not in _before and thread is not threading.main_thread()
 
 
 def leave_behind(status: int, *, interrupted: bool = False) -> None:

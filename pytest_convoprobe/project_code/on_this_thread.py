@@ -14,6 +14,7 @@ from ..threads import Interrupted, forget_interrupt, interrupt_thread, start_thr
 from .clock import Clock
 from .code_place import BLOCKS_THREAD, CodePlace, frames_of_thread, of_frames
 from .host_loop import INTERRUPT_SIGNAL
+from .last_threads import watched
 from .pulse import pulse
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ def in_time(function: Callable[[], T], seconds: float, error: TimeLimitExceeded)
     """What the function returns. Once the time is up, it is interrupted and `error` raised with the place."""
     clock, timer = Clock(), ThreadTimer(seconds)
     clock.limits.append(clock.now() + seconds)
-    with pulse.around(clock), contextlib.suppress(Interrupted), timer.interrupting():
+    with watched(), pulse.around(clock), contextlib.suppress(Interrupted), timer.interrupting():
         result = function()
     if not timer.late:
         return result

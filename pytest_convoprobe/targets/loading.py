@@ -25,6 +25,7 @@ from typing import Generic, TypeVar
 
 from ..errors import TargetStartError
 from ..project_code.calls import StartsCalls, ThreadCall, outcome
+from ..project_code.last_threads import watched
 from ..suggest import did_you_mean
 from ..threads import Call, start_call
 from .failures import start_failure
@@ -236,11 +237,12 @@ class Once(Generic[T]):
 
     async def get(self, thread: StartsCalls | None = None) -> T:
         """Raises `TargetStartError`, a new one for each who asks. With `thread`, it is made in that one."""
-        if self._call is None:
-            self._call = thread.start(self._outcome) if thread else start_call(self._outcome)
         # Who is cancelled meanwhile stops waiting; the others still want the object.
         try:
-            made = await outcome(ThreadCall(self._call, shared=thread is None))
+            with watched():  # before it starts: it may start threads of its own at once
+                if self._call is None:
+                    self._call = thread.start(self._outcome) if thread else start_call(self._outcome)
+                made = await outcome(ThreadCall(self._call, shared=thread is None))
         except asyncio.CancelledError:
             if thread:  # somebody else's, where nothing may go on: it was interrupted, and the next one tries
                 self._call = None
