@@ -6,10 +6,12 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, SimpleNamespace
+from typing import Any
 
 import pytest
 
+from pytest_convoprobe.plugin.ending import EndingHooks
 from pytest_convoprobe.stop_signals import (
     SigtermHandler,
     Terminated,
@@ -82,3 +84,21 @@ def test_a_second_ctrl_c_does_not_break_off_the_clean_up() -> None:
         send(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), ignored_meanwhile(False):
         send(signal.SIGINT)
+
+
+def test_a_second_ctrl_c_does_not_break_off_the_end_of_xdists_workers() -> None:
+    config: Any = SimpleNamespace(
+        getoption=lambda name, default=None: "load" if name == "dist" else default, stash=pytest.Stash()
+    )
+    hooks = EndingHooks(config)
+    try:
+        hooks.pytest_xdist_node_collection_finished(["scenarios/a.yaml::a"])
+        with pytest.raises(KeyboardInterrupt) as first:
+            send(signal.SIGINT)
+        next(hooks.pytest_keyboard_interrupt(first))
+        end = hooks.pytest_sessionfinish()
+        next(end)
+        send(signal.SIGINT)  # while xdist waits for them
+        end.close()
+    finally:
+        hooks.pytest_unconfigure()

@@ -30,11 +30,15 @@ class EndingHooks:
         # one that has nothing to do with us.
         if not _is_controller(config):
             self._sigterm.install()
+        self._has_scenarios = False
+        """Whether a worker of this controller has found some."""
+        self._interrupted = False
         self._controller = _Controller(config, self._sigterm) if hasattr(config, "workerinput") else None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         if any(map(names_scenario, ids)):
+            self._has_scenarios = True
             self._sigterm.install()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -45,6 +49,7 @@ class EndingHooks:
     def pytest_keyboard_interrupt(
         self, excinfo: pytest.ExceptionInfo[BaseException]
     ) -> Generator[None, object, object]:
+        self._interrupted = True
         if not self._config.getoption("fulltrace", False):  # unknown under `-p no:terminal`
             _leave_last_line(excinfo)
         if self._controller is not None:
@@ -55,10 +60,14 @@ class EndingHooks:
         with ignored_meanwhile(True):
             return (yield)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, None, None]:
         if self._controller is not None:
             self._controller.session_ends = True
+        # xdist waits for its workers here, for some seconds at most. A second Ctrl-C would end the process
+        # by a traceback out of xdist, while the workers are closing their agents.
+        with ignored_meanwhile(self._interrupted and self._has_scenarios):
+            return (yield)
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
