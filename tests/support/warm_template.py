@@ -112,9 +112,9 @@ def _plugins() -> list[str]:
 
 def _keep_as_imported() -> None:
     """Else pytest warns that it can't rewrite the assertions of plug-ins that were imported before it ran."""
+    named = {*MODULES.split(), *_plugins()}  # by entry points and by `-p`
     for name, module in [*sys.modules.items()]:
-        # Their packages, as pytest names them, and what `-p` names.
-        if "." not in name or name in {*MODULES.split(), *_plugins()}:
+        if "." not in name or name in named:
             module.__doc__ = f"{module.__doc__ or ''}\nPYTEST_DONT_REWRITE"
 
 
