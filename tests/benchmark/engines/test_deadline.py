@@ -56,7 +56,7 @@ async def exchange(report):
 async def work():
     target = PythonTarget(object="tests.support.hanging_agents:HangingAgent")
     user = ModelSettings(model="openai/user", api_base=os.environ["ADDRESS"], api_key="none")
-    run = RunSettings(turn_timeout=5, scenario_timeout=20, replay="off")
+    run = RunSettings(turn_timeout=3, scenario_timeout=5, replay="off")
     process = WorkerProcess(task("simulate", config(target, turns=1, run=run, user_model=user)), exchange)
     await process.ready()
     async for result in process.do([simulation()]):
