@@ -186,8 +186,8 @@ def test_a_target_that_cannot_be_closed_is_an_error_after_the_fixtures_are_torn_
             return Wrapped()
         class Wrapped: pass
         class Backend(StandIn):
-            def open_session(self, load, rootdir, workers):
-                session = super().open_session(load, rootdir, workers)
+            def open_session(self, *arguments):
+                session = super().open_session(*arguments)
                 session.as_target = lambda value: Bad("hello")
                 return session
         def pytest_configure(config):
