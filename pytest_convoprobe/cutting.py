@@ -20,11 +20,11 @@ T = TypeVar("T")
 MOST_TEXT = 1_000_000
 """The default of the setting `run.max_text`, in characters."""
 
-# A body has more in it than the text that is kept: escapes of JSON (six bytes for a letter), fields that
-# nobody reads. A small limit of a text must not refuse an ordinary body.
 MOST_CALLS = 10_000
 """How many tool calls one answer may have."""
 
+# A body has more in it than the text that is kept: escapes of JSON (six bytes for a letter), fields that
+# nobody reads. A small limit of a text must not refuse an ordinary body.
 _WHOLE_FACTOR = 32
 _LEAST_WHOLE = 10_000_000
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,}")

@@ -23,9 +23,7 @@ def read_json(text: str | bytes) -> Any:
 def _read(text: str | bytes) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
-        raise
-    except UnicodeDecodeError:
+    except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except ValueError:
         # A number that is too long. Only now, because a function for each number makes the reader slower.

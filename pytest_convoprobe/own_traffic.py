@@ -25,7 +25,7 @@ _MADE_LATER = (
     "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy", "httpcore.socks",
     "anthropic._base_client", "openai._base_client", "openai._legacy_response", "openai._response",
 )  # fmt: skip
-_LITELLM = ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router")
+LITELLM_LOGGERS = ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router")
 
 _is_ours: ContextVar[bool] = ContextVar("convoprobe_is_ours", default=False)
 
@@ -55,6 +55,6 @@ def _is_of_others(_: logging.LogRecord) -> bool:
 def _loggers() -> Iterator[logging.Logger]:
     known = (name for name in list(logging.root.manager.loggerDict) if name.partition(".")[0] in _CLIENTS)
     # Whoever sets this variable asks for all that LiteLLM sends and gets.
-    of_litellm = () if "LITELLM_LOG" in os.environ else _LITELLM
+    of_litellm = () if "LITELLM_LOG" in os.environ else LITELLM_LOGGERS
     for name in {*_CLIENTS, *_MADE_LATER, *known, *of_litellm}:
         yield logging.getLogger(name)

@@ -14,10 +14,10 @@ from ..result import Outcome, ScenarioResult
 from ..results.index import IndexRow, row_of
 from ..results.records import TrialRecord
 from ..results.run_info import RunState, Selection
+from ..runs.job import Job
 from ..runs.preconditions import require_models
 from ..runs.recorder import RunRecorder
 from ..runs.session import Session
-from ..runs.trial import Job
 from ..scenario import coerce
 from ..scenario.discovery import looks_like_scenario
 from ..scenario.loading import LoadedScenario, load_scenarios

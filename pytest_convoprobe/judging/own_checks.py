@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..targets.reply_parts import clean_text, shown
+from ..targets.plain_values import clean_text, shown
 from .types import CheckResult
 
 

@@ -20,12 +20,12 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
+from ..own_traffic import LITELLM_LOGGERS
 from ..threads import Interrupted
 
 # Without these, the import reads the .env file of the project, and downloads a list of prices.
 _IMPORT_ENVIRONMENT = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
-_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 _importing = threading.Lock()
 
 
@@ -168,5 +168,5 @@ def remove_filter(entry: Any) -> None:
 
 def _silence_loggers() -> None:
     """Called before the import: its loggers write to stderr, at level DEBUG even messages and headers."""
-    for name in _LOGGERS:
+    for name in LITELLM_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -20,8 +20,8 @@ from .terminal import PytestTerminal
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
+    from ..runs.job import Job
     from ..runs.pool import Handle
-    from ..runs.trial import Job
     from ..scenario.models import Scenario
     from ..settings.loading import LoadedSettings
     from ..settings.models import ScenarioSettings

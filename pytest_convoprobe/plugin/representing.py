@@ -48,7 +48,7 @@ def errors_of_item(report: pytest.TestReport) -> Iterator[None]:
     """Make an exception an error of the item: raised by a hook, it would end the session for all others."""
     try:
         yield
-    except Exception as problem:  # noqa: BLE001
+    except Exception as problem:  # noqa: BLE001 - of our hooks, of masks of the project, of storing
         _make_error(report, problem)
 
 

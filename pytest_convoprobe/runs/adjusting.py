@@ -11,7 +11,7 @@ from ..project_code.calls import Raised, in_own_thread
 from ..project_code.deadline import Deadline
 from ..result import ScenarioResult
 from ..settings.models import ScenarioSettings
-from .trial import AdjustSettings, Job
+from .job import AdjustSettings, Job
 
 _HOOK = "pytest_convoprobe_settings"
 

@@ -38,7 +38,7 @@ from ..settings.loading import LoadedSettings
 from ..targets.about import ask_description
 from ..targets.port import Description, Target
 from ..threads import aside
-from .trial import Job
+from .job import Job
 
 
 class RunRecorder:

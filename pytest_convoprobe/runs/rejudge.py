@@ -21,8 +21,8 @@ from ..scenario.models import Scenario
 from ..targets.port import ConversationContext, TargetConversation
 from ..transcript import Termination, Transcript
 from .current_scenarios import Scenarios, live_settings
+from .job import Job
 from .session import Session
-from .trial import Job
 
 # A conversation with any other end lacks what the agent would still have said or done.
 _WHOLE = frozenset(

@@ -33,10 +33,11 @@ from ..targets.port import Target
 from ..targets.python import runs_on_waiting_thread
 from .adjusting import adjusted
 from .configured import ConfiguredTarget, of_file
+from .job import Job
 from .pool import Handle, Pool
 from .progress import run_words
 from .recorder import RunRecorder
-from .trial import Job, Runner
+from .trial import Runner
 
 T = TypeVar("T")
 

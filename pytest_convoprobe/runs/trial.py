@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -33,66 +33,25 @@ from ..judging.review import NOT_REVIEWED, against_agent, user_side
 from ..judging.types import CheckResult, CriterionResult, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.budget import Budget
-from ..llm.ledger import Ledger, OnEntry
+from ..llm.ledger import Ledger
 from ..llm.port import LLM, CallContext, Role
 from ..llm.recording import Recording, recording_path
 from ..llm.stack import build_llm
 from ..plain_traces import plain_trace
-from ..project_code.callers_thread import CallersThread
 from ..project_code.calls import Raised, in_own_thread, undisturbed
-from ..pseudonyms import Masking
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult, verdict_reason
-from ..scenario.loading import LoadedScenario
 from ..scenario.models import Scenario
 from ..settings.loading import LoadedSettings
-from ..settings.models import ScenarioSettings
 from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
-from ..targets.port import Target
 from ..threads import aside
-from ..transcript import Termination, Transcript, Turn
+from ..transcript import Termination, Transcript
 from .conversation_host import ConversationHost, within_scenario_timeout
+from .job import Job
 from .preconditions import require_ends_as_called, require_known_tools, require_models, unmatched_tools
 from .recorded_models import RecordedModels, start_time
 from .reviewing import reviewed
-
-AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
-ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
-
-
-@dataclass(frozen=True)
-class Job:
-    """One trial to run: a scenario, the target to run it against, and the settings it has.
-
-    `scenario_id` is unique within the run; `extra_checks` adds checks of a project's own. `earlier` are
-    turns whose user messages are said again before the user goes on. `held` is a conversation that is
-    over already: it is only judged, and the target is only named. `adjust` is the project's hook for the
-    settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
-    of the settings of the scenario's file, which may not be the run's. `waiting` is the thread that waits for
-    the trial. `on_spent` gets what each call has cost as it ends. `masking` says which data is personal.
-    """
-
-    loaded: LoadedScenario
-    scenario_id: str
-    target: Target
-    settings: ScenarioSettings
-    trial: int = 1
-    extra_checks: ExtraChecks | None = None
-    earlier: tuple[Turn, ...] = ()
-    held: Transcript | None = None
-    adjust: AdjustSettings | None = None
-    problem: ConvoprobeError | None = None
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-    waiting: CallersThread | None = None
-    on_spent: OnEntry | None = None
-    masking: Masking = field(default_factory=Masking)
-
-    @property
-    def scenario(self) -> Scenario:
-        if self.loaded.scenario is None:
-            raise ValueError(f"{self.scenario_id} is skipped and unfinished: it cannot run")
-        return self.loaded.scenario
 
 
 class Runner:

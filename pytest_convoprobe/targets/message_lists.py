@@ -15,19 +15,18 @@ from typing import Any
 
 from ..cutting import not_too_many
 from ..transcript import Reply, ToolCall, Usage
+from .plain_values import clean_text, plain
 from .reply_parts import (
     Cuts,
     as_arguments,
     as_thoughts,
     as_tool_call,
     as_usage,
-    clean_text,
     field_of,
     first_field,
     has_field,
     is_marked_failed,
     joined_text,
-    plain,
 )
 
 _ASSISTANT, _USER, _TOOL, _OTHER = "assistant", "user", "tool", "other"

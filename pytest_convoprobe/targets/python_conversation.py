@@ -29,8 +29,9 @@ from .call_style import (
 from .failures import failure, start_failure, unusable
 from .given_objects import Use, claim, owner_of
 from .hosted import closing
+from .plain_values import described
 from .reply_forms import Collecting, ReplyReader, Stream
-from .reply_parts import calls_known_to, described
+from .reply_parts import calls_known_to
 
 Step = tuple[Callable[[], Any], bool]
 """Something to call, and whether that has to be done on the loop."""

@@ -27,18 +27,16 @@ from pydantic import BaseModel
 from ..cutting import MOST_TEXT, at_most, cut_end
 from ..transcript import Reply, ToolCall, Usage
 from .message_lists import MessageReader, is_message, is_message_list
+from .plain_values import clean_text, described, plain
 from .reply_parts import (
     Cuts,
     as_ended,
     as_thoughts,
     as_tool_calls,
     as_usage,
-    clean_text,
-    described,
     field_of,
     has_field,
     joined_text,
-    plain,
 )
 
 FORMS = (

@@ -27,7 +27,8 @@ from ..transcript import ToolCall
 from .call_style import Later, is_async
 from .docstrings import Documented, read_docstring
 from .failures import of_the_wiring
-from .reply_parts import as_arguments, clean_text, plain
+from .plain_values import clean_text, plain
+from .reply_parts import as_arguments
 
 _MAX_NAME = 64
 _PLAIN_TYPES = (bool, int, float, str)

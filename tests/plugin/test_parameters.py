@@ -20,6 +20,18 @@ def pytest_convoprobe_result(item, result):
     log(f"{item.name}: {result.transcript.turns[0].reply.text}")
 """
 
+TARGET_OF_MODEL = """
+@pytest.fixture(scope="session")
+def model(request):
+    yield getattr(request, "param", "plain")
+    log("taken away")
+
+@pytest.fixture(scope="session")
+def convoprobe_target(model):
+    return lambda message: f"{model} says"
+"""
+"""It says which parameter it was made with."""
+
 
 def said(suite: Suite) -> list[str]:
     return [line for line in suite.log if " says" in line]
@@ -156,16 +168,7 @@ def test_no_item_starts_early_with_the_target_of_another(suite: Suite) -> None:
         def pytest_convoprobe_result(item, result):
             log(f"{item.name}: {result.transcript.turns[0].reply.text}")
         """,
-        target="""
-@pytest.fixture(scope="session")
-def model(request):
-    yield getattr(request, "param", "plain")
-    log("taken away")
-
-@pytest.fixture(scope="session")
-def convoprobe_target(model):
-    return lambda message: f"{model} says"
-""",
+        target=TARGET_OF_MODEL,
     )
     for name in ("a1", "a2", "b", "c1", "c2"):
         suite.scenario(name, sleep=0.05)
@@ -181,16 +184,7 @@ def convoprobe_target(model):
 def test_an_ordinary_test_with_parameters_takes_a_target_from_nobody(suite: Suite) -> None:
     suite.conftest(
         "",
-        target="""
-@pytest.fixture(scope="session")
-def model(request):
-    yield getattr(request, "param", "plain")
-    log("taken away")
-
-@pytest.fixture(scope="session")
-def convoprobe_target(model):
-    return lambda message: f"{model} says"
-""",
+        target=TARGET_OF_MODEL,
     )
     suite.scenario("a")
     suite.scenario("z", sleep=0.05)

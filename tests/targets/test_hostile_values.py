@@ -10,8 +10,8 @@ import pytest
 from pytest_convoprobe.cutting import at_most
 from pytest_convoprobe.errors import TargetCrashed
 from pytest_convoprobe.llm.port import ToolRequest
+from pytest_convoprobe.targets.plain_values import plain
 from pytest_convoprobe.targets.reply_forms import Collecting, ReplyReader, as_reply
-from pytest_convoprobe.targets.reply_parts import plain
 from pytest_convoprobe.targets.tools import Toolbox
 from pytest_convoprobe.transcript import Reply, ToolCall
 

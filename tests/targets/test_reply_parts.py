@@ -13,13 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from pytest_convoprobe.targets.reply_parts import (
-    RAW_ARGUMENTS,
-    as_arguments,
-    as_tool_call,
-    as_usage,
-    plain,
-)
+from pytest_convoprobe.targets.plain_values import plain
+from pytest_convoprobe.targets.reply_parts import RAW_ARGUMENTS, as_arguments, as_tool_call, as_usage
 from pytest_convoprobe.transcript import ToolCall, Usage
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ...targets.reply_parts import as_tool_call, plain
+from ...targets.plain_values import plain
+from ...targets.reply_parts import as_tool_call
 from ...transcript import ToolCall
 from .reading import not_an_object, wrong_value
 

@@ -23,7 +23,7 @@ from ...settings.effective import LoadedSettings
 from ...settings.file_formats import parse_yaml
 from ...settings.models import ModelSettings
 from ...settings.secret_places import secrets_in
-from ...targets.reply_parts import clean_text
+from ...targets.plain_values import clean_text
 from ...yaml_source import Loc
 from ..format.models import TargetEntry
 from ..format.project import LoadedBenchmark

@@ -1,0 +1,54 @@
+"""What one trial needs, for whoever asks for it and for whoever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ..errors import ConvoprobeError
+from ..judging.types import CheckResult
+from ..llm.ledger import OnEntry
+from ..project_code.callers_thread import CallersThread
+from ..pseudonyms import Masking
+from ..scenario.loading import LoadedScenario
+from ..scenario.models import Scenario
+from ..settings.models import ScenarioSettings
+from ..targets.port import Target
+from ..transcript import Transcript, Turn
+
+AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
+ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One trial to run: a scenario, the target to run it against, and the settings it has.
+
+    `scenario_id` is unique within the run; `extra_checks` adds checks of a project's own. `earlier` are
+    turns whose user messages are said again before the user goes on. `held` is a conversation that is
+    over already: it is only judged, and the target is only named. `adjust` is the project's hook for the
+    settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
+    of the settings of the scenario's file, which may not be the run's. `waiting` is the thread that waits for
+    the trial. `on_spent` gets what each call has cost as it ends. `masking` says which data is personal.
+    """
+
+    loaded: LoadedScenario
+    scenario_id: str
+    target: Target
+    settings: ScenarioSettings
+    trial: int = 1
+    extra_checks: ExtraChecks | None = None
+    earlier: tuple[Turn, ...] = ()
+    held: Transcript | None = None
+    adjust: AdjustSettings | None = None
+    problem: ConvoprobeError | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    waiting: CallersThread | None = None
+    on_spent: OnEntry | None = None
+    masking: Masking = field(default_factory=Masking)
+
+    @property
+    def scenario(self) -> Scenario:
+        if self.loaded.scenario is None:
+            raise ValueError(f"{self.scenario_id} is skipped and unfinished: it cannot run")
+        return self.loaded.scenario
