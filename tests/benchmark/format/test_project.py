@@ -256,8 +256,9 @@ def test_complete_metrics_are_fine(load: Load) -> None:
 
 
 def test_the_models_that_a_stage_needs_are_asked_for_by_their_section(load: Load) -> None:
+    config = load(config="targets: [{model: openai/x, api_key: k}]").config
     with pytest.raises(SettingsError) as caught:
-        require_models(load(config="targets: [openai/x]").config, models_of_stages(["simulate"]))
+        require_models(config, models_of_stages(["simulate"]))
     assert str(caught.value) == (
         "config.yaml: no model is set for the user, and a live call needs one. Set it:\n"
         "    user_model:\n"
