@@ -24,14 +24,8 @@ from pydantic import BaseModel, SecretStr
 from pytest_convoprobe.cli import main
 from pytest_convoprobe.settings.aliases import known_fields
 from pytest_convoprobe.settings.loading import load_settings
-from pytest_convoprobe.settings.models import (
-    HttpTarget,
-    ModelSettings,
-    ModelTarget,
-    PythonTarget,
-    Settings,
-    TargetSection,
-)
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import HttpTarget, ModelTarget, PythonTarget, Settings, TargetSection
 from pytest_convoprobe.settings.secret_places import PUBLIC_FIELDS
 from pytest_convoprobe.settings.show import masked, show
 
@@ -241,6 +235,14 @@ def leaking(value: str, texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def test_every_section_is_planted_or_declared_public() -> None:
-    assert set(known_fields(Settings)) == {"llm", "judge", "synthetic_user", "target", "run", "results"}
+    assert set(known_fields(Settings)) == {
+        "llm",
+        "judge",
+        "synthetic_user",
+        "target",
+        "run",
+        "gate",
+        "results",
+    }
     texts = {name for name, one in PythonTarget.model_fields.items() if is_text(one.annotation)}
     assert texts <= PUBLIC_FIELDS  # nothing to plant: names of code

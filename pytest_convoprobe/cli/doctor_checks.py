@@ -40,7 +40,7 @@ from ..redaction import Redactor
 from ..scenario.search import find_scenario_files
 from ..settings.loading import LoadedSettings
 from ..settings.merge import target_settings
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..start_time import present
 from ..targets.factory import build_target
 from ..targets.port import ConversationContext, Target, Versioned

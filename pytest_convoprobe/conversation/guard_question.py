@@ -12,7 +12,7 @@ from .. import prompts
 from ..errors import SimulatorError, StructuredReplyError
 from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ..llm.structured import ask
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..text import shorten
 from ..transcript import Turn
 

@@ -10,7 +10,7 @@ from .. import prompts
 from ..errors import ReplayMiss, SimulatorError, StructuredReplyError
 from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ..llm.structured import ask
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..text import is_blank, shorten
 from ..thoughts import without_thoughts
 from ..transcript import Turn

@@ -12,7 +12,7 @@ from ..llm.masking import TextRedactor
 from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ..llm.structured import ask
 from ..scenario.models import Scenario
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..start_time import in_words
 from ..threads import aside
 from ..transcript import Transcript

@@ -20,7 +20,7 @@ from ..llm.masking import TextRedactor
 from ..llm.port import LLM, CallContext, LLMRequest, Message
 from ..llm.structured import ask
 from ..scenario.models import SyntheticUser
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..text import one_line, shorten
 from ..transcript import Origin, Transcript, Turn
 from .checks import SILENCE

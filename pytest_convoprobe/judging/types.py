@@ -11,6 +11,22 @@ NO_SUCH_TOOL = "no call; the target has no such tool, so this can't fail"
 """What such a check finds where the target says which tools it has, and this one isn't among them."""
 
 
+class About(str, Enum):
+    """Whose words or deeds a criterion is about. Only these can be quoted as evidence."""
+
+    AGENT = "agent"
+    USER = "user"
+    TOOL = "tool"
+    ANY = "any"
+
+
+class Shows(str, Enum):
+    """Whether a criterion is about something that happens, or about something that doesn't."""
+
+    PRESENCE = "presence"
+    ABSENCE = "absence"
+
+
 class CriterionKind(str, Enum):
     """The list that a criterion comes from."""
 
@@ -21,12 +37,36 @@ class CriterionKind(str, Enum):
 
 @dataclass(frozen=True)
 class Criterion:
-    """A question for the judge. `id` (`c1`, `f2`, `t1`) identifies it in prompts and replies."""
+    """A question for the judge. `id` (`c1`, `f2`, `t1`) identifies it in prompts and replies.
+
+    `opposite` is a sentence that is true where `text` is not. The last three are None until they are known.
+    """
 
     id: str
     kind: CriterionKind
     text: str
     tool: str | None = None
+    about: About | None = None
+    shows: Shows | None = None
+    opposite: str | None = None
+
+
+@dataclass(frozen=True)
+class Vote:
+    """One answer to a criterion, where more than one was asked for.
+
+    `asked` says which wording the judge read: the `statement`, or its `opposite`. `answer`, `holds`,
+    `finding`, `quote` and `turn` are about the statement in either case, as in `CriterionResult`. `model` is
+    the one that was asked.
+    """
+
+    answer: str
+    holds: bool | None
+    finding: str
+    quote: str | None = None
+    turn: int | None = None
+    model: str = ""
+    asked: str = "statement"
 
 
 @dataclass(frozen=True)
@@ -36,7 +76,8 @@ class CriterionResult:
     `answer` is the judge's word (`met`, `not_met`, `triggered`, `not_triggered`, `cannot_tell`);
     `holds` is True if that speaks for the agent, False if against it, None if the judge could not
     decide. `quote` is a literal quote from turn `turn`. Both are None if the answer is about
-    something that never happens.
+    something that never happens. `votes` are all answers, the first one included, where there was more than
+    one; `answer` is what they come to.
     """
 
     criterion: Criterion
@@ -45,6 +86,7 @@ class CriterionResult:
     finding: str
     quote: str | None = None
     turn: int | None = None
+    votes: tuple[Vote, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from ..errors import LLMUnavailable
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..transcript import Usage, token_count
 from .port import LLMReply, LLMRequest, Message, Price, ToolRequest, ToolSpec
 

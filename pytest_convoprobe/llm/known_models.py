@@ -10,7 +10,7 @@ import sys
 from functools import lru_cache
 
 from ..errors import Problem, SettingsError
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..settings.providers import KEY_VARIABLES, PROVIDERS, provider_of
 from ..settings.requirements import require_model
 from ..suggest import did_you_mean

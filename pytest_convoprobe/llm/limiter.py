@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from ..errors import LLMUnavailable
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from .port import LLM, LLMReply, LLMRequest
 from .retry import LONGEST_RETRY_AFTER
 

@@ -19,7 +19,7 @@ from typing import Any
 from ..cutting import MOST_TEXT
 from ..errors import LLMError, LLMRejected, LLMUnavailable
 from ..own_traffic import begun_unlogged
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..settings.requirements import require_model
 from .chat_format import (
     call_parameters,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, Protocol
 
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..transcript import Usage
 from .budget import Spent
 

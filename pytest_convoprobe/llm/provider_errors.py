@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import LLMError, LLMRejected, LLMTimeout, LLMUnavailable
 from ..forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ..formatting import exact_seconds
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 
 # 529 is "overloaded" at some providers. 408, 409 and 425 are temporary too, although they are 4xx.
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})

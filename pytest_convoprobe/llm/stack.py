@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..settings.models import ModelSettings, RunSettings
+from ..settings.model_settings import ModelSettings
+from ..settings.models import RunSettings
 from .bounded import Bounded
 from .budget import Budget
 from .limiter import START, Limited, Slots

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from ..errors import LLMError, LLMTimeout, SettingsError
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from .budget import Budget, Reservation, Spent
 from .estimates import Estimates
 from .port import LLM, LLMReply, LLMRequest, Price, PriceOf

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ..scenario.loading import LoadedScenario
     from ..scenario.models import Scenario
     from ..settings.loading import LoadedSettings
-    from ..settings.models import ModelSettings, ScenarioSettings
+    from ..settings.model_settings import ModelSettings
+    from ..settings.models import ScenarioSettings
     from ..settings.nearest import SettingsSource
 
 

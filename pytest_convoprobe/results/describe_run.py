@@ -13,7 +13,7 @@ from ..llm.chat_format import own_prices
 from ..llm.port import Price, Role
 from ..redaction import MASK, is_secret_name
 from ..settings.merge import target_settings
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..settings.show import masked
 from .provenance import ci_facts, git_facts, versions
 from .run_info import RunInfo

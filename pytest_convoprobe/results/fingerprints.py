@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ..llm.fingerprint import Fingerprint
     from ..redaction import Redactor
     from ..scenario.models import Scenario
-    from ..settings.models import ModelSettings, ScenarioSettings
+    from ..settings.model_settings import ModelSettings
+    from ..settings.models import ScenarioSettings
     from ..targets.port import Description
 
 _ROLES = {"judge": "judge's", "user": "synthetic user's"}
@@ -153,7 +154,7 @@ def _call(model: ModelSettings, redactor: Redactor, **parts: Any) -> Fingerprint
 
 
 def _of_tools(target: Description, redactor: Redactor) -> str:
-    from ..settings.models import ModelSettings
+    from ..settings.model_settings import ModelSettings
 
     return _call(ModelSettings(), redactor, tools=target.tools).tools or _digest([])
 

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import Blame, ResultsError
-from ..judging.types import CheckResult, Criterion, CriterionKind, CriterionResult, UserReview
+from ..judging.types import (
+    About,
+    CheckResult,
+    Criterion,
+    CriterionKind,
+    CriterionResult,
+    Shows,
+    UserReview,
+    Vote,
+)
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult, report_order
@@ -140,7 +149,19 @@ def _criterion(found: CriterionResult) -> dict[str, Any]:
         "finding": found.finding,
         "quote": found.quote,
         "turn": found.turn,
+        **_asked_for(asked),
+        **({"votes": [asdict(vote) for vote in found.votes]} if found.votes else {}),
     }
+
+
+def _asked_for(asked: Criterion) -> dict[str, str]:
+    """What is known of a criterion besides its text."""
+    known = {
+        "about": asked.about and asked.about.value,
+        "shows": asked.shows and asked.shows.value,
+        "opposite": asked.opposite,
+    }
+    return {name: value for name, value in known.items() if value}
 
 
 def _check(found: CheckResult) -> dict[str, Any]:
@@ -262,7 +283,15 @@ def _read_usage(data: Mapping[str, Any]) -> Usage:
 
 
 def _read_criterion(data: Mapping[str, Any]) -> CriterionResult:
-    asked = Criterion(data["id"], CriterionKind(data["kind"]), _text(data.get("text", "")), data.get("tool"))
+    asked = Criterion(
+        data["id"],
+        CriterionKind(data["kind"]),
+        _text(data.get("text", "")),
+        data.get("tool"),
+        About(data["about"]) if data.get("about") else None,
+        Shows(data["shows"]) if data.get("shows") else None,
+        data.get("opposite"),
+    )
     return CriterionResult(
         criterion=asked,
         answer=_text(data.get("answer", "")),
@@ -270,6 +299,19 @@ def _read_criterion(data: Mapping[str, Any]) -> CriterionResult:
         finding=_text(data.get("finding", "")),
         quote=data.get("quote"),
         turn=data.get("turn"),
+        votes=tuple(map(_read_vote, data.get("votes", ()))),
+    )
+
+
+def _read_vote(data: Mapping[str, Any]) -> Vote:
+    return Vote(
+        answer=_text(data.get("answer", "")),
+        holds=data.get("holds"),
+        finding=_text(data.get("finding", "")),
+        quote=data.get("quote"),
+        turn=data.get("turn"),
+        model=_text(data.get("model", "")),
+        asked=_text(data.get("asked", "statement")),
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..settings.models import DEFAULT_TARGET, TARGET_TYPES, ModelSettings
+from ..settings.model_settings import ModelSettings
+from ..settings.models import DEFAULT_TARGET, TARGET_TYPES
 from .fingerprints import from_to
 from .run_info import RunInfo
 

@@ -10,6 +10,7 @@ from ..errors import HookTimeout
 from ..project_code.calls import Raised, in_own_thread
 from ..project_code.deadline import Deadline
 from ..result import ScenarioResult
+from ..settings.judge_settings import as_judge
 from ..settings.models import ScenarioSettings
 from .job import AdjustSettings, Job
 
@@ -31,7 +32,9 @@ async def _in_time(adjust: AdjustSettings, settings: ScenarioSettings) -> Scenar
     limit = settings.run.scenario_timeout
     try:
         async with Deadline(limit, HookTimeout(_HOOK, limit)):
-            return await in_own_thread(lambda: adjust(settings)) or settings
+            given = await in_own_thread(lambda: adjust(settings)) or settings
+            # pydantic's `model_copy` checks nothing: the judge may be the settings of a model alone.
+            return given.model_copy(update={"judge": as_judge(given.judge)})
     except Raised as raised:
         raise raised.error from None
     raise AssertionError("a deadline swallows nothing")

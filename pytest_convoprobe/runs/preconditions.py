@@ -7,7 +7,8 @@ from ..llm.known_models import check_model
 from ..llm.port import Role
 from ..scenario.models import Scenario
 from ..scenario.tool_names import compare_names, matches, names_in, resembling
-from ..settings.models import ModelSettings, ScenarioSettings
+from ..settings.model_settings import ModelSettings
+from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
 from ..targets.about import ask_description
 from ..targets.port import Target
@@ -25,7 +26,7 @@ def require_models(
 
     `target` is the model that is the target, if it is one.
     """
-    models = {Role.JUDGE: settings.judge}
+    models: dict[Role, ModelSettings] = {Role.JUDGE: settings.judge}
     if not only_judge and _calls_user(scenario):
         models[Role.SYNTHETIC_USER] = settings.synthetic_user
     if target is not None:

@@ -10,7 +10,7 @@ from ..judging.types import UserReview
 from ..llm.masking import TextRedactor
 from ..llm.port import LLM, CallContext, Role
 from ..scenario.models import SyntheticUser
-from ..settings.models import ModelSettings
+from ..settings.model_settings import ModelSettings
 from ..transcript import Transcript, Turn
 
 

@@ -24,7 +24,8 @@ from ..scenario.loading import LoadedScenario
 from ..settings.loading import LoadedSettings
 from ..settings.mask_rules import patterns_of
 from ..settings.merge import scenario_settings, target_settings
-from ..settings.models import ModelSettings, ScenarioSettings, TargetSection
+from ..settings.model_settings import ModelSettings
+from ..settings.models import ScenarioSettings, TargetSection
 from ..settings.nearest import OneForAll, SettingsSource, within_run
 from ..settings.secret_places import secrets_of
 from ..targets.factory import as_target

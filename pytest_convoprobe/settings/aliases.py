@@ -6,9 +6,8 @@ from typing import Any
 
 from ..errors import Problem
 from ..yaml_source import Document, Loc, dotted
-from .models import ModelSettings, ResultsSettings, RunSettings, Settings
+from .models import MODEL_SECTIONS, PLAIN_SECTIONS, Settings
 
-MODEL_SECTIONS = ("llm", "judge", "synthetic_user")
 MODEL_ALIASES = {
     "source": "provider",
     "base_url": "api_base",
@@ -74,12 +73,9 @@ def translate_old(document: Document) -> list[str]:
 
 def _old_fields() -> dict[str, frozenset[str]]:
     """The keys of each section that an old file may bring along; `target` is ours and checked as such."""
-    model = frozenset((*known_fields(ModelSettings), *MODEL_ALIASES))
-    return {
-        **dict.fromkeys(MODEL_SECTIONS, model),
-        "run": frozenset(known_fields(RunSettings)),
-        "results": frozenset(known_fields(ResultsSettings)),
-    }
+    models = {name: {*known_fields(kind), *MODEL_ALIASES} for name, kind in MODEL_SECTIONS.items()}
+    plain = {name: known_fields(kind) for name, kind in PLAIN_SECTIONS.items()}
+    return {name: frozenset(fields) for name, fields in {**models, **plain}.items()}
 
 
 def _translate_agent(document: Document) -> list[str]:

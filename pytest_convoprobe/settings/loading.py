@@ -14,7 +14,6 @@ from ..errors import Problem, SettingsError
 from ..yaml_source import Loc
 from .aliases import (
     MODEL_ALIASES,
-    MODEL_SECTIONS,
     known_fields,
     rename_aliases,
     translate_old,
@@ -25,12 +24,11 @@ from .effective import Layer, LoadedSettings
 from .environment import Expansion, describe_missing, fill_in
 from .file_formats import COMMAND_LINE, empty, from_command_line, in_order
 from .merge import CONNECTION, layer_of, merge, target_layer, to_model
-from .models import TARGET_TYPES, ModelSettings, ResultsSettings, RunSettings, Settings, TargetSection
+from .models import MODEL_SECTIONS, PLAIN_SECTIONS, TARGET_TYPES, Settings, TargetSection
 
 __all__ = ["LoadedSettings", "load_settings", "load_source"]
 
 ROLES = ("judge", "synthetic_user")
-_PLAIN: dict[str, type[BaseModel]] = {"run": RunSettings, "results": ResultsSettings}
 
 
 def load_settings(
@@ -87,7 +85,7 @@ class _SettingsReader:
         # Before any check, which knows our own names only.
         self._problems += rename_aliases(self._document, (*MODEL_SECTIONS, *self._model_target()))
         self._refuse_unknown_sections()
-        plain = {name: self._plain(name) for name in _PLAIN}
+        plain = {name: self._plain(name) for name in PLAIN_SECTIONS}
         deferred = self._defer_missing(getattr(plain["run"][0], "replay", "off"))
         layers = self._layers(deferred)
         target = self._target()
@@ -110,7 +108,7 @@ class _SettingsReader:
 
     def _plain(self, name: str) -> tuple[BaseModel | None, BaseModel | None]:
         """A section that nothing inherits from: as the file has it, and as the command line does."""
-        return self._checked(_PLAIN[name], name), self._from_command_line(_PLAIN[name], name)
+        return self._checked(PLAIN_SECTIONS[name], name), self._from_command_line(PLAIN_SECTIONS[name], name)
 
     def _checked(self, model: type[BaseModel], name: str) -> BaseModel | None:
         section, problems = check(model, self._document.value.get(name), (name,), self._document)
@@ -140,10 +138,12 @@ class _SettingsReader:
     def _layers(self, deferred: dict[Loc, str]) -> dict[str, tuple[Layer, ...]]:
         """The levels of every role: in the file, and on the command line."""
         below = {
-            name: self._layer(name, self._checked(ModelSettings, name), deferred) for name in MODEL_SECTIONS
+            name: self._layer(name, self._checked(kind, name), deferred)
+            for name, kind in MODEL_SECTIONS.items()
         }
         above = {
-            name: self._command_layer(self._from_command_line(ModelSettings, name)) for name in MODEL_SECTIONS
+            name: self._command_layer(self._from_command_line(kind, name))
+            for name, kind in MODEL_SECTIONS.items()
         }
         layers: dict[str, tuple[Layer, ...]] = {"llm": (below["llm"], above["llm"])}
         for role in ROLES:
@@ -175,7 +175,10 @@ class _SettingsReader:
 
     def _origin(self, path: Loc) -> str:
         """`convoprobe.yaml:12 (judge)`, with the variables that the value was made from."""
-        if path[1] in self._command_line.value.get(str(path[0]), {}) and path[0] in ("target", *_PLAIN):
+        if path[1] in self._command_line.value.get(str(path[0]), {}) and path[0] in (
+            "target",
+            *PLAIN_SECTIONS,
+        ):
             return COMMAND_LINE
         line = self._document.line_of(path)
         name = self._source.path.name if self._source else ""
@@ -201,10 +204,9 @@ class _SettingsReader:
             layers[name] = (Layer(layer.values, origins), layer_of(on_top, COMMAND_LINE))
             merged[name] = merge(layers[name])
         settings = Settings(
-            **{name: to_model(ModelSettings, merged[name]) for name in MODEL_SECTIONS},
+            **{name: to_model(kind, merged[name]) for name, kind in MODEL_SECTIONS.items()},
+            **{name: kind(**merged[name].values) for name, kind in PLAIN_SECTIONS.items()},
             target=target,
-            run=RunSettings(**merged["run"].values),
-            results=ResultsSettings(**merged["results"].values),
         )
         file = self._source.path if self._source else None
         # Made twice: the origins of a target that is a model need its merged levels.

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from .aliases import join_provider
 from .effective import Layer, LoadedSettings
-from .models import ModelSettings, ScenarioSettings, TargetSettings
+from .models import ScenarioSettings, TargetSettings
 from .providers import GATEWAYS, PROVIDERS, provider_of
 
 M = TypeVar("M", bound=BaseModel)
@@ -53,11 +53,15 @@ class RoleChanges(Protocol):
 def scenario_settings(loaded: LoadedSettings, override: RoleChanges | None = None) -> ScenarioSettings:
     """What one scenario runs with. Hooks and the runner take it from here."""
     return ScenarioSettings(
-        judge=_role_settings(loaded, "judge", override.judge if override else None),
-        synthetic_user=_role_settings(
-            loaded, "synthetic_user", override.synthetic_user if override else None
+        judge=_with_changes(loaded, "judge", loaded.settings.judge, override.judge if override else None),
+        synthetic_user=_with_changes(
+            loaded,
+            "synthetic_user",
+            loaded.settings.synthetic_user,
+            override.synthetic_user if override else None,
         ),
         run=loaded.settings.run,
+        gate=loaded.settings.gate,
     )
 
 
@@ -77,13 +81,13 @@ def target_layer(loaded: LoadedSettings) -> Layer:
     return merge((*(layer.without("extra_instructions") for layer in llm), *target))
 
 
-def _role_settings(loaded: LoadedSettings, role: str, override: ModelChanges | None) -> ModelSettings:
-    merged: ModelSettings = getattr(loaded.settings, role)
+def _with_changes(loaded: LoadedSettings, role: str, merged: M, override: ModelChanges | None) -> M:
+    """A role's settings with what a scenario changes of them."""
     if override is None:
         return merged
     below = loaded.layers.get(role) or (layer_of(merged),)
     above = loaded.layers.get(f"{role} command line", ())
-    return to_model(ModelSettings, merge((*below, _override_layer(override), *above)))
+    return to_model(type(merged), merge((*below, _override_layer(override), *above)))
 
 
 def _override_layer(override: ModelChanges) -> Layer:

@@ -5,13 +5,11 @@ docs/reference/settings.md shows the descriptions of the fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     SecretStr,
     SerializeAsAny,
@@ -19,86 +17,14 @@ from pydantic import (
 )
 
 from ..cutting import MOST_TEXT
-from ..redaction import MASK
-from .field_types import Count, Effort, Limit, Money, Number, Seconds, Text, Time, WebAddress
+from .field_types import Count, Limit, Money, Seconds, Text, Time, WebAddress
+from .gate_settings import GateSettings
+from .judge_settings import Judge, JudgeSettings
 from .mask_rules import MaskRule
-from .secret_places import PUBLIC_FIELDS
+from .model_settings import ModelSettings, Section
 
 
-class _Section(BaseModel):
-    # pydantic's own errors quote what was given, and that may be a secret.
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), hide_input_in_errors=True)
-
-    shown_fields: ClassVar[frozenset[str]] = PUBLIC_FIELDS
-    """The fields whose text `repr` shows: pytest prints it under `--showlocals`."""
-
-    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
-        # In any text may be a secret, which this object can't know: variables are filled in already.
-        for name, value in super().__repr_args__():
-            hidden = (
-                value and isinstance(value, (str, Mapping, list, tuple)) and name not in self.shown_fields
-            )
-            yield name, MASK if hidden else value
-
-
-class ModelSettings(_Section):
-    """One language model and how to call it.
-
-    `timeout` limits one attempt, in seconds. Prices are US dollars per token and override LiteLLM's
-    price list. `unresolved` isn't a setting: it maps a field to the variables that were missing when the
-    settings were read for a replay. Only a live call needs them.
-    """
-
-    answer_fields: ClassVar[tuple[str, ...]] = (
-        "model", "temperature", "max_tokens", "extra_params", "extra_instructions", "reasoning",
-    )  # fmt: skip
-    """The fields that answers depend on: with the others changed, a benchmark's row is still the same row."""
-
-    model: Text | None = Field(
-        None, description="A LiteLLM model string: `openai/gpt-4o-mini`, `anthropic/…`, `ollama/…`."
-    )
-    provider: Text | None = Field(
-        None,
-        description="The part of the model string before the slash, if `model` leaves it out. Also `source`.",
-    )
-    api_base: WebAddress | None = Field(None, description="URL of the endpoint. Also `base_url`.")
-    api_key: SecretStr | None = Field(
-        None, description="API key. If unset, LiteLLM reads `OPENAI_API_KEY` or its like. Also `apikey`.",
-    )  # fmt: skip
-    temperature: Annotated[Number, Field(ge=0, le=2)] | None = Field(
-        None, description="From 0 to 2. If unset, the provider's own default."
-    )
-    max_tokens: Count | None = Field(None, description="Maximum length of a reply, in tokens.")
-    timeout: Seconds = Field(60.0, description="Limit of one attempt, in seconds.")
-    max_attempts: Count = Field(6, description="Number of attempts before a call is an error.")
-    extra_headers: dict[str, SecretStr] = Field(
-        default_factory=dict, description="HTTP headers of each call."
-    )
-    extra_params: dict[str, Any] = Field(
-        default_factory=dict, description="Parameters that are passed to LiteLLM unchanged: `seed`, `top_p`…"
-    )
-    extra_instructions: Text | None = Field(
-        None, description="Text that is added to the system prompt. The texts of all levels are appended."
-    )
-    context_size: Count | None = Field(None, description="Size of the model's context, in tokens.")
-    reasoning: Effort | None = Field(
-        None,
-        description="LiteLLM's `reasoning_effort`. `true` means `medium`, `false` means `none`.",
-    )
-    structured_output: Literal["auto", "schema", "text"] = Field(
-        "auto",
-        description="How JSON is requested: with a JSON schema, in the prompt only, or whichever works.",
-    )
-    input_cost_per_token: Money | None = Field(
-        None, description="US dollars per token; overrides LiteLLM's list."
-    )
-    output_cost_per_token: Money | None = Field(
-        None, description="US dollars per token; overrides LiteLLM's list."
-    )
-    unresolved: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
-
-
-class TargetSection(_Section):
+class TargetSection(Section):
     """The settings of a target, and what the rest of the package asks of them whatever their type is.
 
     A type is a subclass, an entry of `TARGET_TYPES`, and a builder in `targets/factory.py`. The settings of a
@@ -213,7 +139,7 @@ class PythonTarget(TargetSection):
     tools: tuple[Text, ...] | None = Field(None, description=_TOOL_NAMES)
 
 
-class VersionSource(_Section):
+class VersionSource(Section):
     """Where an HTTP service reports its version: in each answer, or at an address of its own."""
 
     path: Text | None = Field(None, description="JMESPath of the version in a JSON answer.")
@@ -310,7 +236,7 @@ def _of_its_type(value: object) -> object:
 TargetSettings = Annotated[SerializeAsAny[TargetSection], BeforeValidator(_of_its_type)]
 
 
-class RunSettings(_Section):
+class RunSettings(Section):
     """How a run is carried out; times are in seconds, money in US dollars."""
 
     shown_fields = frozenset(("inconclusive", "replay", "recordings"))
@@ -351,7 +277,7 @@ class RunSettings(_Section):
         return self.replay in ("off", "record")
 
 
-class ResultsSettings(_Section):
+class ResultsSettings(Section):
     """Where runs are stored."""
 
     dir: Text = Field(".convoprobe", description="Folder of stored runs, relative to the root.")
@@ -373,24 +299,42 @@ class ResultsSettings(_Section):
     shown_fields = frozenset(("dir", "public"))
 
 
-class Settings(_Section):
+class Settings(Section):
     """All sections; `judge` and `synthetic_user` are already merged with `llm`, `target` is not."""
 
     llm: ModelSettings = Field(ModelSettings(), description="Defaults for every role.")
-    judge: ModelSettings = Field(
-        ModelSettings(), description="The model of the judge; keys that are not set come from `llm`."
+    judge: Judge = Field(
+        JudgeSettings(),
+        description="The judge: its model and how it is asked; keys that are not set come from `llm`.",
     )
     synthetic_user: ModelSettings = Field(
         ModelSettings(), description="The model that plays the user; keys that are not set come from `llm`."
     )
     target: TargetSettings | None = Field(None, description="The agent under test.")
     run: RunSettings = Field(RunSettings(), description="How a run is carried out.")
+    gate: GateSettings = Field(GateSettings(), description="What makes a scenario fail.")
     results: ResultsSettings = Field(ResultsSettings(), description="Where runs are stored.")
 
 
-class ScenarioSettings(_Section):
+MODEL_SECTIONS: dict[str, type[ModelSettings]] = {
+    "llm": ModelSettings,
+    "judge": JudgeSettings,
+    "synthetic_user": ModelSettings,
+}
+"""The sections that describe a model."""
+
+PLAIN_SECTIONS: dict[str, type[Section]] = {
+    "run": RunSettings,
+    "gate": GateSettings,
+    "results": ResultsSettings,
+}
+"""The others, which no level is merged into."""
+
+
+class ScenarioSettings(Section):
     """The settings of one scenario, with its own `config` applied; hooks may replace them."""
 
-    judge: ModelSettings
+    judge: Judge
     synthetic_user: ModelSettings
     run: RunSettings
+    gate: GateSettings = GateSettings()

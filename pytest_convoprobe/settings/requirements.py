@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import Problem, SettingsError
-from .models import ModelSettings
+from .model_settings import ModelSettings
 
 _ADVICE = """\
     llm:

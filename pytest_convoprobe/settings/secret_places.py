@@ -24,7 +24,7 @@ PUBLIC_FIELDS = frozenset(
 """Fields that name something which reports have to show: a variable in one of them is not a secret."""
 
 # Of the settings, and of a benchmark's configuration.
-_PUBLIC_SECTIONS = frozenset(("run", "results", "generation", "evaluation", "demographics"))
+_PUBLIC_SECTIONS = frozenset(("run", "gate", "results", "generation", "evaluation", "demographics"))
 _OF_OTHERS = frozenset(("body", "extra_params", *_HEADERS))
 _PUBLIC_QUERY = frozenset(("api-version",))  # Azure's: a date
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)

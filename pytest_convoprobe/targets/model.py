@@ -11,7 +11,8 @@ from typing import Any
 
 from ..errors import SettingsError, TargetCrashed, TargetStartError
 from ..llm.port import CallContext, LLMReply, LLMRequest, Message, Role, ToolRequest
-from ..settings.models import ModelSettings, ModelTarget
+from ..settings.model_settings import ModelSettings
+from ..settings.models import ModelTarget
 from ..start_time import TEMPLATE_NAMES, template_values
 from ..thoughts import without_thoughts
 from ..transcript import Reply, ToolCall, Usage

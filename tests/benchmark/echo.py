@@ -23,7 +23,8 @@ from pytest_convoprobe.benchmark.stages.options import Options
 from pytest_convoprobe.benchmark.stages.tables import Tables
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import LLM, CallContext, LLMRequest, Message, Role
-from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, RunSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import ModelTarget, RunSettings
 from pytest_convoprobe.transcript import Usage
 
 SPENT = {"target": Spending(1, 1, 0, Usage(10, 5), 0.25)}

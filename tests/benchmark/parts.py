@@ -26,7 +26,8 @@ from pytest_convoprobe.benchmark.rows.row_types import (
 )
 from pytest_convoprobe.benchmark.rows.work import Item, Place, Row, Task, Unit
 from pytest_convoprobe.llm.port import LLMRequest, Role
-from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, TargetSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import ModelTarget, TargetSettings
 
 METRIC = Metric(
     id="m01",

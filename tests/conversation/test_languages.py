@@ -17,7 +17,7 @@ from pytest_convoprobe.errors import Blame, SimulatorError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMRequest, Role
 from pytest_convoprobe.scenario.models import SyntheticUser
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.transcript import Reply, Termination, Turn
 
 from .doubles import Target, says

@@ -10,7 +10,7 @@ from pytest_convoprobe.conversation.simulated import Direction, SimulatedUser
 from pytest_convoprobe.errors import Blame, LLMUnavailable, SimulatorError
 from pytest_convoprobe.llm.fake import Answer, FakeLLM
 from pytest_convoprobe.llm.port import CallContext, LLMReply, Role
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.transcript import Origin, Reply, Turn
 
 from .doubles import says

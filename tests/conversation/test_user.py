@@ -9,7 +9,7 @@ from pytest_convoprobe.conversation.simulated import SimulatedUser
 from pytest_convoprobe.conversation.user import ScenarioUser, persona_values
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.scenario.models import SyntheticUser
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.transcript import Origin, Termination, Transcript
 
 from .doubles import Target, says

@@ -12,7 +12,7 @@ from pytest_convoprobe.judging.types import CriterionResult
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import CallContext, Role
 from pytest_convoprobe.scenario.models import Scenario
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript
 
 from .support import scenario, talk

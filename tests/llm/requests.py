@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_convoprobe.llm.port import CallContext, LLMRequest, Message, Role
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 
 KEY = "sk-very-secret-123456"
 

@@ -20,7 +20,7 @@ from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
 from pytest_convoprobe.llm.retry import Retrying
 from pytest_convoprobe.llm.within_budget import Budgeted, KnowsPrice
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.transcript import Usage
 
 from .requests import request

@@ -12,7 +12,7 @@ from pytest_convoprobe.errors import LLMRejected, LLMUnavailable
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import LLM, LLMReply, LLMRequest, ToolRequest, ToolSpec
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from tests.support.chat_server import ChatServer, Completion
 
 from .requests import request, settings

@@ -12,7 +12,7 @@ from pytest_convoprobe import run_scenario
 from pytest_convoprobe.errors import Blame, SettingsError
 from pytest_convoprobe.llm.known_models import check_model
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from tests.cli.live import project
 from tests.support.chat_server import ChatServer
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_convoprobe.errors import LLMRejected
 from pytest_convoprobe.llm.provider_errors import failure_of, retry_after_seconds
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 
 NOW = datetime(2030, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 

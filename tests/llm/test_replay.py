@@ -28,7 +28,7 @@ from pytest_convoprobe.llm.port import (
 from pytest_convoprobe.llm.recording import Recording
 from pytest_convoprobe.llm.replay import Mode, Replaying
 from pytest_convoprobe.redaction import Expanded, Redactor
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.transcript import Usage
 
 SCENARIO = "scenarios/orders.yaml::Late order"
@@ -579,7 +579,7 @@ def test_a_replay_imports_no_litellm_and_opens_no_connection(tmp_path: Path) -> 
     from pytest_convoprobe.llm.port import CallContext, LLMReply, LLMRequest, Message, Role
     from pytest_convoprobe.llm.recording import Recording
     from pytest_convoprobe.llm.replay import Replaying
-    from pytest_convoprobe.settings.models import ModelSettings
+    from pytest_convoprobe.settings.model_settings import ModelSettings
 
     class Live:
         async def complete(self, request):

@@ -8,7 +8,7 @@ from pytest_convoprobe.errors import LLMUnavailable
 from pytest_convoprobe.llm.port import CallContext, LLMReply, LLMRequest, Message, Role
 from pytest_convoprobe.llm.retry import Retrying
 from pytest_convoprobe.llm.waits import WAITS, Waits
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 
 
 class FailsTwice:

@@ -11,7 +11,8 @@ from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.results import fingerprints as prints_module
 from pytest_convoprobe.results.fingerprints import Prints, changes, take_prints
 from pytest_convoprobe.scenario.loading import parse_scenarios
-from pytest_convoprobe.settings.models import ModelSettings, RunSettings, ScenarioSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import RunSettings, ScenarioSettings
 from pytest_convoprobe.targets.port import Description
 
 TEXT = """\

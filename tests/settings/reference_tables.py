@@ -15,20 +15,15 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from pytest_convoprobe.settings.aliases import known_fields
-from pytest_convoprobe.settings.models import (
-    TARGET_TYPES,
-    ModelSettings,
-    ResultsSettings,
-    RunSettings,
-    TargetSection,
-)
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import PLAIN_SECTIONS, TARGET_TYPES, JudgeSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 SECTIONS: dict[str, type[BaseModel]] = {
     "model": ModelSettings,
     **{f"target-{name}": kind for name, kind in TARGET_TYPES.items()},
-    "run": RunSettings,
-    "results": ResultsSettings,
+    "judge": JudgeSettings,
+    **PLAIN_SECTIONS,
 }
 _NAMES = {
     str: "text",
@@ -43,14 +38,14 @@ _NAMES = {
 
 
 def table(model: type[BaseModel]) -> str:
-    """A row a field; a model target's rows are those that other models don't have."""
-    inherited = known_fields(ModelSettings) if _is_model_target(model) else ()
+    """A row a field; those of every model are in a table of their own."""
+    inherited = known_fields(ModelSettings) if _has_a_model(model) else ()
     rows = [_row(name, model.model_fields[name]) for name in known_fields(model) if name not in inherited]
     return "\n".join(["| Key | Type | Default | Meaning |", "|---|---|---|---|", *rows])
 
 
-def _is_model_target(model: type[BaseModel]) -> bool:
-    return issubclass(model, TargetSection) and model.is_model()
+def _has_a_model(model: type[BaseModel]) -> bool:
+    return issubclass(model, ModelSettings) and model is not ModelSettings
 
 
 def with_tables(page: str) -> str:

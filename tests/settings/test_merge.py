@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from pytest_convoprobe.settings.effective import Layer, LoadedSettings
 from pytest_convoprobe.settings.merge import merge, scenario_settings, target_settings
-from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, Settings
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import ModelTarget, Settings
 
 
 @dataclass

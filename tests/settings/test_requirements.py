@@ -4,7 +4,7 @@ import pytest
 
 from pytest_convoprobe.errors import SettingsError
 from pytest_convoprobe.llm.port import Role
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.settings.requirements import require_model
 
 

@@ -6,7 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_convoprobe.settings.effective import LoadedSettings
-from pytest_convoprobe.settings.models import HttpTarget, ModelSettings, Settings
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import HttpTarget, Settings
 from pytest_convoprobe.settings.show import masked, show
 
 

@@ -20,7 +20,8 @@ from pytest_convoprobe.errors import (
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import CallContext, LLMReply, Message, Role, ToolRequest
-from pytest_convoprobe.settings.models import ModelSettings, ModelTarget
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import ModelTarget
 from pytest_convoprobe.targets.model import ModelAgent
 from pytest_convoprobe.targets.port import ConversationContext, calls_so_far
 from pytest_convoprobe.transcript import Reply, Usage

@@ -21,14 +21,8 @@ from ...settings.effective import Layer, LoadedSettings
 from ...settings.environment import describe_missing, fill_in
 from ...settings.file_formats import from_command_line, in_order
 from ...settings.merge import CONNECTION, layer_of, merge, to_model
-from ...settings.models import (
-    DEFAULT_TARGET,
-    TARGET_TYPES,
-    ModelSettings,
-    RunSettings,
-    TargetSection,
-    guess_type,
-)
+from ...settings.model_settings import ModelSettings
+from ...settings.models import DEFAULT_TARGET, TARGET_TYPES, RunSettings, TargetSection, guess_type
 from ...suggest import suggest
 from ...yaml_source import Document, Loc
 from ...yaml_source.explain import must_be

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...settings.field_types import Count, Number
-from ...settings.models import ModelSettings, RunSettings, TargetSettings
+from ...settings.model_settings import ModelSettings
+from ...settings.models import RunSettings, TargetSettings
 
 MOST_TURNS = 100
 

@@ -16,7 +16,7 @@ from ...scenario.root import find_root
 from ...settings.effective import LoadedSettings
 from ...settings.file_formats import empty, parse_yaml
 from ...settings.mask_rules import patterns_of
-from ...settings.models import ModelSettings
+from ...settings.model_settings import ModelSettings
 from ...settings.nearest import ProjectSettings
 from ...suggest import did_you_mean
 from ...yaml_source import Document

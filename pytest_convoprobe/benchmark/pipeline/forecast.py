@@ -9,7 +9,7 @@ from itertools import islice
 
 from ...llm.ledger import Spending
 from ...llm.port import PriceOf, Role
-from ...settings.models import ModelSettings
+from ...settings.model_settings import ModelSettings
 from ...transcript import Usage
 from ..format.models import BenchmarkConfig
 from ..rows.spending import Sum, as_numbers

@@ -10,7 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ...settings.models import ModelSettings, TargetSection
+from ...settings.model_settings import ModelSettings
+from ...settings.models import TargetSection
 from ...targets.source_files import code_digest
 from ..format.models import TargetEntry
 

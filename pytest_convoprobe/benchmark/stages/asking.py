@@ -13,7 +13,7 @@ from ...errors import StructuredReplyError
 from ...llm.masking import TextRedactor
 from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...llm.structured import ask
-from ...settings.models import ModelSettings
+from ...settings.model_settings import ModelSettings
 from ..rows.work import Place, Row
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from ...errors import ResultsError, StructuredReplyError
 from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ...llm.structured import ask
 from ...redaction import Redactor
-from ...settings.models import ModelSettings
+from ...settings.model_settings import ModelSettings
 from ...text import is_blank
 from ..format.folder import BenchmarkFolder
 from ..format.models import Benchmark, BenchmarkConfig, Metric

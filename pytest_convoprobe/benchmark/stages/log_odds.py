@@ -14,7 +14,7 @@ from statistics import fmean
 from ... import prompts
 from ...errors import NoTokenChances, ResultsError
 from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
-from ...settings.models import ModelSettings
+from ...settings.model_settings import ModelSettings
 from ..format.models import Metric
 from ..rows.messages import Said
 from ..rows.transcript_of import shown

@@ -21,7 +21,7 @@ from ...redaction import is_worth_masking
 from ...settings.aliases import MODEL_ALIASES, known_fields
 from ...settings.effective import LoadedSettings
 from ...settings.file_formats import parse_yaml
-from ...settings.models import ModelSettings
+from ...settings.model_settings import ModelSettings
 from ...settings.secret_places import secrets_in
 from ...targets.plain_values import clean_text
 from ...yaml_source import Loc

@@ -25,7 +25,7 @@ from typing import Any
 from ...errors import ResultsError, SettingsError
 from ...files import locked, open_file, read_file, shown_path, write_atomically
 from ...llm.port import LLM
-from ...settings.models import ModelSettings
+from ...settings.model_settings import ModelSettings
 from ...text import one_line
 from ..analysis.aggregate import target_rows
 from ..analysis.compare import ComparedRun, compare

@@ -45,7 +45,8 @@ WORKER = """
 import asyncio, os
 from pytest_convoprobe.benchmark.engines.cluster_limits import ClusterLimits
 from pytest_convoprobe.benchmark.engines.remote_process import WorkerProcess
-from pytest_convoprobe.settings.models import ModelSettings, PythonTarget, RunSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import PythonTarget, RunSettings
 from tests.benchmark.parts import config, simulation, task
 
 limits = ClusterLimits(8)

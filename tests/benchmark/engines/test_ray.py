@@ -24,7 +24,8 @@ from pytest_convoprobe.benchmark.engines.ray import RayEngine
 from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench
 from pytest_convoprobe.benchmark.rows.work import Engine, Item, RowResult, Task
 from pytest_convoprobe.errors import Problem, SettingsError
-from pytest_convoprobe.settings.models import ModelSettings, PythonTarget, RunSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import PythonTarget, RunSettings
 from tests.conversation.doubles import says
 from tests.support.chat_server import ChatServer
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_convoprobe.benchmark.format.models import TargetEntry
 from pytest_convoprobe.benchmark.rows.row_keys import digest, model_print, target_print
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 
 MODEL = {
     "type": "model",

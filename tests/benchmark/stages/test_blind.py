@@ -37,7 +37,8 @@ from pytest_convoprobe.llm.chat_format import call_parameters, chat_messages
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import LLM, LLMReply, LLMRequest
-from pytest_convoprobe.settings.models import ModelSettings, ModelTarget
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import ModelTarget
 from pytest_convoprobe.transcript import ToolCall
 from tests.support.chat_server import ChatServer
 

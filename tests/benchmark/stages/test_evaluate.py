@@ -18,7 +18,8 @@ from pytest_convoprobe.benchmark.stages.tables import Tables
 from pytest_convoprobe.errors import LLMUnavailable, ResultsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLM, CallContext, Role
-from pytest_convoprobe.settings.models import ModelSettings, ModelTarget, RunSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import ModelTarget, RunSettings
 
 from ..parts import (
     METRIC,

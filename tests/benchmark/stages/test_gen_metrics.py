@@ -30,7 +30,7 @@ from pytest_convoprobe.benchmark.stages.gen_metrics import (
 from pytest_convoprobe.errors import LLMRejected, StructuredReplyError
 from pytest_convoprobe.llm.fake import Answer, FakeLLM
 from pytest_convoprobe.llm.port import LLMRequest, Role
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from tests.support.chat_server import ChatServer
 
 CALM = {

@@ -30,7 +30,8 @@ from pytest_convoprobe.llm.fake import Answer, FakeLLM
 from pytest_convoprobe.llm.port import LLM, LLMRequest, Role
 from pytest_convoprobe.llm.stack import build_llm
 from pytest_convoprobe.redaction import Redactor
-from pytest_convoprobe.settings.models import ModelSettings, RunSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import RunSettings
 from tests.support.chat_server import ChatServer
 
 from ..drafted import BAKERY, CHOIR, MOVE

@@ -16,7 +16,7 @@ from pytest_convoprobe.benchmark.stages.log_odds import log_odds
 from pytest_convoprobe.errors import NoTokenChances, ResultsError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import CallContext, LLMReply, LLMRequest, Role
-from pytest_convoprobe.settings.models import ModelSettings
+from pytest_convoprobe.settings.model_settings import ModelSettings
 from tests.support.chat_server import ChatServer, Completion
 
 from ..parts import METRIC, TALK, Rows, benchmark, config, conversation, evaluation, task

@@ -32,13 +32,8 @@ from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import LLM, CallContext, LLMRequest, Role
 from pytest_convoprobe.project_code import calls
-from pytest_convoprobe.settings.models import (
-    HttpTarget,
-    ModelSettings,
-    ModelTarget,
-    PythonTarget,
-    RunSettings,
-)
+from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.models import HttpTarget, ModelTarget, PythonTarget, RunSettings
 from tests.conversation.doubles import says
 from tests.support.agent_server import AgentServer
 from tests.support.chat_server import ChatServer

@@ -1,0 +1,1 @@
+"""What makes a scenario fail: policies, and how often they are wrong. Pure functions."""
