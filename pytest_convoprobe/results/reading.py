@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -12,9 +12,11 @@ from typing import Any, BinaryIO
 
 from ..errors import ResultsError
 from ..files import cannot, locked, open_file, read_file
+from ..gate.types import Decision
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import with_attempts
+from .decisions import read_decisions
 from .index import IndexRow, LineReader, row_of
 from .records import TrialRecord, from_record
 from .run_info import RunInfo, RunState
@@ -45,7 +47,8 @@ class StoredRun:
 
     `notes` are lines for people about what was found broken: they are complete once all rows were read.
     The process that made the run also knows the trials that the disk did not take (`unstored`), and which
-    there should be (`expected`, by scenario and number). Of other runs `run.json` says how many.
+    there should be (`expected`, by scenario and number). Of other runs `run.json` says how many. `decided`
+    are decisions that it knows, whether or not the disk took them.
     """
 
     def __init__(
@@ -56,12 +59,14 @@ class StoredRun:
         *,
         unstored: Sequence[TrialRecord] = (),
         expected: Iterable[tuple[str, int]] | None = None,
+        decided: Mapping[str, Decision] | None = None,
     ) -> None:
         self.path = path
         self.info = info
         self._notes = dict.fromkeys(notes)
         self._unstored = unstored
         self._expected = None if expected is None else frozenset(expected)
+        self._decided = decided or {}
 
     @property
     def id(self) -> str:
@@ -80,6 +85,10 @@ class StoredRun:
     @property
     def notes(self) -> tuple[str, ...]:
         return tuple(self._notes)
+
+    def decisions(self) -> dict[str, Decision]:
+        """What the gate decided, by scenario id: nothing about those that broke off, or had no gate."""
+        return {**read_decisions(self.path), **self._decided}
 
     def rows(self) -> Iterator[IndexRow]:
         """The trials in short, worker by worker, each worker's in the order in which they ended."""

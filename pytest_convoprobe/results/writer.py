@@ -9,16 +9,19 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..files import Lines, locked, write_atomically
+from ..gate.types import Decision
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..redaction import Redactor
 from ..result import ScenarioResult
+from .decisions import decision_record, decisions_file
 from .fingerprints import NO_PRINTS, Prints
 from .index import row_of, to_line
 from .records import TrialRecord, from_record, to_record
@@ -71,6 +74,7 @@ class RunWriter:
         self._trials = Lines(self.folder / trials_file(worker))
         self._index = Lines(self.folder / index_file(worker))
         self._calls = Lines(self.folder / calls_file(worker))
+        self._decisions = Lines(self.folder / decisions_file(worker))
 
     @property
     def begun(self) -> bool:
@@ -104,11 +108,18 @@ class RunWriter:
 
     def add_call(self, scenario_id: str, trial: int, role: Role, spent: Spending) -> None:
         """Append what a call has cost."""
-        record = self._redactor.data(call_record(scenario_id, trial, role, spent))
+        self._add_line(self._calls, call_record(scenario_id, trial, role, spent))
+
+    def add_decision(self, decision: Decision) -> None:
+        """Append what the gate decided about a scenario, masked."""
+        self._add_line(self._decisions, decision_record(decision, time.time()))
+
+    def _add_line(self, lines: Lines, record: dict[str, Any]) -> None:
+        masked = self._redactor.data(record)
         with self._lock:
             try:
                 self._make_folder()
-                self._calls.append(_line(record))
+                lines.append(_line(masked))
             except OSError as error:
                 self._complain(error)
 
@@ -130,6 +141,7 @@ class RunWriter:
             self._trials.close()
             self._index.close()
             self._calls.close()
+            self._decisions.close()
             self._alive.close()
 
     def _append(self, line: bytes) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from typing import Any
 from ..errors import TimeLimitExceeded
 from ..files import relative_name
 from ..formatting import counted
+from ..gate.types import Decision
 from ..llm.budget import Spent
 from ..llm.ledger import Spending
 from ..llm.litellm_adapter import listed_price
@@ -81,6 +82,7 @@ class RunRecorder:
         self._carried_away = 0
         self._expected: set[tuple[str, int]] = set()
         self._calls: dict[Role, Spending] = {}
+        self._decided: dict[str, Decision] = {}
         self._stopped = False
 
     @property
@@ -107,6 +109,16 @@ class RunRecorder:
         """A trial that a worker could not store."""
         self._unstored.append(from_record(record))
 
+    def decide(self, decision: Decision) -> None:
+        """Store what the gate decided about a scenario that this process ran."""
+        self._decided[decision.scenario_id] = decision
+        if self.wanted and not self._stopped:
+            self._guarded(lambda: self._writer.add_decision(decision))
+
+    def take_decision(self, decision: Decision) -> None:
+        """A decision of a worker, which stored it itself if the disk took it."""
+        self._decided[decision.scenario_id] = decision
+
     def unstored(self) -> list[dict[str, Any]]:
         """The masked records that could not be stored and that nobody has asked for yet."""
         records = self._writer.unwritten if "_writer" in self.__dict__ else []
@@ -128,7 +140,12 @@ class RunRecorder:
             unstored=records,
             # As they are stored: a name may hold what is masked.
             expected={(self._redactor.text(scenario), trial) for scenario, trial in self._expected},
+            decided=self._decided_masked(),
         )
+
+    def _decided_masked(self) -> dict[str, Decision]:
+        every = map(self._redactor.record, self._decided.values())
+        return {one.scenario_id: one for one in every}
 
     def begin(self) -> None:
         """Prepare for the first trial, on a thread that may wait: git is asked."""

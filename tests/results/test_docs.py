@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from pytest_convoprobe.gate.types import Decision, Word
 from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.results.decisions import decision_record
 from pytest_convoprobe.results.fingerprints import Prints
 from pytest_convoprobe.results.records import to_record
 from pytest_convoprobe.results.store import RunInfo
@@ -32,6 +34,11 @@ def _keys(value: Any) -> set[str]:
         return set()
     own = {"judge", "synthetic_user", "target", "city", "units", "celsius"}
     return (value.keys() - own) | {key for item in value.values() for key in _keys(item)}
+
+
+@pytest.mark.parametrize("key", sorted(decision_record(Decision("a", "paired", Word.RED, 1, 1), 0.0)))
+def test_every_key_of_a_decision_is_documented(key: str) -> None:
+    assert f"`{key}`" in PAGE.partition("## What the gate decided")[2].partition("\n## ")[0]
 
 
 @pytest.mark.parametrize("key", sorted(_keys(to_record(WHOLE, Prints("a", "b", "c", "d")))))
