@@ -1,0 +1,110 @@
+"""What the policies decide, one conversation after another."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from pytest_convoprobe.gate.choosing import choose
+from pytest_convoprobe.gate.policies import Confirm, Each, Paired, fit_to_gate, long_enough, out_of_talks
+from pytest_convoprobe.gate.prior import prior_of
+from pytest_convoprobe.gate.types import Decision, Past, Word
+
+SUITE = [Past(0, 20)] * 16 + [Past(2, 20)] * 3 + [Past(6, 20)]
+PRIOR = prior_of(SUITE)
+
+
+def _paired(failed: int, talks: int = 20, **more: float) -> Paired:
+    return Paired(Past(failed, talks), PRIOR, scenarios=20, **more)  # type: ignore[arg-type]
+
+
+def _word(ruling: object) -> object:
+    return getattr(ruling, "word", None)
+
+
+def test_each_decides_the_first_conversation() -> None:
+    assert _word(Each().rule([True])) is Word.RED
+    assert _word(Each().rule([False])) is Word.GREEN
+    assert Each().rule([]) is None
+
+
+@pytest.mark.parametrize(
+    ("fails", "word"),
+    [
+        ([False], Word.GREEN),
+        ([True], None),
+        ([True, True], Word.RED),
+        ([True, False], None),
+        ([True, False, False], Word.GREEN),
+        ([True, False, True], Word.RED),
+    ],
+)
+def test_confirm_needs_two_fails_of_at_most_three(fails: list[bool], word: Word | None) -> None:
+    assert _word(Confirm().rule(fails)) is word
+
+
+def test_paired_accepts_a_scenario_that_passes_at_once() -> None:
+    assert _word(_paired(3).rule([False])) is Word.GREEN
+
+
+def test_a_failure_of_a_flaky_scenario_asks_for_more_and_is_then_as_before() -> None:
+    assert _paired(3).rule([True]) is None
+    assert _word(_paired(3).rule([True] + [False] * 19)) is Word.GREEN
+
+
+@pytest.mark.parametrize("before", [0, 1, 3, 6])
+def test_a_scenario_that_only_fails_now_is_red(before: int) -> None:
+    assert _word(_paired(before).rule([True] * 20)) is Word.RED
+
+
+@pytest.mark.parametrize("first", [1, 3])
+def test_what_is_decided_stays_decided(first: int) -> None:
+    policy = _paired(1, first=first, most=8)
+    for fails in product([False, True], repeat=8):
+        rulings = [policy.rule(fails[:talks]) for talks in range(9)]
+        decided = [ruling for ruling in rulings if ruling is not None]
+        assert decided, "after `most` conversations something is decided"
+        assert decided == [decided[0]] * len(decided)
+
+
+def test_without_further_conversations_an_open_scenario_is_undecided() -> None:
+    ruling = out_of_talks(_paired(3), [True])
+    assert ruling.word is Word.UNDECIDED
+    assert ruling.e_value is not None
+    assert ruling.red_from is not None
+    assert out_of_talks(Confirm(), [True]).word is Word.UNDECIDED
+    assert out_of_talks(_paired(3), [False]).word is Word.GREEN
+
+
+def test_which_pasts_can_gate() -> None:
+    assert not long_enough(None)
+    assert not long_enough(Past(0, 7))
+    assert long_enough(Past(0, 8))
+    assert fit_to_gate(Past(10, 20))
+    assert not fit_to_gate(Past(11, 20))
+
+
+@pytest.mark.parametrize(
+    ("has_baseline", "only_recordings", "trials_asked", "policy"),
+    [
+        (True, False, False, "paired"),
+        (False, False, False, "confirm"),
+        (True, True, False, "each"),
+        (True, False, True, "each"),
+    ],
+)
+def test_auto_chooses(has_baseline: bool, only_recordings: bool, trials_asked: bool, policy: str) -> None:
+    facts = {
+        "has_baseline": has_baseline,
+        "only_recordings": only_recordings,
+        "trials_asked": trials_asked,
+    }
+    assert choose("auto", **facts, live=True) == policy
+    assert choose("confirm", **facts, live=True) == "confirm"
+
+
+def test_the_sentence() -> None:
+    before = Decision("late", "paired", Word.GREEN, 1, 1, Past(3, 40))
+    assert before.sentence() == "1 of 1 failed, base 3 of 40: as before"
+    assert Decision("late", "confirm", Word.RED, 2, 2).sentence() == "2 of 2 failed: confirmed"
