@@ -97,6 +97,7 @@ class TestPlainSuite:
             "plugin.fixtures",
             "plugin.hookspecs",
             "plugin.keys",
+            "plugin.option_table",
             "plugin.options",
             "scenario",
             "scenario.discovery",

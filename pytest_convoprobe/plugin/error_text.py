@@ -8,7 +8,7 @@ import pytest
 
 from ..errors import Blame, ConvoprobeError
 from ..remedies import options_for
-from .options import OPTIONS
+from .option_table import OPTIONS
 
 
 def no_verdict(text: str, blame: Blame) -> BaseException:

@@ -14,6 +14,7 @@ from ..errors import ConvoprobeError
 from ..files import shown_path
 from . import options
 from .keys import GATHERED
+from .option_table import HTML
 from .storing import recorder_of
 
 if TYPE_CHECKING:
@@ -136,8 +137,7 @@ def configure(config: pytest.Config) -> None:
     """Register the hooks. Raises `pytest.UsageError` for options that contradict."""
     if options.value_of(config, "html") and config.option.convoprobe_no_results:
         raise pytest.UsageError(
-            f"{options.HTML} shows the stored run; leave out --convoprobe-no-results, or add "
-            f"`{options.HTML}=` to write none"
+            f"{HTML} shows the stored run; leave out --convoprobe-no-results, or add `{HTML}=` to write none"
         )
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(RunReports(config), "convoprobe-reports")

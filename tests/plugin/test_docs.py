@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_convoprobe.plugin import hookspecs
-from pytest_convoprobe.plugin.options import OPTIONS, Option
+from pytest_convoprobe.plugin.option_table import OPTIONS, Option
 
 from .suite import Suite
 
