@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 _ROLES = {"judge": "judge's", "user": "synthetic user's"}
 # What neither the conversation nor the verdict depends on.
-_NOT_CONTENT = {"name", "tags", "skip", "metadata"}
+_NOT_CONTENT = {"name", "tags", "skip", "metadata", "gate"}
+# How the judge's votes become a verdict. A call to its model shows nothing of it.
+_VOTING = {"method", "threshold", "second_vote", "panel", "agreement"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,27 @@ def _changes_of_roles(before: Prints, after: Prints) -> Iterator[str]:
             yield f"{whose} settings"
 
 
+def changed_inputs(before: Prints, now: Prints) -> tuple[str, ...]:
+    """What a verdict rests on besides the target, and is different: "scenario", "judge's settings" and so on.
+
+    The target is what a gate tests, so its prompt and tools don't count. Unlike in `changes`, what one of the
+    two doesn't know is different too: two conversations are alike only where that is certain.
+    """
+    roles = (f"{whose} settings" for role, whose in _ROLES.items() if _unlike(before, now, role))
+    models = (
+        from_to(f"{whose} model", getattr(before, f"{role}_model"), getattr(now, f"{role}_model"))
+        for role, whose in _ROLES.items()
+        if getattr(before, f"{role}_model") != getattr(now, f"{role}_model")
+    )
+    own = ["scenario"] if _unlike(before, now, "scenario") else []
+    return (*own, *(["prompts"] if _unlike(before, now, "own_prompts") else []), *models, *roles)
+
+
+def _unlike(before: Prints, now: Prints, name: str) -> bool:
+    old, new = getattr(before, name), getattr(now, name)
+    return old is None or old != new
+
+
 def from_to(what: str, old: object, new: object) -> str:
     """`judge's model a → b`, the words for a change of which both sides can be named."""
     return f"{what} {old} → {new}"
@@ -133,16 +156,20 @@ def _own_prompts() -> str:
 
 
 def _roles(settings: ScenarioSettings, redactor: Redactor) -> list[Any]:
-    return [
-        [_call(model, redactor).digest, redactor.text(model.extra_instructions or "")]
-        for model in (settings.judge, settings.synthetic_user)
-    ]
+    return [_role(model, redactor) for model in (settings.judge, settings.synthetic_user)]
+
+
+def _role(model: ModelSettings, redactor: Redactor) -> list[Any]:
+    """What a role's words depend on. Voting as by default is left out: it changes no fingerprint."""
+    voting = model.model_dump(mode="json", include=_VOTING, exclude_defaults=True)
+    own = [_call(model, redactor).digest, redactor.text(model.extra_instructions or "")]
+    return [*own, redactor.data(voting)] if voting else own
 
 
 def _without_model(model: ModelSettings, redactor: Redactor) -> str:
     """The digest of a role's settings, whichever model has the role."""
     plain = model.model_copy(update={"model": None})
-    return _digest([_call(plain, redactor).digest, redactor.text(model.extra_instructions or "")])
+    return _digest(_role(plain, redactor))
 
 
 def _call(model: ModelSettings, redactor: Redactor, **parts: Any) -> Fingerprint:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import ResultsError
-from .provenance import commit_of, is_shallow
+from .provenance import commit_of, history_of, is_shallow
 from .reading import RunRef, is_run, read_info
 from .run_info import RunInfo
 from .writer import RUNS
@@ -51,6 +51,29 @@ def runs_meant(results: Path | str, text: str, *, without: Path | None = None) -
         return [one], False
     found = [path for path, _ in _of_commit(folder, runs, text) if path in others]
     return (found, True) if found else ([resolve_run(folder, text).path], False)
+
+
+def runs_before(results: Path | str, text: str, *, before: str = "") -> list[RunRef]:
+    """The runs whose conversations are the past that a text means, the newest first.
+
+    It is one run for a path, an id and `latest~2`; `latest` means the newest ones; a branch, tag or commit
+    those of its whole history that had no changes that no commit has. Only runs that began before the run
+    `before` (by its id) are meant. Raises `ResultsError` if there is none.
+    """
+    folder = Path(results)
+    runs = [path for path in _folders(folder) if not before or path.name < before]
+    if text == "latest" and runs and _by_path(text) is None:
+        return [RunRef(path.name, path, read_info(path)) for path in runs[:_LOOKED_AT]]
+    if one := _by_path(text) or _by_age(runs, text) or _by_id(runs, text):
+        return [RunRef(one.name, one, read_info(one))]
+    commits = history_of(text, _existing(folder))
+    refs = (RunRef(path.name, path, read_info(path)) for path in runs)
+    found = [ref for ref in refs if ref.info.commit in commits and not is_dirty(ref.info)]
+    if found:
+        return found
+    if commits:
+        raise ResultsError(f"no run of {text} or of a commit before it is stored in {folder}")
+    raise ResultsError(_nothing(folder, runs, text))
 
 
 def _folders(results: Path) -> list[Path]:

@@ -59,6 +59,17 @@ def commit_of(text: str, folder: Path) -> str | None:
     return _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}") or None
 
 
+_OLDEST = 5_000
+"""How many commits of a history are looked at: older runs say nothing about the agent of today."""
+
+
+def history_of(text: str, folder: Path) -> frozenset[str]:
+    """The commit that a branch, a tag or a part of a hash means there, and those before it."""
+    commit = commit_of(text, folder)
+    listed = _git(folder, "rev-list", f"--max-count={_OLDEST}", commit) if commit else None
+    return frozenset((listed or "").split())
+
+
 def is_shallow(folder: Path) -> bool:
     """Whether the checkout lacks the older part of its history, as in CI."""
     return _git(folder, "rev-parse", "--is-shallow-repository") == "true"

@@ -1,0 +1,99 @@
+"""The conversations of stored runs that say how often a scenario failed before, and what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..errors import Blame
+from ..formatting import counted
+from ..gate.types import Word
+from .fingerprints import Prints, changed_inputs
+from .index import IndexRow
+from .reading import StoredRun
+from .run_info import ENDED_EARLY
+from .trial_filter import final, has_verdict
+
+FEWEST = 8
+"""A shorter past says too little: a scenario that fails one time in ten hasn't failed in most of them."""
+
+MOST = 50
+"""Older conversations no longer count. Agents change slowly too, and a long past hides that."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastTalk:
+    """A stored conversation with a verdict; `run` is the id of its run, which begins with the time."""
+
+    run: str
+    scenario_id: str
+    failed: bool
+    prints: Prints
+
+
+@dataclass(frozen=True)
+class PastTalks:
+    """Conversations by scenario, the oldest first; `left_out` counts others by the reason, in words."""
+
+    by_scenario: Mapping[str, Sequence[PastTalk]]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def talks_of(runs: Iterable[StoredRun]) -> PastTalks:
+    """The conversations of these runs that count, as one past."""
+    found: dict[str, list[PastTalk]] = {}
+    left_out: Counter[str] = Counter()
+    for run in sorted(runs, key=lambda one: one.id):
+        red = _red(run)
+        for row in _conversations(run):
+            if reason := _unfit(run, row, red):
+                left_out[reason] += 1
+            else:
+                talk = PastTalk(run.id, row.scenario_id, not row.passed, row.prints)
+                found.setdefault(row.scenario_id, []).append(talk)
+    return PastTalks(found, left_out)
+
+
+def newest_alike(talks: Sequence[PastTalk], prints: Prints, most: int = MOST) -> list[PastTalk]:
+    """The newest conversations that rest on the same as these fingerprints, the oldest of them first."""
+    return [talk for talk in talks if not changed_inputs(talk.prints, prints)][-most:]
+
+
+def left_out_words(left_out: Mapping[str, int]) -> list[str]:
+    """A line for each reason: `3 conversations left out: they have no verdict`."""
+    return [
+        f"{counted(count, 'conversation')} left out: {reason}" for reason, count in sorted(left_out.items())
+    ]
+
+
+def _conversations(run: StoredRun) -> Iterator[IndexRow]:
+    """Also those that a rerun replaced: a past of last attempts only would look better than the agent is."""
+    for row in final(run.rows()):
+        yield from sorted((*row.earlier, row), key=lambda one: one.started)
+
+
+def _red(run: StoredRun) -> frozenset[str]:
+    """The scenarios that the gate of a run found worse than before.
+
+    If they counted, a regression would be "as before" some nights later. `each` compares with nothing, and
+    is how a first past is made.
+    """
+    decided = run.decisions().items()
+    return frozenset(name for name, one in decided if one.word is Word.RED and one.policy != "each")
+
+
+def _unfit(run: StoredRun, row: IndexRow, red: Collection[str]) -> str:
+    """Why a conversation says nothing about how often the scenario fails; empty if it does."""
+    if not run.info.came_to_its_end:
+        # It may have stopped because of a failure: then failures are more frequent in it than they are.
+        return f"their run {run.id} {ENDED_EARLY[run.info.state]}"
+    if not has_verdict(row) or (not row.passed and row.blame not in (None, Blame.AGENT)):
+        return "they have no verdict on the agent"
+    if row.scenario_id in red:
+        return f"the gate of {run.id} was red on {row.scenario_id}"
+    if row.replayed:
+        return "recordings answered every call, so they repeat an earlier conversation"
+    if changed_inputs(row.prints, row.prints):
+        return "they have no fingerprints, so nobody knows what they rest on"
+    return ""

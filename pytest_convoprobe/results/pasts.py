@@ -1,0 +1,134 @@
+"""How often each scenario failed before: what its gate compares a run with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..files import relative_name
+from ..gate.types import Past
+from .baseline_file import BaselineFile, KeptPast, file_for, read_baseline
+from .fingerprints import Prints, changed_inputs
+from .lookup import runs_before
+from .past_talks import FEWEST, PastTalk, left_out_words, newest_alike, talks_of
+
+_BY_CONFIRM = "decided by confirm"
+
+
+@dataclass(frozen=True)
+class FoundPast:
+    """What is known of a scenario's past; `past` is None where the gate can't compare with it.
+
+    `note` says why not, or what a reader should know besides. `may_block` is False where the scenario failed
+    more often than not: then a failure says nothing, and it is only reported.
+    """
+
+    past: Past | None = None
+    note: str = ""
+    may_block: bool = True
+
+
+@dataclass
+class Pasts:
+    """The pasts of a run's scenarios. Files of baselines are read when a scenario first asks, and kept.
+
+    `root` is where the ids of scenarios begin. `source` names what all pasts are from; empty where each
+    scenario has the file beside it, or none.
+    """
+
+    root: Path
+    source: str = ""
+    talks: Mapping[str, Sequence[PastTalk]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    _named: BaselineFile | None = None
+    _files: dict[Path, BaselineFile] = field(default_factory=dict)
+
+    def of(self, scenario_id: str, prints: Prints) -> Past | None:
+        """How often the scenario failed before, on the same fingerprints; None if that isn't known.
+
+        Fingerprints of the target don't count: `take_prints` with an empty description has all that do.
+        Raises `ResultsError` if a file of a baseline can't be used.
+        """
+        return self.find(scenario_id, prints).past
+
+    def find(self, scenario_id: str, prints: Prints) -> FoundPast:
+        """The same, with what there is to say. Raises `ResultsError`."""
+        if self.source and self._named is None:
+            return _of_talks(self.talks.get(scenario_id, ()), prints, self.source)
+        file = self._file(scenario_id)
+        if file is None:
+            return FoundPast()
+        entry = file.entries.get(file.key_of(self.root, scenario_id))
+        return _of_entry(entry, prints, relative_name(file.path, self.root))
+
+    def has_file(self, scenario_id: str) -> bool:
+        """Whether there is a baseline that may know the scenario."""
+        return bool(self.source) or file_for(self.root, scenario_id) is not None
+
+    def _file(self, scenario_id: str) -> BaselineFile | None:
+        if self._named is not None:
+            return self._named
+        path = file_for(self.root, scenario_id)
+        if path is None:
+            return None
+        if path not in self._files:
+            self._files[path] = read_baseline(path)
+        return self._files[path]
+
+
+def pasts_of(root: Path, results: Path | None = None, named: str | None = None, *, before: str = "") -> Pasts:
+    """The pasts that a run's scenarios have.
+
+    `named` is what somebody gave as the baseline: a stored run, a branch, tag or commit (then the runs of all
+    its history count), or a file of a baseline. Without it each scenario has the `_baseline.json` beside it,
+    or at the nearest folder above. `results` is the folder of stored runs; `before` the id of the run that is
+    beginning, which is no part of its own past. Raises `ResultsError`.
+    """
+    if named is None:
+        return Pasts(root)
+    path = root / named
+    if path.suffix == ".json" and path.is_file():
+        return Pasts(root, source=relative_name(path, root), _named=read_baseline(path))
+    runs = runs_before(results or root, named, before=before)
+    found = talks_of(ref.open() for ref in runs)
+    source = f"run {runs[0].id}" if len(runs) == 1 else f"{len(runs)} runs of {named}"
+    return Pasts(root, source, found.by_scenario, tuple(left_out_words(found.left_out)))
+
+
+def _of_talks(talks: Sequence[PastTalk], prints: Prints, source: str) -> FoundPast:
+    alike = newest_alike(talks, prints)
+    if talks and not alike:
+        return _changed(talks[-1].prints, prints, source)
+    return _judged(Past(sum(talk.failed for talk in alike), len(alike), source))
+
+
+def _of_entry(entry: KeptPast | None, prints: Prints, source: str) -> FoundPast:
+    if entry is None:
+        return _judged(Past(0, 0, source))
+    if changed_inputs(entry.prints, prints):
+        return _changed(entry.prints, prints, source)
+    until = f"{source} of {entry.date}" if entry.date else source
+    found = _judged(Past(entry.failed, len(entry.talks), until))
+    if entry.accepted is None:
+        return found
+    meant = f"a change was accepted on {entry.accepted.date}: {entry.accepted.reason}"
+    return FoundPast(found.past, "; ".join(filter(None, (found.note, meant))), found.may_block)
+
+
+def _changed(before: Prints, now: Prints, source: str) -> FoundPast:
+    what = ", ".join(changed_inputs(before, now))
+    return FoundPast(note=f"changed since {source}: {what}; {_BY_CONFIRM}")
+
+
+def _judged(past: Past) -> FoundPast:
+    """A past that is long enough to compare with, and in which the scenario passed more often than not."""
+    if not past.talks:
+        return FoundPast(note=f"{past.source} has no conversation of it; {_BY_CONFIRM}")
+    if past.talks < FEWEST:
+        few = f"{past.source} has only {past.talks} conversations of it, and at least {FEWEST} are needed"
+        return FoundPast(note=f"{few}; {_BY_CONFIRM}")
+    if 2 * past.failed > past.talks:
+        often = f"it failed {past.failed} of {past.talks} before"
+        return FoundPast(past, f"{often}: too often to block anything, so it is only reported", False)
+    return FoundPast(past)
