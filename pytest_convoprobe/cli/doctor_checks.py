@@ -31,7 +31,7 @@ from ..llm.known_models import check_model
 from ..llm.ledger import Ledger
 from ..llm.metered import Metered
 from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
-from ..llm.stack import build_llm
+from ..llm.stack import LiveLLM, build_llm
 from ..llm.structured import ask
 from ..project_code.agent_loops import AgentLoops, Home
 from ..project_code.calls import in_own_thread, stoppable
@@ -138,14 +138,14 @@ class Checkup:
         finally:
             await llm.aclose()
 
-    async def _models(self, loaded: LoadedSettings, llm: LLM) -> list[Finding]:
+    async def _models(self, loaded: LoadedSettings, llm: LiveLLM) -> list[Finding]:
         """One call a model: two roles that share one share the call."""
         same: dict[str, list[Role]] = {}
         for role in _ROLES:
             same.setdefault(_identity(_settings_of(loaded, role)), []).append(role)
         return list(await asyncio.gather(*(self._model(loaded, roles, llm) for roles in same.values())))
 
-    async def _model(self, loaded: LoadedSettings, roles: list[Role], llm: LLM) -> Finding:
+    async def _model(self, loaded: LoadedSettings, roles: list[Role], llm: LiveLLM) -> Finding:
         what = " and ".join(_ROLES[role] for role in roles)
         settings = _settings_of(loaded, roles[0])
         if settings.unresolved:
@@ -252,7 +252,9 @@ def _settings_of(loaded: LoadedSettings, role: Role) -> ModelSettings:
 
 def _identity(settings: ModelSettings) -> str:
     """What makes a model another one; texts that are only added to prompts don't."""
-    shown: dict[str, Any] = settings.model_dump(exclude={"extra_instructions"})
+    # Of the fields of any model: what a judge has besides makes no other model of it.
+    fields = ModelSettings.model_fields.keys() - {"extra_instructions"}
+    shown: dict[str, Any] = settings.model_dump(include=set(fields))
     key = settings.api_key.get_secret_value() if settings.api_key else None
     return repr((shown, key, dict(settings.unresolved)))
 
@@ -264,14 +266,15 @@ def _key(loaded: LoadedSettings, role: Role, settings: ModelSettings) -> str:
     return f"key from {origin}" if origin else "with a key"
 
 
-async def _called(llm: LLM, settings: ModelSettings, role: Role) -> str:
-    """One call, for JSON as in a run; what it took."""
+async def _called(llm: LiveLLM, settings: ModelSettings, role: Role) -> str:
+    """One call, for JSON as in a run; what it took, and what it showed about JSON schemas."""
     settings = settings.model_copy(update={"max_attempts": _ATTEMPTS})
     message = Message("user", prompts.render("doctor/ready"))
     ledger = Ledger()
     await ask(Metered(llm, ledger), LLMRequest(settings, (message,), CallContext(role)), _Answer, repairs=0)
     spent = ledger.by_role[role]
-    return f"{spent.usage.total:,} tokens, {dollars(spent.cost)}"
+    use = llm.schema_use(settings)
+    return f"{spent.usage.total:,} tokens, {dollars(spent.cost)}" + (f"; it {use.value}" if use else "")
 
 
 async def _reply(target: Target, llm: LLM, message: str, home: Home) -> Reply:

@@ -20,7 +20,17 @@ _MOST_DOLLARS = 10_000.0
 # Optional parameters, and the words that identify them in a refusal.
 _WORDS = {
     "temperature": ("temperature",),
-    "response_format": ("response_format", "response format", "json_schema", "structured output"),
+    # Servers that enforce a schema by a grammar speak of that.
+    "response_format": (
+        "response_format",
+        "response format",
+        "json_schema",
+        "json schema",
+        "structured output",
+        "grammar",
+        "guided_json",
+        "guided decoding",
+    ),
     "max_tokens": ("max_completion_tokens",),
 }
 

@@ -34,10 +34,13 @@ from .litellm_import import READ_ONLY, arm_warning_filter, remove_filter, start_
 from .masking import NoSecrets, TextRedactor
 from .port import LLMReply, LLMRequest, Price
 from .provider_errors import failure_of, timeout_of
+from .schema_probe import FORMAT, Endpoint, SchemaProbes, SchemaUse, endpoint_of, use_shown_by
 
-# Providers that accept any model: they get a schema, and plain text is the fallback if they refuse it.
-# For others, LiteLLM has a list of the models that accept a schema.
-_TAKES_ANY_SCHEMA = frozenset({"openai", "hosted_vllm", "lm_studio", "llamafile"})
+# What servers answer to a parameter that they don't know. Some give no reason, and 404 is a router's answer
+# if none of its models takes the parameter.
+_REFUSALS = frozenset({400, 404, 415, 422, 501})
+# Some servers fail instead; then their words have to name the parameter.
+_NAMED_REFUSALS = _REFUSALS | {500}
 
 # How long the end of a run waits for abandoned calls, in seconds.
 _LAST_WAIT = 5.0
@@ -47,7 +50,8 @@ class LiteLLM:
     """Calls models through LiteLLM; a single attempt each, of at most `ModelSettings.timeout` seconds.
 
     It belongs to the event loop of the first call. A parameter that a model refuses (`temperature`,
-    `response_format`) is left out from then on; the repeated call counts as an attempt.
+    `response_format`) is left out from then on; the repeated call counts as an attempt. Whether schemas are
+    sent under `structured_output: auto` is found out by the first call that has one (`schema_probe`).
     """
 
     def __init__(self, redactor: TextRedactor | None = None, max_text: int = MOST_TEXT) -> None:
@@ -55,8 +59,8 @@ class LiteLLM:
         self._max_text = max_text
         self._module: Future[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._refused: defaultdict[tuple[str | None, str | None], set[str]] = defaultdict(set)
-        self._takes_schema: dict[str, bool] = {}
+        self._refused: defaultdict[Endpoint, set[str]] = defaultdict(set)
+        self._schemas = SchemaProbes()
         self._priced: dict[str, bool] = {}
         self._abandoned: set[asyncio.Task[Any]] = set()
         self._unwanted = threading.Event()
@@ -74,18 +78,17 @@ class LiteLLM:
     async def complete(self, request: LLMRequest) -> LLMReply:
         require_model(request.model, request.context.role)
         litellm = await self._litellm()
-        refused = self._refused[request.model.model, request.model.api_base]
-        attempts = 0
-        while True:
-            attempts += 1
-            outcome = await self._attempt(litellm, request, frozenset(refused))
-            if isinstance(outcome, LLMReply):
-                return replace(outcome, attempts=attempts)
-            if outcome.refused is None:
-                outcome.error.attempts = attempts
-                # Raised outside of any handler, so that it has no exception of LiteLLM as its context.
-                raise outcome.error
-            refused.add(outcome.refused)
+        wanted = request.model.structured_output
+        if request.schema is None or wanted != "auto":
+            return await self._tried(litellm, request, schema=wanted == "schema")
+        async with self._schemas.asking(request.model) as use:
+            if use is not None:
+                return await self._tried(litellm, request, schema=use is SchemaUse.OBEYED)
+            return await self._tried(litellm, request, schema=True, probe=True)
+
+    def schema_use(self, settings: ModelSettings) -> SchemaUse | None:
+        """What calls have shown about schemas at this endpoint; None if none has been sent."""
+        return self._schemas.found(settings)
 
     async def knows_price(self, settings: ModelSettings) -> bool:
         """Whether the cost of calls to this model will be known."""
@@ -128,13 +131,47 @@ class LiteLLM:
             reason = str(error)
         raise LLMRejected(f"LiteLLM cannot be imported, and live calls need it: {reason}")
 
+    async def _tried(
+        self, litellm: Any, request: LLMRequest, *, schema: bool, probe: bool = False
+    ) -> LLMReply:
+        """The reply to the call, repeated without the parameters that are refused."""
+        refused = self._refused[endpoint_of(request.model)]
+        attempts, suspected = 0, False
+        while True:
+            attempts += 1
+            outcome = await self._attempt(litellm, request, frozenset(refused), schema=schema)
+            if isinstance(outcome, LLMReply):
+                if probe:
+                    self._learn(request, outcome, sent=schema, suspected=suspected)
+                return replace(outcome, attempts=attempts)
+            if outcome.refused == FORMAT:
+                schema = False
+                self._schemas.settle(request.model, SchemaUse.REFUSED)
+            elif outcome.refused is not None:
+                refused.add(outcome.refused)
+            elif probe and schema and outcome.error.status in _REFUSALS:
+                # No word of the parameter. Whether it was the schema shows when the same call works without.
+                schema, suspected = False, True
+            else:
+                outcome.error.attempts = attempts
+                # Raised outside of any handler, so that it has no exception of LiteLLM as its context.
+                raise outcome.error
+
+    def _learn(self, request: LLMRequest, reply: LLMReply, *, sent: bool, suspected: bool) -> None:
+        """What the reply to a probe shows; a reply to a call without a schema shows nothing by itself."""
+        use = SchemaUse.REFUSED if suspected else None
+        if sent and request.schema is not None:
+            use = use_shown_by(reply, request.schema)
+        if use is not None:
+            self._schemas.settle(request.model, use)
+
     async def _attempt(
-        self, litellm: Any, request: LLMRequest, refused: frozenset[str]
+        self, litellm: Any, request: LLMRequest, refused: frozenset[str], *, schema: bool
     ) -> LLMReply | _Failed:
         # The parameters contain the key in plain text. Errors are returned, not raised, so that no traceback
         # with local variables shows this frame.
         settings = request.model
-        parameters = call_parameters(request, schema=self._sends_schema(litellm, request), refused=refused)
+        parameters = call_parameters(request, schema=schema, refused=refused)
         arm_warning_filter()
         from .provider_traffic import watched  # here, since it imports httpx, which a replay doesn't need
 
@@ -151,9 +188,11 @@ class LiteLLM:
             if watch.stopped:
                 return _Failed(LLMRejected(f"{settings.model} {watch.stopped}", model=settings.model or ""))
             failure = failure_of(error, settings, self._masked(str(error), settings))
-            wrong = refused_parameter(parameters, failure.message) if failure.status in (400, 422) else None
+            named = failure.status in _NAMED_REFUSALS
+            wrong = refused_parameter(parameters, failure.message) if named else None
             # "schema" is a promise of the settings: then a refusal is an error and no reason to do without.
-            if wrong == "response_format" and settings.structured_output == "schema":
+            # Without a schema of ours, the parameter comes from `extra_params`, and we never leave these out.
+            if wrong == FORMAT and (settings.structured_output == "schema" or not schema):
                 wrong = None
             return _Failed(failure, wrong)
 
@@ -182,15 +221,6 @@ class LiteLLM:
             text = text.replace(secret, "****")
         return self._redactor.text(text)
 
-    def _sends_schema(self, litellm: Any, request: LLMRequest) -> bool:
-        wanted = request.model.structured_output
-        if wanted != "auto":
-            return wanted == "schema"
-        model = request.model.model or ""
-        if model not in self._takes_schema:
-            self._takes_schema[model] = _takes_schema(litellm, model)
-        return self._takes_schema[model]
-
 
 @dataclass(frozen=True)
 class _Failed:
@@ -218,14 +248,6 @@ def _fixed(request: LLMRequest) -> dict[str, Any]:
         "stream": False,
         **({"extra_headers": headers} if headers else {}),
     }
-
-
-def _takes_schema(litellm: Any, model: str) -> bool:
-    try:
-        provider = litellm.get_llm_provider(model)[1]
-        return provider in _TAKES_ANY_SCHEMA or bool(litellm.supports_response_schema(model))
-    except Exception:  # noqa: BLE001 - an unknown provider; the call itself says so in better words
-        return False
 
 
 def listed_price(model: str) -> Price | None:

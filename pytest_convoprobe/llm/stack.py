@@ -13,6 +13,7 @@ from .litellm_adapter import LiteLLM
 from .masking import TextRedactor
 from .port import LLMReply, LLMRequest, Price
 from .retry import Retrying
+from .schema_probe import SchemaUse
 from .within_budget import Budgeted
 
 _CEILING_FACTOR = 2
@@ -57,6 +58,10 @@ class LiveLLM:
     async def price_of(self, settings: ModelSettings) -> Price | None:
         """US dollars for a prompt token and for a completion token, or None if unknown."""
         return await self._adapter.price_of(settings)
+
+    def schema_use(self, settings: ModelSettings) -> SchemaUse | None:
+        """What calls have shown about schemas at this endpoint; None if none has been sent."""
+        return self._adapter.schema_use(settings)
 
     async def complete(self, request: LLMRequest) -> LLMReply:
         return await self._outermost.complete(request)

@@ -76,7 +76,8 @@ class ModelSettings(Section):
     )
     structured_output: Literal["auto", "schema", "text"] = Field(
         "auto",
-        description="How JSON is requested: with a JSON schema, in the prompt only, or whichever works.",
+        description="How JSON is requested: with a JSON schema, in the prompt only, or whichever works, as "
+        "the first call with a schema shows.",
     )
     input_cost_per_token: Money | None = Field(
         None, description="US dollars per token; overrides LiteLLM's list."

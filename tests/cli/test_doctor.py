@@ -54,6 +54,18 @@ def test_a_model_that_gives_no_json(folder: Path, convoprobe: Convoprobe) -> Non
     assert "    Try structured_output: text" in result.output
 
 
+@pytest.mark.parametrize(
+    ("refuses", "words"),
+    [((), "; it takes JSON schemas"), (("response_format",), "; it refuses JSON schemas, so")],
+)
+def test_whether_schemas_are_taken_is_shown(
+    folder: Path, convoprobe: Convoprobe, refuses: tuple[str, ...], words: str
+) -> None:
+    with ChatServer(['{"word": "ready"}'], refuses=refuses) as server:
+        project(folder, server.base_url)
+        assert words in convoprobe("doctor").output
+
+
 def test_a_server_that_is_away(folder: Path, convoprobe: Convoprobe) -> None:
     project(folder, "http://127.0.0.1:9/v1")
     result = convoprobe("doctor")
