@@ -75,6 +75,11 @@ def suspect(text: str, turns: Sequence[Turn], facts: Sequence[str] = ()) -> bool
     return bool(words) and not _NUMBER.search(text) and _speaks_another_language(turns)
 
 
+def is_english(text: str) -> bool:
+    """Whether a text has enough words that are rare in other languages."""
+    return _sounds_english(_words(text.replace("\u2019", "'")))
+
+
 def _speaks_another_language(turns: Sequence[Turn]) -> bool:
     """For a message that is too short to know: in which language the user spoke before, or just before."""
     before = [word for turn in turns for word in _words(turn.user)]

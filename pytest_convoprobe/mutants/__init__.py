@@ -1,0 +1,1 @@
+"""Mutants: stored conversations, changed in ways that a scenario must notice."""
