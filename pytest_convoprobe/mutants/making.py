@@ -16,7 +16,7 @@ from .harmless import paraphrased
 from .of_calls import changes_of_calls
 from .of_words import changes_of_words
 from .proofs import held
-from .types import Change, Mutant, MutantKind
+from .types import ChangedTalk, Mutant, MutantKind
 
 
 def mutants_of(result: ScenarioResult, scenario: Scenario) -> list[Mutant]:
@@ -48,7 +48,7 @@ def _failing(scenario: Scenario, transcript: Transcript) -> frozenset[str] | Non
         return None
 
 
-def _mutant(change: Change, scenario: Scenario, before: frozenset[str] | None) -> Iterator[Mutant]:
+def _mutant(change: ChangedTalk, scenario: Scenario, before: frozenset[str] | None) -> Iterator[Mutant]:
     broken = _failing(scenario, change.transcript)
     if before is not None and broken is None:
         return  # it isn't judged at all, so it shows nothing

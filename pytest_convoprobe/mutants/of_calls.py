@@ -15,7 +15,7 @@ from ..text import has_words
 from ..transcript import ToolCall, Transcript
 from .numbers import moved, numbers_in
 from .proofs import CallProof, call_proofs, is_said
-from .types import Change, MutantKind
+from .types import ChangedTalk, MutantKind
 
 SOMETHING_ELSE = "something else"
 
@@ -23,7 +23,7 @@ EditCall = Callable[[ToolCall], ToolCall | None]
 """A call as it is to be; None takes it away."""
 
 
-def changes_of_calls(result: ScenarioResult, scenario: Scenario) -> Iterator[Change]:
+def changes_of_calls(result: ScenarioResult, scenario: Scenario) -> Iterator[ChangedTalk]:
     """Every change of the agent's calls that a criterion or a check may notice."""
     if not result.transcript.reports_tools:
         return
@@ -37,7 +37,7 @@ def changes_of_calls(result: ScenarioResult, scenario: Scenario) -> Iterator[Cha
 
 def _claims_without_call(
     transcript: Transcript, evaluation: Evaluation, found: Iterable[CallProof]
-) -> Iterator[Change]:
+) -> Iterator[ChangedTalk]:
     usage = evaluation.tool_usage
     shown = {proof.tool: proof for proof in found}
     patterns = dict.fromkeys([*usage.required_tools, *(one.tool for one in usage.tool_call_criteria), *shown])
@@ -50,7 +50,7 @@ def _claims_without_call(
         claims = {proof.criterion.id: why for proof in found if matches(pattern, proof.tool)}
         words = transcript.turns[first[0]].reply.text
         sentence = words if has_words(words) else f"without {call_line(first[1])}"
-        yield Change(MutantKind.CLAIM_WITHOUT_CALL, changed, claims, sentence, first[0] + 1)
+        yield ChangedTalk(MutantKind.CLAIM_WITHOUT_CALL, changed, claims, sentence, first[0] + 1)
 
 
 def _left(pattern: str, call: ToolCall) -> ToolCall | None:
@@ -58,7 +58,7 @@ def _left(pattern: str, call: ToolCall) -> ToolCall | None:
     return None if matches(pattern, call.name) else call
 
 
-def _wrong_arguments(transcript: Transcript, evaluation: Evaluation) -> Iterator[Change]:
+def _wrong_arguments(transcript: Transcript, evaluation: Evaluation) -> Iterator[ChangedTalk]:
     """The arguments that the scenario has conditions on: code says whether another value breaks them."""
     for criterion in evaluation.tool_usage.tool_call_criteria:
         for assertion in criterion.assertions:
@@ -67,7 +67,7 @@ def _wrong_arguments(transcript: Transcript, evaluation: Evaluation) -> Iterator
                 yield from _with_others(transcript, criterion.tool, names, {})
 
 
-def _arguments_that_show(transcript: Transcript, found: Iterable[CallProof]) -> Iterator[Change]:
+def _arguments_that_show(transcript: Transcript, found: Iterable[CallProof]) -> Iterator[ChangedTalk]:
     """The arguments that a sentence about the tool names, or that the user named."""
     said = "\n".join(turn.user for turn in transcript.turns)
     for proof in found:
@@ -86,7 +86,7 @@ def _arguments_that_show(transcript: Transcript, found: Iterable[CallProof]) -> 
 
 def _with_others(
     transcript: Transcript, tool: str, names: Iterable[str], claims: Mapping[str, str]
-) -> Iterator[Change]:
+) -> Iterator[ChangedTalk]:
     wanted = set(names)
 
     def edit(call: ToolCall) -> ToolCall:
@@ -99,7 +99,7 @@ def _with_others(
     if first is None or edit(first[1]) == first[1]:
         return
     changed, sentence = _edited(transcript, edit), call_line(edit(first[1]))
-    yield Change(MutantKind.WRONG_ARGUMENT, changed, claims, sentence, first[0] + 1)
+    yield ChangedTalk(MutantKind.WRONG_ARGUMENT, changed, claims, sentence, first[0] + 1)
 
 
 def _other(value: Any) -> Any:
@@ -117,7 +117,7 @@ def _other(value: Any) -> Any:
     return SOMETHING_ELSE
 
 
-def _prohibited(transcript: Transcript, evaluation: Evaluation) -> Iterator[Change]:
+def _prohibited(transcript: Transcript, evaluation: Evaluation) -> Iterator[ChangedTalk]:
     usage = evaluation.tool_usage
     never = [
         criterion.tool
@@ -134,7 +134,7 @@ def _prohibited(transcript: Transcript, evaluation: Evaluation) -> Iterator[Chan
             reply = replace(last.reply, tool_calls=(*(last.reply.tool_calls or ()), call))
             turns = (*transcript.turns[:-1], replace(last, reply=reply))
             changed = replace(transcript, turns=turns)
-            yield Change(MutantKind.PROHIBITED_CALL, changed, {}, call_line(call), last.number)
+            yield ChangedTalk(MutantKind.PROHIBITED_CALL, changed, {}, call_line(call), last.number)
 
 
 def _name_of(pattern: str) -> str | None:

@@ -13,7 +13,7 @@ from ..transcript import Origin, Reply, Transcript, Turn
 from .anchors import names_all
 from .numbers import compares, moved, numbers_in
 from .proofs import Proof, proofs
-from .types import Change, MutantKind
+from .types import ChangedTalk, MutantKind
 
 # Fixed and English, whatever the language of the conversation: a judge reads both.
 REFUSAL = "I can't help with that."
@@ -50,7 +50,7 @@ class _Group:
         return _Group(self.turns, tuple(filter(fits, self.proofs)))
 
 
-def changes_of_words(result: ScenarioResult, scenario: Scenario) -> Iterator[Change]:
+def changes_of_words(result: ScenarioResult, scenario: Scenario) -> Iterator[ChangedTalk]:
     """Every change of the agent's words that breaks a criterion for certain."""
     found, transcript = tuple(proofs(result, scenario)), result.transcript
     for group in _groups(found):
@@ -69,7 +69,7 @@ def _groups(found: Iterable[Proof]) -> list[_Group]:
     return [_Group(turns, tuple(same)) for turns, same in by_turns.items()]
 
 
-def _without_words(transcript: Transcript, group: _Group) -> Iterator[Change]:
+def _without_words(transcript: Transcript, group: _Group) -> Iterator[ChangedTalk]:
     where = _where(group.turns)
     texts = (
         (MutantKind.REFUSAL, REFUSAL, group.only(_broken_by_refusal)),
@@ -80,7 +80,7 @@ def _without_words(transcript: Transcript, group: _Group) -> Iterator[Change]:
         if able.proofs:
             changed = _with_replies(transcript, dict.fromkeys(group.turns, text))
             claims = able.claims(f"the agent's words that showed it, in {where}, are gone")
-            yield Change(kind, changed, claims, text, group.turns[0])
+            yield ChangedTalk(kind, changed, claims, text, group.turns[0])
 
 
 def _broken_by_refusal(proof: Proof) -> bool:
@@ -89,17 +89,19 @@ def _broken_by_refusal(proof: Proof) -> bool:
     return is_english(texts[0]) and not any(map(_NEGATION.search, texts))
 
 
-def _dropped(transcript: Transcript, group: _Group) -> Iterator[Change]:
+def _dropped(transcript: Transcript, group: _Group) -> Iterator[ChangedTalk]:
     left = [turn for turn in transcript.turns if turn.number not in group.turns]
     if not left:
         return
     turns = tuple(replace(turn, number=number) for number, turn in enumerate(left, 1))
     claims = group.claims(f"{_where(group.turns)}, where the agent said it, did not happen")
     sentence = group.proofs[0].sentence
-    yield Change(MutantKind.DROPPED_TURN, replace(transcript, turns=turns), claims, sentence, group.turns[0])
+    yield ChangedTalk(
+        MutantKind.DROPPED_TURN, replace(transcript, turns=turns), claims, sentence, group.turns[0]
+    )
 
 
-def _number(transcript: Transcript, proof: Proof) -> Iterator[Change]:
+def _number(transcript: Transcript, proof: Proof) -> Iterator[ChangedTalk]:
     criterion = proof.criterion
     numbers = numbers_in(criterion.text) & numbers_in(proof.quote)
     if not numbers or compares(criterion.text):
@@ -108,12 +110,12 @@ def _number(transcript: Transcript, proof: Proof) -> Iterator[Change]:
     texts = {turn.number: moved(turn.reply.text, numbers) for turn in transcript.turns}
     why = f"the criterion says {', '.join(sorted(numbers))}, and the agent another number"
     sentence = moved(proof.sentence, numbers)
-    yield Change(
+    yield ChangedTalk(
         MutantKind.NUMBER, _with_replies(transcript, texts), {criterion.id: why}, sentence, proof.turn
     )
 
 
-def _contradiction(transcript: Transcript, scenario: Scenario, proof: Proof) -> Iterator[Change]:
+def _contradiction(transcript: Transcript, scenario: Scenario, proof: Proof) -> Iterator[ChangedTalk]:
     """The agent takes back what it said. A question or a greeting can't be wrong, so it isn't taken back."""
     text = proof.criterion.text
     states = _STATES.search(text) is not None if is_english(text) else False
@@ -122,7 +124,7 @@ def _contradiction(transcript: Transcript, scenario: Scenario, proof: Proof) -> 
     words = RETRACTION.format(proof.sentence)
     changed = _with_last_words(transcript, words, scenario.evaluation.efficiency.max_conversation_turns)
     claims = {proof.criterion.id: "the agent took back later what it had said"}
-    yield Change(MutantKind.CONTRADICTION, changed, claims, words, changed.turns[-1].number)
+    yield ChangedTalk(MutantKind.CONTRADICTION, changed, claims, words, changed.turns[-1].number)
 
 
 def _with_last_words(transcript: Transcript, words: str, most: int | None) -> Transcript:

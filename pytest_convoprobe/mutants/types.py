@@ -30,7 +30,7 @@ class MutantKind(str, Enum):
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedTalk:
     """A changed conversation, before code has looked at it.
 
     `claims` are the criteria that it breaks for certain, by id, each with the reason. `sentence` is what was
