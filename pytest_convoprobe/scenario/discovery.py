@@ -40,7 +40,7 @@ _OF_A_SCENARIO = frozenset(("synthetic_user", "evaluation"))
 """Keys that hardly anything but a scenario has. Each of the two is also a key of another file of ours:
 `synthetic_user` of settings, `evaluation` of a benchmark's config.yaml."""
 
-_BESIDE = frozenset(("name", "description", "skip", "tags", "metadata", "config"))
+_BESIDE = frozenset(("name", "description", "skip", "tags", "metadata", "config", "gate"))
 """Keys of a scenario that many other files have, too."""
 _NOT_OF_A_BENCHMARK = _OF_A_SCENARIO | {"skip"}
 _OF_A_BENCHMARK = frozenset(("metrics", "description", "scenario", "gate"))

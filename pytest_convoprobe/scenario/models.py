@@ -34,6 +34,7 @@ from .fields import (
     check_skip,
     text_or_mapping,
 )
+from .gate_rule import GateRule
 from .rules import landmark_complaints, prohibition_complaints, script_complaints
 from .tool_names import matches
 
@@ -42,6 +43,7 @@ __all__ = [
     "ClarificationBehavior",
     "Efficiency",
     "Evaluation",
+    "GateRule",
     "Landmark",
     "ModelOverride",
     "Scenario",
@@ -312,6 +314,7 @@ class Scenario(ScenarioPart):
     config: ScenarioConfig | None = Field(
         None, description="Settings of the judge and the synthetic user for this scenario only."
     )
+    gate: GateRule | None = Field(None, description="Whether the scenario may make a run fail.")
     metadata: dict[str, JsonValue] = Field(
         default_factory=dict, description="Your own data. Only hooks and reports read it."
     )

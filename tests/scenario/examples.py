@@ -134,6 +134,8 @@ VALID = {
     "skipped without evaluation": SKIPPED_WITHOUT_EVALUATION,
     "skipped and empty user": "name: Later\nskip: true\nsynthetic_user: {}\n",
     "scripted": SCRIPTED,
+    "gate": MINIMAL + 'gate: {mode: quarantine, expires: 2027-01-31, reason: "#123", first: 3}\n',
+    "gate without a mode": MINIMAL + "gate: {first: 2}\n",
     "not skipped": MINIMAL + "skip: false\nconfig: null\n",
 }
 
@@ -220,6 +222,25 @@ INVALID = {
     ),
     "empty reason": Wrong(MINIMAL + 'skip: ""\n', "9:7", "skip: must be true, false or a reason"),
     "number as skip": Wrong(MINIMAL + "skip: 3\n", "9:7", "got the number 3"),
+    "quarantine without an end": Wrong(
+        MINIMAL + 'gate: {mode: quarantine, reason: "#1"}\n', "9:7", "a quarantine needs `expires`"
+    ),
+    "quarantine without a reason": Wrong(
+        MINIMAL + "gate: {mode: quarantine, expires: 2027-01-31}\n", "9:7", "a quarantine needs `reason`"
+    ),
+    "a day that does not exist": Wrong(
+        MINIMAL + "gate: {mode: report, expires: 2027-02-30}\n",
+        "9:31",
+        "gate.expires: must be a day that exists",
+        schema=False,
+    ),
+    "a date in words": Wrong(
+        MINIMAL + "gate: {mode: report, expires: next week}\n", "9:31", "must be a date such as 2027-01-31"
+    ),
+    "an end of nothing": Wrong(MINIMAL + "gate: {expires: 2027-01-31}\n", "9:17", "has nothing that expires"),
+    "a mode of the gate that is none": Wrong(
+        MINIMAL + "gate: {mode: reports}\n", "9:14", "did you mean `report`"
+    ),
     # Keys.
     "misspelt key": Wrong(
         changed("initial_query", "inital_query"), "5:3", "unknown key; did you mean `initial_query`?"
