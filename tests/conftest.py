@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 from .support.fixtures import chat_server
+from .support.process_state import put_back
 
 __all__ = ["chat_server"]
 
@@ -27,4 +28,11 @@ def _not_on_github() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
             patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _process_as_found() -> Iterator[None]:
+    """A test may leave nothing of the process's own changed: in some order another one would notice."""
+    with put_back():
         yield

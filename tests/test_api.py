@@ -198,7 +198,8 @@ def test_its_module_is_imported_on_that_thread_too(tmp_path: Path, chat_server: 
 
 def test_an_import_that_hangs_on_this_thread_is_interrupted(tmp_path: Path) -> None:
     (tmp_path / "agent_that_waits.py").write_text("import time\nwhile True:\n    time.sleep(0.01)\n")
-    limit = {"run.replay": "only", "run.scenario_timeout": 0.5, "run.turn_timeout": 0.5}
+    # Time enough to reach the import, on a machine that is busy with other tests.
+    limit = {"run.replay": "only", "run.scenario_timeout": 2, "run.turn_timeout": 2}
     chosen = same_thread(**limit) | {"target.object": "agent_that_waits.py:reply"}
     result = run_scenario(SCENARIO, settings=chosen, rootdir=tmp_path)
     assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
