@@ -120,14 +120,14 @@ def _begun(
     """What is known before the judge is asked, and the job that asks it; None where that cannot be done."""
     old = run.trial(row).result
     try:
-        _require_whole(old.transcript)
+        require_whole(old.transcript)
         loaded = scenarios.of(row)
     except ConvoprobeError as error:
         return Rejudged(row, old, None, str(error)), None
     job = session.job(
         loaded,
         row.scenario_id,
-        _Named(old.target),
+        NamedTarget(old.target),
         live_settings(session.settings_of(loaded.file), loaded),
         trial=row.trial,
         extra_checks=_carried_over(old.checks),
@@ -140,7 +140,8 @@ def _with_verdict(one: Rejudged, new: ScenarioResult) -> Rejudged:
     return replace(one, new=replace(new, file=one.old.file, started=one.old.started))
 
 
-def _require_whole(transcript: Transcript) -> None:
+def require_whole(transcript: Transcript) -> None:
+    """Raises `ResultsError` for a conversation that broke off: there is no verdict on a part."""
     if transcript.termination not in _WHOLE:
         ended = transcript.termination.value.replace("_", " ") if transcript.termination else "unknown"
         raise ResultsError(f"the conversation broke off ({ended}): only a complete one can be judged")
@@ -173,7 +174,7 @@ def _words(found: CriterionResult | CheckResult) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class _Named:
+class NamedTarget:
     """Stands for the target of a conversation that is over."""
 
     name: str

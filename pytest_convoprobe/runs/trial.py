@@ -193,7 +193,8 @@ class _Trial:
         verdict = decide(self._criteria, self._checks)
         if verdict.passed is False:
             self._decided = verdict
-            self._review = await self._review_user(llm)
+            if self._job.reviews_user:
+                self._review = await self._review_user(llm)
         return verdict
 
     async def _for_judge(self) -> tuple[Scenario, Transcript]:
