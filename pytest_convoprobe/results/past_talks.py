@@ -15,9 +15,6 @@ from .reading import StoredRun
 from .run_info import ENDED_EARLY
 from .trial_filter import final, has_verdict
 
-FEWEST = 8
-"""A shorter past says too little: a scenario that fails one time in ten hasn't failed in most of them."""
-
 MOST = 50
 """Older conversations no longer count. Agents change slowly too, and a long past hides that."""
 
@@ -40,12 +37,15 @@ class PastTalks:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def talks_of(runs: Iterable[StoredRun]) -> PastTalks:
-    """The conversations of these runs that count, as one past."""
+def talks_of(runs: Iterable[StoredRun], *, with_red: bool = False) -> PastTalks:
+    """The conversations of these runs that count, as one past.
+
+    Those of a scenario that its run's gate found worse than before count only `with_red`.
+    """
     found: dict[str, list[PastTalk]] = {}
     left_out: Counter[str] = Counter()
     for run in sorted(runs, key=lambda one: one.id):
-        red = _red(run)
+        red = frozenset[str]() if with_red else _red(run)
         for row in _conversations(run):
             if reason := _unfit(run, row, red):
                 left_out[reason] += 1

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..files import relative_name
+from ..gate.policies import LEAST_PAST, fit_to_gate, long_enough
 from ..gate.types import Past
 from .baseline_file import BaselineFile, KeptPast, file_for, read_baseline
 from .fingerprints import Prints, changed_inputs
 from .lookup import runs_before
-from .past_talks import FEWEST, PastTalk, left_out_words, newest_alike, talks_of
+from .past_talks import PastTalk, left_out_words, newest_alike, talks_of
 
 _BY_CONFIRM = "decided by confirm"
 
@@ -125,10 +126,10 @@ def _judged(past: Past) -> FoundPast:
     """A past that is long enough to compare with, and in which the scenario passed more often than not."""
     if not past.talks:
         return FoundPast(note=f"{past.source} has no conversation of it; {_BY_CONFIRM}")
-    if past.talks < FEWEST:
-        few = f"{past.source} has only {past.talks} conversations of it, and at least {FEWEST} are needed"
+    if not long_enough(past):
+        few = f"{past.source} has only {past.talks} conversations of it, and at least {LEAST_PAST} are needed"
         return FoundPast(note=f"{few}; {_BY_CONFIRM}")
-    if 2 * past.failed > past.talks:
+    if not fit_to_gate(past):
         often = f"it failed {past.failed} of {past.talks} before"
         return FoundPast(past, f"{often}: too often to block anything, so it is only reported", False)
     return FoundPast(past)

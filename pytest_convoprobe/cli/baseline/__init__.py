@@ -1,0 +1,1 @@
+"""The commands `convoprobe baseline update` and `accept`, one file each."""
