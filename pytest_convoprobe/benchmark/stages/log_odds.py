@@ -1,19 +1,18 @@
-"""An evaluator's verdict by log-odds: how much likelier it would begin its answer with Yes than with No.
+"""An evaluator's verdict by log-odds: whether a conversation is nearer to the metric's examples or to a greeting.
 
-Small models lean to one answer whatever they read, and give reasons for it. How far the chances move is
-still informative: the metric's own examples show how far they move where the behaviour is present, a greeting
-where it is absent, and the conversation is as the nearer of the two.
+The metric's own examples show how far the chances of Yes move where the behaviour is present, a greeting
+where it is absent. How they are asked for is in `judging/log_odds.py`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 from ... import prompts
-from ...errors import NoTokenChances, ResultsError
-from ...llm.port import LLM, CallContext, LLMRequest, Message, Role
+from ...errors import ResultsError
+from ...judging.log_odds import odds_of_yes
+from ...llm.port import LLM, CallContext, Role
 from ...settings.model_settings import ModelSettings
 from ..format.models import Metric
 from ..rows.messages import Said
@@ -22,13 +21,9 @@ from ..rows.work import Place
 
 PROMPT = "benchmark/evaluator_odds"
 
-# The most that OpenAI's interface gives.
-_TOP_TOKENS = 20
+_NEEDED = "evaluation.method: log_odds needs; take another evaluator_model, or the method answer"
 _OPENING = Said("user", "Hello, can you help me?")
 _GREETING = Said("assistant", "Hello! What can I do for you?")
-_LEAST_CHANCE = -10.0
-"""What is less likely than e to this power hardly ever happens, and some providers put -9999 for it."""
-
 _LEAST_APART = 0.1
 """Nats between the examples and the greeting. With less, the evaluator sees no difference between the two."""
 
@@ -38,11 +33,9 @@ def calls_for(examples: int) -> int:
     return 2 + examples
 
 
-def odds_messages(
-    conversation: Sequence[Said], definition: str, examples: Sequence[str]
-) -> tuple[Message, ...]:
+def odds_question(conversation: Sequence[Said], definition: str, examples: Sequence[str]) -> str:
     """What the evaluator is asked. It is blind to all else because nothing else comes in here."""
-    return (Message("user", prompts.render(PROMPT, **shown(conversation, definition, examples))),)
+    return prompts.render(PROMPT, **shown(conversation, definition, examples))
 
 
 class LogOdds:
@@ -78,48 +71,9 @@ class LogOdds:
 
     async def _odds(self, talk: Sequence[Said], metric: Metric, place: Place, number: int) -> float | None:
         """`number` counts the calls of one verdict; it is part of the recording's key."""
-        messages = odds_messages(talk, metric.definition, metric.examples)
-        if self._model.extra_instructions:
-            messages = (Message("system", self._model.extra_instructions), *messages)
+        question = odds_question(talk, metric.definition, metric.examples)
         context = CallContext(Role.EVALUATOR, place.id, place.sample, number)
-        # One token: only the first word's chances count, and small models would go on for long.
-        request = LLMRequest(self._model, messages, context, max_tokens=1, top_tokens=_TOP_TOKENS)
-        reply = await self._llm.complete(request)
-        if not reply.top_tokens:
-            raise NoTokenChances(
-                f"{self._model.model} doesn't report how likely its words are (logprobs), which "
-                "evaluation.method: log_odds needs; take another evaluator_model, or the method answer",
-                model=self._model.model or "",
-            )
-        return log_odds(reply.top_tokens)
-
-
-def log_odds(top_tokens: Mapping[str, float]) -> float | None:
-    """By how much ln P(Yes) exceeds ln P(No), each summed over its spellings;
-    None if neither is among the tokens.
-
-    A missing word counts as at most as likely as the least likely token listed, and at most as likely as all
-    unlisted tokens together.
-    """
-    chances = {token: max(chance, _LEAST_CHANCE) for token, chance in top_tokens.items()}
-    found = [_sum(chances, word) for word in ("yes", "no")]
-    if found == [None, None]:
-        return None
-    there = [math.exp(chance) for chance in chances.values()]
-    least = min(*there, max(1 - sum(there), math.exp(_LEAST_CHANCE)))
-    yes, no = (least if one is None else one for one in found)
-    return math.log(yes) - math.log(no)
-
-
-def _sum(chances: Mapping[str, float], word: str) -> float | None:
-    """The probability of a word in all its spellings; None if it isn't there."""
-    found = [math.exp(chance) for token, chance in chances.items() if _word(token) == word]
-    return sum(found) if found else None
-
-
-def _word(token: str) -> str:
-    """Without what tokenizers write for a space."""
-    return token.strip(" \n\u2581\u0120").lower()
+        return await odds_of_yes(self._llm, self._model, question, context, needed_by=_NEEDED)
 
 
 def _verdict(talk: float, *anchors: float) -> tuple[bool | None, str]:

@@ -32,7 +32,7 @@ from pytest_convoprobe.benchmark.rows.row_types import ConversationRow, Landmark
 from pytest_convoprobe.benchmark.rows.scenario_ids import scenario_id
 from pytest_convoprobe.benchmark.rows.work import Item, Task
 from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRowMaker, evaluation_messages
-from pytest_convoprobe.benchmark.stages.log_odds import odds_messages
+from pytest_convoprobe.benchmark.stages.log_odds import odds_question
 from pytest_convoprobe.llm.chat_format import call_parameters, chat_messages
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
@@ -261,7 +261,7 @@ def _run(work: Callable[[LLM], object]) -> None:
     asyncio.run(with_models())
 
 
-@pytest.mark.parametrize("question", [evaluation_messages, odds_messages])
+@pytest.mark.parametrize("question", [evaluation_messages, odds_question])
 def test_the_question_is_made_of_three_things(question: Callable[..., object]) -> None:
     assert list(inspect.signature(question).parameters) == [
         "conversation",

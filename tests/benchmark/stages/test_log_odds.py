@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pytest_convoprobe.benchmark.format.models import BenchmarkConfig, EvaluationMethod
 from pytest_convoprobe.benchmark.rows.row_types import ScoreRow
 from pytest_convoprobe.benchmark.stages.evaluate import Evaluate, EvaluateRowMaker
-from pytest_convoprobe.benchmark.stages.log_odds import log_odds
 from pytest_convoprobe.errors import NoTokenChances, ResultsError
+from pytest_convoprobe.judging.log_odds import log_odds
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import CallContext, LLMReply, LLMRequest, Role
 from pytest_convoprobe.settings.model_settings import ModelSettings
