@@ -47,9 +47,7 @@ async def odds_of_yes(
     return log_odds(reply.top_tokens)
 
 
-def _no_chances(
-    model: ModelSettings, needed_by: str, refusal: LLMRejected | None = None
-) -> NoTokenChances:
+def _no_chances(model: ModelSettings, needed_by: str, refusal: LLMRejected | None = None) -> NoTokenChances:
     details = f" ({refusal.message})" if refusal else ""
     found = NoTokenChances(
         f"{model.model} doesn't report how likely its words are (logprobs), which {needed_by}{details}",

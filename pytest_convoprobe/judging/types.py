@@ -77,7 +77,8 @@ class CriterionResult:
     `holds` is True if that speaks for the agent, False if against it, None if the judge could not
     decide. `quote` is a literal quote from turn `turn`. Both are None if the answer is about
     something that never happens. `votes` are all answers, the first one included, where there was more than
-    one; `answer` is what they come to.
+    one; `answer` is what they come to. `score` is what `log_odds` and `contrast` measured, in nats: the
+    larger, the truer the criterion's text.
     """
 
     criterion: Criterion
@@ -87,6 +88,7 @@ class CriterionResult:
     quote: str | None = None
     turn: int | None = None
     votes: tuple[Vote, ...] = ()
+    score: float | None = None
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,7 @@ def _criterion(found: CriterionResult) -> dict[str, Any]:
         "turn": found.turn,
         **_asked_for(asked),
         **({"votes": [asdict(vote) for vote in found.votes]} if found.votes else {}),
+        **({} if found.score is None else {"score": number(found.score)}),
     }
 
 
@@ -300,6 +301,7 @@ def _read_criterion(data: Mapping[str, Any]) -> CriterionResult:
         quote=data.get("quote"),
         turn=data.get("turn"),
         votes=tuple(map(_read_vote, data.get("votes", ()))),
+        score=data.get("score"),
     )
 
 

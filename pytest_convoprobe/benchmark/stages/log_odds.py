@@ -1,4 +1,4 @@
-"""An evaluator's verdict by log-odds: whether a conversation is nearer to the metric's examples or to a greeting.
+"""An evaluator's verdict by log-odds: is a conversation nearer to the metric's examples or to a greeting?
 
 The metric's own examples show how far the chances of Yes move where the behaviour is present, a greeting
 where it is absent. How they are asked for is in `judging/log_odds.py`.

@@ -1,0 +1,129 @@
+"""Several judges of one conversation: their votes, and what these come to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from ..errors import ConvoprobeError, JudgeError, LLMError, ReplayMiss, StructuredReplyError
+from ..settings.judge_settings import JudgeSettings
+from ..settings.panel import members_of
+from .types import Criterion, CriterionResult, Vote
+
+Results = tuple[CriterionResult, ...]
+AskMember = Callable[[JudgeSettings], Awaitable[Results]]
+"""Puts all criteria to one model."""
+
+_MISSING = (LLMError, ReplayMiss, JudgeError, StructuredReplyError)
+"""What makes a vote a missing one.
+
+A call that isn't recorded is among them: where a member gave no vote when the conversation was recorded, it
+gives none in the replay, and the others come to the same.
+"""
+_OUTAGES = (LLMError, ReplayMiss)
+
+
+async def panel_results(settings: JudgeSettings, criteria: Sequence[Criterion], ask: AskMember) -> Results:
+    """What the judge and its panel come to, in the order of the criteria.
+
+    All members are asked at once. A member that fails has no vote; the majority (or all, for
+    `agreement: unanimous`) is counted of all members, with those that failed. Raises the error of a failed
+    member if its vote could still decide something: a provider that is down is no verdict. Without a panel,
+    this is the judge's own answer.
+    """
+    members = judges_of(settings)
+    if len(members) == 1:
+        return await ask(settings)
+    replies = await _all(ask, members)
+    failed = [reply for reply in replies if isinstance(reply, ConvoprobeError)]
+    if len(failed) == len(members):
+        raise failed[0]
+    count = _Count(settings.agreement, len(members), len(failed))
+    found = tuple(
+        count.result(
+            criterion, [_vote(reply, place, member) for member, reply in zip(members, replies, strict=True)]
+        )
+        for place, criterion in enumerate(criteria)
+    )
+    outage = next((error for error in failed if isinstance(error, _OUTAGES)), None)
+    if outage is not None and any(map(count.is_open, found)):
+        raise outage
+    return found
+
+
+def judges_of(settings: JudgeSettings) -> tuple[JudgeSettings, ...]:
+    """The judge, then its panel; each with settings of its own."""
+    return tuple(member for member in members_of(settings) if isinstance(member, JudgeSettings))
+
+
+def other_judge(settings: JudgeSettings) -> JudgeSettings:
+    """Who gives the second vote: another model if there is a panel, else the same."""
+    return judges_of(settings)[-1]
+
+
+async def _all(ask: AskMember, members: Sequence[JudgeSettings]) -> list[Results | ConvoprobeError]:
+    async def asked(member: JudgeSettings) -> Results | ConvoprobeError:
+        try:
+            return await ask(member)
+        except _MISSING as error:
+            return error
+
+    calls = [asyncio.ensure_future(asked(member)) for member in members]
+    try:
+        return list(await asyncio.gather(*calls))
+    finally:
+        # Where one member ends the run, such as by its budget, the others must not go on behind it.
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+
+
+def _vote(reply: Results | ConvoprobeError, place: int, member: JudgeSettings) -> Vote:
+    model = member.model or ""
+    if isinstance(reply, ConvoprobeError):
+        return Vote("cannot_tell", None, f"No vote: {reply}", model=model)
+    one = reply[place]
+    return Vote(one.answer, one.holds, one.finding, one.quote, one.turn, model)
+
+
+@dataclass(frozen=True)
+class _Count:
+    """Counts votes: how many of so many members have to agree, and how many have no vote."""
+
+    agreement: str
+    members: int
+    missing: int
+
+    @property
+    def needed(self) -> int:
+        return self.members if self.agreement == "unanimous" else self.members // 2 + 1
+
+    def result(self, criterion: Criterion, votes: Sequence[Vote]) -> CriterionResult:
+        """The answer that enough votes give, with the evidence of the first of them; else `cannot_tell`."""
+        first = next((vote for vote in votes if self._agree(vote, votes) >= self.needed), None)
+        if first is None:
+            rule = f"{self.agreement}, so {self.needed} of {self.members} have to"
+            finding = f"The panel doesn't agree ({rule}): {self._said(votes)}."
+            return CriterionResult(criterion, "cannot_tell", None, finding, votes=tuple(votes))
+        finding = f"{first.finding} ({self._said(votes)})"
+        return CriterionResult(
+            criterion, first.answer, first.holds, finding, first.quote, first.turn, votes=tuple(votes)
+        )
+
+    def is_open(self, result: CriterionResult) -> bool:
+        """Whether it is undecided, and the votes that are missing could decide it."""
+        most = max(self._agree(vote, result.votes) for vote in result.votes)
+        return result.holds is None and most + self.missing >= self.needed
+
+    def _agree(self, vote: Vote, votes: Sequence[Vote]) -> int:
+        """How many say the same, if it says anything."""
+        return 0 if vote.holds is None else sum(other.holds is vote.holds for other in votes)
+
+    def _said(self, votes: Sequence[Vote]) -> str:
+        """`2 votes for met, 1 for not_met, 1 missing`."""
+        words = Counter(vote.answer for vote in votes)
+        words["cannot_tell"] -= self.missing
+        said = [f"{count} for {word}" for word, count in words.most_common() if count > 0]
+        return ", ".join([*said, *([f"{self.missing} missing"] if self.missing else [])])
