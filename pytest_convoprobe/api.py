@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .calibration.requirement import require_reached
 from .errors import NoTarget, SettingsError
 from .result import ScenarioResult
 from .runs.session import Session
@@ -13,6 +14,7 @@ from .runs.unrun import unrun_scenario
 from .scenario import coerce
 from .settings.file_formats import given_in_code
 from .settings.loading import LoadedSettings
+from .settings.merge import scenario_settings
 from .settings.nearest import ProjectSettings
 
 
@@ -48,6 +50,8 @@ def run_scenario(
     scenario_id = f"{loaded.file}::{loaded.id}"
     if loaded.skip is not None:
         return unrun_scenario(loaded, scenario_id, loaded.skip, skipped=True)
+    own = loaded.scenario.config if loaded.scenario else None
+    require_reached(scenario_settings(merged, own).judge, merged, root)
     with Session.of(merged, root) as session:
         try:
             with session.target(target) as made:

@@ -93,6 +93,10 @@ def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     collectors = yield
+    if file_names.is_labels(file_path, parent, taken=bool(collectors)):
+        from .labels import LabelsCollector
+
+        return [*collectors, LabelsCollector.from_parent(parent, path=file_path)]
     if not file_names.is_yaml(file_path):
         return collectors
     file_names.files_seen(parent.config).add(file_path)

@@ -11,6 +11,8 @@ import pytest
 from ..errors import SettingsError
 from ..runs.progress import ProgressLine
 from ..settings.file_formats import given_in_code
+from ..settings.judge_settings import as_judge
+from .judge_gate import require_fit
 from .keys import OVERLAPPED, WAITED
 from .lookahead import LookAhead
 from .orders import Order
@@ -81,6 +83,8 @@ def _job(order: Order, target: Target) -> Job:
     loaded = _overridden(order) if order.settings else session.settings_of(file)
     settings = backend_of(item.config).scenario_settings(loaded, scenario)
     hook, mask = item.ihook.pytest_convoprobe_settings, item.ihook.pytest_convoprobe_mask
+    if not hook.get_hookimpls():
+        require_fit(item.session.items, settings.judge, loaded)
     return session.job(
         order.loaded,
         order.scenario_id,
@@ -90,15 +94,21 @@ def _job(order: Order, target: Target) -> Job:
         extra_checks=partial(_extra_checks, item),
         mask=partial(_masked, item) if mask.get_hookimpls() else None,
         # Without an implementation there is nothing to start a thread for.
-        adjust=partial(_adjusted, item, scenario) if hook.get_hookimpls() else None,
+        adjust=partial(_adjusted, item, scenario, loaded) if hook.get_hookimpls() else None,
     )
 
 
-def _adjusted(item: pytest.Item, scenario: Scenario, settings: ScenarioSettings) -> ScenarioSettings | None:
-    """What the project's own hook makes of the settings."""
+def _adjusted(
+    item: pytest.Item, scenario: Scenario, loaded: LoadedSettings, settings: ScenarioSettings
+) -> ScenarioSettings | None:
+    """What the project's own hook makes of the settings. Only then it is known who the judge is."""
     changed: ScenarioSettings | None = item.ihook.pytest_convoprobe_settings(
         item=item, scenario=scenario, settings=settings
     )
+    judge = as_judge((changed or settings).judge)
+    # The requirement is the project's, whichever model a hook names.
+    required = judge.require or settings.judge.require
+    require_fit(item.session.items, judge.model_copy(update={"require": required}), loaded)
     return changed
 
 

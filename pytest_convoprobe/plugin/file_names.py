@@ -18,7 +18,9 @@ from ..scenario.discovery import (
     DEFAULT_PATTERNS,
     ENDINGS,
     SETTINGS_FILES,
+    has_name_of_labels,
     is_scenario_file,
+    looks_like_labels,
     looks_like_scenario,
 )
 from . import options
@@ -107,6 +109,19 @@ def is_yaml(path: Path) -> bool:
 def may_be_benchmark(path: Path) -> bool:
     """Whether it has a benchmark's name. Other programs have files of that name too."""
     return path.name == BENCHMARK_FILE
+
+
+def is_labels(path: Path, parent: pytest.Collector, *, taken: bool) -> bool:
+    """Whether a file holds labelled conversations.
+
+    Many programs have files of that name, so a suite with settings of ours is no sign by itself: at least one
+    key has to be one of a labelled conversation. A file named on the command line is ours in any case.
+    """
+    if not has_name_of_labels(path):
+        return False
+    if is_asked_for(parent.session, path) and not taken:
+        return not looks_like_scenario(path)
+    return looks_like_labels(path, known=has_settings(parent.config, path.parent))
 
 
 def is_scenarios(path: Path, parent: pytest.Collector, *, taken: bool) -> bool:

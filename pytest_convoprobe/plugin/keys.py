@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from ..calibration.measured import Measured
+    from ..calibration.requirement import JudgeOfRun
     from ..llm.budget import Spent
     from ..reports.summary import Digest
     from ..result import ScenarioResult
     from ..runs.recorder import RunRecorder
     from ..runs.session import Session
+    from ..settings.effective import LoadedSettings
 
 #: On the config: registers the hooks that only sessions with scenarios have.
 START: pytest.StashKey[Callable[[], None]] = pytest.StashKey()
@@ -46,6 +49,12 @@ BENCHMARKS: pytest.StashKey[list[str]] = pytest.StashKey()
 LEFT_OUT: pytest.StashKey[list[str]] = pytest.StashKey()
 #: On the config: whether the notices of the settings have been shown.
 NOTED: pytest.StashKey[bool] = pytest.StashKey()
+#: On the config: the judges of the run so far, by fingerprint.
+JUDGES: pytest.StashKey[dict[str, JudgeOfRun]] = pytest.StashKey()
+#: On the config: what labels files of this run have shown, by fingerprint of the judge and file.
+MEASURED: pytest.StashKey[dict[tuple[str, str], Measured]] = pytest.StashKey()
+#: On the item of a labels file: the judge that it measures, and the settings that name it.
+LABELS: pytest.StashKey[LoadedSettings] = pytest.StashKey()
 #: On an item: the item that runs after it, as far as pytest knows.
 NEXT_ITEM: pytest.StashKey[pytest.Item | None] = pytest.StashKey()
 #: On an item: the results that it had so far, and how many of them a report has carried away.

@@ -62,6 +62,19 @@ def _check(config: pytest.Config, orders: list[Order]) -> None:
             target.of(order.loaded.file)
         if models and session.settings_of(order.loaded.file).settings.run.calls_live:
             _check_models(config, order, ours=ours)
+        if models:
+            _check_judge(config, order)
+
+
+def _check_judge(config: pytest.Config, order: Order) -> None:
+    """Before anything is spent: a judge that may not gate stops the run."""
+    if order.loaded.scenario is not None:
+        loaded = session_of(config).settings_of(order.loaded.file)
+        settings = backend_of(config).scenario_settings(loaded, order.loaded.scenario)
+        if settings.judge.require is not None:
+            from .judge_gate import require_fit
+
+            require_fit(order.item.session.items, settings.judge, loaded)
 
 
 def _check_models(config: pytest.Config, order: Order, *, ours: bool) -> None:

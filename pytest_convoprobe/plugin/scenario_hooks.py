@@ -12,7 +12,7 @@ from ..stop_signals import end_soon
 from . import options
 from .captured import separate
 from .ending import EndingHooks
-from .keys import NEXT_ITEM, RESULTS, SESSION
+from .keys import JUDGES, NEXT_ITEM, RESULTS, SESSION
 from .masked_reports import mask
 from .representing import errors_of_item, reported
 from .storing import STORING_HOOKS, StoringHooks
@@ -29,9 +29,11 @@ def register(config: pytest.Config) -> None:
     manager.register(StoringHooks(config), STORING_HOOKS)
     manager.register(EndingHooks(config), "convoprobe-ending")
     if not hasattr(config, "workerinput"):
+        from .judge_gate import FitJudges
         from .undecided import NothingDecided
 
         manager.register(NothingDecided(config), "convoprobe-nothing-decided")
+        manager.register(FitJudges(config), "convoprobe-fit-judges")
     if "allure_commons" in sys.modules:
         from .allure_times import register as register_times
 
@@ -102,6 +104,10 @@ class ScenarioHooks:
 
 def _complete(item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
     separate(item, report)
+    if JUDGES in item.config.stash:
+        from .judge_gate import carry_judges
+
+        carry_judges(item, report)
     if RESULTS in item.stash:
         from .item_reports import complete
 

@@ -28,7 +28,8 @@ STORING_HOOKS = "convoprobe-storing"
 
 _WORKER_INPUT = "convoprobe_run"
 _SCENARIO_ITEM = re.compile(
-    r"(?P<file>.+?\.ya?ml)::(?P<name>(?:(?!::).)+?)(?:\[trial-(?P<trial>\d+)\])?", re.IGNORECASE | re.DOTALL
+    r"(?P<file>.+?(?<!\.labels)\.ya?ml)::(?P<name>(?:(?!::).)+?)(?:\[trial-(?P<trial>\d+)\])?",
+    re.IGNORECASE | re.DOTALL,
 )
 
 

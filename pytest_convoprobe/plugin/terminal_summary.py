@@ -14,6 +14,8 @@ from ..llm.ledger import Spending
 from ..reports.summary import Digest, summary_lines
 from ..text import harmless
 from .carried import carried
+from .judge_gate import take_judges
+from .judge_lines import judge_lines
 from .keys import AGES, GATHERED, UNDECIDED, start
 from .preflight import notes
 from .storing import recorder_of, take
@@ -29,6 +31,8 @@ def gather(config: pytest.Config, report: pytest.TestReport) -> None:
     start(config)  # a test that ran in a process of its own may have been the first of ours
     load = carried(report)
     take(config, load)
+    if "judges" in load or "measured" in load:
+        take_judges(config, load)
     if "ages" in load:
         # Of reruns the last counts, also where it found nothing old any more.
         config.stash.setdefault(AGES, {})[report.nodeid] = load["ages"]
@@ -46,6 +50,8 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         lines += summary_lines(found, verbosity=verbosity, calls=recorder_of(config).calls)
     if found and verbosity >= 0:
         lines += [*_unseen(config, found), *_notices(config)]
+    if verbosity >= 0:
+        lines += judge_lines(config, found)
     # Of a gate that passed undecided or on old conversations, these lines are all that anybody sees. So they
     # are there where it is quiet, too.
     lines += [*_undecided(config), *_ages(config)]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..llm.fingerprint import Fingerprint
     from ..redaction import Redactor
     from ..scenario.models import Scenario
+    from ..settings.judge_settings import JudgeSettings
     from ..settings.model_settings import ModelSettings
     from ..settings.models import ScenarioSettings
     from ..targets.port import Description
@@ -147,12 +148,26 @@ def _content(scenario: Scenario) -> Any:
     return scenario.model_dump(mode="json", exclude=_NOT_CONTENT, exclude_defaults=True)
 
 
+def judge_print(settings: JudgeSettings, redactor: Redactor) -> str:
+    """The digest of all that a judge's answers depend on: its model, its settings and its prompts."""
+    return _digest([_judge_prompts(), redactor.text(settings.model or ""), _role(settings, redactor)])
+
+
+@lru_cache(maxsize=1)
+def _judge_prompts() -> str:
+    """The digest of the prompts that only the judge gets: others may change without calibrating it again."""
+    return _digest({name: text for name, text in _prompt_texts().items() if name.startswith("judge")})
+
+
 @lru_cache(maxsize=1)
 def _own_prompts() -> str:
     """The digest of every prompt of this package."""
+    return _digest(_prompt_texts())
+
+
+def _prompt_texts() -> dict[str, str]:
     folder = files("pytest_convoprobe").joinpath("prompts")
-    texts = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".jinja")}
-    return _digest(texts)
+    return {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".jinja")}
 
 
 def _roles(settings: ScenarioSettings, redactor: Redactor) -> list[Any]:

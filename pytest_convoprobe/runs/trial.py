@@ -191,7 +191,8 @@ class _Trial:
                 for criterion in criteria_of(self._job.scenario.evaluation)
             )
         verdict = decide(self._criteria, self._checks)
-        if verdict.passed is False:
+        # Of a labelled conversation only the answers count, so nobody needs to know who was to blame.
+        if verdict.passed is False and self._job.reviews:
             self._decided = verdict
             if self._job.reviews_user:
                 self._review = await self._review_user(llm)

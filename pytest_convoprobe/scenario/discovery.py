@@ -40,8 +40,13 @@ _OF_A_SCENARIO = frozenset(("synthetic_user", "evaluation"))
 """Keys that hardly anything but a scenario has. Each of the two is also a key of another file of ours:
 `synthetic_user` of settings, `evaluation` of a benchmark's config.yaml."""
 
+LABELS_ENDINGS = (".labels.yaml", ".labels.yml", ".labels.jsonl")
+"""How the names of files with labelled conversations end."""
+
 _BESIDE = frozenset(("name", "description", "skip", "tags", "metadata", "config", "gate"))
 """Keys of a scenario that many other files have, too."""
+_CONVERSATION_OF_LABELS = frozenset(("turns", "stored"))
+_OF_LABELS = _CONVERSATION_OF_LABELS | {"criteria"}
 _NOT_OF_A_BENCHMARK = _OF_A_SCENARIO | {"skip"}
 _OF_A_BENCHMARK = frozenset(("metrics", "description", "scenario", "gate"))
 _GUESSED = 100
@@ -121,12 +126,14 @@ def _is_left_out(name: str) -> bool:
 
 
 def _is_of_others(path: Path, relative: PurePath, root: Path) -> bool:
-    """Whether a file is settings or a benchmark's, by its place and by what is in it.
+    """Whether a file is settings, labels or a benchmark's, by its name or place and by what is in it.
 
     By the place alone, a scenario with an unlucky name or neighbour would never run, and nobody would know.
     """
     if path.name in SETTINGS_FILES:
         return "evaluation" not in _keys_of(path)
+    if has_name_of_labels(path):
+        return not looks_like_scenario(path)
     return _in_benchmark(relative, root) and "synthetic_user" not in _keys_of(path)
 
 
@@ -147,6 +154,22 @@ def is_benchmark(file: Path) -> bool:
 def looks_like_scenario(file: Path) -> bool:
     """Whether a file has a key that hardly anything but a scenario has. It need not be valid."""
     return bool(_keys_of(file) & _OF_A_SCENARIO)
+
+
+def has_name_of_labels(path: PurePath) -> bool:
+    """Whether a file may have labelled conversations, by its name. Other programs have labels, too."""
+    return path.name.lower().endswith(LABELS_ENDINGS)
+
+
+def looks_like_labels(file: Path, *, known: bool = False) -> bool:
+    """Whether a file of such a name has the keys of a labelled conversation, and not those of a scenario.
+
+    One of the keys will do where it is `known` that the project has such files: a misspelt one is said to be.
+    """
+    keys = _keys_of(file)
+    if keys & _OF_A_SCENARIO:
+        return False
+    return bool(keys & _OF_LABELS) if known else "criteria" in keys and bool(keys & _CONVERSATION_OF_LABELS)
 
 
 def _keys_of(file: Path) -> frozenset[str]:

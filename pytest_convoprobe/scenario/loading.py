@@ -72,11 +72,12 @@ def _load(parsed: Parsed, file: str) -> tuple[LoadedScenario, ...]:
     if not parsed.documents and not problems:
         problems.append(Problem("the file is empty; a scenario is expected", file, 1, 1))
     if problems:
-        raise ScenarioFileError(_in_order(problems, file))
+        raise ScenarioFileError(in_order(problems, file))
     return with_distinct_ids(found)
 
 
-def _in_order(problems: list[Problem], file: str) -> tuple[Problem, ...]:
+def in_order(problems: list[Problem], file: str) -> tuple[Problem, ...]:
+    """The problems of a file from its top, and a word about those that are too many to be read."""
     ordered = sorted(problems, key=lambda problem: (problem.line, problem.column))
     if len(ordered) <= MAX_PROBLEMS:
         return tuple(ordered)

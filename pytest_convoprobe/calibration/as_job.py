@@ -1,0 +1,117 @@
+"""A labelled conversation as what the runner judges: a scenario, and a conversation that is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import ResultsError
+from ..results.store import final, open_run, resolve_run
+from ..runs.job import Job
+from ..runs.rejudge import NamedTarget
+from ..runs.session import Session
+from ..scenario.loading import LoadedScenario, node_name, with_distinct_ids
+from ..scenario.models import Evaluation, Scenario, SyntheticUser
+from ..transcript import Reply, Termination, ToolCall, Transcript, Turn
+from .labels_file import Labelled, LabelsFile
+from .labels_format import LabelledConversation, LabelledCriterion, LabelledTurn, StoredConversation
+
+_LETTERS = {"correctness": "c", "failure": "f", "tool": "t"}
+
+
+def jobs_of(session: Session, labels: LabelsFile, name: str, results: Path) -> list[Job]:
+    """A job for each conversation, in their order: the judge answers, and nobody talks.
+
+    `name` is the file's within the run, `results` the folder of stored runs. Raises `SettingsError`, and
+    `ResultsError` for a stored conversation that isn't there.
+    """
+    loaded = with_distinct_ids([_loaded(one, labels.file) for one in labels.conversations])
+    return [
+        session.job(
+            one,
+            f"{name}::{one.id}",
+            NamedTarget("labels"),
+            held=transcript_of(labelled.conversation, results),
+            reviews=False,
+        )
+        for one, labelled in zip(loaded, labels.conversations, strict=True)
+    ]
+
+
+def by_criterion(conversation: LabelledConversation) -> Iterator[tuple[str, LabelledCriterion]]:
+    """Each criterion with the id that the judge knows it by."""
+    numbers = dict.fromkeys(_LETTERS, 0)
+    for criterion in conversation.criteria:
+        numbers[criterion.type] += 1
+        yield f"{_LETTERS[criterion.type]}{numbers[criterion.type]}", criterion
+
+
+def transcript_of(conversation: LabelledConversation, results: Path) -> Transcript:
+    """What was said and done. Raises `ResultsError` for a stored conversation that isn't there."""
+    if conversation.stored is not None:
+        return _stored(conversation.stored, results)
+    turns = tuple(_turn(number, turn) for number, turn in enumerate(conversation.turns or (), start=1))
+    return Transcript(turns, Termination.USER_DONE, now=conversation.now)
+
+
+def _turn(number: int, turn: LabelledTurn) -> Turn:
+    calls = None if turn.calls is None else tuple(ToolCall(**call.model_dump()) for call in turn.calls)
+    return Turn(number, turn.user, Reply(turn.agent, calls))
+
+
+def _stored(wanted: StoredConversation, results: Path) -> Transcript:
+    run = open_run(resolve_run(results, wanted.run).path)
+    for row in final(run.rows()):
+        if (row.scenario_id, row.trial) == (wanted.scenario, wanted.trial):
+            return run.trial(row).result.transcript
+    raise ResultsError(f"the run {run.id} has no trial {wanted.trial} of {wanted.scenario}")
+
+
+def _loaded(labelled: Labelled, file: str) -> LoadedScenario:
+    one = labelled.conversation
+    return LoadedScenario(
+        id=node_name(one.id),
+        name=one.id,
+        description=one.description or "",
+        skip=None,
+        tags=(),
+        scenario=_scenario(one),
+        file=file,
+        line=labelled.line,
+    )
+
+
+def _scenario(one: LabelledConversation) -> Scenario:
+    """A scenario with these criteria. Its user is of no use: nobody talks."""
+    said = one.turns[0].user if one.turns else ""
+    return Scenario.model_construct(
+        name=one.id,
+        description=one.description or "A conversation of a user with the agent.",
+        synthetic_user=SyntheticUser.model_construct(persona="a user", initial_query=said),
+        evaluation=_evaluation(one.criteria),
+    )
+
+
+def _evaluation(criteria: Iterable[LabelledCriterion]) -> Evaluation:
+    """Checked like a scenario's, but a conversation may have criteria of any one type alone."""
+    by_type: dict[str, list[LabelledCriterion]] = {name: [] for name in _LETTERS}
+    for criterion in criteria:
+        by_type[criterion.type].append(criterion)
+    correctness = [_written(one) for one in by_type["correctness"]]
+    data = {
+        "correctness_criteria": correctness or ["unused"],
+        "failure_criteria": [_written(one) for one in by_type["failure"]],
+        "tool_usage": {
+            "tool_call_criteria": [
+                {"tool": one.tool, "assertions": [_written(one)]} for one in by_type["tool"]
+            ]
+        },
+    }
+    checked = Evaluation.model_validate(data)
+    return checked if correctness else checked.model_copy(update={"correctness_criteria": ()})
+
+
+def _written(one: LabelledCriterion) -> str | Mapping[str, Any]:
+    """As a scenario's author writes it."""
+    return one.text
