@@ -70,6 +70,14 @@ class ScenarioResult:
         """The spending of all roles together."""
         return sum(self.spending.values(), Spending())
 
+    @property
+    def votes(self) -> int:
+        """How many votes there are on the conversation: of each member of a panel, and second ones.
+
+        0 where no judge gave one.
+        """
+        return max((len(found.votes) or 1 for found in self.criteria), default=0)
+
     def assert_passed(self) -> None:
         """Raise `ScenarioFailed` if the agent failed, `ScenarioErrored` if there is no verdict."""
         __tracebackhide__ = True  # pytest shows the line that asked, not this one

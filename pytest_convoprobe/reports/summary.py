@@ -48,6 +48,7 @@ class Digest:
     attempts: int = 1
     unmatched_tools: tuple[str, ...] = ()
     absent_tools: tuple[str, ...] = ()
+    votes: int = 0
 
     @classmethod
     def of(cls, result: ScenarioResult) -> Digest:
@@ -66,6 +67,7 @@ class Digest:
             attempts=result.attempts,
             unmatched_tools=result.unmatched_tools,
             absent_tools=_absent(result),
+            votes=result.votes,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -125,6 +127,7 @@ def summary_lines(
         _totals(digests),
         *_spent(digests, lost),
         *_replayed(digests),
+        *_votes(digests),
         *_slowest(digests),
         *_cannot_fail(digests),
     ]
@@ -208,6 +211,18 @@ def _spent(digests: Sequence[Digest], lost: ByRole) -> list[str]:
 def _replayed(digests: Sequence[Digest]) -> list[str]:
     replayed = sum(by_roles(digests, replayed=True).values(), Spending())
     return [f"replayed: {_tokens_and_cost(replayed)} when recorded"] if replayed.calls else []
+
+
+def _votes(digests: Sequence[Digest]) -> list[str]:
+    """`judge: 3 votes a conversation, $0.0012 a vote`, where there are more votes than conversations."""
+    judged = [digest for digest in digests if digest.votes]
+    votes = sum(digest.votes for digest in judged)
+    if votes <= len(judged):
+        return []
+    spent = sum((digest.spending.get(Role.JUDGE, Spending()) for digest in judged), Spending())
+    each = dollars(None if spent.cost is None else spent.cost / votes)
+    mean = f"{votes / len(judged):.1f}".removesuffix(".0")
+    return [f"judge: {mean} votes a conversation, {each} a vote"]
 
 
 def _tokens_and_cost(spending: Spending) -> str:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from pytest_convoprobe.errors import Blame
-from pytest_convoprobe.judging.types import CheckResult
+from pytest_convoprobe.judging.types import CheckResult, Vote
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.reports.markdown import markdown
@@ -52,6 +53,15 @@ def test_spending_by_role_with_retries() -> None:
         "  target: $0.2500, 2,300 tokens in 4 calls",
         "  judge: $1.00, 2,200 tokens in 4 calls, 2 tried again",
     ]
+
+
+def test_votes_of_the_judge_have_a_price() -> None:
+    votes = (Vote("met", True, "It answers"),) * 4
+    by_four = result(Outcome.PASSED, criteria=(replace(MET, votes=votes), MET), spending=JUDGED)
+    alone = result(Outcome.PASSED, criteria=(MET,), spending=JUDGED)
+    silent = result(Outcome.ERROR, criteria=(), spending=JUDGED)
+    assert "judge: 2.5 votes a conversation, $0.2000 a vote" in summary_lines([by_four, alone, silent])
+    assert not [line for line in summary_lines([alone, silent]) if "a vote" in line]
 
 
 def test_replayed_stands_apart_from_spent() -> None:
