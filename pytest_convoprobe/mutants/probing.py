@@ -75,7 +75,7 @@ class Probed:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class MutationPlan:
     """What is to be asked: mutants, and how many calls of the judge at least and at most, repairs aside.
 
     `cost` is in US dollars for the most calls; None if no stored call of the judge has a known price.
@@ -124,7 +124,7 @@ def _talk(run: StoredRun, row: IndexRow, scenarios: Scenarios, session: Session)
         return Talk(row, result, problem=str(error))
 
 
-def forecast(talks: Sequence[Talk], calls: int | None = None) -> Forecast:
+def forecast(talks: Sequence[Talk], calls: int | None = None) -> MutationPlan:
     """What probing them will take. `calls` is the limit, if there is one."""
     every = [(talk, mutant) for talk in talks for mutant in talk.mutants]
     asked = [(talk, mutant) for talk, mutant in every if not mutant.by_code]
@@ -134,7 +134,9 @@ def forecast(talks: Sequence[Talk], calls: int | None = None) -> Forecast:
     if calls is not None:
         least, most = min(least, calls), min(most, calls)
     price = _price(talks)
-    return Forecast(len(every), len(every) - len(asked), least, most, None if price is None else price * most)
+    return MutationPlan(
+        len(every), len(every) - len(asked), least, most, None if price is None else price * most
+    )
 
 
 def _most_calls(asked: tuple[Talk, Mutant]) -> int:

@@ -18,7 +18,7 @@ from ..progress import progress_line
 from ..project import Project, json_option, project_options
 
 if TYPE_CHECKING:
-    from ...mutants.probing import Forecast, Probed, Talk
+    from ...mutants.probing import MutationPlan, Probed, Talk
     from ...results.mutation_file import CriterionScore, Remark, ScenarioMutations
     from ...runs.session import Session
 
@@ -98,7 +98,7 @@ def command(
     ctx.exit(status)
 
 
-def _planned(planned: Forecast, talks: Sequence[Talk]) -> str:
+def _planned(planned: MutationPlan, talks: Sequence[Talk]) -> str:
     many = f"{counted(planned.mutants, 'mutant')} of {counted(len(talks), 'conversation')}"
     asked = planned.mutants - planned.by_code
     if not asked:
@@ -207,7 +207,7 @@ def _summary(kept: Sequence[ScenarioMutations]) -> str:
 def _as_json(
     run: str,
     status: int,
-    planned: Forecast,
+    planned: MutationPlan,
     talks: Sequence[Talk],
     kept: Sequence[ScenarioMutations],
 ) -> dict[str, Any]:

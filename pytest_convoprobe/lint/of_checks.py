@@ -1,0 +1,171 @@
+"""Rules on criteria and limits beside what code checks, and beside what the conversation can come to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..conversation.suspicion import is_english
+from ..judging.types import CriterionKind
+from ..scenario.models import SimulatedTurns, ToolAssertion
+from ..scenario.tool_names import matches
+from .finding import Fault
+from .of_pairs import other_tools
+from .subject import Subject
+from .words import AGENTS, is_negated
+
+_CALLS = re.compile(
+    rf"^\s*(?:the\s+)?(?:{AGENTS})\s+(?:must\s+|should\s+)?(?:does\s+not\s+|doesn't\s+|never\s+|must\s+not\s+)?"
+    r"(?:calls?|uses?|invokes?)\s+(?:the\s+)?(?:tool\s+|function\s+)?[`'\"]?(?P<tool>[\w.:/-]+)[`'\"]?"
+    r"(?:\s+(?:tool|function))?(?:\s+(?:once|at\s+least\s+once))?\s*\.?\s*$",
+    re.IGNORECASE,
+)
+_LIMITS = re.compile(
+    r"\b(?:at most|no more than|within|in less than|in fewer than|in under)\s+\w+\s+"
+    r"(?:(?P<turns>turns?)|tool\s+(?P<calls>calls?))\b",
+    re.IGNORECASE,
+)
+_ORDINALS = dict(
+    zip("first second third fourth fifth sixth seventh eighth ninth tenth".split(), range(1, 11), strict=True)
+)
+_TURN = re.compile(
+    r"\b(?P<how>in|at|on|from|after)\s+(?:the\s+)?"
+    rf"(?:turn\s+(?P<number>\d{{1,3}})\b|(?:(?P<place>\d{{1,3}})(?:st|nd|rd|th)|(?P<word>{'|'.join(_ORDINALS)}))\s+turn\b)",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d?:\d\d")
+
+
+def decided_by_check(subject: Subject) -> Iterator[Fault]:
+    """A judge is asked what code decides: it costs a call's worth of words, and it can be wrong."""
+    usage = subject.scenario.evaluation.tool_usage
+    criteria = [one.tool for one in usage.tool_call_criteria]
+    known = {*usage.required_tools, *usage.optional_tools, *usage.prohibited_tools, *criteria}
+    for sentence in subject.sentences:
+        if not is_english(sentence.text) or sentence.kind is CriterionKind.TOOL:
+            continue
+        found = _CALLS.match(sentence.text)
+        if found and ("_" in found["tool"] or any(matches(name, found["tool"]) for name in known)):
+            forbidden = (sentence.kind is CriterionKind.FAILURE) is not is_negated(sentence.text)
+            key = "prohibited_tools" if forbidden else "required_tools"
+            there = found["tool"] in getattr(usage, key)
+            yield Fault(
+                sentence.loc,
+                f"{sentence.criterion.id} asks the judge what code {'decides' if there else 'can decide'}: "
+                f"whether {found['tool']} is called",
+                f"Take it out: `{key}` has the tool."
+                if there
+                else f"Write `{key}: [{found['tool']}]` instead.",
+            )
+        yield from _limited(subject, sentence.text, sentence.loc, sentence.criterion.id)
+
+
+def _limited(subject: Subject, text: str, loc: tuple[str | int, ...], name: str) -> Iterator[Fault]:
+    found = _LIMITS.search(text)
+    if found:
+        key = "max_conversation_turns" if found["turns"] else "max_tool_calls"
+        yield Fault(
+            loc,
+            f"{name} asks the judge to count, which code does without a mistake",
+            f"Write `efficiency: {{{key}: …}}` instead.",
+        )
+
+
+def unreachable(subject: Subject) -> Iterator[Fault]:
+    """A criterion about a turn that never comes."""
+    last = subject.last_turn
+    for sentence in subject.sentences:
+        for found in _TURN.finditer(sentence.text) if is_english(sentence.text) else ():
+            turn = int(found["number"] or found["place"] or _ORDINALS[found["word"].lower()])
+            if turn > last or (turn == last and found["how"].lower() == "after"):
+                yield Fault(
+                    sentence.loc,
+                    f"{sentence.criterion.id} is about what comes {found[0].lower()}, but there are "
+                    f"{last} turn{'s' if last > 1 else ''} at most",
+                    "Raise `max_turns`, make the script longer, or name another turn.",
+                )
+
+
+def no_effect(subject: Subject) -> Iterator[Fault]:
+    """A limit or a list that can't make a difference."""
+    evaluation = subject.scenario.evaluation
+    most, usage = evaluation.efficiency.max_conversation_turns, evaluation.tool_usage
+    if most is not None and most >= subject.last_turn:
+        yield Fault(
+            ("evaluation", "efficiency", "max_conversation_turns"),
+            f"this limit can't be broken: the conversation has {subject.last_turn} "
+            f"turn{'s' if subject.last_turn > 1 else ''} at most",
+            "Lower it, raise `max_turns`, or take it out.",
+        )
+    if usage.optional_tools and not usage.only_listed:
+        yield Fault(
+            ("evaluation", "tool_usage", "optional_tools"),
+            "this list changes nothing: without `only_listed: true`, every tool may be called",
+            "Add `only_listed: true`, or take the list out.",
+        )
+    yield from _calls_that_are_bounded(subject)
+
+
+def _calls_that_are_bounded(subject: Subject) -> Iterator[Fault]:
+    evaluation = subject.scenario.evaluation
+    limit, usage = evaluation.efficiency.max_tool_calls, evaluation.tool_usage
+    if limit is None or not usage.only_listed:
+        return
+    bounds: dict[str, int] = {}
+    for criterion in usage.tool_call_criteria:
+        for one in criterion.assertions:
+            most = (
+                next((n for n in (one.times, one.at_most) if n is not None), None)
+                if isinstance(one, ToolAssertion)
+                else None
+            )
+            if most is not None:
+                bounds[criterion.tool] = min(most, bounds.get(criterion.tool, most))
+    listed = {*usage.required_tools, *usage.optional_tools, *(one.tool for one in usage.tool_call_criteria)}
+    if listed and listed <= bounds.keys() and sum(bounds.values()) <= limit:
+        yield Fault(
+            ("evaluation", "efficiency", "max_tool_calls"),
+            f"this limit can't be broken: the other checks allow {sum(bounds.values())} calls at most",
+            "Lower it, or take it out.",
+        )
+
+
+def missing_fact(subject: Subject) -> Iterator[Fault]:
+    """An argument that only the user could name, and that nobody told the user."""
+    known = _squashed("\n".join(_told(subject)))
+    for place, criterion in enumerate(subject.scenario.evaluation.tool_usage.tool_call_criteria):
+        if other_tools(subject, criterion.tool):
+            continue  # the agent may have it from the other tool
+        for index, one in enumerate(criterion.assertions):
+            for name, condition in one.args.items() if isinstance(one, ToolAssertion) else ():
+                value = condition.equals if "equals" in condition.model_fields_set else condition.contains
+                if _is_identifier(value) and _squashed(str(value)) not in known:
+                    path = ("evaluation", "tool_usage", "tool_call_criteria", place, "assertions", index)
+                    yield Fault(
+                        (*path, "args", name),
+                        f"{criterion.tool} is to be called with {name} = {value}, which the user isn't told",
+                        "Put it into `known_facts` or a message of the user, unless the agent knows it.",
+                    )
+
+
+def _told(subject: Subject) -> Iterator[str]:
+    """All that reaches the synthetic user, or the agent by way of it."""
+    user = subject.scenario.synthetic_user
+    yield from (user.persona, user.initial_query, *user.clarification_behavior.known_facts)
+    yield from (landmark.instruction for landmark in user.landmarks)
+    for item in user.script:
+        yield item.instruction or "" if isinstance(item, SimulatedTurns) else item
+
+
+def _is_identifier(value: Any) -> bool:
+    """Whether it is the kind of value that nobody derives: letters with digits, or a long number."""
+    text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+    if not text or _DATE.search(text) or len(text) > 60:
+        return False
+    digits = sum(one.isdigit() for one in text)
+    return digits >= 4 or (digits >= 2 and any(one.isalpha() for one in text) and " " not in text)
+
+
+def _squashed(text: str) -> str:
+    return "".join(one for one in text.casefold() if one.isalnum())

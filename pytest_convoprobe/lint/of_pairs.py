@@ -1,0 +1,104 @@
+"""Rules on sentences beside each other: said twice, or against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from ..judging.types import CriterionKind
+from ..scenario.models import ToolAssertion
+from ..scenario.tool_names import is_pattern, matches
+from .finding import Fault
+from .subject import Sentence, Subject
+from .words import core_of, is_negated
+
+
+def duplicate(subject: Subject) -> Iterator[Fault]:
+    """Two criteria that ask the same: a fault counts twice in the score, and costs twice."""
+    for one, other in _alike(subject):
+        if _forbids(one) is _forbids(other):
+            yield Fault(
+                other.loc,
+                f"{other.criterion.id} says the same as {one.criterion.id}",
+                "Take one of them out.",
+            )
+
+
+def contradiction(subject: Subject) -> Iterator[Fault]:
+    """Sentences or limits that no agent can satisfy together."""
+    for one, other in _alike(subject):
+        if _forbids(one) is not _forbids(other):
+            yield Fault(
+                other.loc,
+                f"{other.criterion.id} forbids what {one.criterion.id} asks for, or the other way round",
+                "No agent can satisfy both. Take one of them out.",
+            )
+    yield from _opposites(subject)
+    yield from _facts(subject)
+    yield from _too_few_calls(subject)
+
+
+def _alike(subject: Subject) -> Iterator[tuple[Sentence, Sentence]]:
+    for one, other in combinations(subject.sentences, 2):
+        same_tool = one.criterion.tool == other.criterion.tool
+        if same_tool and core_of(one.text) and core_of(one.text) == core_of(other.text):
+            yield one, other
+
+
+def _forbids(sentence: Sentence) -> bool:
+    """Whether the deed that it names must not happen: by its list, or by a negation, but not by both."""
+    return (sentence.kind is CriterionKind.FAILURE) is not is_negated(sentence.text)
+
+
+def _opposites(subject: Subject) -> Iterator[Fault]:
+    for sentence in subject.sentences:
+        opposite = sentence.criterion.opposite
+        same = opposite is not None and core_of(opposite) == core_of(sentence.text)
+        if opposite is not None and same and is_negated(opposite) is is_negated(sentence.text):
+            yield Fault(
+                sentence.loc,
+                f"the opposite of {sentence.criterion.id} says the same as its text",
+                "Write a sentence that is true where the text is not.",
+            )
+
+
+def _facts(subject: Subject) -> Iterator[Fault]:
+    behavior = subject.scenario.synthetic_user.clarification_behavior
+    known = {core_of(fact) for fact in behavior.known_facts}
+    for index, fact in enumerate(behavior.unknown_facts):
+        if core_of(fact) and core_of(fact) in known:
+            loc = ("synthetic_user", "clarification_behavior", "unknown_facts", index)
+            yield Fault(
+                loc, "the user knows this and doesn't know it", "Take it out of one of the two lists."
+            )
+
+
+def _too_few_calls(subject: Subject) -> Iterator[Fault]:
+    evaluation = subject.scenario.evaluation
+    most, usage = evaluation.efficiency.max_tool_calls, evaluation.tool_usage
+    if most is None:
+        return
+    needed = {tool: 1 for tool in usage.required_tools if not is_pattern(tool)}
+    for criterion in usage.tool_call_criteria:
+        for one in criterion.assertions:
+            least = (one.times or one.at_least or 0) if isinstance(one, ToolAssertion) else 0
+            if least and not is_pattern(criterion.tool):
+                needed[criterion.tool] = max(least, needed.get(criterion.tool, 0))
+    if sum(needed.values()) > most:
+        names = ", ".join(f"{tool} {count} x" for tool, count in needed.items())
+        yield Fault(
+            ("evaluation", "efficiency", "max_tool_calls"),
+            f"at most {most} tool calls, but the scenario asks for more: {names}",
+            f"Raise the limit to {sum(needed.values())} or more.",
+        )
+
+
+def other_tools(subject: Subject, tool: str) -> bool:
+    """Whether the scenario names a tool besides this one."""
+    usage = subject.scenario.evaluation.tool_usage
+    names = {*usage.required_tools, *usage.optional_tools}
+    for criterion in usage.tool_call_criteria:
+        names.add(criterion.tool)
+        for one in criterion.assertions:
+            names |= {getattr(one, "before", None) or tool, getattr(one, "after", None) or tool}
+    return any(not matches(tool, name) for name in names)

@@ -1,0 +1,194 @@
+"""What each rule finds, and what it leaves alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_convoprobe.lint.linting import lint_file
+from pytest_convoprobe.lint.rules import IDS, RULES
+from pytest_convoprobe.scenario.search import find_scenario_files
+
+ROOT = Path(__file__).parents[2]
+FINE = "The agent names the price of the ticket."
+
+
+def found(folder: Path, *criteria: Any, user: dict[str, Any] | None = None, **evaluation: Any) -> list[str]:
+    """The rules that find something in a scenario with these correctness criteria."""
+    scenario = {
+        "name": "Talk",
+        "description": "A talk.",
+        "synthetic_user": {"persona": "Somebody", "initial_query": "Hello", **(user or {})},
+        "evaluation": {"correctness_criteria": list(criteria) or [FINE], **evaluation},
+    }
+    file = folder / "talk.scenario.yaml"
+    file.write_text(yaml.safe_dump(scenario, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    return [finding.rule for finding in lint_file(file)]
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        "The agent asks for the order number and confirms the address.",
+        "The agent should ask for the date and then book a table.",
+        "The agent says that it can't cancel, then offers a refund.",
+    ],
+)
+def test_two_deeds_in_one(tmp_path: Path, criterion: str) -> None:
+    assert found(tmp_path, criterion) == ["compound-criterion"]
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        "The agent names the street and the house number.",
+        "The agent says that the shop is open from 10 and closes at 14.",
+        "The agent asks whether the user wants to send it back and get a refund.",
+        "The agent explains the terms and conditions.",
+        "El agente pide el número y confirma la dirección.",
+    ],
+)
+def test_one_deed_with_an_and(tmp_path: Path, criterion: str) -> None:
+    assert found(tmp_path, criterion) == []
+
+
+@pytest.mark.parametrize(
+    ("criterion", "rules"),
+    [
+        ("The agent is helpful and polite.", []),  # polite can be seen
+        ("The agent is helpful.", ["vague-criterion"]),
+        ("The assistant handles the user's request properly.", ["vague-criterion"]),
+        ("The response is good.", ["vague-criterion"]),
+        ("The agent names the correct price.", []),
+        ("The user says goodbye.", ["about-the-user"]),
+        ("The customer is satisfied with the answer.", ["about-the-user"]),
+        ("The user is told the price of the ticket.", []),
+        ("The agent asks the user for the number.", []),
+    ],
+)
+def test_wording(tmp_path: Path, criterion: str, rules: list[str]) -> None:
+    assert found(tmp_path, criterion) == rules
+
+
+def test_said_twice(tmp_path: Path) -> None:
+    assert found(tmp_path, FINE, "The assistant names the price of a ticket") == ["duplicate-criterion"]
+    never = {"failure_criteria": ["The agent asks for a password."]}
+    assert found(tmp_path, "The agent never asks for a password.", **never) == ["duplicate-criterion"]
+    assert found(tmp_path, "Der Agent nennt den Preis.", "Der Agent nennt den Preis!") == [
+        "duplicate-criterion"
+    ]
+
+
+def test_against_each_other(tmp_path: Path) -> None:
+    ask = "The agent asks for a password."
+    assert found(tmp_path, ask, failure_criteria=[ask]) == ["contradiction"]
+    assert found(tmp_path, ask, "The agent does not ask for a password.") == ["contradiction"]
+    usage = {"required_tools": ["get_order", "refund"]}
+    assert found(tmp_path, tool_usage=usage, efficiency={"max_tool_calls": 1}) == ["contradiction"]
+    facts = {"known_facts": ["The order number is A-1."], "unknown_facts": ["The order number is A-1"]}
+    assert found(tmp_path, user={"clarification_behavior": facts}) == ["contradiction"]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "more", "rules"),
+    [
+        ("The agent calls the tool get_order.", {"tool_usage": {"required_tools": ["get_order"]}}, 1),
+        ("The assistant never uses `cancel_order`", {"tool_usage": {"prohibited_tools": ["cancel_*"]}}, 1),
+        ("The agent calls get_order.", {}, 1),
+        ("The agent answers within 3 turns.", {}, 1),
+        ("The agent calls the customer by name.", {}, 0),
+        ("The agent calls get_order before it names the price.", {}, 0),
+        ("The agent uses metric units.", {"tool_usage": {"required_tools": ["get_order"]}}, 0),
+    ],
+)
+def test_what_code_decides(tmp_path: Path, criterion: str, more: dict[str, Any], rules: int) -> None:
+    assert found(tmp_path, criterion, **more) == ["decided-by-check"] * rules
+
+
+def test_turns_that_never_come(tmp_path: Path) -> None:
+    late = "In turn 5 the agent names the price."
+    assert found(tmp_path, late, user={"max_turns": 3}) == ["unreachable-turn"]
+    assert found(tmp_path, late, user={"max_turns": 5}) == []
+    assert found(tmp_path, late, user={"script": ["Go on."]}) == ["unreachable-turn"]
+    third = "The agent names the price in the third turn."
+    assert found(tmp_path, third, user={"max_turns": 2}) == ["unreachable-turn"]
+    assert found(tmp_path, "After turn 2 the agent says nothing new.", user={"max_turns": 2}) == [
+        "unreachable-turn"
+    ]
+
+
+def test_limits_that_can_not_bind(tmp_path: Path) -> None:
+    limit = {"efficiency": {"max_conversation_turns": 4}}
+    assert found(tmp_path, user={"max_turns": 4}, **limit) == ["no-effect"]
+    assert found(tmp_path, user={"max_turns": 5}, **limit) == []
+    assert found(tmp_path, tool_usage={"optional_tools": ["get_order"]}) == ["no-effect"]
+    once = {"only_listed": True, "tool_call_criteria": [{"tool": "a_b", "assertions": [{"times": 1}]}]}
+    assert found(tmp_path, tool_usage=once, efficiency={"max_tool_calls": 1}) == ["no-effect"]
+
+
+def test_facts_that_nobody_is_told(tmp_path: Path) -> None:
+    wanted = {"tool": "get_order", "assertions": [{"args": {"order_id": "A-1042"}}]}
+    usage = {"tool_usage": {"tool_call_criteria": [wanted]}}
+    assert found(tmp_path, **usage) == ["missing-fact"]
+    assert found(tmp_path, user={"initial_query": "Where is order a 1042?"}, **usage) == []
+    known = {"clarification_behavior": {"known_facts": ["The order is A-1042."]}}
+    assert found(tmp_path, user=known, **usage) == []
+    # The agent may have the number from the other tool.
+    other = {"tool_usage": {"tool_call_criteria": [wanted], "required_tools": ["find_orders"]}}
+    assert found(tmp_path, **other) == []
+
+
+def test_nothing_is_wrong_with_what_we_publish() -> None:
+    """The demo, the starter and the examples of the documentation are what people copy."""
+    files = [*find_scenario_files(ROOT / "scenarios"), ROOT / "pytest_convoprobe/cli/starter/scenario.yaml"]
+    assert [str(finding) for file in files for finding in lint_file(file)] == []
+
+
+def test_places(tmp_path: Path) -> None:
+    file = tmp_path / "two.scenario.yaml"
+    file.write_text(
+        "name: A\ndescription: d\nsynthetic_user: {persona: p, initial_query: q}\n"
+        "evaluation:\n  correctness_criteria:\n    - Fine, the price is named.\n    - The agent is helpful.\n"
+    )
+    (finding,) = lint_file(file, file="two.yaml")
+    assert (finding.problem.line, finding.problem.column) == (7, 7)
+    assert str(finding).startswith("two.yaml:7:7: evaluation.correctness_criteria[1]: c2 is vague: `helpful`")
+    assert finding.scenario == "A"
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("    # convoprobe: ignore=vague-criterion\n    - The agent is helpful.\n", []),
+        ("    - The agent is helpful.  # convoprobe: ignore=no-effect, vague-criterion\n", []),
+        ("    - The agent is helpful.  # convoprobe: ignore=no-effect\n", ["vague-criterion"]),
+    ],
+)
+def test_a_comment_ignores_a_rule(tmp_path: Path, text: str, rules: list[str]) -> None:
+    head = (
+        "name: A\ndescription: d\nsynthetic_user: {persona: p, initial_query: q}\n"
+        "evaluation:\n  correctness_criteria:\n"
+    )
+    file = tmp_path / "one.scenario.yaml"
+    file.write_text(head + text)
+    assert [one.rule for one in lint_file(file)] == rules
+    # At the head of a scenario, it is about all of it; the next one of the file is another one.
+    file.write_text(
+        f"# convoprobe: ignore=vague-criterion\n{head}    - It is good.\n---\n{head}    - It is good.\n"
+    )
+    assert [(one.rule, one.problem.line) for one in lint_file(file)] == [("vague-criterion", 14)]
+
+
+def test_a_broken_file_is_a_finding(tmp_path: Path) -> None:
+    file = tmp_path / "one.scenario.yaml"
+    file.write_text("name: A\ndescription: 3\n")
+    assert {one.rule for one in lint_file(file)} == {"invalid-file"}
+
+
+def test_the_ids_are_documented() -> None:
+    text = (ROOT / "docs/how-to/scenarios-that-notice.md").read_text(encoding="utf-8")
+    assert [name for name in IDS if f"`{name}`" not in text] == []
+    assert len({rule.id for rule in RULES}) == len(RULES)
