@@ -110,7 +110,12 @@ def pytest_collect_file(
         return collectors
     from .collection import ScenarioFile
 
-    return [*collectors, ScenarioFile.from_parent(parent, path=file_path)]
+    scenarios = ScenarioFile.from_parent(parent, path=file_path)
+    if not parent.config.option.convoprobe_lint:
+        return [*collectors, scenarios]
+    from .lint_items import LintedFile
+
+    return [*collectors, scenarios, LintedFile.from_parent(parent, path=file_path)]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -33,6 +33,12 @@ def add_options(parser: pytest.Parser) -> None:
         default=False,
         help="Don't store this run (default: it is stored in .convoprobe).",
     )
+    group.addoption(
+        "--convoprobe-lint",
+        action="store_true",
+        default=False,
+        help="Add a test to each scenario file: what convoprobe lint finds in it.",
+    )
     parser.addini(
         "convoprobe_files",
         "Globs of scenario files, relative to the rootdir (default: *.yaml and *.yml below a folder "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..formatting import counted
@@ -31,12 +32,34 @@ def commands(digests: Sequence[Digest], *, folder: Path, environ: Mapping[str, s
     return lines
 
 
+@dataclass(frozen=True)
+class Annotation:
+    """Something to show at a line of a file. `level` is `error` or `warning`; `line` counts from 1."""
+
+    level: str
+    file: str
+    line: int
+    title: str
+    message: str
+
+
+def commands_of(annotations: Sequence[Annotation], *, folder: Path, environ: Mapping[str, str]) -> list[str]:
+    """The workflow commands for annotations: the errors first, and no more than GitHub shows."""
+    root = _repository(folder, environ)
+    ordered = sorted(annotations, key=lambda one: one.level != "error")[:MOST]
+    return [_command(replace(one, file=_within(one.file, folder, root))) for one in ordered]
+
+
 def _error(digest: Digest, file: str) -> str:
+    message = digest.headline or digest.outcome.value
+    return _command(Annotation("error", file, digest.line, digest.label, message))
+
+
+def _command(one: Annotation) -> str:
     # Line 0 would put the annotation on no line at all.
-    place = f"file={_property(file)},line={max(1, digest.line)}," if file else ""
-    title = _property(shorten(one_line(digest.label), 120))
-    message = _message(shorten(digest.headline or digest.outcome.value, _LONGEST))
-    return f"::error {place}title={title}::{message}"
+    place = f"file={_property(one.file)},line={max(1, one.line)}," if one.file else ""
+    title = _property(shorten(one_line(one.title), 120))
+    return f"::{one.level} {place}title={title}::{_message(shorten(one.message, _LONGEST))}"
 
 
 def _message(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,16 +13,11 @@ from ...formatting import counted
 from ..console import write_json
 from ..exits import FINDINGS, OK
 from ..project import Project, json_option
+from ..scenario_files import NotRun, scenario_files
 
 if TYPE_CHECKING:
     from ...errors import Problem
     from ...scenario.loading import LoadedScenario
-
-
-_PASSED_BY = (
-    "pytest passes by folders named `{}` (norecursedirs), so this would not run; move it, or leave it out on "
-    "purpose with a name that begins with `_`"
-)
 
 
 @click.command(short_help="Check scenario files.")
@@ -78,7 +73,7 @@ def _checked(
 ) -> Iterator[dict[str, Any]]:
     """Each file with its scenarios and problems, shown as it is checked."""
     for path in paths:
-        files = tuple(_files(path, patterns))
+        files = tuple(scenario_files(path, patterns))
         if not files:
             click.echo(f"{path}: no scenario files in this folder", err=True)
             tally.broken += 1
@@ -90,15 +85,8 @@ def _checked(
             yield {"file": str(file), "scenarios": [one.id for one in loaded], "problems": problems}
 
 
-class _Fault(NamedTuple):
-    """Why pytest would not run what is in a file; empty if it would."""
-
-    reason: str = ""
-    unreadable: bool = False
-
-
 def _with_fault(
-    file: Path, fault: _Fault, problems: Sequence[Problem], text: str, tally: _Tally
+    file: Path, fault: NotRun, problems: Sequence[Problem], text: str, tally: _Tally
 ) -> tuple[Sequence[Problem], str]:
     from ...errors import Problem
 
@@ -151,27 +139,6 @@ class _Tally:
         if self.problems:
             return f"{checked}, {counted(self.problems, 'problem')}"
         return checked if self.broken else f"{checked}, all good"
-
-
-def _files(path: Path, patterns: Sequence[str]) -> Iterator[tuple[Path, _Fault]]:
-    """The scenario files of a folder, by the rules that pytest has in this project."""
-    from ...scenario.discovery import DEFAULT_PATTERNS
-    from ...scenario.root import find_root, ini_words
-    from ...scenario.search import NO_RECURSE, passed_by, search
-
-    if not path.is_dir():
-        yield path, _Fault()
-        return
-    folder = path.absolute()
-    root = find_root(folder)
-    found = search(path, root, patterns or ini_words(root, "convoprobe_files") or DEFAULT_PATTERNS)
-    no_recurse = ini_words(root, "norecursedirs")
-    for file in found.scenarios:
-        passed = passed_by(file.absolute(), folder, no_recurse or NO_RECURSE)
-        if passed and no_recurse:
-            continue  # somebody wrote this list: what it leaves out is left out on purpose
-        yield file, _Fault(_PASSED_BY.format(passed[1]) if passed else "")
-    yield from ((one.path, _Fault(one.reason, unreadable=True)) for one in found.unreadable)
 
 
 def _check(file: Path, tally: _Tally) -> tuple[Sequence[LoadedScenario], Sequence[Problem], str]:

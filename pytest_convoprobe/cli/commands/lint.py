@@ -1,0 +1,189 @@
+"""`convoprobe lint`: scenarios that can't notice what they are for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...files import shown_path
+from ...formatting import counted, dollars
+from ...suggest import did_you_mean
+from ..console import Console, write_json
+from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
+from ..project import Project, json_option
+from ..scenario_files import NotRun, scenario_files
+
+if TYPE_CHECKING:
+    from ...lint.finding import LintFinding
+    from ...lint.subject import Subject
+    from ...settings.model_settings import ModelSettings
+
+
+@click.command(short_help="Find criteria that can't notice anything.")
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--ignore", "ignored", metavar="RULE", multiple=True, help="Leave out a rule; may be repeated.")
+@click.option(
+    "--level",
+    type=click.Choice(["warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="The least level that makes the exit status 1.",
+)
+@click.option("--llm", "asks", is_flag=True, help="Ask the judge's model too: one call for each scenario.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    ignored: tuple[str, ...],
+    level: str,
+    asks: bool,
+    as_json: bool,
+) -> None:
+    """Find what keeps scenarios from noticing a wrong agent: compound, vague and repeated criteria,
+    contradictions, criteria about the user, those that code decides, turns that never come, limits that
+    can't be broken, and facts that nobody is told. Nothing runs, and no model is called without --llm.
+
+    A PATH is a file or a folder; without one, all scenarios of the project are looked at. Rules that read
+    words read English. A comment `# convoprobe: ignore=RULE` beside or above a line leaves it out.
+
+    The exit status is 0 without findings of that level, 1 with them, 2 for a wrong command line, and 3 if a
+    model was to be asked and was not available.
+
+    \b
+    Example:
+        convoprobe lint scenarios/ --ignore vague-criterion
+    """  # noqa: D301 - click looks for the character itself
+    _require_rules(ignored)
+    files = [one for path in paths or (Project.here().root,) for one in scenario_files(path, ())]
+    found = [finding for file, fault in files for finding in _of_file(file, fault, ignored)]
+    problems: list[str] = []
+    if asks:
+        more, problems = _opinions([file for file, _ in files], ignored)
+        found += more
+    found.sort(key=lambda one: (one.problem.file, one.problem.line, one.problem.column))
+    status = _status(found, level, problems)
+    if as_json:
+        findings = [one.to_json() for one in found]
+        write_json({"exit_status": status, "files": len(files), "findings": findings, "problems": problems})
+    else:
+        _print(found, problems, len(files))
+    ctx.exit(status)
+
+
+def _require_rules(ignored: Collection[str]) -> None:
+    from ...lint.rules import IDS
+
+    for name in ignored:
+        if name not in IDS:
+            raise UsageProblem(
+                f"--ignore: there is no rule {name!r}{did_you_mean(name, IDS) or '.'} "
+                f"The rules are {', '.join(IDS)}."
+            )
+
+
+def _of_file(file: Path, fault: NotRun, ignored: Collection[str]) -> Iterator[LintFinding]:
+    from ...errors import Problem
+    from ...lint.finding import Level, LintFinding
+    from ...lint.linting import lint_file
+    from ...lint.rules import INVALID_FILE
+
+    if not fault.unreadable:
+        yield from lint_file(file, file=shown_path(file), ignore=ignored)
+    elif INVALID_FILE not in ignored:
+        problem = Problem(fault.reason, shown_path(file))
+        yield LintFinding(INVALID_FILE, Level.ERROR, problem, "Put it right, or take it away.")
+
+
+def _status(found: Sequence[LintFinding], level: str, problems: Sequence[str]) -> int:
+    from ...lint.finding import Level
+
+    if any(one.level.reaches(Level(level)) for one in found):
+        return FINDINGS
+    return TROUBLE if problems else OK
+
+
+def _print(found: Sequence[LintFinding], problems: Sequence[str], files: int) -> None:
+    console = Console.of()
+    for one in found:
+        place, *rest = str(one).split("\n")
+        console.say(place, "red" if one.level.value == "error" else "yellow")
+        for line in rest:
+            console.say(line)
+    for problem in problems:
+        console.note(f"no opinion: {problem}")
+    result = counted(len(found), "finding") if found else "nothing found"
+    console.say(f"{counted(files, 'file')} looked at: {result}")
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        console.write(_annotations(found))
+
+
+def _annotations(found: Sequence[LintFinding]) -> list[str]:
+    from ...reports.annotations import Annotation, commands_of
+
+    made = [
+        Annotation(
+            one.level.value,
+            one.problem.file,
+            one.problem.line,
+            one.rule,
+            f"{one.problem.message}. {one.advice}",
+        )
+        for one in found
+    ]
+    return commands_of(made, folder=Path.cwd(), environ=os.environ)
+
+
+def _opinions(files: Sequence[Path], ignored: Collection[str]) -> tuple[list[LintFinding], list[str]]:
+    """What the judges' models say. What it cost is noted."""
+    from ...lint.opinion import opinions
+    from ...llm.budget import Budget
+    from ...llm.known_models import check_model
+    from ...llm.ledger import Ledger
+    from ...llm.metered import Metered
+    from ...llm.port import Role
+    from ...llm.stack import build_llm
+    from ...redaction import Redactor
+    from ..event_loop import run_async
+
+    project = Project.here()
+    asked = list(_asked(files, project))
+    main, ledger = project.settings(), Ledger()
+    for _, model in asked:
+        check_model(model, Role.JUDGE)
+    run = main.settings.run
+    budget = Budget(run.max_cost, run.max_tokens)
+    llm = build_llm(run, Redactor(main.secrets), budget)
+    Console.of().note(f"asking a model about {counted(len(asked), 'scenario')}, one call each")
+
+    async def all_asked() -> tuple[list[LintFinding], list[str]]:
+        try:
+            return await opinions(Metered(llm, ledger, budget), asked, ignored)
+        finally:
+            await llm.aclose()
+
+    found = run_async(all_asked(), "asking about the scenarios …")
+    spent = ledger.by_role.get(Role.JUDGE)
+    if spent is not None:
+        Console.of().note(f"{counted(spent.calls, 'call')}, {dollars(spent.cost)}")
+    return found
+
+
+def _asked(files: Sequence[Path], project: Project) -> Iterator[tuple[Subject, ModelSettings]]:
+    from ...errors import ScenarioFileError
+    from ...lint.linting import subjects_of
+    from ...settings.merge import scenario_settings
+
+    source = project.source()
+    for file in files:
+        try:
+            subjects = subjects_of(file, shown_path(file))
+        except ScenarioFileError:
+            continue  # it is among the findings
+        loaded = source.of(str(file.absolute()))
+        for subject in subjects:
+            yield subject, scenario_settings(loaded, subject.scenario.config).judge
