@@ -55,3 +55,39 @@ def test_the_next_push_edits_it(job: Path) -> None:
     assert comment(job, "71\n72\n")[1] == (
         "api --silent --method PATCH repos/acme/desk/issues/comments/72 --field body=@comment.md"
     )
+
+
+NIGHTLY = [Path("docs/examples/github-actions.yml"), Path("pytest_convoprobe/cli/starter/workflow.yml")]
+
+
+@pytest.mark.parametrize("workflow", NIGHTLY, ids=["documented", "starter"])
+def test_the_nightly_job_commits_what_changed_in_the_baseline(job: Path, workflow: Path) -> None:
+    text = (Path(__file__).parents[2] / workflow).read_text(encoding="utf-8")
+    nightly = yaml.safe_load(text)["jobs"]["nightly"]
+    (script,) = [step["run"] for step in nightly["steps"] if step.get("name") == "Update the baseline"]
+    repository = job / "main"
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+
+    def run(*command: str) -> str:
+        environment = {**os.environ, "PATH": f"{job}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            command, cwd=repository, env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    repository.mkdir()
+    run("git", "init", "-q", "-b", "main")
+    run(*git, "commit", "-q", "--allow-empty", "-m", "first")
+    run("git", "clone", "-q", "--bare", ".", str(job / "remote"))
+    run("git", "remote", "add", "origin", str(job / "remote"))
+    run("git", "push", "-q", "-u", "origin", "main")
+    (job / "convoprobe").write_text('#!/bin/sh\necho "$@" >> ../calls\n')
+    run("bash", "-eo", "pipefail", "-c", script)  # no conversation counts, and there is no file
+    for _ in range(2):
+        (job / "convoprobe").write_text("#!/bin/sh\nmkdir -p scenarios; echo 1 > scenarios/_baseline.json\n")
+        run("bash", "-eo", "pipefail", "-c", script)
+    assert run("git", "log", "--format=%s", "origin/main").splitlines() == [
+        "Update the baseline of the scenarios",
+        "first",
+    ]
+    assert (job / "calls").read_text() == "baseline update\n"
