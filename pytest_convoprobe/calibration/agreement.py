@@ -16,7 +16,8 @@ class LabelAnswer:
     """What the truth and the judge say of one criterion of one conversation.
 
     Both are about the agent: True speaks for it, False against it. `judged` is None where the judge could not
-    tell, or gave no usable reply. `why` is the judge's finding, or what was wrong with its reply.
+    tell, or gave no usable reply. `why` is the judge's finding, or what was wrong with its reply. `score` is
+    what a judge by log-odds measured; it is about the sentence itself, and `truth` says whether that is true.
     """
 
     conversation: str
@@ -25,6 +26,8 @@ class LabelAnswer:
     judged: bool | None
     kind: str = ""
     why: str = ""
+    score: float | None = None
+    truth: bool | None = None
 
     @property
     def agrees(self) -> bool:

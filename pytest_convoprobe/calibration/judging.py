@@ -78,4 +78,6 @@ def _answers(labelled: Labelled, result: ScenarioResult) -> Iterator[LabelAnswer
             judged=found.holds if found else None,
             kind=labelled.conversation.kind or "",
             why=found.finding if found else result.reason,
+            score=found.score if found else None,
+            truth=criterion.truth,
         )

@@ -57,8 +57,16 @@ def _answer(data: Mapping[str, Any]) -> LabelAnswer:
     # A text would be unlike both answers, and so pass for a judge's mistake.
     if not isinstance(holds, bool) or not (judged is None or isinstance(judged, bool)):
         raise TypeError("a label is true or false, and so is an answer")
-    texts = (str(data.get(name, "")) for name in ("kind", "why"))
-    return LabelAnswer(str(data["conversation"]), str(data["criterion"]), holds, judged, *texts)
+    return LabelAnswer(
+        str(data["conversation"]),
+        str(data["criterion"]),
+        holds,
+        judged,
+        kind=str(data.get("kind", "")),
+        why=str(data.get("why", "")),
+        score=None if data.get("score") is None else float(data["score"]),
+        truth=None if data.get("truth") is None else bool(data["truth"]),
+    )
 
 
 def keep(results: Path, measured: Measured) -> None:

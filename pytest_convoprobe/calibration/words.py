@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 
 from ..formatting import counted, number, number_range, percent, percent_range
+from ..judging.threshold import learned_threshold
 from ..text import harmless, one_line, shorten
 from .agreement import JudgeFigures, LabelAnswer, Share, figures_of
 from .measured import Measured
@@ -30,9 +31,23 @@ def figures_text(measured: Measured) -> str:
         f"faults that it finds (sensitivity): {_share(reached.sensitivity)}",
         f"right answers that it accepts (specificity): {_share(reached.specificity)}",
         f"undecided: {reached.undecided}",
+        *_threshold(measured),
         *_differences(measured),
     ]
     return "\n".join(harmless(one_line(line)) for line in lines)
+
+
+def _threshold(measured: Measured) -> Iterator[str]:
+    """The threshold that these labels would give, for a judge that has one."""
+    found = [
+        (one.score, one.truth) for one in measured.answers if one.score is not None and one.truth is not None
+    ]
+    if not found:
+        return
+    scores, truths = zip(*found, strict=True)
+    learned = learned_threshold(scores, truths)
+    few = "too few true or false statements to learn a judge.threshold from: at least two of each are needed"
+    yield learned.sentence() if learned else few
 
 
 def canaries_line(judge: str, measured: Measured | None) -> str:

@@ -147,3 +147,18 @@ def _of_canaries(missed: str) -> list[LabelAnswer]:
         for one in canaries().conversations
         for criterion in one.conversation.criteria
     ]
+
+
+def test_a_judge_by_log_odds_is_shown_the_threshold_that_its_labels_teach() -> None:
+    scores = ((-1.0, False), (-2.0, False), (1.5, True), (3.0, True))
+    given = tuple(
+        LabelAnswer("a", f"c{n}", truth, truth, score=score, truth=truth)
+        for n, (score, truth) in enumerate(scores)
+    )
+    measured = Measured("openai/x", "p", "x.labels.yaml", "d", 0.0, given)
+    assert "judge.threshold: 0.25 (learned from 4 labels, 2 true and 2 false: " in figures_text(measured)
+    assert Measured.from_json(measured.to_json()) == measured
+    few = replace(measured, answers=given[:2])
+    assert "too few true or false statements to learn a judge.threshold from" in figures_text(few)
+    plain = replace(measured, answers=(replace(given[0], score=None),))
+    assert "threshold" not in figures_text(plain)
