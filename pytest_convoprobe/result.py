@@ -86,11 +86,16 @@ class ScenarioResult:
 
 
 class ScenarioNotPassed(Exception):
-    """A scenario didn't pass; `result` has the details."""
+    """A scenario didn't pass; `result` has the details.
 
-    def __init__(self, result: ScenarioResult) -> None:
+    `decision` is the sentence of the gate, where it decided about several conversations.
+    """
+
+    def __init__(self, result: ScenarioResult, decision: str = "") -> None:
         self.result = result
-        super().__init__(f"{result.name}: {result.outcome.value}: {result.reason}")
+        self.decision = decision
+        words = f"{result.name}: {result.outcome.value}: {result.reason}"
+        super().__init__(f"{words} ({decision})" if decision else words)
 
 
 class ScenarioFailed(ScenarioNotPassed, AssertionError):

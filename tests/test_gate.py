@@ -51,7 +51,8 @@ class Project:
         (folder / "pytest.ini").write_text("[pytest]\n")
         self.llm = {"model": "openai/fake", "api_base": url, "api_key": "sk-test-0123456789abcdef"}
         target = {"type": "python", "object": "agent.py:answer"}
-        self._settings: dict[str, Any] = {"llm": self.llm, "target": target}
+        # One conversation of each scenario: these tests are about everything but the gate's policies.
+        self._settings: dict[str, Any] = {"llm": self.llm, "target": target, "gate": {"policy": "each"}}
         self.set()
         (folder / "scenarios").mkdir()
 

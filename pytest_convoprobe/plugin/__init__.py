@@ -7,7 +7,7 @@ first scenario (`scenario_hooks`). Each hook here imports what it needs when it 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         list_tags(config)
     options.check_ini(config)
+    options.check_gate(config)
     if options.value_of(config, "baseline") or config.option.convoprobe_fail_on:
         from .baseline_gate import configure
 
@@ -140,7 +141,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         check(session)
 
 
-def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
     lines: list[str] = []
     if LEFT_OUT in config.stash:
         from .left_out import notes as left_out
@@ -150,6 +151,10 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
         from .preflight import notes
 
         lines += notes(config)
+    if TAGS in config.stash:
+        from .gating import forecast
+
+        lines += forecast(config, items)
     return lines
 
 

@@ -13,7 +13,7 @@ from ..results.baselines import Baseline, Baselines, find_baselines
 from ..results.compare import Comparison, FailOn, compare_runs
 from ..results.run_info import RunState
 from ..results.store import StoredRun
-from . import options
+from . import gating, options
 from .file_names import is_for_other_runs
 from .keys import GATHERED, start
 from .session import load_settings
@@ -33,6 +33,8 @@ class BaselineGate:
         self._config = config
         self._named = named
         self._fail_on = cast(FailOn, options.value_of(config, "fail_on") or _DEFAULT)
+        self._decides = True
+        """Whether changes of trials close the gate; not where a policy decides about scenarios."""
         self._baselines: Baselines | None = None
         self._baseline: Baseline | None = None
         self._head: StoredRun | None = None
@@ -51,8 +53,8 @@ class BaselineGate:
 
     @property
     def fail_on(self) -> FailOn:
-        """What closes the gate."""
-        return self._fail_on
+        """What closes the gate; `none` where a policy decides about scenarios."""
+        return self._fail_on if self._decides else "none"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -61,6 +63,7 @@ class BaselineGate:
             return
         try:
             results = load_settings(self._config).settings.results
+            self._leave_to_policy()
             if not results.save:
                 raise pytest.UsageError(f"{BASELINE} compares stored runs, and results.save is false")
             self._baselines = find_baselines(self._config.rootpath / results.dir, self._named)
@@ -70,6 +73,13 @@ class BaselineGate:
                 raise pytest.UsageError(f"{BASELINE}: {error}") from None
             self._problem = str(error)  # the tests may run scenarios of their own
 
+    def _leave_to_policy(self) -> None:
+        """Only show the changes where a policy decides. Raises `pytest.UsageError` if both were asked for."""
+        policy = load_settings(self._config).settings.gate.policy
+        if policy in ("paired", "confirm") and options.compares_raw(self._config):
+            raise pytest.UsageError(options.raw_gate_words(self._config, policy))
+        self._decides = gating.chosen(self._config, "") == "each"
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Compare, and close the gate: a run that could not be compared does not pass it either."""
@@ -77,7 +87,7 @@ class BaselineGate:
             return
         if self._baseline is not None:
             self._compare(session)
-        closed = self._comparison is None or self._comparison.fails(self._fail_on)
+        closed = self._comparison is None or self._comparison.fails(self.fail_on)
         # "No tests collected" too: CI often takes that for fine.
         fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         if closed and self._fail_on != "none" and fine:
@@ -122,12 +132,17 @@ class BaselineGate:
         text = comparison_text(
             self._comparison,
             Names(run_name(base.info), "this run"),
-            self._fail_on,
+            self.fail_on,
             width=shutil.get_terminal_size().columns,
             ascii_only=not writes_unicode(),
         )
         notes = [*baseline.notes, *run_notes(self._comparison, base.info), *base.notes, *self._head.notes]
-        return [*text.splitlines(), *(f"note: {note}" for note in notes)]
+        return [*self._with_who_decides(text.splitlines()), *(f"note: {note}" for note in notes)]
+
+    def _with_who_decides(self, lines: list[str]) -> list[str]:
+        if self._decides or self._fail_on == "none":
+            return lines
+        return [*lines[:-1], "these changes decide nothing: the gate decides about each scenario"]
 
 
 def configure(config: pytest.Config) -> None:

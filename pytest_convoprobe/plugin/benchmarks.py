@@ -27,11 +27,11 @@ from .carried import carried
 from .error_text import advice, error_text
 from .file_names import files_seen, has_settings
 from .item_reports import rerun_command
-from .items import PROPERTY_PREFIX
 from .keys import BENCHMARKS
 from .marks import add_tags
 from .node_ids import HasParsedId
 from .session import began
+from .talks import PROPERTY_PREFIX
 
 GAPS = "_gaps"
 """The item that looks at the gaps between groups; no metric's id begins like this."""

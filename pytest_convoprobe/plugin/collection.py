@@ -11,6 +11,7 @@ import pytest
 from ..errors import ScenarioFileError
 from ..scenario.loading import LoadedScenario, with_distinct_ids, with_parameters
 from . import options
+from .gating import chosen
 from .items import ScenarioItem, function_of
 from .keys import COLLECTED, start
 from .marks import ONCE, tag_markers
@@ -44,9 +45,10 @@ class ScenarioFile(pytest.Module):
         made = [(loaded, one) for scenario in scenarios for loaded, one in self._made_of(scenario)]
         loaded = with_distinct_ids([loaded for loaded, _ in made])
         self.config.stash.setdefault(COLLECTED, {})[self.path] = len(loaded)
-        trials = range(1, options.trials(self.config) + 1)
+        policy = chosen(self.config, str(self.path))
+        trials = range(1, options.trials(self.config) + 1) if policy == "each" else (1,)
         return [
-            ScenarioItem.of(self, scenario, trial, generated)
+            ScenarioItem.of(self, scenario, trial, generated, policy)
             for scenario, (_, generated) in zip(loaded, made, strict=True)
             for trial in trials
         ]

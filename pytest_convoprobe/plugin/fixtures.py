@@ -10,6 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from ..result import ScenarioResult
     from .inline import Convoprobe
+    from .talks import Decided
 
 
 @pytest.fixture(scope="session")
@@ -31,8 +32,13 @@ def convoprobe_target(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture
-def _convoprobe_result(request: pytest.FixtureRequest, convoprobe_target: Any) -> ScenarioResult | None:
-    """The finished conversation of a scenario with its verdict; what goes wrong before that is raised."""
+def _convoprobe_result(
+    request: pytest.FixtureRequest, convoprobe_target: Any
+) -> ScenarioResult | Decided | None:
+    """The finished conversation of a scenario with its verdict, or what the gate decided about several.
+
+    What goes wrong before that is raised.
+    """
     from .items import result_of
 
     return result_of(request.node, convoprobe_target)

@@ -16,11 +16,11 @@ from ..scenario import coerce
 from ..targets.given_objects import Use
 from .bridge import on_running_loop, pause
 from .conversations import submit, wait
-from .items import forget, keep
 from .keys import RESULTS
 from .lookahead import TARGET_FIXTURE, given_by_fixture
 from .orders import Order
 from .session import session_of
+from .talks import forget, keep
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -20,7 +20,7 @@ from . import options
 from .carried import carried
 from .error_text import advice
 from .headings import named_with_blame
-from .keys import REPORTED, RESULTS, WAITED
+from .keys import DECISION, REPORTED, RESULTS, WAITED
 from .orders import Order, order_of
 from .terminal import encoding, writes_unicode
 
@@ -47,29 +47,39 @@ def _complete_scenario(
     if fresh:
         _set_times(report, call.start, max(0.0, call.duration - item.stash.get(WAITED, 0.0)))
     if results := item.stash[RESULTS]:
-        _add_talk(report, results[-1])
+        _add_talks(report, results)
     if report.skipped and isinstance(report.longrepr, tuple):
         report.longrepr = (os.fspath(item.path), order.loaded.line, report.longrepr[2])
     error = call.excinfo.value if call.excinfo else None
     if call.excinfo and isinstance(error, ScenarioNotPassed) and not report.passed:
-        report.longrepr = _verdict(order, call.excinfo, error.result)
+        report.longrepr = _verdict(order, call.excinfo, error.result, error.decision)
+    elif call.excinfo and isinstance(error, pytest.xfail.Exception) and DECISION in item.stash:
+        # What failed as expected; pytest makes an expected failure of it after this.
+        report.longrepr = _verdict(order, call.excinfo, _failed_one(results), str(error))
 
 
-def _add_talk(report: pytest.TestReport, result: ScenarioResult) -> None:
-    """Count the conversation's time as that of the item's call, where people and programs look for it.
+def _failed_one(results: list[ScenarioResult]) -> ScenarioResult:
+    return next((one for one in results if one.outcome is Outcome.FAILED), results[-1])
 
-    It ran before that phase, perhaps in the turn of another item. An error ends the item in its setup.
+
+def _add_talks(report: pytest.TestReport, results: list[ScenarioResult]) -> None:
+    """Count the time of the conversations as that of the item's call, where people and programs look for it.
+
+    They ran before that phase, perhaps in the turn of another item. An error ends the item in its setup.
     """
     if report.when == "call" or (report.when == "setup" and not report.passed):
-        _set_times(report, result.started or report.start, report.duration + result.duration)
+        began = min((one.started for one in results if one.started), default=report.start)
+        _set_times(report, began, report.duration + sum(one.duration for one in results))
 
 
 def _set_times(report: pytest.TestReport, start: float, duration: float) -> None:
     report.start, report.stop, report.duration = start, start + duration, duration
 
 
-def _verdict(order: Order, excinfo: pytest.ExceptionInfo[Any], result: ScenarioResult) -> Any:
-    """The text of a verdict in place of a traceback.
+def _verdict(
+    order: Order, excinfo: pytest.ExceptionInfo[Any], result: ScenarioResult, decision: str = ""
+) -> Any:
+    """The text of a verdict in place of a traceback; `decision` is the sentence of the gate, if there is one.
 
     It is pytest's own object for an exception without a traceback, with other contents, so that it
     travels through xdist, and `--tb=line`, JUnit and the short summary find what they look for. Its
@@ -77,18 +87,23 @@ def _verdict(order: Order, excinfo: pytest.ExceptionInfo[Any], result: ScenarioR
     """
     shown = excinfo.getrepr(style="value")
     item, crash = order.item, shown.reprcrash
-    shown.reprtraceback.reprentries[-1].lines = _lines(item, result)
+    shown.reprtraceback.reprentries[-1].lines = _lines(item, result, decision)
     if crash is not None:
         crash.path, crash.lineno = relative_name(item.path, item.config.rootpath), order.loaded.line
-        crash.message = headline(result)
+        crash.message = _headline(result, decision)
     return shown
 
 
-def _lines(item: pytest.Item, result: ScenarioResult) -> list[str]:
+def _headline(result: ScenarioResult, decision: str) -> str:
+    return f"{headline(result)} ({decision})" if decision else headline(result)
+
+
+def _lines(item: pytest.Item, result: ScenarioResult, decision: str) -> list[str]:
     """The whole text; under `--tb=line` one line, which pytest itself writes for what failed."""
     if item.config.getoption("tbstyle", "auto") != "line":
-        return failure_text(item, result).splitlines()
-    return [] if result.outcome is Outcome.FAILED else [f"{item.nodeid}: {headline(result)}"]
+        text = failure_text(item, result).splitlines()
+        return [f"gate: {decision}. One of the conversations:", *text] if decision else text
+    return [] if result.outcome is Outcome.FAILED else [f"{item.nodeid}: {_headline(result, decision)}"]
 
 
 def _add_texts(item: pytest.Item, report: pytest.TestReport, results: list[ScenarioResult]) -> None:

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import os
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from ..errors import ConvoprobeError, HookTimeout
-from ..result import Outcome, figures, with_attempts
+from ..errors import ConvoprobeError
+from ..result import Outcome, ScenarioResult
+from ..targets.factory import is_single_object
 from ..targets.given_objects import Use
 
 # The last three are for the hooks, here so that they are there before conversations begin. pytest parses the
 # source of a plug-in's modules when they are imported, which must not collide with other threads.
 from . import headings, item_reports, marks, representing  # noqa: F401
-from .conversations import look_ahead, submit, wait
 from .error_text import error_text, no_verdict
-from .keys import EARLIER, OVERLAPPED, REPORTED, RESULTS, WAITED
+from .gating import first_talks
+from .keys import RESULTS
 from .lookahead import given_by_fixture, target_is_shared
 from .node_ids import HasParsedId
-from .orders import BEGUN, ORDER, Order
+from .orders import BEGUN, GATED, ORDER, Order
 from .session import session_of
+from .talks import Decided, Talks, forget, run_gated
 
 if TYPE_CHECKING:
-    from ..result import ScenarioResult
+    from ..gate.choosing import Chosen
+    from ..runs.gated_scenario import GatedScenario
     from ..scenario.loading import LoadedScenario
     from ..targets.port import Target
 
-PROPERTY_PREFIX = "convoprobe_"
 
-
-def scenario(_convoprobe_result: ScenarioResult) -> None:
+def scenario(_convoprobe_result: ScenarioResult | Decided) -> None:
     """The test function of every scenario: whether the agent did what it should."""
     result = _convoprobe_result  # the name by which one asks for it where `--pdb` stops
     result.assert_passed()
@@ -49,10 +50,10 @@ def function_of(loaded: LoadedScenario) -> FunctionType:
 
 
 class ScenarioItem(HasParsedId, pytest.Function):
-    """One trial of one scenario.
+    """One trial of one scenario; or all of them, where a policy decides about them together.
 
     `loaded` is the scenario with its place, `trial` counts from 1; `convoprobe_result` is what
-    came out of the last run, None before.
+    came out of the last conversation, None before.
     """
 
     loaded: LoadedScenario
@@ -60,9 +61,16 @@ class ScenarioItem(HasParsedId, pytest.Function):
 
     @classmethod
     def of(
-        cls, parent: pytest.File, loaded: LoadedScenario, trial: int, generated: pytest.Function
+        cls,
+        parent: pytest.File,
+        loaded: LoadedScenario,
+        trial: int,
+        generated: pytest.Function,
+        policy: Chosen = "each",
     ) -> ScenarioItem:
         """The item of a trial of what pytest has generated, with its parameters and fixtures.
+
+        With a `policy` other than `each` it is the item of all trials of the scenario.
 
         The first trial has the plain name, so that it can be pasted back.
         """
@@ -75,7 +83,10 @@ class ScenarioItem(HasParsedId, pytest.Function):
         )
         _take_parameters(item, generated)
         item.loaded, item.trial = loaded, trial
-        item.stash[ORDER] = Order(item, loaded, f"{parent.nodeid}::{loaded.id}", trial)
+        first = first_talks(item.config, loaded, policy)
+        item.stash[ORDER] = Order(item, loaded, f"{parent.nodeid}::{loaded.id}", trial, first=first)
+        if policy != "each":
+            item.stash[GATED] = policy
         marks.add_tags(item, loaded.tags)
         if loaded.skip is not None:
             item.add_marker(pytest.mark.skip(reason=loaded.skip))
@@ -90,28 +101,22 @@ class ScenarioItem(HasParsedId, pytest.Function):
         """The place in the scenario file; pytest counts lines from 0."""
         return self.path, max(0, self.loaded.line - 1), self.name
 
-    def talk(self, value: object) -> ScenarioResult:
-        """Run the conversation with what the fixture of the target gave, and wait for the result."""
+    def talk(self, value: object) -> ScenarioResult | GatedScenario:
+        """Run the conversations with what the fixture of the target gave, and wait for what they come to."""
         self.stash[BEGUN] = True
         forget(self)
         session = session_of(self.config)
         if target_is_shared(self):
-            result = self._talk_ahead(session.shared_target(value))
-        else:
-            # A target that lives no longer than this item: ours is to be closed with it.
-            with session.own_target(value, Use.ONCE) as target:
-                result = wait(submit(self.stash[ORDER], target), self)
-        return keep(self, result)
+            return self._talk_with(session.shared_target(value))
+        # A target that lives no longer than this item: ours is to be closed with it.
+        with session.own_target(value, Use.ONCE) as target:
+            return self._talk_with(target, one_talk=is_single_object(value))
 
-    def _talk_ahead(self, target: Target) -> ScenarioResult:
-        ahead = look_ahead(self.config)
-        started = ahead.take(self)
-        handle = started or submit(self.stash[ORDER], target)
-        others = ahead.start_others(self, target)
-        # One that ran ahead has printed in the turn of another item, and those that start now may have ended
-        # before anybody counts how many are running.
-        self.stash[OVERLAPPED] = started is not None or others
-        return wait(handle, self)
+    def _talk_with(self, target: Target, *, one_talk: bool = False) -> ScenarioResult | GatedScenario:
+        talks = Talks(self, target)
+        if GATED in self.stash:
+            return run_gated(self, talks, one_talk=one_talk)
+        return talks.run([self.trial])[0]
 
 
 def _take_parameters(item: pytest.Function, generated: pytest.Function) -> None:
@@ -127,49 +132,25 @@ def _take_parameters(item: pytest.Function, generated: pytest.Function) -> None:
         item.keywords.update({callspec.id: True, **{mark.name: mark for mark in callspec.marks}})
 
 
-def result_of(item: ScenarioItem, value: object) -> ScenarioResult | None:
-    """The verdict on an item's conversation; an error or a skip is raised. None under `--setup-only`."""
+def result_of(item: ScenarioItem, value: object) -> ScenarioResult | Decided | None:
+    """What the function of the item asserts; an error or a skip is raised. None under `--setup-only`."""
     if item.config.getoption("setuponly", False):
         return None
     try:
-        result = item.talk(given_by_fixture(value))
+        found = item.talk(given_by_fixture(value))
     except ConvoprobeError as error:
         raise no_verdict(error_text(error), error.blame) from None
+    if isinstance(found, ScenarioResult):
+        return _with_verdict(found)
+    decision = found.decision()
+    if decision is None:
+        return _with_verdict(found.broken or found.shown)
+    return Decided(decision, found.shown)
+
+
+def _with_verdict(result: ScenarioResult) -> ScenarioResult:
     if result.outcome is Outcome.SKIPPED:
         pytest.skip(result.reason)
     if result.outcome is Outcome.ERROR:
         result.assert_passed()
     return result
-
-
-def forget(item: pytest.Item) -> None:
-    """Drop what an earlier run of the same item left (a rerun)."""
-    # What the earlier attempts spent is spent, and the last one says how many there were.
-    earlier = item.stash.setdefault(EARLIER, {})
-    earlier.update({(one.scenario_id, one.trial): one for one in item.stash.get(RESULTS, [])})
-    item.stash[RESULTS], item.stash[REPORTED], item.stash[WAITED] = [], 0, 0.0
-    item.user_properties[:] = [
-        pair for pair in item.user_properties if not pair[0].startswith(PROPERTY_PREFIX)
-    ]
-
-
-def keep(item: pytest.Item, result: ScenarioResult) -> ScenarioResult:
-    """Note a result at its item, for reports and for whoever looks at the item; with its earlier attempts."""
-    before = item.stash.get(EARLIER, {}).get((result.scenario_id, result.trial))
-    if before is not None:
-        result = with_attempts(result, before.attempts + 1, [before.spending])
-    item.stash.setdefault(RESULTS, []).append(result)
-    item.user_properties.extend(properties(result))
-    hook = item.ihook.pytest_convoprobe_result
-    if hook.get_hookimpls():
-        from ..project_code.on_this_thread import in_time
-
-        limit = session_of(item.config).settings_of(result.file).settings.run.scenario_timeout
-        error = HookTimeout("pytest_convoprobe_result", limit)
-        in_time(lambda: hook(item=item, result=result), limit, error)
-    return result
-
-
-def properties(result: ScenarioResult) -> list[tuple[str, Any]]:
-    """The JUnit properties of a result; what isn't known is left out."""
-    return [(PROPERTY_PREFIX + name, value) for name, value in figures(result).items()]

@@ -15,6 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from ..calibration.measured import Measured
     from ..calibration.requirement import JudgeOfRun
+    from ..gate.types import Decision
     from ..llm.budget import Spent
     from ..reports.summary import Digest
     from ..result import ScenarioResult
@@ -62,6 +63,8 @@ RESULTS: pytest.StashKey[list[ScenarioResult]] = pytest.StashKey()
 #: On an item: the last results of the runs before the present one, by scenario and trial (a rerun).
 EARLIER: pytest.StashKey[dict[tuple[str, int], ScenarioResult]] = pytest.StashKey()
 REPORTED: pytest.StashKey[int] = pytest.StashKey()
+#: On the item of a scenario: what the gate decided about it.
+DECISION: pytest.StashKey[Decision] = pytest.StashKey()
 #: On the config: whether the output of a scenario was left out of its report.
 OUTPUT_LEFT_OUT: pytest.StashKey[bool] = pytest.StashKey()
 #: On the config: how many conversations had ended after the last phase of an item.

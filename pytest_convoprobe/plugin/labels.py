@@ -24,12 +24,12 @@ from ..files import relative_name
 from ..formatting import counted
 from ..runs.progress import ProgressLine
 from .error_text import error_text, no_verdict
-from .items import PROPERTY_PREFIX
 from .judge_gate import note_measured, require_fit, results_of
 from .keys import LABELS, start
 from .marks import add_tags
 from .node_ids import HasParsedId
 from .session import load_settings, session_of
+from .talks import PROPERTY_PREFIX
 from .terminal import PytestTerminal
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import pytest
 
 from ..errors import TargetStartError
 from .keys import NEXT_ITEM
-from .orders import BEGUN, Order, has_mark, order_of
+from .orders import BEGUN, Order, first_orders, has_mark, order_of
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
@@ -148,12 +148,12 @@ class LookAhead:
     ) -> None:
         self._submit = submit
         self._waits = waits
-        self._handles: dict[str, Handle[ScenarioResult]] = {}
+        self._handles: dict[str, dict[int, Handle[ScenarioResult]]] = {}
         self._worlds: set[frozenset[int]] = set()
 
-    def take(self, item: pytest.Item) -> Handle[ScenarioResult] | None:
-        """The conversation that was started for an item, once: a rerun has a new one."""
-        return self._handles.pop(item.nodeid, None)
+    def take(self, item: pytest.Item) -> dict[int, Handle[ScenarioResult]]:
+        """The conversations that were started for an item, by trial, once: a rerun has new ones."""
+        return self._handles.pop(item.nodeid, {})
 
     def start_others(self, started: pytest.Item, target: Target) -> bool:
         """Start what can run, now that `started` has all its fixtures. Returns whether there was any."""
@@ -177,7 +177,8 @@ class LookAhead:
     def _start(self, order: Order, target: Target) -> None:
         try:
             if not self._waits(order, target):
-                self._handles[order.item.nodeid] = self._submit(order, target)
+                for one in first_orders(order):
+                    self._handles.setdefault(order.item.nodeid, {})[one.trial] = self._submit(one, target)
         except Exception:  # noqa: BLE001
             # Its settings, or a hook of the project, are at fault. It is not this item's turn:
             # when it comes, the same happens again, and pytest reports it where it belongs.

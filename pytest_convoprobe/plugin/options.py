@@ -192,9 +192,56 @@ def on_github() -> bool:
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
+RAW_GATES = ("regression", "new-failure")
+"""What `--convoprobe-fail-on` may name that compares trial by trial."""
+
+
+def check_gate(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for options that contradict what the gate is asked to be."""
+    policy = value_of(config, "gate")
+    if policy not in ("paired", "confirm"):
+        return
+    if config.getoption("convoprobe_trials", None) and config.getoption("convoprobe_gate", None):
+        raise pytest.UsageError(
+            f"--convoprobe-trials makes an item of each trial, and --convoprobe-gate={policy} decides about "
+            "the trials of a scenario together: leave out one of them. The first conversations of the paired "
+            "gate are --convoprobe-first"
+        )
+    if compares_raw(config):
+        raise pytest.UsageError(raw_gate_words(config, policy))
+
+
+def raw_gate_words(config: pytest.Config, policy: str) -> str:
+    """That a comparison trial by trial and a policy don't go together."""
+    given = f"--convoprobe-fail-on={value_of(config, 'fail_on')}"
+    return (
+        f"{given} compares trial by trial, and the gate is {policy}, which decides about a scenario's "
+        "conversations together: leave out --convoprobe-fail-on, or add --convoprobe-gate=each"
+    )
+
+
+def compares_raw(config: pytest.Config) -> bool:
+    """Whether somebody asked for the comparison trial by trial."""
+    return value_of(config, "fail_on") in RAW_GATES and value_of(config, "baseline") is not None
+
+
+def are_trials_on_command_line(config: pytest.Config) -> bool:
+    """Whether this run is asked for a number of trials, and for no policy."""
+    given = config.getoption("convoprobe_trials", None) is not None or _repeats(config) > 1
+    return given and config.getoption("convoprobe_gate", None) is None
+
+
+def are_trials_asked(config: pytest.Config) -> bool:
+    """Whether anybody asked for a number of trials."""
+    return value_of(config, "trials") is not None or _repeats(config) > 1
+
+
 def trials(config: pytest.Config) -> int:
     """How many trials each scenario has; pytest-repeat's `--count` multiplies them."""
+    return int(value_of(config, "trials") or 1) * _repeats(config)
+
+
+def _repeats(config: pytest.Config) -> int:
     # Named after its entry point when pytest found it by itself, after its module when `-p` asked for it.
     repeats = any(map(config.pluginmanager.hasplugin, ("repeat", "pytest_repeat")))
-    counts = config.getoption("count", 1) if repeats else 1
-    return int(value_of(config, "trials") or 1) * int(counts or 1)
+    return int(config.getoption("count", 1) or 1) if repeats else 1

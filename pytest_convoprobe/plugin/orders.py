@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from ..gate.choosing import Chosen
     from ..scenario.loading import LoadedScenario
 
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 class Order:
     """One trial of a scenario.
 
-    `settings` overrides the settings by dotted path, for this run only.
+    `settings` overrides the settings by dotted path, for this run only. `first` is how many trials the item
+    has in any case: more than one only where a policy decides about them together.
     """
 
     item: pytest.Item
@@ -24,12 +26,20 @@ class Order:
     scenario_id: str
     trial: int = 1
     settings: Mapping[str, Any] | None = None
+    first: int = 1
 
 
 #: On the item of a scenario, and on no other: what it runs.
 ORDER: pytest.StashKey[Order] = pytest.StashKey()
+#: On the item of a scenario that a policy of the gate decides: which policy.
+GATED: pytest.StashKey[Chosen] = pytest.StashKey()
 #: On the item of a scenario: whether its turn has come.
 BEGUN: pytest.StashKey[bool] = pytest.StashKey()
+
+
+def first_orders(order: Order) -> list[Order]:
+    """The trials that an item has in any case."""
+    return [replace(order, trial=order.trial + more) for more in range(max(1, order.first))]
 
 
 def order_of(item: pytest.Item) -> Order | None:

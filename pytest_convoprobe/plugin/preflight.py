@@ -15,9 +15,10 @@ from ..settings.file_formats import COMMAND_LINE
 from . import options
 from .error_text import error_text, no_verdict
 from .file_names import asked_places
+from .gating import gate_of
 from .keys import NOTED
 from .lookahead import target_is_ours
-from .orders import Order, has_mark, order_of
+from .orders import GATED, Order, has_mark, order_of
 from .session import backend_of, session_of, settings_source
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def _check(config: pytest.Config, orders: list[Order]) -> None:
     # A hook of the project may still name a model.
     hooks = [order.item.ihook.pytest_convoprobe_settings for order in orders]
     models = not any(hook.get_hookimpls() for hook in hooks)
+    if any(GATED in order.item.stash for order in orders):
+        gate_of(orders[0].item).check()
     for order in orders:
         ours = target_is_ours(order.item)
         if ours:

@@ -30,7 +30,8 @@ def reported(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """The report that the hooks inside make, or else one of ours: to be delegated to by a wrapper."""
     raised = call.excinfo
-    if raised is not None and order_of(item) is not None and isinstance(raised.value, ScenarioNotPassed):
+    ours = (ScenarioNotPassed, pytest.xfail.Exception)
+    if raised is not None and order_of(item) is not None and isinstance(raised.value, ours):
         call.excinfo = _without_source(raised, str(raised.value))
     try:
         return (yield)

@@ -29,10 +29,12 @@ def register(config: pytest.Config) -> None:
     manager.register(StoringHooks(config), STORING_HOOKS)
     manager.register(EndingHooks(config), "convoprobe-ending")
     if not hasattr(config, "workerinput"):
+        from .gate_exit import GateExit
         from .judge_gate import FitJudges
         from .undecided import NothingDecided
 
         manager.register(NothingDecided(config), "convoprobe-nothing-decided")
+        manager.register(GateExit(config), "convoprobe-gate")
         manager.register(FitJudges(config), "convoprobe-fit-judges")
     if "allure_commons" in sys.modules:
         from .allure_times import register as register_times

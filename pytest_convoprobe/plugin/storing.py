@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import ConvoprobeError
+from ..gate.types import Decision
 from ..results.run_info import RunState, Selection
 from ..stop_signals import ignored_meanwhile
 from .carried import carried
-from .keys import EARLIER, RECORDER, RESULTS, RUN_ID
+from .keys import DECISION, EARLIER, RECORDER, RESULTS, RUN_ID
 from .orders import Order, has_mark, order_of
 from .representing import errors_of_item
 from .selection import Progress, selection_of
@@ -39,7 +40,7 @@ def recorder_of(config: pytest.Config) -> RunRecorder:
         config.stash[RECORDER] = backend_of(config).open_recorder(
             config.rootpath,
             lambda: load_settings(config),
-            _run_id(config),
+            run_id(config),
             command=("pytest", *map(str, config.invocation_params.args)),
             worker=getattr(config, "workerinput", {}).get("workerid", "main"),
             wanted=_is_stored(config),
@@ -71,10 +72,10 @@ def names_scenario(nodeid: str) -> bool:
 
 def share_run_id(node: Any) -> None:
     """Tell a worker of xdist, before it starts, to which run its trials belong."""
-    node.workerinput[_WORKER_INPUT] = _run_id(node.config)
+    node.workerinput[_WORKER_INPUT] = run_id(node.config)
 
 
-def _run_id(config: pytest.Config) -> str:
+def run_id(config: pytest.Config) -> str:
     """The run's id; xdist's workers have it from the process that started them."""
     if RUN_ID not in config.stash:
         given = getattr(config, "workerinput", {}).get(_WORKER_INPUT)
@@ -88,6 +89,8 @@ def take(config: pytest.Config, load: Mapping[str, Any]) -> None:
     if chosen := load.get("selection"):
         recorder.selection = lambda: Selection(**chosen)
     recorder.expect((scenario, trial) for scenario, trial in json.loads(load.get("trials", "[]")))
+    for decided in json.loads(load.get("decisions", "[]")):
+        recorder.take_decision(Decision.from_json(decided))
     for lost in json.loads(load.get("unstored", "[]")):
         recorder.take_unstored(lost)
     if record := load.get("unrun"):
@@ -165,6 +168,8 @@ class StoringHooks:
         """
         load = carried(report)
         load["trials"] = json.dumps([(one.scenario_id, one.trial) for one in item.stash[RESULTS]])
+        if DECISION in item.stash:
+            load["decisions"] = json.dumps([item.stash[DECISION].to_json()])
         if hasattr(item.config, "workerinput"):
             load["unstored"] = json.dumps(recorder_of(item.config).unstored())
             if not self._selection_sent and (selection := self._selection()):

@@ -13,6 +13,7 @@ from ..formatting import counted
 from ..llm.ledger import Spending
 from ..reports.summary import Digest, summary_lines
 from ..text import harmless
+from . import gate_exit
 from .carried import carried
 from .judge_gate import take_judges
 from .judge_lines import judge_lines
@@ -50,6 +51,7 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         lines += summary_lines(found, verbosity=verbosity, calls=recorder_of(config).calls)
     if found and verbosity >= 0:
         lines += [*_unseen(config, found), *_notices(config)]
+    lines += gate_exit.lines(config, verbosity)
     if verbosity >= 0:
         lines += judge_lines(config, found)
     # Of a gate that passed undecided or on old conversations, these lines are all that anybody sees. So they

@@ -115,6 +115,11 @@ class RunRecorder:
         if self.wanted and not self._stopped:
             self._guarded(lambda: self._writer.add_decision(decision))
 
+    @property
+    def decided(self) -> Mapping[str, Decision]:
+        """All decisions until now, by scenario id; after a rerun the last one."""
+        return self._decided
+
     def take_decision(self, decision: Decision) -> None:
         """A decision of a worker, which stored it itself if the disk took it."""
         self._decided[decision.scenario_id] = decision
@@ -222,7 +227,11 @@ class RunRecorder:
 
     def prints(self, job: Job) -> Prints:
         """The fingerprints of what a trial is made of, as they were stored with it."""
-        return self._prints.get((job.scenario_id, job.trial), NO_PRINTS)
+        return self.stored_prints(job.scenario_id, job.trial) or NO_PRINTS
+
+    def stored_prints(self, scenario_id: str, trial: int) -> Prints | None:
+        """The fingerprints that were stored with a trial; None if it wasn't stored."""
+        return self._prints.get((scenario_id, trial))
 
     async def _description(self, target: Target) -> Description:
         """How the target describes itself. After one that took too long, none is asked any more."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import SettingsError, TargetStartError
 from ..settings.models import HttpTarget, ModelTarget, PythonTarget, TargetSection
 from .call_style import answering
-from .given_objects import Use
+from .given_objects import Use, owner_of
 from .loading import parse_reference
 from .model import ModelAgent
 from .port import Target
@@ -57,6 +57,13 @@ def as_target(
     if inspect.iscoroutine(value) or inspect.isgenerator(value):
         raise TargetStartError(f"{_named(value)} can't be a target: give the function, without calling it")
     return PythonAgent(value, rootdir=root, name=_named(value), use=use, same_thread=_same(like))
+
+
+def is_single_object(value: object) -> bool:
+    """Whether it is an object that may remember what was said, and so can't talk with several users."""
+    if isinstance(value, (TargetSection, str)) or is_target(value):
+        return False
+    return owner_of(value) is not None
 
 
 def _same(settings: TargetSection | None) -> bool:

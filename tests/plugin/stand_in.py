@@ -1,6 +1,7 @@
 """A runner without models: a scenario's `metadata` says what becomes of it.
 
-`metadata: {outcome: failed, sleep: 0.5}` and so on. Each conversation is logged in `talk.log`
+`metadata: {outcome: failed, sleep: 0.5}` and so on; `outcomes` are those of the first trials, and the last
+one is that of all others. Each conversation is logged in `talk.log`
 in the rootdir, so that tests see what was talked, when, and how often. One with `until: end a.yaml::one`
 goes on once the log has a line that begins so: where an order matters, no time has to be guessed.
 """
@@ -71,7 +72,8 @@ def _result(
 ) -> ScenarioResult:
     told = job.loaded.scenario.metadata
     failed_before = Path("talk.log").read_text().count(f"end {job.scenario_id} ") - 1
-    outcome = Outcome(told.get("outcome", "passed"))
+    outcomes = told.get("outcomes") or [told.get("outcome", "passed")]
+    outcome = Outcome(outcomes[min(job.trial, len(outcomes)) - 1])
     if failed_before >= told.get("until_run", 10**9) or all(check.holds for check in extra) is False:
         outcome = Outcome.PASSED if all(check.holds for check in extra) else Outcome.FAILED
     return ScenarioResult(

@@ -43,6 +43,8 @@ class Suite:
         self.pytester = pytester
         self._monkeypatch = monkeypatch
         self.path = pytester.path
+        self.gate = "each"
+        """The policy of the gate. Where it is `each`, an item has one conversation."""
         self.conftest("")
 
     def conftest(self, more: str, *, target: str = TARGET) -> None:
@@ -55,7 +57,7 @@ class Suite:
 
     def scenario(self, name: str, file: str | None = None, **keys: Any) -> None:
         """Append a scenario to a file (by default one of its own); unknown keys go to `metadata`."""
-        top = {key: keys.pop(key) for key in ("skip", "tags") if key in keys}
+        top = {key: keys.pop(key) for key in ("skip", "tags", "gate") if key in keys}
         document = {"name": name, **top, **REST, "metadata": keys}
         path = self.path / (file or f"scenarios/{name}.yaml")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +111,8 @@ class Suite:
     def _alone(self, plugins: Sequence[str] = ()) -> Iterator[list[str]]:
         with self._monkeypatch.context() as patch:
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-            yield [word for name in ("convoprobe", *plugins) for word in ("-p", name)]
+            words = [word for name in ("convoprobe", *plugins) for word in ("-p", name)]
+            yield words if self.gate == "auto" else [*words, f"--override-ini=convoprobe_gate={self.gate}"]
 
     @property
     def log(self) -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_convoprobe.errors import Blame
-from pytest_convoprobe.plugin.items import properties
+from pytest_convoprobe.plugin.talks import properties
 from pytest_convoprobe.reports.junit import junit
 from pytest_convoprobe.reports.run_report import RunReport
 from pytest_convoprobe.result import Outcome

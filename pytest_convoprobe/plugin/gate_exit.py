@@ -1,0 +1,87 @@
+"""What the gate makes of the run as a whole: its exit status, and the lines at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ..errors import Blame, ConvoprobeError
+from ..gate.suite import SuiteDecision, blocks, decide_suite
+from ..gate.types import Word
+from ..reports.gate_lines import gate_lines
+from ..result import Outcome
+from .gating import forecast_of_ids
+from .keys import GATHERED, RECORDER
+from .session import load_settings
+from .storing import names_scenario
+
+
+class GateExit:
+    """The hooks of a session with scenarios; in no worker of xdist."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._has_forecast = False
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Say before the first call how many conversations there may be; all workers have the same ids."""
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if self._has_forecast or reporter is None or self._config.get_verbosity() < 0:
+            return
+        self._has_forecast = True
+        for line in forecast_of_ids(self._config, filter(names_scenario, ids)):
+            reporter.ensure_newline()
+            reporter.write_line(line)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail a run that is worse than before as a whole, and one in which nothing was decided."""
+        found = suite_decision(self._config)
+        if found is None or session.exitstatus != pytest.ExitCode.OK:
+            return
+        # A mark may make an expected failure of what is red. That mark was set for what is known to fail, and
+        # this is more than was known.
+        worse = any(blocks(one) and one.word is Word.RED and one.past for one in found.decisions)
+        if worse or found.has_drifted or not found.count(Word.GREEN):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def suite_decision(config: pytest.Config) -> SuiteDecision | None:
+    """What all decisions of the run come to, those of xdist's workers included; None if there are none."""
+    recorder = config.stash.get(RECORDER, None)
+    if recorder is None or not recorder.decided:
+        return None
+    return decide_suite(recorder.decided, _first_failed(config), _alpha(config))
+
+
+def lines(config: pytest.Config, verbosity: int) -> list[str]:
+    """The lines about the gate; where the user has asked for quiet, only if it isn't plainly green."""
+    found = suite_decision(config)
+    if found is None:
+        return []
+    plain = all(one.word is Word.GREEN and not one.failed for one in found.decisions)
+    if verbosity < 0 and plain and not found.has_drifted:
+        return []
+    return gate_lines(found, _alpha(config), verbosity=verbosity)
+
+
+def _alpha(config: pytest.Config) -> float:
+    try:
+        return load_settings(config).settings.gate.alpha
+    except ConvoprobeError:  # each scenario has said so already
+        return 0.05
+
+
+def _first_failed(config: pytest.Config) -> dict[str, bool]:
+    """By scenario, whether the first of its conversations with a verdict failed."""
+    every = [digest for runs in config.stash.get(GATHERED, {}).values() for digest in runs[-1]]
+    # What the judge couldn't decide says nothing, whatever outcome it has.
+    judged = [one for one in every if one.outcome is Outcome.PASSED or _has_failed(one.outcome, one.blame)]
+    judged.sort(key=lambda one: one.trial, reverse=True)  # so that the first one is written last
+    return {one.scenario_id: one.outcome is Outcome.FAILED for one in judged}
+
+
+def _has_failed(outcome: Outcome, blame: Blame | None) -> bool:
+    return outcome is Outcome.FAILED and blame is not Blame.JUDGE

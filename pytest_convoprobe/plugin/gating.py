@@ -1,0 +1,239 @@
+"""What decides each scenario of a session: the policy, by what is known before it runs, and its terms.
+
+Every worker of xdist works this out for itself, from the collected items and the same files. So it is the
+same in all of them, and a decision doesn't depend on how many there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..errors import SettingsError
+from ..formatting import counted
+from ..gate.choosing import Chosen, choose
+from ..gate.policies import Confirm, Each, Paired
+from ..gate.prior import Prior, prior_of
+from ..gate.types import Policy
+from . import options
+from .orders import GATED, Order, has_mark, order_of
+from .session import backend_of, began, session_of, settings_source
+from .storing import run_id
+
+if TYPE_CHECKING:
+    from ..results.fingerprints import Prints
+    from ..results.pasts import FoundPast, Pasts
+    from ..runs.gated_scenario import Terms
+    from ..scenario.loading import LoadedScenario
+    from ..settings.gate_settings import GateSettings, PolicyName
+    from ..settings.nearest import SettingsSource
+
+_SOURCE: pytest.StashKey[SettingsSource] = pytest.StashKey()
+_GATE: pytest.StashKey[Gate] = pytest.StashKey()
+NO_PAST = "nothing is known of it from before; decided by confirm"
+ONE_TALK = (
+    "decided by one conversation: the fixture gives a single object, which can take part in one only; give a "
+    "class, or a function that makes one"
+)
+
+
+def chosen(config: pytest.Config, file: str) -> Chosen:
+    """What decides the scenarios of a file: `each` makes an item for each trial, the others one item."""
+    try:
+        settings = _source(config).of(file).settings
+    except SettingsError:
+        return "each"  # there is a better place to report it than the collection of one file
+    return choose(
+        _policy_of(config, settings.gate),
+        has_baseline=_has_baseline(config, file),
+        only_recordings=settings.run.replay == "only",
+        trials_asked=options.are_trials_asked(config) or options.compares_raw(config),
+    )
+
+
+def _policy_of(config: pytest.Config, gate: GateSettings) -> PolicyName:
+    # The command line comes before settings files, also where it asks for trials.
+    return "each" if options.are_trials_on_command_line(config) else gate.policy
+
+
+def first_talks(config: pytest.Config, loaded: LoadedScenario, policy: Chosen) -> int:
+    """How many conversations a scenario has in any case."""
+    if policy != "paired":
+        return 1
+    gate = _source(config).of(loaded.file).settings.gate
+    own = loaded.scenario.gate if loaded.scenario else None
+    return min(own.first if own and own.first else gate.first, gate.most)
+
+
+def _source(config: pytest.Config) -> SettingsSource:
+    """The settings, while scenarios are collected: to make a session would be too early."""
+    if _SOURCE not in config.stash:
+        config.stash[_SOURCE] = settings_source(config)
+    return config.stash[_SOURCE]
+
+
+def _has_baseline(config: pytest.Config, file: str) -> bool:
+    if options.value_of(config, "baseline") is not None:
+        return True
+    from ..files import relative_name
+    from ..results.baseline_file import file_for
+
+    return file_for(config.rootpath, relative_name(file, config.rootpath)) is not None
+
+
+def gate_of(item: pytest.Item) -> Gate:
+    """The session's gate. Raises `ResultsError` and `SettingsError`."""
+    if _GATE not in item.config.stash:
+        item.config.stash[_GATE] = Gate(item.config, item.session.items)
+    return item.config.stash[_GATE]
+
+
+class Gate:
+    """The terms of all scenarios that the session selected and that a policy decides."""
+
+    def __init__(self, config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+        self._config = config
+        found = [(order, item.stash[GATED]) for item in items if (order := _gated(item))]
+        self._policies = {order.scenario_id: policy for order, policy in found}
+        self._orders = {order.scenario_id: order for order, _ in found}
+        self._settings = session_of(config).settings.settings.gate
+
+    @property
+    def scenarios(self) -> int:
+        """How many share what the gate may be wrong about."""
+        return len(self._orders)
+
+    @cached_property
+    def _pasts(self) -> Pasts:
+        from ..results.pasts import pasts_of
+
+        named = options.value_of(self._config, "baseline")
+        folder = self._config.rootpath / session_of(self._config).settings.settings.results.dir
+        return pasts_of(self._config.rootpath, folder, named, before=run_id(self._config))
+
+    @cached_property
+    def _prior(self) -> Prior:
+        """Of the whole suite, in the order of the ids: sums of floats depend on it."""
+        found = (self._past(self._orders[name], None).past for name in sorted(self._orders))
+        return prior_of(past for past in found if past is not None)
+
+    def terms(self, order: Order, prints: Prints | None = None) -> Terms:
+        """What decides a scenario. `prints` are the fingerprints of its first conversation, where stored."""
+        from ..runs.gated_scenario import Terms
+
+        mode, said = _mode(order, datetime.fromtimestamp(began(self._config)).date())
+        more, notes = self._share(order.scenario_id), tuple(filter(None, (said,)))
+        if self._policies.get(order.scenario_id) != "paired":
+            return Terms(Confirm(), None, more, mode, notes)
+        found = self._past(order, prints)
+        policy = self._policy(order, found)
+        if found.past is None:
+            return Terms(policy, None, more, mode, (*notes, found.note or NO_PAST))
+        terms = Terms(policy, found.past, more, mode, (*notes, *filter(None, (found.note,))))
+        # One that mostly failed before is looked at, and nothing more is spent on it.
+        return terms if found.may_block else replace(terms, mode=_weaker(mode), more=0)
+
+    def _policy(self, order: Order, found: FoundPast) -> Policy:
+        gate = session_of(self._config).settings_of(order.loaded.file).settings.gate
+        first = order.first
+        if found.past is None:
+            return Confirm(min(first, Confirm().most))
+        return Paired(found.past, self._prior, self.scenarios, self._settings.alpha, first, gate.most)
+
+    def _past(self, order: Order, prints: Prints | None) -> FoundPast:
+        return self._pasts.find(order.scenario_id, prints or self._prints(order))
+
+    def _prints(self, order: Order) -> Prints:
+        from ..redaction import Redactor
+        from ..results.fingerprints import take_prints
+        from ..targets.port import Description
+
+        loaded, scenario = session_of(self._config).settings_of(order.loaded.file), order.loaded.scenario
+        assert scenario is not None  # noqa: S101 - a skipped scenario has no gate
+        settings = backend_of(self._config).scenario_settings(loaded, scenario)
+        return take_prints(scenario, settings, Description(), Redactor(loaded.secrets))
+
+    def _share(self, scenario_id: str) -> int | None:
+        """The conversations that a scenario may add: its own share, so that no other's need can change it."""
+        budget = self._settings.max_talks
+        if budget is None:
+            return None
+        each, rest = divmod(budget, max(1, self.scenarios))
+        return each + (sorted(self._orders).index(scenario_id) < rest)
+
+    def check(self) -> None:
+        """Raise `ResultsError` for a baseline that can't be used, before anything is spent."""
+        for order in self._orders.values():
+            self.terms(order)
+
+    def forecast(self) -> tuple[int, int]:
+        """How many conversations there are first, and how many more there may be."""
+        every = [(order.first, self.terms(order)) for order in self._orders.values()]
+        first = sum(count for count, _ in every)
+        return first, sum(max(0, terms.most - count) for count, terms in every)
+
+
+def forecast(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
+    """How many conversations the gate may add, in a line; none where nothing runs or nothing is added."""
+    gated = list(gated_items(items))
+    if not gated or config.option.collectonly:
+        return []
+    policies = sorted({item.stash[GATED] for item in gated}, reverse=True)
+    return [forecast_words(" and ".join(policies), *gate_of(gated[0]).forecast())]
+
+
+def forecast_words(policy: str, first: int, more: int) -> str:
+    """`gate (paired): 20 conversations, and at most 380 more where one fails`."""
+    added = f"at most {more:,} more where one fails" if more else "none more"
+    return f"gate ({policy}): {counted(first, 'conversation')}, and {added}"
+
+
+def forecast_of_ids(config: pytest.Config, ids: Iterable[str]) -> list[str]:
+    """The same from node ids, for xdist's controller: it has no items, so it counts with the worst case."""
+    counts = Counter(nodeid.partition("::")[0] for nodeid in ids)
+    policies, first, more = set(), 0, 0
+    for name, count in counts.items():
+        file = str(config.rootpath / name)
+        policy = chosen(config, file)
+        if policy != "each":
+            gate = _source(config).of(file).settings.gate
+            begin, most = (gate.first, gate.most) if policy == "paired" else (1, Confirm().most)
+            policies.add(policy)
+            first, more = first + count * begin, more + count * max(0, most - begin)
+    if not policies:
+        return []
+    budget = _source(config).main.settings.gate.max_talks
+    bounded = more if budget is None else min(more, budget)
+    return [forecast_words(" and ".join(sorted(policies, reverse=True)), first, bounded)]
+
+
+def one_talk_terms(terms: Terms) -> Terms:
+    """The terms where no second conversation can be had: the first one decides, as without a gate."""
+    return replace(terms, policy=Each(), past=None, more=0, notes=(*terms.notes, ONE_TALK))
+
+
+def _gated(item: pytest.Item) -> Order | None:
+    """The order of an item that a policy decides, and that isn't skipped for certain."""
+    return order_of(item) if GATED in item.stash and not has_mark(item, "skip") else None
+
+
+def gated_items(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """The items that a policy decides."""
+    return (item for item in items if _gated(item))
+
+
+def _mode(order: Order, today: date) -> tuple[str, str]:
+    from ..scenario.gate_rule import mode_of
+
+    rule = order.loaded.scenario.gate if order.loaded.scenario else None
+    return mode_of(rule, today)
+
+
+def _weaker(mode: str) -> str:
+    return "report" if mode == "block" else mode
