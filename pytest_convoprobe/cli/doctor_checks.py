@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -41,6 +41,7 @@ from ..scenario.search import find_scenario_files
 from ..settings.loading import LoadedSettings
 from ..settings.merge import target_settings
 from ..settings.model_settings import ModelSettings
+from ..settings.panel import alone, members_of
 from ..start_time import present
 from ..targets.factory import build_target
 from ..targets.port import ConversationContext, Target, Versioned
@@ -79,6 +80,23 @@ class _NoReply(TimeLimitExceeded):
 
 class _Answer(BaseModel):
     word: str
+
+
+@dataclass(frozen=True)
+class _CalledModel:
+    """A model that a run calls: its name in a finding, its role, and the setting that names it."""
+
+    name: str
+    role: Role
+    settings: ModelSettings
+    key: str = "model"
+
+
+def _all_called(loaded: LoadedSettings) -> Iterator[_CalledModel]:
+    for role, name in _ROLES.items():
+        first, *panel = members_of(getattr(loaded.settings, role.value))
+        yield _CalledModel(name, role, first)
+        yield from (_CalledModel(f"{name}'s panel", role, member, "panel") for member in panel)
 
 
 class Checkup:
@@ -140,21 +158,22 @@ class Checkup:
 
     async def _models(self, loaded: LoadedSettings, llm: LiveLLM) -> list[Finding]:
         """One call a model: two roles that share one share the call."""
-        same: dict[str, list[Role]] = {}
-        for role in _ROLES:
-            same.setdefault(_identity(_settings_of(loaded, role)), []).append(role)
+        same: dict[str, list[_CalledModel]] = {}
+        for called in _all_called(loaded):
+            same.setdefault(_identity(called.settings), []).append(called)
         return list(await asyncio.gather(*(self._model(loaded, roles, llm) for roles in same.values())))
 
-    async def _model(self, loaded: LoadedSettings, roles: list[Role], llm: LiveLLM) -> Finding:
-        what = " and ".join(_ROLES[role] for role in roles)
-        settings = _settings_of(loaded, roles[0])
+    async def _model(self, loaded: LoadedSettings, roles: list[_CalledModel], llm: LiveLLM) -> Finding:
+        what = " and ".join(called.name for called in roles)
+        role, settings = roles[0].role, roles[0].settings
         if settings.unresolved:
             return Finding(what, None, "not called: a variable is missing (see above)")
         try:
-            named = f"{check_model(settings, roles[0])} ({_key(loaded, roles[0], settings)})"
+            # Without its panel, each model of which has a finding of its own.
+            named = f"{check_model(alone(settings), role, roles[0].key)} ({_key(loaded, role, settings)})"
             if not self._live:
                 return Finding(what, None, f"{named}, not called")
-            return Finding(what, True, f"{named} answers, {await _called(llm, settings, roles[0])}")
+            return Finding(what, True, f"{named} answers, {await _called(llm, settings, role)}")
         except ConvoprobeError as error:
             return self._failed(what, error)
 
@@ -243,11 +262,6 @@ class Checkup:
         return Finding(
             "results", False, f"{there} cannot be written to", "Set results.dir to another folder."
         )
-
-
-def _settings_of(loaded: LoadedSettings, role: Role) -> ModelSettings:
-    settings: ModelSettings = getattr(loaded.settings, role.value)
-    return settings
 
 
 def _identity(settings: ModelSettings) -> str:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .e_value import e_value
+from .e_value import e_value, rate_before
 from .prior import Prior
 from .types import Past, Policy, Ruling, Word
 
@@ -20,7 +20,21 @@ LEAST_PAST = 8
 DRIFT_SHARE = 0.2
 """The share of alpha that is spent on the suite as a whole (`drift`); the scenarios share the rest."""
 
-# Wald's lower boundary: a broken scenario is taken for an unchanged one in about one of ten such decisions.
+LEAST_FAILED = 2
+"""One failed conversation never makes a scenario red, whatever its past was."""
+
+# By Ville's inequality, an unchanged scenario reaches an e-value of 1/d with a chance of at most d. The gate
+# reaches it far less often: it stops at the first pass, e-values grow in large steps, and the worst rate for
+# stopping isn't the worst rate for crossing. The chance to reach a sixth of 1/d was added up over all pasts
+# of 8 to 200 conversations, all rates and all courses of up to 20 conversations: still at most d. For up to
+# 50 conversations, a fifth.
+_SLACK, _SLACK_OF_LONG = 6.0, 5.0
+_LONG = 20
+
+# With one scenario, or a large alpha, a sixth of so small a value would be too low.
+_LEAST_VILLE = 50.0
+
+# Wald's lower boundary: one broken scenario in about ten such decisions is taken for an unchanged one.
 _ACCEPT_BELOW = math.log(0.1)
 
 
@@ -71,7 +85,7 @@ class Confirm:
         """Green if the first ones pass, or if one failure isn't repeated in `most` conversations."""
         if len(fails) < self.first:
             return None
-        if sum(fails[: self.most]) >= 2:
+        if sum(fails[: self.most]) >= LEAST_FAILED:
             return Ruling(Word.RED)
         if not any(fails) or len(fails) >= self.most:
             return Ruling(Word.GREEN)
@@ -83,7 +97,8 @@ class Paired:
     """Red if the scenario fails more often than it did before, as an e-value says.
 
     `scenarios` is the number of scenarios that the run decides: they share `alpha`, the chance that an
-    unchanged agent makes the run red.
+    unchanged agent makes the run red. `prior` is what the suite as a whole suggests. Only the forecast of
+    conversations uses it, no decision does.
     """
 
     past: Past
@@ -97,34 +112,50 @@ class Paired:
     @property
     def red_from(self) -> float:
         """The e-value from which the scenario is red."""
-        return max(self.scenarios, 1) / ((1 - DRIFT_SHARE) * self.alpha)
+        ville = self.scenarios / ((1 - DRIFT_SHARE) * self.alpha)
+        return max(ville, _LEAST_VILLE) / (_SLACK if self.most <= _LONG else _SLACK_OF_LONG)
 
     def rule(self, fails: Sequence[bool]) -> Ruling | None:
         """The first decision among the conversations so far, looked at one by one after the first ones."""
         for talks in range(self.first, len(fails) + 1):
-            ruling = self._after(fails[:talks])
+            ruling = self.after(sum(fails[:talks]), talks)
             if ruling is not None:
                 return ruling
         return None
 
     def evidence(self, fails: Sequence[bool]) -> float:
         """The e-value of these conversations."""
-        return e_value(sum(fails), len(fails), self.past, self.prior)
+        return e_value(sum(fails), len(fails), self.past)
 
-    def _after(self, fails: Sequence[bool]) -> Ruling | None:
-        e = self.evidence(fails)
-        if e >= self.red_from:
-            return Ruling(Word.RED, e, self.red_from)
-        if not any(fails) or self._as_before(fails):
-            return Ruling(Word.GREEN, e, self.red_from)
-        if len(fails) >= self.most:
-            return Ruling(Word.UNDECIDED, e, self.red_from)
-        return None
+    def after(self, failed: int, talks: int) -> Ruling | None:
+        """What `failed` of `talks` conversations decide, if nothing was decided before."""
+        e = e_value(failed, talks, self.past)
+        word = self._word(failed, talks, e)
+        return None if word is None else Ruling(word, e, self.red_from)
 
-    def _as_before(self, fails: Sequence[bool]) -> bool:
-        """Whether the past explains the conversations much better than a worse scenario (Wald 1945)."""
-        failed, before = sum(fails), self.prior.rate(self.past)
-        worse = min(max(before + 0.3, 0.5), 0.95)
-        passed = len(fails) - failed
-        ratio = failed * math.log(worse / before) + passed * math.log((1 - worse) / (1 - before))
-        return ratio <= _ACCEPT_BELOW
+    def _word(self, failed: int, talks: int, e: float) -> Word | None:
+        if failed == 0 or not fit_to_gate(self.past):
+            return Word.GREEN
+        if failed >= LEAST_FAILED and e >= self.red_from:
+            return Word.RED
+        if self._as_before(failed, talks):
+            return Word.GREEN
+        return Word.UNDECIDED if talks >= self.most else None
+
+    def _as_before(self, failed: int, talks: int) -> bool:
+        """Whether the past explains what is seen ten times better than a worse scenario (Wald 1945)."""
+        before = rate_before(self.past)
+        worse = before + (1 - before) * _worth_looking_for(before)
+        if_failed, if_passed = math.log(worse / before), math.log((1 - worse) / (1 - before))
+        return failed * if_failed + (talks - failed) * if_passed <= _ACCEPT_BELOW
+
+
+def _worth_looking_for(before: float) -> float:
+    """The part of what passed before that must be broken now, for more conversations to be worth their cost.
+
+    Of a scenario that never failed, less than half. If it fails in one of five anyway, no number of
+    conversations below `most` shows that half is broken; that nearly all is, a few show.
+    """
+    if before <= 0.06:
+        return 0.4
+    return 0.6 if before <= 0.12 else 0.85

@@ -11,23 +11,27 @@ from functools import lru_cache
 
 from ..errors import Problem, SettingsError
 from ..settings.model_settings import ModelSettings
+from ..settings.panel import members_of
 from ..settings.providers import KEY_VARIABLES, PROVIDERS, provider_of
 from ..settings.requirements import require_model
 from ..suggest import did_you_mean
 from .litellm_import import imported
 
 
-def check_model(settings: ModelSettings, role: str) -> str:
+def check_model(settings: ModelSettings, role: str, key: str = "model") -> str:
     """The model's name. Raises `SettingsError` if a live call of it is certain to fail.
 
-    `role` is `judge`, `synthetic_user` or `target`; an enum of such values will do. Nothing is called.
+    `role` is `judge`, `synthetic_user` or `target`; an enum of such values will do. With a judge, the models
+    of its panel are looked at too. `key` is the setting of the role that names the model. Nothing is called.
     LiteLLM is imported only for a name that begins with no provider that is in common use.
     """
     model = require_model(settings, role)
-    words = _no_provider(model, settings) or _no_key(model, settings)
-    if words:
-        name = str(getattr(role, "value", role))
-        raise SettingsError((Problem(words, path=f"{name}.model", remedies=(f"{name}.model",)),))
+    name = str(getattr(role, "value", role))
+    for member in members_of(settings):
+        words = complaint_on(member)
+        if words:
+            path = f"{name}.{key if member.model == model else 'panel'}"
+            raise SettingsError((Problem(words, path=path, remedies=(path,)),))
     return model
 
 

@@ -201,6 +201,14 @@ OPTIONS = (
         ini=True,
     ),
     Option("judge_model", "The judge's model.", ("judge.model",), metavar="MODEL", ini=True),
+    Option(
+        "judge_panel",
+        "More models that vote on each conversation beside the judge's: names with commas between them. The "
+        "majority decides, or all with judge.agreement: unanimous.",
+        ("judge.panel",),
+        metavar="MODEL,…",
+        ini=True,
+    ),
     Option("user_model", "The synthetic user's model.", ("synthetic_user.model",), metavar="MODEL", ini=True),
     Option("html", "Write an HTML report on this run into one file.", metavar="PATH", ini=True),
     Option(

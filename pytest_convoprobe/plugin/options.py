@@ -167,7 +167,7 @@ def places_in_ini(config: pytest.Config) -> dict[str, str]:
 
 
 # Options on which the outcome of a scenario may depend. Others (limits, reports) concern the whole run.
-_DECIDING = ("config", "replay", "inconclusive", "model", "judge_model", "user_model", "gate")
+_DECIDING = ("config", "replay", "inconclusive", "model", "judge_model", "judge_panel", "user_model", "gate")
 
 
 def deciding_words(config: pytest.Config) -> list[str]:

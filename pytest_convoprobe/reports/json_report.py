@@ -10,6 +10,7 @@ from typing import Any
 from ..llm.ledger import Spending
 from ..results.compare import Change
 from ..results.records import number, to_record
+from .decisions import sentence, stops
 from .money import by_roles
 from .run_report import BaselineComparison, RunReport
 
@@ -24,6 +25,7 @@ def json_report(report: RunReport) -> dict[str, Any]:
         "notes": list(report.notes),
         "totals": _totals(report),
         "baseline": _baseline(report.baseline) if report.baseline else None,
+        **({"gate": _gate(report)} if report.decisions else {}),
         "trials": [
             {
                 **to_record(trial.result, trial.prints, worker=trial.worker),
@@ -33,6 +35,15 @@ def json_report(report: RunReport) -> dict[str, Any]:
             for trial in report.trials
         ],
     }
+
+
+def _gate(report: RunReport) -> dict[str, Any]:
+    """Each decision with its sentence; runs in which each trial counts alone have none of this."""
+    decisions = [
+        {**one.to_json(), "e_value": number(one.e_value), "sentence": sentence(one), "stops": stops(one)}
+        for _, one in sorted(report.decisions.items())
+    ]
+    return {"word": report.gate_word.value, "decisions": decisions}
 
 
 def schema() -> dict[str, Any]:

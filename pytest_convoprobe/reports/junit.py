@@ -16,6 +16,7 @@ from ..llm.ledger import Spending
 from ..result import Outcome, ScenarioResult, figures
 from ..results.run_info import RunInfo
 from ..text import one_line, visible
+from .decisions import figures_of, sentence
 from .failure import headline, render_failure
 from .money import by_roles
 from .paste_command import stored_words
@@ -32,17 +33,17 @@ def junit(report: RunReport) -> str:
     for result in report.results:
         by_file.setdefault(result.file, []).append(result)
     total = sum(by_roles(report.spenders, replayed=False).values(), Spending())
-    root = ET.Element("testsuites", {"name": "convoprobe", **_numbers(report.results)})
+    root = ET.Element("testsuites", {"name": "convoprobe", **_numbers(report, report.results)})
     root.attrib.pop("skipped")  # suites have it, their root has not
     # CI systems compare reports by position; runs finish their scenarios in any order.
     for file, results in sorted(by_file.items()):
-        root.append(_suite(report.info, total, file, results))
+        root.append(_suite(report, total, file, results))
     ET.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _numbers(results: Sequence[ScenarioResult]) -> dict[str, str]:
-    counts = Counter(result.outcome for result in results)
+def _numbers(report: RunReport, results: Sequence[ScenarioResult]) -> dict[str, str]:
+    counts = Counter(_outcome(report, result) for result in results)
     return {
         "tests": str(len(results)),
         **{name: str(counts[outcome]) for name, outcome in _COUNTS.items()},
@@ -50,19 +51,24 @@ def _numbers(results: Sequence[ScenarioResult]) -> dict[str, str]:
     }
 
 
-def _suite(info: RunInfo, total: Spending, file: str, results: Sequence[ScenarioResult]) -> ET.Element:
-    began = datetime.fromtimestamp(info.started, timezone.utc)
+def _outcome(report: RunReport, result: ScenarioResult) -> Outcome:
+    """As pytest has it: what failed as expected is skipped, for JUnit knows nothing in between."""
+    return Outcome.SKIPPED if report.is_excused(result) else result.outcome
+
+
+def _suite(report: RunReport, total: Spending, file: str, results: Sequence[ScenarioResult]) -> ET.Element:
+    info, began = report.info, datetime.fromtimestamp(report.info.started, timezone.utc)
     suite = ET.Element(
         "testsuite",
         {
             "name": visible(file) or "convoprobe",
-            **_numbers(results),
+            **_numbers(report, results),
             "timestamp": began.strftime("%Y-%m-%dT%H:%M:%S"),
             "id": visible(info.id),
         },
     )
     suite.append(_properties_of_run(info, total))
-    suite.extend(_case(result) for result in results)
+    suite.extend(_case(report, result) for result in results)
     return suite
 
 
@@ -81,7 +87,7 @@ def _properties(known: Mapping[str, object]) -> ET.Element:
     return properties
 
 
-def _case(result: ScenarioResult) -> ET.Element:
+def _case(report: RunReport, result: ScenarioResult) -> ET.Element:
     name = visible(one_line(result.name))
     case = ET.Element(
         "testcase",
@@ -93,16 +99,19 @@ def _case(result: ScenarioResult) -> ET.Element:
             "time": _seconds(result.duration),
         },
     )
-    case.append(_properties({f"convoprobe_{name}": value for name, value in figures(result).items()}))
-    if result.outcome in _ELEMENTS:
-        case.append(_why(result))
+    decision, outcome = report.decision(result), _outcome(report, result)
+    known = {**figures(result), **(figures_of(decision) if decision else {})}
+    case.append(_properties({f"convoprobe_{name}": value for name, value in known.items()}))
+    if outcome in _ELEMENTS:
+        case.append(_why(result, outcome, sentence(decision) if decision else ""))
     return case
 
 
-def _why(result: ScenarioResult) -> ET.Element:
+def _why(result: ScenarioResult, outcome: Outcome, decided: str) -> ET.Element:
     """The first reason as the message, and the whole report as the text."""
-    why = ET.Element(_ELEMENTS[result.outcome], {"message": headline(result)})
-    if result.outcome is not Outcome.SKIPPED:
+    message = f"{headline(result)} ({visible(decided)})" if decided else headline(result)
+    why = ET.Element(_ELEMENTS[outcome], {"message": message})
+    if outcome is not Outcome.SKIPPED:
         why.attrib["type"] = result.blame.value if result.blame else result.outcome.value
         why.text = "\n" + _text(result) + "\n"
     return why

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..excerpts import without_binary
 from ..files import shown_path
 from ..formatting import counted, dollars, moment, seconds
+from ..gate.types import Decision, Word
 from ..judging.types import CheckResult, CriterionResult
 from ..llm.ledger import Spending
 from ..result import Outcome, ScenarioResult, answer_word, attempt_words, findings, why
@@ -23,6 +24,7 @@ from ..results.tools_seen import unseen_words
 from ..text import one_line, shorten, visible
 from ..transcript import ToolCall, Turn, not_kept
 from .comparison import LISTED, figures_of, gate_line, statements, totals
+from .decisions import figures_in_words, listed, sentence, stops
 from .failure import MUST, headline, user_side_lines
 from .money import ROLE_NAMES, by_roles, without_agent
 from .run_headline import base_name, title
@@ -47,12 +49,12 @@ _REFERENCE = re.compile(r"(?<=@)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)", re.IGNORECASE)
 
 def markdown(report: RunReport, limit: int = COMMENT_LIMIT) -> str:
     """The run in at most `limit` bytes; what has no room is counted."""
-    wrong = [one for one in report.results if one.outcome in (Outcome.FAILED, Outcome.ERROR)]
+    wrong = report.wrong
     foot = f"<sub>run {escaped(report.info.id)}{_place(report)}</sub>"
     # What is escaped takes up to seven times its room: then fewer rows are shown.
     heads = ("\n\n".join(_head(report, wrong, rows)) for rows in _ROWS)
     head = next((text for text in heads if _size(text) + _size(foot) + 200 <= limit), MARK)
-    parts = [*(_details(one) for one in wrong[:_DETAILED]), *_costs(report)]
+    parts = [*(_details(report, one) for one in wrong[:_DETAILED]), *_costs(report)]
     room = limit - _size(head) - _size(foot) - 200
     shown = list(_fitting(parts, room))
     left_out = len(parts) - len(shown) + max(0, len(wrong) - _DETAILED)
@@ -82,6 +84,7 @@ def _head(report: RunReport, wrong: Sequence[ScenarioResult], rows: int) -> Iter
         yield f"**Not all of it could be read:** {'; '.join(map(escaped, report.notes[:_NOTES]))}{more}."
     if report.unseen_tools:
         yield f"Note: {escaped(unseen_words(report.unseen_tools), _SENTENCE)}."
+    yield from _decided(report, rows)
     yield from _compared(report, rows)
     if wrong:
         yield _table(report, wrong, rows)
@@ -91,11 +94,40 @@ def _sign(report: RunReport, wrong: Sequence[ScenarioResult]) -> str:
     """Green only where all was looked at, and nothing was found."""
     baseline = report.baseline
     # A closed gate is red even where all that ran passed: something else is missing.
-    if wrong or (baseline and baseline.comparison.fails(baseline.fail_on)):
+    closed = baseline is not None and baseline.comparison.fails(baseline.fail_on)
+    if wrong or closed or (report.decisions and report.gate_word is Word.RED):
         return _SIGNS[Outcome.FAILED]
-    if report.notes or report.info.state not in (RunState.FINISHED, RunState.RUNNING):
+    undecided = bool(report.decisions) and report.gate_word is Word.UNDECIDED
+    if undecided or report.notes or report.info.state not in (RunState.FINISHED, RunState.RUNNING):
         return _SIGNS[Outcome.ERROR]
     return _SIGNS[Outcome.PASSED if report.ran else Outcome.SKIPPED]
+
+
+def _decided(report: RunReport, rows: int) -> Iterator[str]:
+    """What the gate decided, with a line for each scenario that didn't simply pass."""
+    decisions = report.decisions.values()
+    if not decisions:
+        return
+    talks, failed = sum(one.talks for one in decisions), sum(one.failed for one in decisions)
+    scenarios = [
+        f"{count:,} {word.value}" for word in Word if (count := sum(one.word is word for one in decisions))
+    ]
+    yield (
+        f"**Gate: {report.gate_word.value}.** {counted(len(decisions), 'scenario')}: {', '.join(scenarios)}; "
+        f"{failed:,} of {counted(talks, 'conversation')} failed."
+    )
+    told = listed(decisions)
+    yield from _list((_decision(report, one) for one in told[:rows]), len(told) - rows)
+
+
+def _decision(report: RunReport, decision: Decision) -> str:
+    """`⚠️ **Late refund**: 2 of 20 failed, base 0 of 40: undecided (e-value 12, red from 500)`."""
+    names = (one.name for one in report.results if one.scenario_id == decision.scenario_id)
+    sign = "❌" if stops(decision) else "⚠️" if decision.word is not Word.GREEN else "✅"
+    said = escaped(sentence(decision), _SENTENCE)
+    notes = "".join(f"<br>{escaped(note, _SENTENCE)}" for note in decision.notes)
+    figures = f"<br><sub>{escaped(figures_in_words(decision), _SENTENCE)}</sub>"
+    return f"{sign} **{escaped(next(names, decision.scenario_id), 120)}**: {said}{notes}{figures}"
 
 
 def _compared(report: RunReport, rows: int) -> Iterator[str]:
@@ -121,11 +153,11 @@ _ENDED = {
 
 
 def _counts(report: RunReport) -> Iterator[str]:
-    for outcome, count in report.counts.items():
+    told = [one for one in report.results if not report.is_excused(one)]
+    for outcome in Outcome:
+        count = sum(one.outcome is outcome for one in told)
         if count and outcome is not Outcome.PASSED:
-            blames = Counter(
-                one.blame.value for one in report.results if one.outcome is outcome and one.blame
-            )
+            blames = Counter(one.blame.value for one in told if one.outcome is outcome and one.blame)
             named = ", ".join(blame if len(blames) == 1 else f"{n:,} {blame}" for blame, n in blames.items())
             said = counted(count, "error") if outcome is Outcome.ERROR else f"{count:,} {outcome.value}"
             yield f"**{said}**" + (f" ({named})" if named else "")
@@ -189,10 +221,12 @@ def _name(result: ScenarioResult) -> str:
     return escaped(result.name, 120) + trial + attempt
 
 
-def _details(result: ScenarioResult) -> str:
+def _details(report: RunReport, result: ScenarioResult) -> str:
     """One scenario, folded: what doesn't hold and why, and the turns that it rests on."""
+    decision = report.decision(result)
     place = escaped(f"{shown_path(result.file)}:{result.line}", 200)
     lines = [f"{place} · {escaped(why(result), 600)}"]
+    lines += [f"_gate:_ {escaped(sentence(decision), _SENTENCE)}"] if decision else []
     against_it = [item for item in findings(result) if item.holds is not True]
     lines += ["\n".join(_finding(item) for item in against_it)] if against_it else []
     lines += [f"_user:_ {escaped(line, 600)}" for line in user_side_lines(result)]

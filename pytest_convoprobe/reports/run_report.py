@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from ..formatting import counted
+from ..gate.types import Decision, Word
 from ..result import Outcome, ScenarioResult
 from ..results.compare import Comparison, FailOn, compare, compare_runs, facts
 from ..results.history import Point, Trend, trends
@@ -21,6 +23,7 @@ from ..results.tools_seen import never_called
 from ..results.trial_filter import has_verdict
 from ..scenario.tool_names import matches
 from .comparison import run_name, run_notes
+from .decisions import is_excused, run_word
 from .money import WithoutResult
 
 WINDOW = 12
@@ -50,6 +53,7 @@ class RunReport:
     the comparison with the run that somebody named, `previous` the one with the run before, if that one is
     comparable. `unseen_tools` are the names of tools in scenarios that match no call in any stored run.
     `without_result` is what calls cost that belong to no trial: of conversations that were interrupted.
+    `decisions` are those of the gate, by scenario id; a scenario whose trials each count alone has none.
     """
 
     info: RunInfo
@@ -61,6 +65,7 @@ class RunReport:
     previous: BaselineComparison | None = None
     unseen_tools: tuple[str, ...] = ()
     without_result: ByRole = field(default_factory=dict)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
 
     @cached_property
     def results(self) -> tuple[ScenarioResult, ...]:
@@ -87,6 +92,28 @@ class RunReport:
         """The trials with a verdict on the agent: what a rate is a share of."""
         return self.counts[Outcome.PASSED] + self.counts[Outcome.FAILED]
 
+    @cached_property
+    def wrong(self) -> tuple[ScenarioResult, ...]:
+        """The results that need looking at: failures that count, and errors."""
+        bad = (Outcome.FAILED, Outcome.ERROR)
+        return tuple(one for one in self.results if one.outcome in bad and not self.is_excused(one))
+
+    @property
+    def gate_word(self) -> Word:
+        """What the gate says of the run."""
+        return run_word(self.decisions.values())
+
+    def decision(self, result: ScenarioResult) -> Decision | None:
+        """What the gate decided about the scenario of a result."""
+        return self.decisions.get(result.scenario_id)
+
+    def is_excused(self, result: ScenarioResult) -> bool:
+        """Whether a conversation failed or has no verdict, and its scenario did not fail for that.
+
+        It failed as often as before, or nobody knows; or another conversation took its place.
+        """
+        return is_excused(result.outcome, self.decision(result))
+
     def points(self, scenario_id: str) -> tuple[Point, ...]:
         """The scenario's runs, this one the last."""
         trend = self.trends.get(scenario_id)
@@ -102,9 +129,12 @@ class RunReport:
         return self.points(scenario_id)[-1].changed if self.before(scenario_id) else ()
 
     def newly(self, scenario_id: str) -> bool | None:
-        """True if every trial passes now and not before, False if it was the other way round, else None."""
+        """True if every trial passes now and not before, False if it was the other way round, else None.
+
+        Where the gate decided, that is the word on what is worse: a failure as before is not new.
+        """
         before = self.before(scenario_id)
-        if before is None:
+        if before is None or scenario_id in self.decisions:
             return None
         was, now = before.rate, self.points(scenario_id)[-1].rate
         if was is None or now is None or (was == 1) == (now == 1):
@@ -143,7 +173,16 @@ def read_report(
         baseline=against,
     )
     rest = without_result(run.calls, report.results)
-    return replace(report, unseen_tools=_unseen(report, runs), without_result=rest)
+    decided = run.decisions()
+    return replace(
+        report,
+        trials=tuple(in_order(trials, decided)),
+        unseen_tools=_unseen(report, runs),
+        without_result=rest,
+        decisions=decided,
+        # The run before is one of the pasts that the gate compares with, and chance alone makes it differ.
+        previous=None if decided else report.previous,
+    )
 
 
 def _unseen(report: RunReport, runs: Iterable[RunRef]) -> tuple[str, ...]:
@@ -214,18 +253,26 @@ def _known(before: RunInfo, old: Sequence[IndexRow], info: RunInfo, rows: Sequen
     return known if before.came_to_its_end and len(targets) < 2 and len(ran) <= 2 * known else 0
 
 
-def in_order(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
+def in_order(
+    trials: Iterable[TrialRecord], decisions: Mapping[str, Decision] = MappingProxyType({})
+) -> list[TrialRecord]:
     """What needs looking at first, and the trials of a scenario together."""
     results = list(trials)
     worst: dict[str, int] = {}
     first: dict[str, int] = {}
     for number, one in enumerate(results):
-        key, rank = one.result.scenario_id, _WORST_FIRST.index(one.result.outcome)
+        key = one.result.scenario_id
+        rank = _rank(one.result.outcome, decisions.get(key))
         worst[key] = min(rank, worst.get(key, rank))
         first.setdefault(key, number)
     return sorted(
         results, key=lambda one: (worst[(key := one.result.scenario_id)], first[key], one.result.trial)
     )
+
+
+def _rank(outcome: Outcome, decision: Decision | None) -> int:
+    """What failed as before comes after all that needs looking at, and before what passed."""
+    return len(_WORST_FIRST) - 2 if is_excused(outcome, decision) else _WORST_FIRST.index(outcome)
 
 
 def _earlier(run: StoredRun, runs: Iterable[RunRef]) -> list[RunRef]:

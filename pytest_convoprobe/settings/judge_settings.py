@@ -13,6 +13,11 @@ Share = Annotated[Number, Field(ge=0, le=1)]
 Kappa = Annotated[Number, Field(ge=-1, le=1)]
 
 
+def _names(value: object) -> object:
+    """A text with names as a list of them: an option and an ini file have only texts."""
+    return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+
 class JudgeRequirement(Section):
     """What a judge must have reached on labelled conversations before its verdicts may block a merge."""
 
@@ -38,18 +43,22 @@ class JudgeSettings(ModelSettings):
     )
     threshold: Number | None = Field(
         None,
-        description="Log-odds above which `log_odds` and `contrast` take a criterion as true. If unset, 0.",
+        description="Log-odds above which `log_odds` and `contrast` take a criterion as true. If unset, 0. "
+        "Within 0.2 of it, nothing is decided.",
     )
     second_vote: bool = Field(
         True,
         strict=True,
         description="A verdict against the agent is put to a second vote. Two that differ are undecided.",
     )
-    panel: tuple[Text, ...] = Field(
-        (), description="More models that vote, with the same settings otherwise. The first one is `model`."
+    panel: Annotated[tuple[Text, ...], BeforeValidator(_names)] = Field(
+        (),
+        description="More models that vote on each conversation beside `model`, with the same settings: a "
+        "list, or a text with commas. Models of another provider get neither `api_base` nor `api_key`.",
     )
     agreement: Literal["majority", "unanimous"] = Field(
-        "majority", description="How many votes of a panel decide. Without them, a criterion is undecided."
+        "majority",
+        description="How many members of a panel have to agree. Otherwise a criterion is undecided.",
     )
     require: JudgeRequirement | None = Field(
         None,

@@ -24,3 +24,8 @@ def members_of(judge: ModelSettings) -> tuple[ModelSettings, ...]:
 
 def _member(judge: ModelSettings, name: str) -> ModelSettings:
     return to_model(type(judge), merge((layer_of(judge).without("panel"), Layer({"model": name}))))
+
+
+def alone(judge: ModelSettings) -> ModelSettings:
+    """The same without a panel."""
+    return judge.model_copy(update={"panel": ()}) if getattr(judge, "panel", ()) else judge

@@ -36,6 +36,18 @@ def test_two_models_get_a_call_each(folder: Path, convoprobe: Convoprobe, chat_s
     assert sorted(request.body["model"] for request in chat_server.requests) == ["fake", "strict"]
 
 
+def test_each_model_of_a_panel_gets_a_call(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    project(folder, chat_server.base_url, judge={"panel": ["openai/second", "antropic/third"]})
+    result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert "✓ judge and synthetic user: openai/fake" in result.output
+    assert "✓ judge's panel: openai/second (key from" in result.output
+    assert "✗ judge's panel: judge.panel: `antropic/third`: `antropic` is not a provider" in result.output
+    assert sorted(request.body["model"] for request in chat_server.requests) == ["fake", "second"]
+
+
 def test_a_key_that_is_refused(folder: Path, convoprobe: Convoprobe) -> None:
     with ChatServer(faults=["401"] * 9) as server:
         project(folder, server.base_url)

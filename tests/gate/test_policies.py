@@ -104,6 +104,16 @@ def test_auto_chooses(has_baseline: bool, only_recordings: bool, trials_asked: b
     assert choose("confirm", **facts, live=True) == "confirm"
 
 
+def test_one_failure_is_never_enough() -> None:
+    alone = Paired(Past(0, 200), PRIOR, scenarios=1, alpha=0.5)
+    assert alone.rule([True]) is None
+    assert _word(alone.rule([True, True])) is Word.RED
+
+
+def test_a_scenario_that_mostly_failed_before_blocks_nothing() -> None:
+    assert _word(_paired(11).rule([True] * 20)) is Word.GREEN
+
+
 def test_the_sentence() -> None:
     before = Decision("late", "paired", Word.GREEN, 1, 1, Past(3, 40))
     assert before.sentence() == "1 of 1 failed, base 3 of 40: as before"

@@ -12,6 +12,7 @@ from pytest_convoprobe import run_scenario
 from pytest_convoprobe.errors import Blame, SettingsError
 from pytest_convoprobe.llm.known_models import check_model
 from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.settings.judge_settings import JudgeSettings
 from pytest_convoprobe.settings.model_settings import ModelSettings
 from tests.cli.live import project
 from tests.support.chat_server import ChatServer
@@ -29,6 +30,12 @@ def words(model: str, **settings: Any) -> str:
 @pytest.mark.parametrize("model", ["openai/fake", "hosted_vllm/meta-llama/x", "ollama/llama3", "gpt-4o"])
 def test_names_that_can_be_called(model: str) -> None:
     assert words(model, api_key="a-key") == ""
+
+
+def test_the_models_of_a_panel_are_looked_at_too() -> None:
+    judge = JudgeSettings(model="openai/fake", api_key="a-key", panel=("openai/b", "antropic/c"))
+    with pytest.raises(SettingsError, match=r"judge.panel: `antropic/c`.* did you mean `anthropic`"):
+        check_model(judge, "judge")
 
 
 def test_a_bare_name_that_nobody_knows() -> None:

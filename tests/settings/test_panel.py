@@ -32,6 +32,11 @@ def test_a_provider_set_apart_is_that_of_the_panel_too(load) -> None:
     assert [member.model for member in members_of(judge)] == ["ollama_chat/a", "ollama_chat/b", "openai/c"]
 
 
+def test_an_option_names_a_panel_in_one_text(load) -> None:
+    loaded = load("judge: {model: openai/a}", overrides={"judge.panel": "openai/b, openai/c"})
+    assert loaded.settings.judge.panel == ("openai/b", "openai/c")
+
+
 def test_without_a_panel_there_is_the_judge_alone(load) -> None:
     judge = load("judge: {model: openai/a}").settings.judge
     assert members_of(judge) == (judge,)

@@ -47,7 +47,8 @@ def command(
     agent that ends pytest's process from inside (os._exit) can make pytest's own exit status 0.
 
     The exit status is 1 if the run is not finished, lacks trials that were selected, has fewer scenarios than
-    expected, or has failures or errors.
+    expected, or has failures or errors. Where the gate decided about a scenario, its decision counts and not
+    each conversation.
 
     \b
     Example:

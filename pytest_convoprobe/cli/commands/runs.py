@@ -25,6 +25,7 @@ _COLUMNS = (
     Column("ERROR", right=True),
     Column("SKIPPED", right=True, rank=4),
     Column("RERUNS", right=True, rank=2, sparse=True),
+    Column("GATE", rank=2, sparse=True),
     Column("TOOK", right=True, rank=3),
     Column("COMMIT", flexible=True, rank=5),
 )
@@ -84,9 +85,19 @@ def _row(run: RunRef) -> Row:
         Cell(state, "" if state == "finished" else "yellow"),
         *numbers,
         reruns_text(info.reruns),
+        _gate(run),
         took,
         commit_text(info),
     )
+
+
+def _gate(run: RunRef) -> Cell:
+    """What the gate decided about the run; empty where each trial counts alone."""
+    from ...reports.decisions import run_word
+
+    decisions = run.open().decisions()
+    word = run_word(decisions.values()).value if decisions else ""
+    return Cell(word, {"red": "red", "green": "green"}.get(word, "yellow"))
 
 
 def _as_json(run: RunRef) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ...formatting import UNKNOWN, dollars, moment, number, seconds
+from ...formatting import UNKNOWN, counted, dollars, moment, number, seconds
 from ..cells import commit_text, counts_text, outcome_cell
 from ..console import Console, write_json
 from ..project import Project, json_option, project_options
@@ -16,6 +17,7 @@ from ..tables import Column, Row, print_table
 from ..trial_text import conversation_text
 
 if TYPE_CHECKING:
+    from ...gate.types import Decision
     from ...results.store import IndexRow, StoredRun
 
 _COLUMNS = (
@@ -66,13 +68,45 @@ def _show_run(stored: StoredRun, as_json: bool) -> None:
     from ...results.store import final
 
     rows = sorted(final(stored.rows()), key=lambda row: (row.scenario_id, row.trial))
+    decisions = stored.decisions()
     if as_json:
-        write_json({**stored.info.to_json(), "notes": stored.notes, "trials": rows})
+        decided = {"decisions": [one.to_json() for one in decisions.values()]} if decisions else {}
+        write_json({**stored.info.to_json(), "notes": stored.notes, "trials": rows, **decided})
         return
     console = Console.of()
     _add_facts(console, stored, rows)
     console.say()
     print_table(console, _COLUMNS, [_row(row) for row in rows])
+    _add_decisions(console, decisions)
+
+
+def _add_decisions(console: Console, decisions: Mapping[str, Decision]) -> None:
+    """What the gate made of the trials above; runs in which each counts alone have none of this."""
+    from ...reports.decisions import listed, sentence, stops
+
+    if not decisions:
+        return
+    console.say()
+    console.say("gate", "bold")
+    told = listed(decisions.values())
+    for one in told:
+        color = "red" if stops(one) else "yellow" if one.word.value != "green" else ""
+        text = f"  {one.word.value:<9} {console.safe(one.scenario_id)}: {console.safe(sentence(one))}"
+        console.say(text, color)
+        for note in one.notes:
+            console.say(f"            {console.safe(note)}", "faint")
+    if more := len(decisions) - len(told):
+        console.say(f"  green     {counted(more, 'other scenario' if told else 'scenario')}: no failure", "")
+
+
+def _add_decision(console: Console, decision: Decision) -> None:
+    """The same about one scenario, with the figures."""
+    from ...reports.decisions import figures_in_words, sentence
+
+    console.say()
+    console.say(f"gate {decision.word.value}: {console.safe(sentence(decision))}", "bold")
+    for line in (figures_in_words(decision), *decision.notes):
+        console.say(f"  {console.safe(line)}")
 
 
 def _add_facts(console: Console, stored: StoredRun, rows: list[IndexRow]) -> None:
@@ -128,6 +162,8 @@ def _show_trial(stored: StoredRun, text: str, trial: int | None, verbose: bool, 
         return
     console = Console.of()
     console.write(conversation_text(console, record, verbose).split("\n"))
+    if decided := stored.decisions().get(rows[0].scenario_id):
+        _add_decision(console, decided)
     if len(rows) > 1:
         others = ", ".join(f"{row.trial} {row.outcome.value}" for row in rows)
         console.note(f"this is trial {record.result.trial} of {len(rows)} ({others}); --trial shows another")

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...formatting import counted, dollars, moment, percent, seconds
+from ...gate.types import Word
 from ...llm.ledger import Spending
 from ...result import Outcome, ScenarioResult, attempt_words, why
 from ...results.records import TrialRecord
 from ...results.run_info import RunInfo, RunState
 from ...results.tools_seen import unseen_words
 from ...text import one_line, shorten, visible
+from ..decisions import badge, sentence
 from ..money import ROLE_NAMES, by_roles, without_agent
 from ..run_headline import against, title
 from ..run_report import RunReport
@@ -35,7 +37,10 @@ _STATES = {
 
 @dataclass(frozen=True)
 class Row:
-    """A trial in the list; `data` is what is shown when it is unfolded, as JSON fit for a script element."""
+    """A trial in the list; `gate` is the decision about its scenario in two words, `decision` in a sentence.
+
+    `data` is what is shown when it is unfolded, as JSON fit for a script element.
+    """
 
     number: int
     outcome: str
@@ -50,6 +55,8 @@ class Row:
     score: str
     turns: str
     newly: str
+    gate: str
+    decision: str
     changes: int
     spark: Spark | None
     data: str
@@ -81,6 +88,7 @@ def context(report: RunReport) -> dict[str, Any]:
         "total": len(report.trials),
         "share": _share(report),
         "against": against(report),
+        "decided": _decided(report),
         "spark": spark(report.runs),
         "blames": Counter(one.blame.value for one in report.results if one.blame).most_common(),
         "tags": _tags(report),
@@ -95,6 +103,12 @@ def _share(report: RunReport) -> str:
     if not report.judged:
         return "no verdict" if report.ran else "none"
     return percent(report.counts[Outcome.PASSED] / report.judged)
+
+
+def _decided(report: RunReport) -> list[tuple[str, int]]:
+    """How many scenarios the gate found red, undecided and green; empty without a gate."""
+    counts = Counter(one.word for one in report.decisions.values())
+    return [(word.value, counts[word]) for word in Word if counts[word]]
 
 
 def _took(info: RunInfo) -> str:
@@ -176,7 +190,7 @@ def _rows(report: RunReport) -> list[Row]:
 
 def _row(report: RunReport, number: int, trial: TrialRecord) -> Row:
     result, scenario = trial.result, trial.result.scenario_id
-    newly = report.newly(scenario)
+    newly, decision = report.newly(scenario), report.decision(result)
     data = details(report, trial)
     return Row(
         number=number,
@@ -192,6 +206,8 @@ def _row(report: RunReport, number: int, trial: TrialRecord) -> Row:
         score="" if result.score is None else f"{result.score:.2f}",
         turns=counted(len(result.transcript.turns), "turn") if result.transcript.turns else "",
         newly={True: "fixed", False: "new"}.get(newly, "") if newly is not None else "",
+        gate=shown(badge(decision)) if decision else "",
+        decision=shown(sentence(decision)) if decision and badge(decision) else "",
         changes=sum(1 for _ in change_lines(report, scenario)),
         spark=spark([point.outcomes for point in report.points(scenario)]),
         data=for_script(data),

@@ -20,6 +20,7 @@ from ...results.records import TrialRecord
 from ...start_time import in_words
 from ...text import one_line, shorten, visible
 from ...transcript import Origin, ToolCall, Transcript, Turn, not_kept
+from ..decisions import figures_in_words, sentence
 from ..failure import BLAME_WORDS, MUST, ending, user_side_lines
 from ..money import ROLE_NAMES, is_replayed
 from ..paste_command import records_again, stored_words
@@ -44,7 +45,7 @@ def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
         texts[last_turn(result.transcript)] = [("user", shown(pending))]
     return {
         "why": shown(why(result)),
-        "facts": [[label, shown(text)] for label, text in _facts(result)],
+        "facts": [[label, shown(text)] for label, text in (*_facts(result), *_decided(report, result))],
         "changes": list(change_lines(report, result.scenario_id)),
         "criteria": [_criterion(found, texts) for found in criteria],
         "checks": [_check(check) for check in checks],
@@ -95,6 +96,16 @@ def _facts(result: ScenarioResult) -> Iterator[tuple[str, str]]:
         yield "Date in it", in_words(result.transcript.now)
     again = "Record again" if records_again(result) else "Run again"
     yield again, shlex.join(stored_words(result))
+
+
+def _decided(report: RunReport, result: ScenarioResult) -> Iterator[tuple[str, str]]:
+    """What the gate decided about the scenario, with the figures for whoever wants to check it."""
+    decision = report.decision(result)
+    if decision is not None:
+        yield "Gate", f"{decision.word.value}: {sentence(decision)}"
+        yield "Gate, figures", figures_in_words(decision)
+        for note in decision.notes:
+            yield "Gate, note", one_line(note)
 
 
 def _criterion(found: CriterionResult, texts: Mapping[int, list[tuple[str, str]]]) -> dict[str, Any]:

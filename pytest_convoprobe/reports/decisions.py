@@ -1,0 +1,99 @@
+"""What the gate decided about a scenario, as reports show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..gate.types import Decision, Word
+from ..result import Outcome
+from ..text import one_line, visible
+
+
+def stops(decision: Decision) -> bool:
+    """Whether the scenario makes its run fail."""
+    return decision.word is Word.RED and decision.mode == "block"
+
+
+def run_word(decisions: Iterable[Decision]) -> Word:
+    """What they come to for the run: red if one stops it, green if one at least is, else undecided."""
+    every = list(decisions)
+    if any(map(stops, every)):
+        return Word.RED
+    return Word.GREEN if any(one.word is Word.GREEN for one in every) else Word.UNDECIDED
+
+
+def is_excused(outcome: Outcome, decision: Decision | None) -> bool:
+    """Whether a conversation with this outcome failed or erred without making its scenario fail."""
+    if decision is None or outcome not in (Outcome.FAILED, Outcome.ERROR):
+        return False
+    # An error in a decided scenario is a conversation that another one has replaced.
+    return outcome is Outcome.ERROR or not stops(decision)
+
+
+def sentence(decision: Decision) -> str:
+    """The decision for people, with what keeps it from blocking: `…; in quarantine, so it blocks nothing`."""
+    said = decision.sentence()
+    if decision.mode == "block":
+        return said
+    return f"{said}; {_MODES.get(decision.mode, one_line(visible(decision.mode)))}, so it blocks nothing"
+
+
+_MODES = {"report": "only reported", "quarantine": "in quarantine"}
+
+
+def badge(decision: Decision) -> str:
+    """The decision in two words, beside the outcome of one of its conversations; empty if all is plain."""
+    if decision.mode != "block":
+        return decision.mode
+    if decision.word is not Word.GREEN:
+        return str(decision.word.value)
+    if not decision.failed:
+        return ""
+    return "as before" if decision.past else "not confirmed"
+
+
+def listed(decisions: Iterable[Decision]) -> list[Decision]:
+    """Those that a reader has to know of, the most serious first: all but those that simply passed."""
+    told = [one for one in decisions if one.failed or one.word is not Word.GREEN or one.mode != "block"]
+    return sorted(told, key=lambda one: (not stops(one), _SERIOUS.index(one.word), one.scenario_id))
+
+
+_SERIOUS = (Word.RED, Word.UNDECIDED, Word.GREEN)
+
+
+def figures_in_words(decision: Decision) -> str:
+    """The figures behind the sentence, for whoever wants to check it."""
+    parts = [f"decided by {decision.policy}"]
+    if decision.past:
+        parts.append(f"compared with {decision.past.source or 'its past'}")
+    if decision.e_value is not None and decision.red_from is not None:
+        parts.append(f"e-value {decision.e_value:.2g}, red from {decision.red_from:.3g}")
+    if decision.votes:
+        parts.append(f"{decision.votes} second votes, {decision.overruled} took a failure back")
+    if decision.unjudged:
+        parts.append(f"{decision.unjudged} without a verdict")
+    return "; ".join(parts)
+
+
+def figures_of(decision: Decision) -> dict[str, str | int | float]:
+    """The figures by name, for properties of tests; what isn't known is left out.
+
+    `gate_failed` of `gate_talks` conversations failed now, `base_failed` of `base_talks` before.
+    """
+    past = decision.past
+    found = {
+        "gate": decision.word.value,
+        "gate_policy": decision.policy,
+        "gate_mode": decision.mode,
+        "gate_failed": decision.failed,
+        "gate_talks": decision.talks,
+        "base_failed": past.failed if past else None,
+        "base_talks": past.talks if past else None,
+        "base": past.source if past else None,
+        "e_value": None if decision.e_value is None else float(f"{decision.e_value:.4g}"),
+        "red_from": None if decision.red_from is None else float(f"{decision.red_from:.4g}"),
+        "second_votes": decision.votes,
+        "overruled": decision.overruled,
+        "decision": sentence(decision),
+    }
+    return {name: value for name, value in found.items() if value is not None}
