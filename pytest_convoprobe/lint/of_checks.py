@@ -11,58 +11,53 @@ from ..judging.types import CriterionKind
 from ..scenario.models import SimulatedTurns, ToolAssertion
 from ..scenario.tool_names import matches
 from .finding import Fault
-from .of_pairs import other_tools
+from .of_tools import against, named_calls, other_tools
 from .subject import Subject
-from .words import AGENTS, is_negated
+from .words import PEOPLE, is_negated, words_of
 
-_CALLS = re.compile(
-    rf"^\s*(?:the\s+)?(?:{AGENTS})\s+(?:must\s+|should\s+)?(?:does\s+not\s+|doesn't\s+|never\s+|must\s+not\s+)?"
-    r"(?:calls?|uses?|invokes?)\s+(?:the\s+)?(?:tool\s+|function\s+)?[`'\"]?(?P<tool>[\w.:/-]+)[`'\"]?"
-    r"(?:\s+(?:tool|function))?(?:\s+(?:once|at\s+least\s+once))?\s*\.?\s*$",
-    re.IGNORECASE,
-)
-_LIMITS = re.compile(
-    r"\b(?:at most|no more than|within|in less than|in fewer than|in under)\s+\w+\s+"
-    r"(?:(?P<turns>turns?)|tool\s+(?P<calls>calls?))\b",
-    re.IGNORECASE,
+_NUMBER_WORD = r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
+_COUNTED = r"(?:(?P<turns>turns?)|tool\s+(?P<calls>calls?))\b"
+_LIMITS = (
+    re.compile(
+        r"\b(?:at most|no more than|not more than|within|less than|fewer than|under|up to|a maximum of)\s+"
+        rf"{_NUMBER_WORD}\s+{_COUNTED}",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"\b{_NUMBER_WORD}\s+{_COUNTED}\s+(?:or\s+(?:less|fewer)|at most)\b", re.IGNORECASE),
 )
 _ORDINALS = dict(
     zip("first second third fourth fifth sixth seventh eighth ninth tenth".split(), range(1, 11), strict=True)
 )
 _TURN = re.compile(
-    r"\b(?P<how>in|at|on|from|after)\s+(?:the\s+)?"
-    rf"(?:turn\s+(?P<number>\d{{1,3}})\b|(?:(?P<place>\d{{1,3}})(?:st|nd|rd|th)|(?P<word>{'|'.join(_ORDINALS)}))\s+turn\b)",
+    r"\b(?P<how>in|at|on|from|after|with)\s+(?:the\s+|its\s+|their\s+)?"
+    rf"(?:turn\s+(?P<number>\d{{1,3}})\b|(?:(?P<place>\d{{1,3}})(?:st|nd|rd|th)|(?P<word>{'|'.join(_ORDINALS)}))"
+    r"\s+(?:turn|reply|message|answer|response)\b)",
     re.IGNORECASE,
 )
+_STEM = 5
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d?:\d\d")
 
 
 def decided_by_check(subject: Subject) -> Iterator[Fault]:
-    """A judge is asked what code decides: it costs a call's worth of words, and it can be wrong."""
+    """A judge is asked what code decides: it costs words in a call, and it can be wrong."""
     usage = subject.scenario.evaluation.tool_usage
-    criteria = [one.tool for one in usage.tool_call_criteria]
-    known = {*usage.required_tools, *usage.optional_tools, *usage.prohibited_tools, *criteria}
-    for sentence in subject.sentences:
-        if not is_english(sentence.text) or sentence.kind is CriterionKind.TOOL:
-            continue
-        found = _CALLS.match(sentence.text)
-        if found and ("_" in found["tool"] or any(matches(name, found["tool"]) for name in known)):
-            forbidden = (sentence.kind is CriterionKind.FAILURE) is not is_negated(sentence.text)
-            key = "prohibited_tools" if forbidden else "required_tools"
-            there = found["tool"] in getattr(usage, key)
+    for sentence, tool, forbidden in named_calls(subject):
+        key = "prohibited_tools" if forbidden else "required_tools"
+        there = any(matches(name, tool) for name in getattr(usage, key))
+        if not any(matches(name, tool) for name in against(usage, forbidden)):
             yield Fault(
                 sentence.loc,
                 f"{sentence.criterion.id} asks the judge what code {'decides' if there else 'can decide'}: "
-                f"whether {found['tool']} is called",
-                f"Take it out: `{key}` has the tool."
-                if there
-                else f"Write `{key}: [{found['tool']}]` instead.",
+                f"whether {tool} is called",
+                f"Take it out: `{key}` has the tool." if there else f"Write `{key}: [{tool}]` instead.",
             )
-        yield from _limited(subject, sentence.text, sentence.loc, sentence.criterion.id)
+    for sentence in subject.sentences:
+        if is_english(sentence.text) and sentence.kind is not CriterionKind.TOOL:
+            yield from _limited(sentence.text, sentence.loc, sentence.criterion.id)
 
 
-def _limited(subject: Subject, text: str, loc: tuple[str | int, ...], name: str) -> Iterator[Fault]:
-    found = _LIMITS.search(text)
+def _limited(text: str, loc: tuple[str | int, ...], name: str) -> Iterator[Fault]:
+    found = next(filter(None, (limit.search(text) for limit in _LIMITS)), None)
     if found:
         key = "max_conversation_turns" if found["turns"] else "max_tool_calls"
         yield Fault(
@@ -131,8 +126,36 @@ def _calls_that_are_bounded(subject: Subject) -> Iterator[Fault]:
         )
 
 
+_ASKS_FOR = re.compile(
+    rf"\basks?\s+(?:(?:the|a)\s+)?(?:(?:{PEOPLE})\s+)?for\s+(?:the\s+|their\s+|his\s+|her\s+|an?\s+)?"
+    r"(?P<what>(?:[a-z-]+\s+){0,2}(?:number|code|name|address|email|e-mail|id|date|birthday|pin|zip|postcode|size"
+    r"|colou?r|model|reference|phone|account|city|town|country|room|seat|amount|budget|reason|serial))\b",
+    re.IGNORECASE,
+)
+
+
+def missing_answer(subject: Subject) -> Iterator[Fault]:
+    """Something that the agent must ask the user for, and of which the user has heard nothing."""
+    user = subject.scenario.synthetic_user
+    if user.script and not any(isinstance(item, SimulatedTurns) for item in user.script):
+        return  # every answer is written already
+    unknown = user.clarification_behavior.unknown_facts
+    heard = {word[:_STEM] for text in (*_told(subject), *unknown) for word in words_of(text)}
+    for sentence in subject.sentences:
+        found = _ASKS_FOR.search(sentence.text)
+        wanted = [word[:_STEM] for word in words_of(found["what"])] if found else []
+        must = sentence.kind is CriterionKind.CORRECTNESS and not is_negated(sentence.text)
+        if found and must and not heard.intersection(wanted):
+            yield Fault(
+                sentence.loc,
+                f"the agent is to ask for the {found['what'].lower()}, of which the user knows nothing",
+                "Put it into `known_facts`, or into `unknown_facts` if the user is to say so.",
+            )
+
+
 def missing_fact(subject: Subject) -> Iterator[Fault]:
-    """An argument that only the user could name, and that nobody told the user."""
+    """An argument or an answer that only the user could name, and that nobody told the user."""
+    yield from missing_answer(subject)
     known = _squashed("\n".join(_told(subject)))
     for place, criterion in enumerate(subject.scenario.evaluation.tool_usage.tool_call_criteria):
         if other_tools(subject, criterion.tool):

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from ..judging.types import CriterionKind
-from ..scenario.models import ToolAssertion
-from ..scenario.tool_names import is_pattern, matches
 from .finding import Fault
+from .of_tools import impossible_calls
 from .subject import Sentence, Subject
 from .words import core_of, is_negated
 
@@ -35,7 +34,7 @@ def contradiction(subject: Subject) -> Iterator[Fault]:
             )
     yield from _opposites(subject)
     yield from _facts(subject)
-    yield from _too_few_calls(subject)
+    yield from impossible_calls(subject)
 
 
 def _alike(subject: Subject) -> Iterator[tuple[Sentence, Sentence]]:
@@ -71,34 +70,3 @@ def _facts(subject: Subject) -> Iterator[Fault]:
             yield Fault(
                 loc, "the user knows this and doesn't know it", "Take it out of one of the two lists."
             )
-
-
-def _too_few_calls(subject: Subject) -> Iterator[Fault]:
-    evaluation = subject.scenario.evaluation
-    most, usage = evaluation.efficiency.max_tool_calls, evaluation.tool_usage
-    if most is None:
-        return
-    needed = {tool: 1 for tool in usage.required_tools if not is_pattern(tool)}
-    for criterion in usage.tool_call_criteria:
-        for one in criterion.assertions:
-            least = (one.times or one.at_least or 0) if isinstance(one, ToolAssertion) else 0
-            if least and not is_pattern(criterion.tool):
-                needed[criterion.tool] = max(least, needed.get(criterion.tool, 0))
-    if sum(needed.values()) > most:
-        names = ", ".join(f"{tool} {count} x" for tool, count in needed.items())
-        yield Fault(
-            ("evaluation", "efficiency", "max_tool_calls"),
-            f"at most {most} tool calls, but the scenario asks for more: {names}",
-            f"Raise the limit to {sum(needed.values())} or more.",
-        )
-
-
-def other_tools(subject: Subject, tool: str) -> bool:
-    """Whether the scenario names a tool besides this one."""
-    usage = subject.scenario.evaluation.tool_usage
-    names = {*usage.required_tools, *usage.optional_tools}
-    for criterion in usage.tool_call_criteria:
-        names.add(criterion.tool)
-        for one in criterion.assertions:
-            names |= {getattr(one, "before", None) or tool, getattr(one, "after", None) or tool}
-    return any(not matches(tool, name) for name in names)

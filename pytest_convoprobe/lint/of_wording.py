@@ -49,22 +49,37 @@ _FILLERS = frozenset(
     behaviour behavior act acts perform performs work works job task request requests question questions
     query issue issues problem problems situation conversation talk message messages conduct everything
     provides gives offers provide give offer service help assistance support information
+    tone style manners overall experience result results outcome completely fully
     """.split()
 )
 
-_USERS_DEED = re.compile(
-    rf"^\s*(?:the|a)\s+(?:{PEOPLE})\s+(?:then\s+|never\s+|always\s+)?"
-    r"(?:says?|asks?|tells?|confirms?|gives?|provides?|agrees?|accepts?|thanks?|wants?|leaves?|ends?|understands?"
-    r"|knows?|likes?|feels?|names?|answers?|repeats?|refuses?|insists?|complains?|mentions?|replies"
-    r"|is\s+(?:happy|satisfied|pleased|glad|content|grateful|angry|confused|polite|rude|impatient))\b",
+_TWO_FACTS = re.compile(
+    rf"\b(?P<one>{_FINITE}|{_BARE})\b[^.;]*?\bthat\b[^.;]+?,?\s(?:and|as\s+well\s+as)\s+(?P<other>that)\b",
     re.IGNORECASE,
 )
+_TWO_SENTENCES = re.compile(
+    rf"\b(?P<one>{_FINITE})\b[^.;]*[.;]\s+(?:then\s+)?(?:(?:the\s+\w+|it|then)\s+)+(?:\w+\s+)?(?P<other>{_FINITE})\b",
+    re.IGNORECASE,
+)
+
+_USERS_DEED = re.compile(
+    rf"^\s*(?:(?:the|a)\s+)?(?:simulated\s+|synthetic\s+)?(?:{PEOPLE})\s+"
+    r"(?:(?:then|never|always|finally|must|should|will|has|does|not|doesn't)\s+)*"
+    r"(?:say|ask|tell|confirm|give|provide|agree|accept|thank|want|leave|end|understand|know|like|feel|name|answer"
+    r"|repeat|refuse|insist|complain|mention|respond|state|request|explain|share|seem|appear|remain)(?:s|ed|es)?\b"
+    rf"|^\s*(?:(?:the|a)\s+)?(?:{PEOPLE})\s+(?:is|was|seems|feels|remains|leaves|ends\s+up)\s+(?:\w+ly\s+)?"
+    r"(?:happy|satisfied|pleased|glad|content|grateful|angry|confused|polite|rude|impatient|frustrated)\b",
+    re.IGNORECASE,
+)
+
+
+_COMPOUNDS = (_COMPOUND, _COMPOUND_BARE, _TWO_FACTS, _TWO_SENTENCES)
 
 
 def compound(subject: Subject) -> Iterator[Fault]:
     """Two deeds in one criterion: when one is missing, the judge has to choose."""
     for sentence in _english(subject):
-        found = _COMPOUND.search(sentence.text) or _COMPOUND_BARE.search(sentence.text)
+        found = next(filter(None, (form.search(sentence.text) for form in _COMPOUNDS)), None)
         if found:
             one, other = found["one"].lower(), found["other"].lower()
             yield Fault(
@@ -76,7 +91,8 @@ def compound(subject: Subject) -> Iterator[Fault]:
 
 def vague(subject: Subject) -> Iterator[Fault]:
     """A criterion that names nothing which can be seen."""
-    for sentence in _english(subject):
+    for sentence in subject.sentences:
+        # English or not: no word may be left but those of the lists.
         words = words_of(sentence.text)
         loose = [word for word in words if word in _VAGUE]
         if loose and all(word in _VAGUE | _FILLERS for word in words):

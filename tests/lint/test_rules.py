@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pytest_convoprobe.lint.rules import IDS, RULES
 from pytest_convoprobe.scenario.search import find_scenario_files
 
 ROOT = Path(__file__).parents[2]
+KNOWS = "Somebody who knows the date and the number"
 FINE = "The agent names the price of the ticket."
 
 
@@ -21,7 +23,7 @@ def found(folder: Path, *criteria: Any, user: dict[str, Any] | None = None, **ev
     scenario = {
         "name": "Talk",
         "description": "A talk.",
-        "synthetic_user": {"persona": "Somebody", "initial_query": "Hello", **(user or {})},
+        "synthetic_user": {"persona": KNOWS, "initial_query": "Hello", **(user or {})},
         "evaluation": {"correctness_criteria": list(criteria) or [FINE], **evaluation},
     }
     file = folder / "talk.scenario.yaml"
@@ -35,6 +37,8 @@ def found(folder: Path, *criteria: Any, user: dict[str, Any] | None = None, **ev
         "The agent asks for the order number and confirms the address.",
         "The agent should ask for the date and then book a table.",
         "The agent says that it can't cancel, then offers a refund.",
+        "The agent says that the parcel is late and that the delivery is free.",
+        "The agent asks for the date. Then it books a table.",
     ],
 )
 def test_two_deeds_in_one(tmp_path: Path, criterion: str) -> None:
@@ -48,6 +52,8 @@ def test_two_deeds_in_one(tmp_path: Path, criterion: str) -> None:
         "The agent says that the shop is open from 10 and closes at 14.",
         "The agent asks whether the user wants to send it back and get a refund.",
         "The agent explains the terms and conditions.",
+        "The agent says that the shop opens at ten and not earlier.",
+        "The agent names the price. It is 20 euros.",
         "El agente pide el número y confirma la dirección.",
     ],
 )
@@ -62,10 +68,13 @@ def test_one_deed_with_an_and(tmp_path: Path, criterion: str) -> None:
         ("The agent is helpful.", ["vague-criterion"]),
         ("The assistant handles the user's request properly.", ["vague-criterion"]),
         ("The response is good.", ["vague-criterion"]),
+        ("Responds appropriately", ["vague-criterion"]),
         ("The agent names the correct price.", []),
         ("The user says goodbye.", ["about-the-user"]),
         ("The customer is satisfied with the answer.", ["about-the-user"]),
+        ("Customer should confirm the address.", ["about-the-user"]),
         ("The user is told the price of the ticket.", []),
+        ("The user's name is in the reply.", []),
         ("The agent asks the user for the number.", []),
     ],
 )
@@ -98,6 +107,8 @@ def test_against_each_other(tmp_path: Path) -> None:
         ("The agent calls the tool get_order.", {"tool_usage": {"required_tools": ["get_order"]}}, 1),
         ("The assistant never uses `cancel_order`", {"tool_usage": {"prohibited_tools": ["cancel_*"]}}, 1),
         ("The agent calls get_order.", {}, 1),
+        ("The tool get_order is called", {"tool_usage": {"required_tools": ["get_*"]}}, 1),
+        ("The talk takes 5 turns or fewer, and the price is named.", {}, 1),
         ("The agent answers within 3 turns.", {}, 1),
         ("The agent calls the customer by name.", {}, 0),
         ("The agent calls get_order before it names the price.", {}, 0),
@@ -108,11 +119,41 @@ def test_what_code_decides(tmp_path: Path, criterion: str, more: dict[str, Any],
     assert found(tmp_path, criterion, **more) == ["decided-by-check"] * rules
 
 
+@pytest.mark.parametrize(
+    ("usage", "criterion"),
+    [
+        ({"required_tools": ["get_order"]}, "The agent never calls get_order."),
+        ({"prohibited_tools": ["cancel_*"]}, "The agent calls cancel_order."),
+        (
+            {
+                "required_tools": ["get_order"],
+                "tool_call_criteria": [{"tool": "get_order", "assertions": [{"times": 0}]}],
+            },
+            FINE,
+        ),
+        (
+            {
+                "tool_call_criteria": [
+                    {"tool": "get_order", "assertions": [{"before": "refund"}]},
+                    {"tool": "refund", "assertions": [{"before": "get_order"}]},
+                ]
+            },
+            FINE,
+        ),
+    ],
+)
+def test_tools_against_each_other(tmp_path: Path, usage: dict[str, Any], criterion: str) -> None:
+    assert found(tmp_path, criterion, tool_usage=usage) == ["contradiction"]
+
+
 def test_turns_that_never_come(tmp_path: Path) -> None:
     late = "In turn 5 the agent names the price."
     assert found(tmp_path, late, user={"max_turns": 3}) == ["unreachable-turn"]
     assert found(tmp_path, late, user={"max_turns": 5}) == []
     assert found(tmp_path, late, user={"script": ["Go on."]}) == ["unreachable-turn"]
+    assert found(tmp_path, "The agent says goodbye in its fifth reply.", user={"max_turns": 3}) == [
+        "unreachable-turn"
+    ]
     third = "The agent names the price in the third turn."
     assert found(tmp_path, third, user={"max_turns": 2}) == ["unreachable-turn"]
     assert found(tmp_path, "After turn 2 the agent says nothing new.", user={"max_turns": 2}) == [
@@ -141,8 +182,28 @@ def test_facts_that_nobody_is_told(tmp_path: Path) -> None:
     assert found(tmp_path, **other) == []
 
 
-def test_nothing_is_wrong_with_what_we_publish() -> None:
+def test_an_answer_that_the_user_does_not_know(tmp_path: Path) -> None:
+    asks = "The agent asks the user for the order number."
+    nothing = {"persona": "Somebody"}
+    assert found(tmp_path, asks, user=nothing) == ["missing-fact"]
+    assert found(tmp_path, asks, user={**nothing, "script": ["A-1042"]}) == []
+    assert found(tmp_path, asks, user={"persona": "Somebody with order A-1042"}) == []
+    unknown = {"clarification_behavior": {"unknown_facts": ["The number of the order"]}}
+    assert found(tmp_path, asks, user={**nothing, **unknown}) == []
+    never = {"failure_criteria": ["The agent asks for a credit card number."]}
+    assert found(tmp_path, FINE, user=nothing, **never) == []
+
+
+def test_nothing_is_wrong_with_what_we_publish(tmp_path: Path) -> None:
     """The demo, the starter and the examples of the documentation are what people copy."""
+    for page in (ROOT / "docs").rglob("*.md"):
+        for example in re.findall(r"```yaml[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            if "synthetic_user:" in example and "correctness_criteria:" in example:
+                file = tmp_path / "example.scenario.yaml"
+                file.write_text(example, encoding="utf-8")
+                # A part of a scenario is no valid file.
+                faults = [one for one in lint_file(file) if one.rule != "invalid-file"]
+                assert [str(one) for one in faults] == [], page
     files = [*find_scenario_files(ROOT / "scenarios"), ROOT / "pytest_convoprobe/cli/starter/scenario.yaml"]
     assert [str(finding) for file in files for finding in lint_file(file)] == []
 
