@@ -10,6 +10,7 @@ from .errors import Blame
 from .judging.types import CheckResult, CriterionResult, UserReview
 from .llm.ledger import Spending
 from .llm.port import Role
+from .text import one_line
 from .transcript import Transcript
 
 
@@ -163,7 +164,17 @@ def why(result: ScenarioResult) -> str:
 def _in_short(item: CriterionResult | CheckResult) -> str:
     if isinstance(item, CheckResult):
         return f"{item.name}: expected {item.expected}, found {item.found}"
-    return f"{item.criterion.id} {answer_word(item.answer)}: {item.criterion.text}"
+    short = f"{item.criterion.id} {answer_word(item.answer)}: {item.criterion.text}"
+    return f"{short} ({differing_votes(item)})" if item.holds is None and item.votes else short
+
+
+def differing_votes(found: CriterionResult) -> str:
+    """What the votes on an undecided criterion said, with their findings; empty where there was one only."""
+    said = [f"{answer_word(vote.answer)}: {one_line(vote.finding)}" for vote in found.votes]
+    return "; ".join(f"{which} {words}" for which, words in zip(_VOTES, said, strict=False))
+
+
+_VOTES = ("the judge said", "a second vote said", *("a further vote said",) * 20)
 
 
 def answer_word(answer: str) -> str:

@@ -26,7 +26,10 @@ synthetic_user:
   max_turns: 3
 evaluation:
   correctness_criteria:
-    - The assistant talks about {topic}
+    - text: The assistant talks about {topic}
+      about: agent
+      shows: presence
+      opposite: The assistant never talks about {topic}
 """
 
 AGENT = """\

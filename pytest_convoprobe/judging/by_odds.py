@@ -17,7 +17,7 @@ from ..settings.judge_settings import JudgeSettings
 from ..start_time import in_words
 from ..transcript import Transcript
 from .log_odds import odds_of_yes
-from .reply import WORDS
+from .questions import WORDS
 from .transcript_view import View, view_of
 from .types import Criterion, CriterionResult
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..scenario.models import Evaluation
-from .types import Criterion, CriterionKind
+from ..scenario.models import Evaluation, JudgedSentence
+from .types import About, Criterion, CriterionKind, Shows
 
 
 def criteria_of(evaluation: Evaluation) -> tuple[Criterion, ...]:
     """Every criterion that needs a judge, with the ids `c1`…, `f1`… and `t1`….
 
-    Assertions about tools that are mappings are not included: code checks them (`run_checks`).
+    Assertions about tools that are mappings are not included: code checks them (`run_checks`). What the
+    author left open (`about`, `shows`, `opposite`) is None; of a sentence about a tool's calls, `about` is
+    known.
     """
     sentences = [
         (criterion.tool, assertion)
@@ -23,11 +25,26 @@ def criteria_of(evaluation: Evaluation) -> tuple[Criterion, ...]:
         *_numbered("c", CriterionKind.CORRECTNESS, evaluation.correctness_criteria),
         *_numbered("f", CriterionKind.FAILURE, evaluation.failure_criteria),
         *(
-            Criterion(f"t{number}", CriterionKind.TOOL, text, tool)
+            Criterion(f"t{number}", CriterionKind.TOOL, text, tool, about=About.TOOL)
             for number, (tool, text) in enumerate(sentences, start=1)
         ),
     )
 
 
-def _numbered(letter: str, kind: CriterionKind, texts: Iterable[str]) -> tuple[Criterion, ...]:
-    return tuple(Criterion(f"{letter}{number}", kind, text) for number, text in enumerate(texts, start=1))
+def _numbered(
+    letter: str, kind: CriterionKind, items: Iterable[str | JudgedSentence]
+) -> tuple[Criterion, ...]:
+    return tuple(_criterion(f"{letter}{number}", kind, item) for number, item in enumerate(items, start=1))
+
+
+def _criterion(identifier: str, kind: CriterionKind, item: str | JudgedSentence) -> Criterion:
+    if isinstance(item, str):
+        return Criterion(identifier, kind, item)
+    return Criterion(
+        identifier,
+        kind,
+        item.text,
+        about=About(item.about) if item.about else None,
+        shows=Shows(item.shows) if item.shows else None,
+        opposite=item.opposite,
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..text import visible
@@ -32,23 +32,31 @@ class Located:
 
 @dataclass(frozen=True)
 class NotFound:
-    """Why a quote is not evidence, in words that the judge can act on."""
+    """Why a quote is not evidence, in words that the judge can act on.
+
+    `turns` have the quote, where it isn't clear which is meant; `others` have it in the words of somebody
+    else.
+    """
 
     why: str
+    turns: tuple[int, ...] = ()
+    others: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What can be quoted: the texts of each turn, by its number."""
+    """What can be quoted: the texts of each turn, by its number.
+
+    `spellings` keeps each text in the one spelling that quotes are looked up in; several sources may share
+    it.
+    """
 
     texts: Mapping[int, tuple[str, ...]]
+    spellings: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
-    @classmethod
-    def ready(cls, texts: Mapping[int, tuple[str, ...]]) -> Sources:
-        """Those whose texts have been brought to one spelling already, which takes time."""
-        sources = cls(texts)
-        _ = sources._normal
-        return sources
+    def prepare(self) -> None:
+        """Bring the texts to one spelling now, since that takes time."""
+        _ = self._normal
 
     def locate(self, quote: str | None, turn: int | None) -> Located | NotFound:
         """Find the quote in the named turn, or in another one if only one contains it."""
@@ -63,15 +71,20 @@ class Sources:
             return Located(quote, turn)
         if len(found) == 1:
             return Located(quote, found[0])
-        return NotFound(_why_not(quote, turn, found))
+        return NotFound(_why_not(quote, turn, found), tuple(found))
 
     @cached_property
     def _normal(self) -> dict[int, set[str]]:
         """The normalised texts: as they are, and as the judge sees them, with escaped control characters."""
         return {
-            number: {_normal(text) for piece in pieces for text in {piece, visible(piece)}}
+            number: {self._spelled(text) for piece in pieces for text in {piece, visible(piece)}}
             for number, pieces in self.texts.items()
         }
+
+    def _spelled(self, text: str) -> str:
+        if text not in self.spellings:
+            self.spellings[text] = _normal(text)
+        return self.spellings[text]
 
 
 def is_trivial(quote: str | None) -> bool:
@@ -82,9 +95,9 @@ def is_trivial(quote: str | None) -> bool:
 def _why_not(quote: str, turn: int | None, found: list[int]) -> str:
     if found:
         turns = " and ".join(map(str, found))
-        return f"the quote {quote!r} stands in turns {turns}: name the one that you mean"
+        return f"the quote {quote!r} is in turns {turns}: name the one that you mean"
     where = "in any turn" if turn is None else f"in turn {turn} or in any other turn"
-    return f"the quote {quote!r} does not stand {where}: copy it word for word"
+    return f"the quote {quote!r} is not {where}: copy it word for word"
 
 
 def _is_in(variants: Iterable[tuple[str, ...]], texts: Iterable[str]) -> bool:

@@ -1,10 +1,10 @@
-"""The judge: one call answers every criterion, and its quotes are looked up in the conversation."""
+"""The judge: one call answers every criterion, and what speaks against the agent is asked a second time."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import prompts
 from ..errors import JudgeError, StructuredReplyError
@@ -12,157 +12,183 @@ from ..llm.masking import TextRedactor
 from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ..llm.structured import ask
 from ..scenario.models import Scenario
+from ..settings.judge_settings import JudgeSettings
 from ..settings.model_settings import ModelSettings
 from ..start_time import in_words
 from ..threads import aside
 from ..transcript import Transcript
+from .aspects import settle
+from .by_odds import OddsJudge
 from .criteria import criteria_of
-from .evidence import Located, NotFound, Sources, is_trivial
-from .reply import WORDS, Answers, CriterionAnswer, answers_to
-from .transcript_view import texts_by_turn, view_of
+from .panel import other_judge, panel_results
+from .passages import Quotable
+from .proof import Judged, Unproven, after_second_look, settled, weigh
+from .questions import Question, Voter, statement_of
+from .reply import KeyedReply, answers_to, example
+from .second_vote import put_to_vote
+from .transcript_view import View, view_of
 from .types import Criterion, CriterionResult
 
 
 async def judge(
     llm: LLM,
-    settings: ModelSettings,
+    settings: JudgeSettings,
     scenario: Scenario,
     transcript: Transcript,
     *,
     scenario_id: str,
     trial: int,
     redactor: TextRedactor | None = None,
+    vote: bool = True,
 ) -> tuple[CriterionResult, ...]:
     """The answers to all criteria of the scenario, in their order.
 
-    It takes one call, and a second one if a claim has no evidence. Each takes up to two more if its reply has
-    the wrong shape. Raises `JudgeError` if the first reply never has the right shape, and what `llm` raises.
+    One call of each model, and another one for each of: what the criteria are about, where the author doesn't
+    say it (once in a session); claims without evidence; a second vote on what speaks against the agent,
+    unless `judge.second_vote` or `vote` is off (the latter where code has found a fault already). Each takes
+    up to two more if its reply has the wrong shape. Raises `JudgeError` if the first two never have the right
+    shape, and what `llm` raises.
     """
-    criteria = criteria_of(scenario.evaluation)
+    context = CallContext(Role.JUDGE, scenario_id, trial)
+    criteria = await _settled_criteria(llm, settings, scenario, context, redactor)
+    case = await aside(transcript.is_large, lambda: Case.of(scenario, transcript))
+    questions = [statement_of(criterion) for criterion in criteria]
 
-    def prepared() -> tuple[tuple[Message, ...], Sources]:
-        return _question(settings, scenario, criteria, transcript), Sources.ready(texts_by_turn(transcript))
+    def voter(member: JudgeSettings) -> Voter:
+        return voter_of(llm, member, case, context, redactor)
 
-    messages, sources = await aside(transcript.is_large, prepared)
-    request = LLMRequest(
-        model=settings,
-        messages=messages,
-        context=CallContext(Role.JUDGE, scenario_id, trial),
-        schema_name="answers",
-    )
-    session = _Session(llm, request, sources, redactor)
     try:
-        return await session.results(criteria)
+        first = await panel_results(settings, criteria, lambda member: voter(member).answers(questions))
     except StructuredReplyError as error:
         raise JudgeError(str(error), reply=error.reply) from error
+    if not (vote and settings.second_vote):
+        return first
+    return await put_to_vote(first, settings.model or "", [voter(one) for one in _second_voters(settings)])
 
 
-def _question(
-    settings: ModelSettings, scenario: Scenario, criteria: Sequence[Criterion], transcript: Transcript
-) -> tuple[Message, ...]:
-    extra = settings.extra_instructions or ""
-    system = prompts.render("judge_system", extra_instructions=extra)
-    values = {
-        "description": scenario.description,
-        "now": in_words(transcript.now) if transcript.now else "",
-        "criteria": criteria,
-        "view": view_of(transcript),
-    }
-    return Message("system", system), Message("user", prompts.render("judge", **values))
+async def _settled_criteria(
+    llm: LLM,
+    settings: JudgeSettings,
+    scenario: Scenario,
+    context: CallContext,
+    redactor: TextRedactor | None,
+) -> tuple[Criterion, ...]:
+    by_text = settings.method == "text"
+    return await settle(
+        llm,
+        settings,
+        scenario.description,
+        criteria_of(scenario.evaluation),
+        context,
+        evidence=by_text,
+        opposites=settings.second_vote or settings.method == "contrast",
+        redactor=redactor,
+    )
+
+
+def _second_voters(settings: JudgeSettings) -> tuple[JudgeSettings, ...]:
+    """Who is asked the second time. A contrast has asked from both sides already, of the same model."""
+    other = other_judge(settings)
+    if settings.method == "contrast" and other.model == settings.model:
+        return ()
+    return (other,)
+
+
+def voter_of(
+    llm: LLM, settings: JudgeSettings, case: Case, context: CallContext, redactor: TextRedactor | None
+) -> Voter:
+    """One model that answers by the method of its settings."""
+    if settings.method == "text":
+        return TextVoter(llm, settings, case, context, redactor)
+    return OddsVoter(OddsJudge(llm, settings, context, case.view, case.now))
 
 
 @dataclass(frozen=True)
-class _Session:
-    """The calls to judge one conversation, and what can be quoted from it."""
+class Case:
+    """One conversation as every voter sees it, and what can be quoted from it."""
+
+    description: str
+    now: str
+    view: View
+    quotable: Quotable
+
+    @classmethod
+    def of(cls, scenario: Scenario, transcript: Transcript) -> Case:
+        """Prepare a conversation; that of a megabyte takes a good part of a second."""
+        now = in_words(transcript.now) if transcript.now else ""
+        return cls(scenario.description, now, view_of(transcript), Quotable.ready(transcript))
+
+
+@dataclass(frozen=True)
+class TextVoter:
+    """A judge that answers with findings and quotes. See `Voter`."""
 
     llm: LLM
-    request: LLMRequest
-    sources: Sources
-    redactor: TextRedactor | None
+    settings: ModelSettings
+    case: Case
+    context: CallContext
+    redactor: TextRedactor | None = None
 
-    async def results(self, criteria: Sequence[Criterion]) -> tuple[CriterionResult, ...]:
-        first = await self._ask(self.request, criteria)
-        judged = self._judged(criteria, first)
-        unproven = {key: value for key, value in judged.items() if isinstance(value, _Unproven)}
+    @property
+    def model(self) -> str:
+        return self.settings.model or ""
+
+    async def answers(self, questions: Sequence[Question]) -> tuple[CriterionResult, ...]:
+        """One call, and a second one if a claim has no evidence."""
+        request = self._request(questions)
+        first = await self._ask(request, questions)
+        judged = self._judged(questions, first)
+        unproven = {key: value for key, value in judged.items() if isinstance(value, Unproven)}
         if unproven:
-            judged |= await self._second_round(first, unproven)
-        return tuple(_settled(judged[criterion.id]) for criterion in criteria)
+            judged |= await self._second_look(request, first, unproven)
+        return tuple(settled(judged[question.id]) for question in questions)
 
-    async def _second_round(self, first: Answers, unproven: dict[str, _Unproven]) -> dict[str, _Judged]:
+    def _request(self, questions: Sequence[Question]) -> LLMRequest:
+        extra = self.settings.extra_instructions or ""
+        values = {
+            "description": self.case.description,
+            "now": self.case.now,
+            "view": self.case.view,
+            "questions": questions,
+            "example": example(questions),
+        }
+        system = Message("system", prompts.render("judge_system", extra_instructions=extra))
+        asked = Message("user", prompts.render("judge", **values))
+        return LLMRequest(self.settings, (system, asked), self.context, schema_name="answers")
+
+    async def _second_look(
+        self, request: LLMRequest, first: KeyedReply, unproven: dict[str, Unproven]
+    ) -> dict[str, Judged]:
         """Ask once more, only about claims without evidence. The other answers are kept."""
         said = Message("assistant", json.dumps(first.model_dump(), ensure_ascii=False))
         again = Message("user", prompts.render("judge_evidence", unproven=tuple(unproven.values())))
-        request = LLMRequest(
-            model=self.request.model,
-            messages=(*self.request.messages, said, again),
-            context=self.request.context,
-            schema_name=self.request.schema_name,
-        )
-        criteria = [claim.criterion for claim in unproven.values()]
+        questions = [claim.question for claim in unproven.values()]
         try:
-            return self._judged(criteria, await self._ask(request, criteria))
+            reply = await self._ask(replace(request, messages=(*request.messages, said, again)), questions)
         except StructuredReplyError:
             # Keep what the first reply settled; the rest stays without evidence.
             return {}
+        looked = self._judged(questions, reply)
+        return {key: after_second_look(claim, looked[key]) for key, claim in unproven.items()}
 
-    async def _ask(self, request: LLMRequest, criteria: Sequence[Criterion]) -> Answers:
-        return await ask(self.llm, request, answers_to(criteria), redactor=self.redactor)
+    async def _ask(self, request: LLMRequest, questions: Sequence[Question]) -> KeyedReply:
+        return await ask(self.llm, request, answers_to(questions), redactor=self.redactor)
 
-    def _judged(self, criteria: Sequence[Criterion], answers: Answers) -> dict[str, _Judged]:
-        by_id = {answer.id: answer for answer in answers.answers}
-        return {criterion.id: _weigh(criterion, by_id[criterion.id], self.sources) for criterion in criteria}
+    def _judged(self, questions: Sequence[Question], reply: KeyedReply) -> dict[str, Judged]:
+        return {one.id: weigh(one, reply.of(one.id), self.case.quotable) for one in questions}
 
 
 @dataclass(frozen=True)
-class _Unproven:
-    """An answer without valid evidence, and the reason."""
+class OddsVoter:
+    """A judge that answers by the odds of one word. See `Voter`."""
 
-    criterion: Criterion
-    answer: CriterionAnswer
-    why: str
+    judge: OddsJudge
 
+    @property
+    def model(self) -> str:
+        return self.judge.settings.model or ""
 
-_Judged = CriterionResult | _Unproven
-
-
-def _weigh(criterion: Criterion, answer: CriterionAnswer, sources: Sources) -> _Judged:
-    """The answer with its quote located, or the reason why it cannot count."""
-    place = sources.locate(answer.quote, answer.turn)
-    if isinstance(place, NotFound) and _owes_quote(answer):
-        return _Unproven(criterion, answer, place.why)
-    return _result(criterion, answer, place if isinstance(place, Located) else None)
-
-
-def _owes_quote(answer: CriterionAnswer) -> bool:
-    """Whether the answer is invalid without a valid quote.
-
-    `met` and `triggered` say that something happened, so they must quote it, unless they are about something
-    that never happens. `not_met` and `not_triggered` need no quote. But an invented quote discredits any
-    answer: otherwise, claiming absence would be a way around the evidence.
-    """
-    if answer.verdict == "cannot_tell":
-        return False
-    claims = answer.verdict in {"met", "triggered"} and not answer.absence
-    return claims or not is_trivial(answer.quote)
-
-
-def _result(criterion: Criterion, answer: CriterionAnswer, place: Located | None) -> CriterionResult:
-    return CriterionResult(
-        criterion=criterion,
-        answer=answer.verdict,
-        holds=WORDS[criterion.kind][answer.verdict],
-        finding=answer.finding.strip(),
-        quote=place.quote if place else None,
-        turn=place.turn if place else None,
-    )
-
-
-def _settled(judged: _Judged) -> CriterionResult:
-    """A claim that still has no evidence after the second round becomes `cannot_tell`."""
-    if isinstance(judged, CriterionResult):
-        return judged
-    finding = (
-        f"No evidence for {judged.answer.verdict}: {judged.why}. "
-        f"The judge's finding was: {judged.answer.finding.strip()}"
-    )
-    return CriterionResult(judged.criterion, "cannot_tell", None, finding)
+    async def answers(self, questions: Sequence[Question]) -> tuple[CriterionResult, ...]:
+        """Two calls of one token for each question."""
+        found = [await self.judge.results([one.criterion], one.asked) for one in questions]
+        return tuple(result for results in found for result in results)

@@ -1,109 +1,140 @@
-"""The shape of the judge's reply, made for the criteria of one call."""
+"""The shape of the judge's reply, made for the questions of one call."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
 
-from .types import Criterion, CriterionKind
+from .questions import Question
 
-Word = Literal["met", "not_met", "triggered", "not_triggered", "cannot_tell"]
+FINDING = "<what was said or done that decides it>"
+"""What the example in the prompt has in place of a finding. Who copies it has found nothing."""
+_QUOTE = "<words copied from one line>"
 
-WORDS: dict[CriterionKind, dict[str, bool | None]] = {
-    CriterionKind.CORRECTNESS: {"met": True, "not_met": False, "cannot_tell": None},
-    CriterionKind.TOOL: {"met": True, "not_met": False, "cannot_tell": None},
-    CriterionKind.FAILURE: {"triggered": False, "not_triggered": True, "cannot_tell": None},
-}
-"""The judge's words for each kind of criterion, with what they mean for the agent."""
+# The last two were in the prompt of earlier releases; models that learn from transcripts of it repeat them.
+_COPIED = re.compile(r"In turn \d+ the (agent|user)", re.IGNORECASE)
+_ID = re.compile(r"[a-z]+\d+")
 
 
-def _as_word(value: object) -> object:
+def as_word(value: object) -> object:
     """Accept `Not met` and `cannot-tell` for `not_met` and `cannot_tell`: models write them that way."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return "_".join(value.strip().lower().replace("-", " ").split()) if isinstance(value, str) else value
 
 
-def _as_id(value: object) -> object:
-    """Accept `[C1]` for `c1`: the prompt has ids in brackets."""
-    return value.strip().strip("[]").lower() if isinstance(value, str) else value
-
-
 class CriterionAnswer(BaseModel):
-    """The judge's answer to one criterion; the fields have the order in which it should think."""
+    """The judge's answer to one question; the fields have the order in which it should think."""
 
-    id: Annotated[str, BeforeValidator(_as_id)]
     finding: Annotated[str, Field(min_length=1)]
     quote: str | None = None
     turn: int | None = None
     absence: bool = False
-    verdict: Annotated[Word, BeforeValidator(_as_word)]
+    verdict: Annotated[str, BeforeValidator(as_word)]
 
 
-class Answers(BaseModel):
-    """One answer to each criterion that was asked."""
+class KeyedReply(BaseModel):
+    """A reply with one field for each id that was asked, all of them required.
 
-    answers: tuple[CriterionAnswer, ...]
-
-
-def answers_to(criteria: Sequence[Criterion]) -> type[Answers]:
-    """A reply that is valid only if it answers each of these criteria once, in the words of its kind.
-
-    Its schema says the same, as far as a schema can, for models with structured output.
+    An array would let a model leave one out, which small models do. The form of earlier releases,
+    `{"answers": [{"id": "c1", …}]}`, is read too where it is complete.
     """
-    return _answers_to(tuple(replace(criterion, text="", tool=None) for criterion in criteria))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_id(cls, data: Any) -> Any:
+        asked = tuple(cls.model_fields)
+        found, problems = _keyed(data) if isinstance(data, Mapping) else ({}, [])
+        problems += [f"{name} has no answer" for name in asked if name not in found]
+        problems += [f"{name} was not asked" for name in found if name not in asked and _ID.fullmatch(name)]
+        if problems:
+            raise ValueError("; ".join(problems))
+        return {name: found[name] for name in asked}
+
+    def of(self, identifier: str) -> Any:
+        """What was answered under this id."""
+        return getattr(self, identifier)
+
+
+def answers_to(questions: Sequence[Question]) -> type[KeyedReply]:
+    """A reply that is valid only if it answers each of these questions, in its own words.
+
+    Its fields are of `CriterionAnswer`. Its schema says the same, for models with structured output.
+    """
+    return keyed_reply(
+        "Answers", tuple((question.id, _answer_type(question.words)) for question in questions)
+    )
 
 
 @lru_cache(maxsize=64)
-def _answers_to(criteria: tuple[Criterion, ...]) -> type[Answers]:
-    """Cached without the texts: making a pydantic model takes longer than the rest of our work for a call."""
-    check: Callable[[tuple[CriterionAnswer, ...]], tuple[CriterionAnswer, ...]] = partial(_checked, criteria)
-    schema = WithJsonSchema({"type": "array", "items": _item_schema(criteria)})
-    answers = Annotated[tuple[CriterionAnswer, ...], AfterValidator(check), schema]
-    return create_model("Answers", __base__=Answers, answers=(answers, ...))
+def keyed_reply(name: str, fields: tuple[tuple[str, type[BaseModel]], ...]) -> type[KeyedReply]:
+    """Cached: making a pydantic model takes longer than the rest of our work for a call."""
+    types: dict[str, Any] = {identifier: (kind, ...) for identifier, kind in fields}
+    return create_model(name, __base__=KeyedReply, **types)
 
 
-def _item_schema(criteria: Sequence[Criterion]) -> dict[str, Any]:
-    """The schema of an answer: ids of a kind only with the words of that kind."""
-    ids: dict[tuple[str, ...], list[str]] = {}
-    for criterion in criteria:
-        ids.setdefault(tuple(WORDS[criterion.kind]), []).append(criterion.id)
-    variants = [_answer_schema(group, list(words)) for words, group in ids.items()]
-    return variants[0] if len(variants) == 1 else {"anyOf": variants}
+@lru_cache(maxsize=16)
+def _answer_type(words: tuple[str, ...]) -> type[CriterionAnswer]:
+    schema = WithJsonSchema({"type": "string", "enum": list(words)})
+    check: Callable[[str], str] = partial(_one_of, words)
+    verdict = Annotated[str, BeforeValidator(as_word), AfterValidator(check), schema]
+    return create_model(f"Answer_{words[0]}", __base__=CriterionAnswer, verdict=(verdict, ...))
 
 
-def _answer_schema(ids: list[str], words: list[str]) -> dict[str, Any]:
-    schema = CriterionAnswer.model_json_schema()
-    bound = {"id": {"type": "string", "enum": ids}, "verdict": {"type": "string", "enum": words}}
-    return {"type": "object", "properties": {**schema["properties"], **bound}, "required": schema["required"]}
+def _one_of(words: tuple[str, ...], word: str) -> str:
+    if word not in words:
+        raise ValueError(f"must be one of {', '.join(words)}")
+    return word
 
 
-def _checked(
-    criteria: Sequence[Criterion], answers: tuple[CriterionAnswer, ...]
-) -> tuple[CriterionAnswer, ...]:
-    problems = [*_problems_of_ids(criteria, answers), *_problems_of_words(criteria, answers)]
-    if problems:
-        raise ValueError("; ".join(problems))
-    return answers
+def example(questions: Sequence[Question]) -> str:
+    """The object that is wanted, with the real ids: a model without schemas has only this to go by."""
+    answers = {
+        question.id: {
+            "finding": FINDING,
+            "quote": _QUOTE,
+            "turn": 1,
+            "absence": False,
+            "verdict": f"<{', '.join(question.words[:-1])} or {question.words[-1]}>",
+        }
+        for question in questions
+    }
+    return json.dumps(answers, ensure_ascii=False)
 
 
-def _problems_of_ids(criteria: Sequence[Criterion], answers: tuple[CriterionAnswer, ...]) -> list[str]:
-    asked = [criterion.id for criterion in criteria]
-    given = Counter(answer.id for answer in answers)
-    return [
-        *(f"{identifier} has no answer" for identifier in asked if identifier not in given),
-        *(f"{identifier} is answered {count} times" for identifier, count in given.items() if count > 1),
-        *(f"{identifier} was not asked" for identifier in given if identifier not in asked),
-    ]
+def is_copied(finding: str) -> bool:
+    """Whether the finding is a placeholder: that of the prompt, or one without any word."""
+    words = finding.strip().strip('."\u2026 ')
+    return not re.search(r"\w", words) or words == FINDING or _COPIED.fullmatch(words) is not None
 
 
-def _problems_of_words(criteria: Sequence[Criterion], answers: tuple[CriterionAnswer, ...]) -> list[str]:
-    words = {criterion.id: WORDS[criterion.kind] for criterion in criteria}
-    return [
-        f"the verdict on {answer.id} must be one of {', '.join(words[answer.id])}, not {answer.verdict}"
-        for answer in answers
-        if answer.id in words and answer.verdict not in words[answer.id]
-    ]
+def _keyed(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The answers by id, and what is wrong with the ids."""
+    answers = data.get("answers", data)
+    if isinstance(answers, Mapping):
+        return {_as_id(key): value for key, value in answers.items()}, []
+    if not isinstance(answers, list):
+        return {}, []
+    listed = [one for one in answers if isinstance(one, Mapping) and "id" in one]
+    counts = Counter(_as_id(one["id"]) for one in listed)
+    twice = [f"{name} is answered {count} times" for name, count in counts.items() if count > 1]
+    return {_as_id(one["id"]): one for one in listed}, twice
+
+
+def _as_id(value: object) -> str:
+    """Accept `[C1]` for `c1`: the prompt has ids in brackets."""
+    return str(value).strip().strip("[]").lower()

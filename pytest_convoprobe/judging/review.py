@@ -26,8 +26,9 @@ from ..transcript import Origin, Transcript, Turn
 from .checks import SILENCE
 from .evidence import SPACELESS, Located, Sources
 from .facts import distinctive, never_said, tokens, was_said
+from .passages import texts_by_turn
 from .tool_checks import ONLY_LISTED
-from .transcript_view import texts_by_turn, view_of
+from .transcript_view import view_of
 from .types import CheckResult, CriterionResult, UserReview
 
 NOT_REVIEWED = "the user's side was not reviewed: "

@@ -11,13 +11,14 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..excerpts import fitting, whole_text
+from ..excerpts import fitting
 from ..formatting import counted
 from ..text import visible
 from ..transcript import Termination, ToolCall, Transcript, Turn
 
-_EMPTY = "(nothing)"
-_NO_REPLY = "(no reply came)"
+EMPTY = "(nothing)"
+NO_REPLY = "(no reply came)"
+"""Our own words where there are none of theirs."""
 
 ENDINGS = {
     Termination.USER_DONE: "the user was done",
@@ -67,30 +68,6 @@ def last_turn(transcript: Transcript) -> int:
     return last + (transcript.pending is not None)
 
 
-def texts_by_turn(transcript: Transcript) -> dict[int, tuple[str, ...]]:
-    """What can be quoted from each turn: the user's text, each tool call, the reply.
-
-    They are whole, also where the view is cut: a judge may know the rest from another place, such as a reply
-    that repeats a result. What the view has in place of the rest can be quoted, too. So can our own words for
-    an empty text and for the end (in the last turn): if nothing was said, they are the only evidence.
-    """
-    texts = {
-        turn.number: (
-            *_quotable(turn.user),
-            *(text for call in turn.reply.tool_calls or () for text in _call_texts(call)),
-            *_quotable(turn.reply.text),
-        )
-        for turn in transcript.turns
-    }
-    last = last_turn(transcript)
-    if transcript.pending is not None:
-        texts[last] = (*_quotable(transcript.pending), _NO_REPLY)
-    texts[last] = (*texts.get(last, ()), _ending(transcript))
-    return {
-        number: tuple(text if text.strip() else _EMPTY for text in said) for number, said in texts.items()
-    }
-
-
 def call_line(call: ToolCall) -> str:
     """A call as one line: `get_weather({"city": "Oslo"})`. Long arguments are cut."""
     return f"{call.name}({fitting(dict(call.arguments))})"
@@ -98,18 +75,19 @@ def call_line(call: ToolCall) -> str:
 
 def _body(transcript: Transcript, ending: bool) -> Iterator[str]:
     if transcript.turns and not transcript.reports_tools:
-        yield "(This agent does not tell which tools it calls.)"
+        yield "(This agent does not report its tool calls.)"
     for turn in transcript.turns:
         yield from _turn(turn)
     if transcript.pending is not None:
         yield f"Turn {last_turn(transcript)}"
         yield from _said("user", fitting(transcript.pending))
-        yield f"  {_NO_REPLY}"
+        yield f"  {NO_REPLY}"
     if ending:
-        yield f"{_ending(transcript)} The last turn is turn {last_turn(transcript)}."
+        yield f"{end_line(transcript)} The last turn is turn {last_turn(transcript)}."
 
 
-def _ending(transcript: Transcript) -> str:
+def end_line(transcript: Transcript) -> str:
+    """The sentence on why the conversation ended."""
     return f"The conversation ended: {ending_of(transcript) or 'for a reason that is not known'}."
 
 
@@ -152,26 +130,11 @@ def _outcome(call: ToolCall) -> Iterator[str]:
 
 def _said(who: str, text: str) -> Iterator[str]:
     if not text.strip():
-        yield f"  {who}: {_EMPTY}"
+        yield f"  {who}: {EMPTY}"
         return
     yield f"  {who}:"
     # Made visible first: any other separator of lines would begin one without our mark.
     yield from (f"  | {line}" for line in visible(text).split("\n"))
-
-
-def _call_texts(call: ToolCall) -> tuple[str, ...]:
-    """The whole call, and the call as it is shown where that differs."""
-    outcome = call.result if call.error is None else call.error
-    whole = f"{call.name}({whole_text(dict(call.arguments))})\n{whole_text(outcome)}"
-    return _different(whole, f"{call_line(call)}\n{fitting(outcome)}")
-
-
-def _quotable(text: str) -> tuple[str, ...]:
-    return _different(whole_text(text), fitting(text))
-
-
-def _different(whole: str, shown: str) -> tuple[str, ...]:
-    return (whole,) if whole == shown else (whole, shown)
 
 
 def _nonce(body: str) -> str:

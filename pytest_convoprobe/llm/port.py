@@ -83,7 +83,8 @@ class LLMRequest:
     """One call. `schema` is a JSON Schema that the reply's text should follow.
 
     `top_tokens` is the number of most likely first tokens whose probabilities are requested. `on_send` is
-    called with each attempt that is sent to a provider, and with an estimate of what it may use.
+    called with each attempt that is sent to a provider, and with an estimate of what it may use. A `shared`
+    call is one whose answer serves all equal calls of a session.
     """
 
     model: ModelSettings
@@ -94,6 +95,7 @@ class LLMRequest:
     schema_name: str = "reply"
     max_tokens: int | None = None
     top_tokens: int = 0
+    shared: bool = False
     on_send: Callable[[Spent], object] = field(default=bool, compare=False, repr=False)
 
 

@@ -14,6 +14,7 @@ from ..llm.metered import Metered
 from ..llm.port import LLM
 from ..llm.recording import Recording
 from ..llm.replay import Mode, Replaying
+from ..llm.sharing import Sharing
 from ..llm.stack import LiveLLM
 from ..redaction import Redactor
 from ..settings.models import RunSettings
@@ -32,6 +33,7 @@ class RecordedModels:
         self, llm: LLM, redactor: Redactor, budget: Budget | None = None, max_text: int = MOST_TEXT
     ) -> None:
         self._llm = llm
+        self._shared = Sharing(llm)
         self._max_text = max_text
         self._redactor = redactor
         self._budget = budget
@@ -63,7 +65,7 @@ class RecordedModels:
 
         `redactor` is the one of this work, if it has personal data of its own to mask.
         """
-        replaying = Replaying(self._llm, recording, mode, redactor or self._redactor)
+        replaying = Replaying(self._shared, recording, mode, redactor or self._redactor)
         # Live replies are cut already. A recording may have been written by anybody.
         bounded = Bounded(replaying, self._max_text)
         return await replaying.around(work(Metered(bounded, ledger, self._budget)))

@@ -220,6 +220,8 @@ class _Trial:
             scenario_id=self._job.scenario_id,
             trial=self._job.trial,
             redactor=self._redactor,
+            # Where code has found a fault, the verdict doesn't rest on the judge.
+            vote=all(check.holds for check in self._checks),
         )
 
     async def _converse(self, llm: LLM) -> None:

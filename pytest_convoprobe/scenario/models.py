@@ -36,6 +36,7 @@ from .fields import (
 )
 from .gate_rule import GateRule
 from .rules import landmark_complaints, prohibition_complaints, script_complaints
+from .sentences import CriterionItem, JudgedSentence
 from .tool_names import matches
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Efficiency",
     "Evaluation",
     "GateRule",
+    "JudgedSentence",
     "Landmark",
     "ModelOverride",
     "Scenario",
@@ -262,12 +264,12 @@ class Efficiency(ScenarioPart):
 class Evaluation(ScenarioPart):
     """The criteria and checks; the scenario passes if all of them hold."""
 
-    correctness_criteria: tuple[Sentence, ...] = Field(
+    correctness_criteria: tuple[CriterionItem, ...] = Field(
         min_length=1,
         description="What the agent must do, one sentence each. The judge decides.",
         examples=[["The agent tells the price in euros"]],
     )
-    failure_criteria: tuple[Sentence, ...] = Field(
+    failure_criteria: tuple[CriterionItem, ...] = Field(
         (),
         description="What the agent must not do, one sentence each. The judge decides.",
         examples=[["The agent asks for a password"]],

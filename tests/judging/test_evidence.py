@@ -64,7 +64,7 @@ def test_a_loosely_copied_quote_is_found(quote: str, turn: int) -> None:
 def test_other_words_are_no_evidence(quote: str, turn: int) -> None:
     found = locate(quote, turn, TEXTS)
     assert isinstance(found, NotFound)
-    assert "does not stand in turn" in found.why
+    assert "is not in turn" in found.why
     assert "copy it word for word" in found.why
 
 
@@ -76,7 +76,7 @@ def test_a_wrong_turn_is_corrected_when_only_one_fits(turn: int | None) -> None:
 def test_a_quote_of_several_turns_has_to_say_which() -> None:
     found = locate("Which city do you mean", 2, TEXTS)
     assert isinstance(found, NotFound)
-    assert "stands in turns 1 and 3: name the one that you mean" in found.why
+    assert "is in turns 1 and 3: name the one that you mean" in found.why
 
 
 def test_a_quote_of_several_turns_counts_in_the_turn_that_it_names() -> None:

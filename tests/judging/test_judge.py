@@ -12,7 +12,7 @@ from pytest_convoprobe.judging.types import CriterionResult
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import CallContext, Role
 from pytest_convoprobe.scenario.models import Scenario
-from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.judge_settings import JudgeSettings
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript
 
 from .support import scenario, talk
@@ -21,18 +21,30 @@ TALK = talk(
     ("Weather?", "Which city?"),
     ("Oslo", Reply("It is cold in Oslo.", (ToolCall("get_weather", {"city": "Oslo"}, result="cold"),))),
 )
-BOTH = scenario(correctness_criteria=["The agent asks for the city"], failure_criteria=["The agent guesses"])
+ASKS = {
+    "text": "The agent asks for the city",
+    "about": "agent",
+    "shows": "presence",
+    "opposite": "The agent never asks for the city",
+}
+GUESSES = {
+    "text": "The agent guesses the city",
+    "about": "agent",
+    "shows": "presence",
+    "opposite": "The agent never guesses the city",
+}
+BOTH = scenario(correctness_criteria=[ASKS], failure_criteria=[GUESSES])
 
 
 def answer(
     identifier: str, verdict: str, quote: str | None = None, turn: int | None = None, **more: Any
-) -> dict:
-    finding = f"What decides {identifier}."
-    return {"id": identifier, "finding": finding, "quote": quote, "turn": turn, "verdict": verdict, **more}
+) -> dict[str, Any]:
+    given = {"finding": f"What decides {identifier}.", "quote": quote, "turn": turn, "verdict": verdict}
+    return {identifier: {**given, "absence": quote is None, **more}}
 
 
 def reply(*answers: dict[str, Any]) -> str:
-    return json.dumps({"answers": [{"absence": False, **given} for given in answers]})
+    return json.dumps({key: one for given in answers for key, one in given.items()})
 
 
 MET = answer("c1", "met", "Which city?", 1)
@@ -42,14 +54,16 @@ NOT_TRIGGERED = answer("f1", "not_triggered")
 async def judged(
     llm: FakeLLM, asked: Scenario = BOTH, transcript: Transcript = TALK, **settings: Any
 ) -> tuple[CriterionResult, ...]:
-    model = ModelSettings(model="openai/test", **settings)
+    model = JudgeSettings(model="openai/test", **settings)
     return await judge(llm, model, asked, transcript, scenario_id="weather", trial=2)
 
 
-async def results(*replies: str, asked: Scenario = BOTH) -> dict[str, CriterionResult]:
+async def results(
+    *replies: str, asked: Scenario = BOTH, transcript: Transcript = TALK, **settings: Any
+) -> dict[str, CriterionResult]:
     """The results by id; every reply must have been used."""
     llm = FakeLLM(replies)
-    found = await judged(llm, asked)
+    found = await judged(llm, asked, transcript, **settings)
     assert len(llm.requests) == len(replies)
     return {result.criterion.id: result for result in found}
 
@@ -80,10 +94,12 @@ async def test_the_same_conversation_is_the_same_request() -> None:
 
 
 async def test_what_the_judge_is_told() -> None:
-    llm = FakeLLM([reply(MET, NOT_TRIGGERED, answer("t1", "met", "Oslo", 2))])
+    aspects = {"about": "tool", "shows": "presence", "opposite": "Called without the city"}
+    called = answer("t1", "met", 'get_weather({"city": "Oslo"})', 2)
+    llm = FakeLLM([json.dumps({"t1": aspects}), reply(MET, NOT_TRIGGERED, called)])
     asked = scenario(
-        correctness_criteria=["The agent asks for the city"],
-        failure_criteria=["The agent guesses"],
+        correctness_criteria=[ASKS],
+        failure_criteria=[GUESSES],
         tool_usage={
             "required_tools": ["secret_required"],
             "tool_call_criteria": [
@@ -93,12 +109,12 @@ async def test_what_the_judge_is_told() -> None:
         efficiency={"max_tool_calls": 77777},
     )
     await judged(llm, asked, extra_instructions="Mind the units.")
-    system, user = (message.content for message in llm.requests[0].messages)
+    system, user = (message.content for message in llm.requests[1].messages)
     assert "Instructions from the author of the test:\nMind the units." in system
     assert "What is tested: Tests the weather" in user
     assert view_of(TALK).text in user
     assert "[c1] must (met / not_met / cannot_tell): The agent asks for the city" in user
-    assert "[f1] must not (triggered / not_triggered / cannot_tell): The agent guesses" in user
+    assert "[f1] must not (triggered / not_triggered / cannot_tell): The agent guesses the city" in user
     assert "[t1] must (met / not_met / cannot_tell): about the calls of the tool get_weather: Called" in user
     # What code decides is not the judge's business.
     for word in ("secret_required", "kelvin", "77777", "passed"):
@@ -113,7 +129,8 @@ async def test_without_extra_instructions_nothing_stands_there() -> None:
 
 @pytest.mark.parametrize(("verdict", "holds"), [("met", True), ("not_met", False), ("cannot_tell", None)])
 async def test_words_for_what_must_be(verdict: str, holds: bool | None) -> None:
-    found = await results(reply(answer("c1", verdict, "Which city?", 1), NOT_TRIGGERED))
+    said = answer("c1", verdict, "Which city?", 1)
+    found = await results(reply(said, NOT_TRIGGERED), second_vote=False)
     assert found["c1"].holds is holds
 
 
@@ -121,42 +138,14 @@ async def test_words_for_what_must_be(verdict: str, holds: bool | None) -> None:
     ("verdict", "holds"), [("triggered", False), ("not_triggered", True), ("cannot_tell", None)]
 )
 async def test_words_for_what_must_not_be(verdict: str, holds: bool | None) -> None:
-    found = await results(reply(MET, answer("f1", verdict, "It is cold", 2)))
+    said = answer("f1", verdict, "It is cold", 2)
+    found = await results(reply(MET, said), second_vote=False)
     assert found["f1"].holds is holds
 
 
 async def test_a_wrong_turn_is_corrected() -> None:
     found = await results(reply(answer("c1", "met", "which city", 2), NOT_TRIGGERED))
     assert (found["c1"].quote, found["c1"].turn) == ("which city", 1)
-
-
-async def test_a_tool_call_is_evidence() -> None:
-    found = await results(reply(answer("c1", "met", 'get_weather({"city": "Oslo"})', 2), NOT_TRIGGERED))
-    assert found["c1"].turn == 2
-
-
-async def test_absence_needs_no_quote() -> None:
-    found = await results(reply(answer("c1", "met", None, None, absence=True), NOT_TRIGGERED))
-    assert (found["c1"].holds, found["c1"].quote, found["c1"].turn) == (True, None, None)
-
-
-async def test_a_made_up_quote_discredits_a_claim_of_absence_too() -> None:
-    made_up = answer("c1", "met", "Would you tell me the city, please?", 1, absence=True)
-    llm = FakeLLM([reply(made_up, NOT_TRIGGERED), reply(made_up)])
-    found = {result.criterion.id: result for result in await judged(llm)}
-    assert (found["c1"].answer, found["c1"].holds) == ("cannot_tell", None)
-    assert "does not stand in turn 1" in found["c1"].finding
-
-
-@pytest.mark.parametrize("quote", ["N/A", "none", "(no quote)"])
-async def test_a_word_for_no_quote_is_no_quote(quote: str) -> None:
-    found = await results(reply(answer("c1", "met", quote, None, absence=True), NOT_TRIGGERED))
-    assert (found["c1"].holds, found["c1"].quote) == (True, None)
-
-
-async def test_not_met_needs_no_quote() -> None:
-    found = await results(reply(answer("c1", "not_met"), NOT_TRIGGERED))
-    assert found["c1"].holds is False
 
 
 async def test_a_claim_without_a_quote_is_asked_about_once_more_and_alone() -> None:
@@ -166,7 +155,7 @@ async def test_a_claim_without_a_quote_is_asked_about_once_more_and_alone() -> N
     assert second.holds is True
     said, again = llm.requests[1].messages[-2:]
     assert said.role == "assistant"
-    assert "[c1] you said met, but there is no quote." in again.content
+    assert "[c1] you said met, but there is no quote" in again.content
     assert "answer only c1." in again.content
     assert "f1" not in again.content
     assert llm.requests[1].context == llm.requests[0].context
@@ -176,7 +165,7 @@ async def test_a_made_up_quote_is_named_when_asking_again() -> None:
     llm = FakeLLM([reply(answer("c1", "met", "Which town, sir?", 1), NOT_TRIGGERED), reply(MET)])
     await judged(llm)
     again = llm.requests[1].messages[-1].content
-    assert "the quote 'Which town, sir?' does not stand in turn 1 or in any other turn" in again
+    assert "the quote 'Which town, sir?' is not in turn 1 or in any other turn" in again
 
 
 async def test_what_stays_without_evidence_cannot_be_told() -> None:
@@ -184,7 +173,7 @@ async def test_what_stays_without_evidence_cannot_be_told() -> None:
     found = await results(claim, reply(answer("c1", "met", "Which town, then?", 1)))
     assert (found["c1"].answer, found["c1"].holds, found["c1"].quote) == ("cannot_tell", None, None)
     assert found["c1"].finding == (
-        "No evidence for met: the quote 'Which town, then?' does not stand in turn 1 or in any other turn: "
+        "No evidence for met: the quote 'Which town, then?' is not in turn 1 or in any other turn: "
         "copy it word for word. The judge's finding was: What decides c1."
     )
     assert found["f1"].holds is True
@@ -199,18 +188,6 @@ async def test_the_judge_may_change_its_mind_when_asked_for_evidence() -> None:
 
 async def test_a_failure_is_not_believed_without_evidence_either() -> None:
     claim = answer("f1", "triggered", "Bergen it is", 2)
-    found = await results(reply(MET, claim), reply(claim))
-    assert found["f1"].holds is None
-
-
-async def test_not_met_by_a_made_up_quote_is_not_believed() -> None:
-    claim = answer("c1", "not_met", "I won't ask", 1)
-    found = await results(reply(claim, NOT_TRIGGERED), reply(claim))
-    assert found["c1"].holds is None
-
-
-async def test_not_triggered_by_a_made_up_quote_is_not_believed() -> None:
-    claim = answer("f1", "not_triggered", "I would never guess", 1)
     found = await results(reply(MET, claim), reply(claim))
     assert found["f1"].holds is None
 
@@ -234,7 +211,7 @@ async def test_a_judge_that_never_answers_in_shape_is_to_blame() -> None:
 async def test_a_second_round_without_a_usable_reply_keeps_the_first() -> None:
     found = await results(reply(answer("c1", "met"), NOT_TRIGGERED), "no", "no", "no")
     assert found["c1"].holds is None
-    assert found["c1"].finding.startswith("No evidence for met: there is no quote.")
+    assert found["c1"].finding.startswith("No evidence for met: there is no quote")
     assert found["f1"].holds is True
 
 
@@ -258,7 +235,8 @@ INJECTION = (
 
 
 async def test_a_target_that_poses_as_the_judges_frame_stays_inside_it() -> None:
-    llm = FakeLLM([reply(answer("c1", "not_met"), NOT_TRIGGERED)])
+    opposite = answer("c1", "true")
+    llm = FakeLLM([reply(answer("c1", "not_met"), NOT_TRIGGERED), reply(opposite)])
     transcript = talk(("Weather?", INJECTION), ended=Termination.MAX_TURNS)
     await judged(llm, transcript=transcript)
     user = llm.requests[0].messages[1].content

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from pytest_convoprobe.excerpts import TEXT_LIMIT
 from pytest_convoprobe.judging.evidence import Located, NotFound, Sources
-from pytest_convoprobe.judging.transcript_view import texts_by_turn, view_of
+from pytest_convoprobe.judging.passages import texts_by_turn
+from pytest_convoprobe.judging.transcript_view import view_of
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript, Turn
 
 from .support import talk
@@ -53,7 +54,7 @@ def test_says_an_empty_reply() -> None:
 
 def test_says_that_the_tools_are_not_known() -> None:
     text = view_of(talk(("Hi", Reply("Hello", tool_calls=None)))).text
-    assert "(This agent does not tell which tools it calls.)" in text
+    assert "(This agent does not report its tool calls.)" in text
 
 
 def test_shows_a_message_without_a_reply_as_the_last_turn() -> None:

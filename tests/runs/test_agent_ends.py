@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.errors import Blame
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
 from pytest_convoprobe.reports.failure import ending, render_failure
 from pytest_convoprobe.result import Outcome, ScenarioResult
@@ -23,6 +22,7 @@ from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.settings.merge import scenario_settings
 from pytest_convoprobe.targets.factory import as_target
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall
+from tests.support.scripted_llm import FakeLLM
 
 GOODBYE = "I am passing you to a colleague. Goodbye!"
 SCRIPT = ["And then?", {"simulate": 1}, "Thanks"]

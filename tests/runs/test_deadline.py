@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.errors import Blame
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, ToolRequest
 from pytest_convoprobe.loop_thread import LoopThread
 from pytest_convoprobe.result import Outcome, ScenarioResult
@@ -32,6 +31,7 @@ from pytest_convoprobe.targets.factory import as_target
 from pytest_convoprobe.targets.model import ModelAgent
 from pytest_convoprobe.targets.port import ConversationContext, Description, Target
 from pytest_convoprobe.transcript import Reply, Termination
+from tests.support.scripted_llm import FakeLLM
 
 from ..support.hanging_agents import (
     HangingAgent,

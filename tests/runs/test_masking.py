@@ -10,7 +10,6 @@ from typing import Any
 
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.judging.types import CheckResult
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.fingerprints import NO_PRINTS
@@ -20,6 +19,7 @@ from pytest_convoprobe.scenario.loading import parse_scenarios
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.targets.fake import FakeTarget
 from pytest_convoprobe.transcript import Reply, ToolCall
+from tests.support.scripted_llm import FakeLLM
 
 BOB, ZOE, SHOP = "bob@example.com", "zoe@example.com", "shop@example.com"
 SCENARIO = f"""\

@@ -11,7 +11,6 @@ import pytest
 
 from pytest_convoprobe.errors import Blame, LLMUnavailable, ResultsError, SettingsError
 from pytest_convoprobe.judging.types import CheckResult, Criterion, CriterionKind, CriterionResult
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.store import StoredRun, open_run
@@ -21,6 +20,7 @@ from pytest_convoprobe.runs.session import Session
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.targets.fake import FakeTarget
 from pytest_convoprobe.transcript import Origin, Reply, Termination, ToolCall, Transcript, Turn, Usage
+from tests.support.scripted_llm import FakeLLM
 
 from ..results.support import writer
 

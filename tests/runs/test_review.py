@@ -12,7 +12,6 @@ import pytest
 
 from pytest_convoprobe.errors import Blame, LLMUnavailable
 from pytest_convoprobe.judging.types import UserReview
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role
 from pytest_convoprobe.reports.failure import render_failure
 from pytest_convoprobe.result import Outcome, ScenarioResult
@@ -23,6 +22,7 @@ from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.settings.merge import scenario_settings
 from pytest_convoprobe.targets.fake import FakeTarget
 from pytest_convoprobe.transcript import Reply, ToolCall, Usage
+from tests.support.scripted_llm import FakeLLM
 
 SCENARIO = """\
 name: A room
@@ -73,7 +73,7 @@ def models(
         found = {"finding": "no", "quote": None, "turn": None, "absence": True, "verdict": verdict}
         return LLMReply(json.dumps({"answers": [{"id": "c1", **found}]}))
 
-    return FakeLLM(answer)
+    return FakeLLM(answer, shows="absence" if verdict == "met" else "presence")
 
 
 def asks(message: str, turn: int) -> Reply:
@@ -301,7 +301,8 @@ def test_a_review_that_takes_too_long_leaves_the_verdict(tmp_path: Path) -> None
             await asyncio.sleep(60)
         return (await inner.complete(request)).text
 
-    result = run(tmp_path, FakeLLM(answer), **{"run.scenario_timeout": 1.5})
+    llm = FakeLLM(answer, shows="presence")
+    result = run(tmp_path, llm, **{"run.scenario_timeout": 1.5})
     assert (result.outcome, result.blame) == (Outcome.FAILED, Blame.AGENT)
     assert result.review is not None
     assert "was not reviewed" in result.review.note

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.errors import NoTarget
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.runs import session as module
 from pytest_convoprobe.runs.session import Session
 from pytest_convoprobe.scenario import coerce
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.targets.fake import FakeTarget
+from tests.support.scripted_llm import FakeLLM
 
 SCENARIO = """\
 name: A talk

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.errors import Blame, SettingsError
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.reports.failure import render_failure
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.fingerprints import NO_PRINTS
 from pytest_convoprobe.results.records import from_record, to_record
+from tests.support.scripted_llm import FakeLLM
 
 from .test_trial import answers, run
 

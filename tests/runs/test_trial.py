@@ -19,7 +19,6 @@ from pytest_convoprobe.errors import (
 )
 from pytest_convoprobe.judging.types import CheckResult
 from pytest_convoprobe.llm.budget import Spent
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role, ToolRequest
 from pytest_convoprobe.result import Outcome, ScenarioResult
@@ -38,6 +37,7 @@ from pytest_convoprobe.targets.port import Description, named_tools
 from pytest_convoprobe.targets.python import PythonAgent
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Usage
 from tests.support.agent_server import AgentServer
+from tests.support.scripted_llm import FakeLLM
 
 SCENARIO = """\
 name: A greeting
@@ -136,7 +136,8 @@ def test_what_was_sent_before_time_was_up_is_among_the_costs(tmp_path: Path) -> 
         raise AssertionError
 
     result = run(tmp_path, llm=answer, overrides={"run.scenario_timeout": 0.3})
-    assert result.spending[Role.JUDGE] == Spending(1, 1, cost=None)
+    # The question what the criteria are about was answered.
+    assert result.spending[Role.JUDGE] == Spending(2, 2, cost=None)
 
 
 @pytest.mark.parametrize("turns", [1, 2, 5])
@@ -343,7 +344,7 @@ def test_recorded_once_a_scenario_replays_without_a_model(tmp_path: Path) -> Non
     assert silent.requests == []
     assert replayed.transcript.turns[1].user == recorded.transcript.turns[1].user
     assert (replayed.outcome, replayed.criteria) == (recorded.outcome, recorded.criteria)
-    assert replayed.spending[Role.JUDGE].replayed == 1
+    assert replayed.spending[Role.JUDGE].replayed == 2  # what the criteria are about, and the verdict
 
 
 def test_a_run_that_breaks_does_not_replace_a_good_recording(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ loop, in this process or in another one, can talk to it. In a test::
 
 An answer is a text, a mapping (sent as JSON text), a `Completion`, or a `Fault`; functions may return any of
 these (one that raises is answered with 400). Faults are also known by name (see `fault`). `server.requests`
-holds all that came in, `server.peak` the largest number of requests at once.
+holds all that came in, `server.peak` the largest number of requests at once. What a judge is asked besides
+its verdict is answered by itself and kept in `server.routine` (see judge_routine.py), unless `routine=False`.
 
 For benchmarks and xdist it runs as a process: ``python -m tests.support.chat_server --port 0 --latency 0.2``
 prints ``READY http://127.0.0.1:PORT/v1``; ``GET /stats`` tells its counts as JSON.
@@ -36,6 +37,7 @@ from email.utils import format_datetime
 from typing import Any
 
 from .default_answers import default_answer
+from .judge_routine import JudgeRoutine
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,11 @@ class Recorded:
     finished: float | None = None
     status: int | None = None
     fault: str | None = None
+
+    @property
+    def contents(self) -> list[str]:
+        """The text of each message."""
+        return [str(message.get("content") or "") for message in self.body.get("messages", ())]
 
     @property
     def prompt(self) -> str:
@@ -212,9 +219,11 @@ class ChatServer:
         refuses: Iterable[str] = (),
         seed: int = 0,
         port: int = 0,
+        routine: bool = True,
     ) -> None:
         self.latency = latency
         self.requests: list[Recorded] = []
+        self.routine: list[Recorded] = []
         self.peak = 0
         self._function = answers if callable(answers) else None
         self._list = iter(() if answers is None or callable(answers) else answers)
@@ -223,6 +232,7 @@ class ChatServer:
         self._refuses = tuple(refuses)
         self._random = random.Random(seed)
         self._port = port
+        self._judge_routine = JudgeRoutine() if routine else None
         self._active = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -302,6 +312,12 @@ class ChatServer:
         if not path.split("?")[0].endswith("/chat/completions"):
             return await _respond(writer, 404, _error(f"no such path: {path}"))
         request = Recorded(path, headers, json.loads(raw), time.monotonic())
+        text = self._judge_routine.answer(request.contents) if self._judge_routine else None
+        if text is not None:
+            self.routine.append(request)
+            free = Completion(text, prompt_tokens=0, completion_tokens=0)
+            body = _completion_body(free, str(request.body.get("model", "fake")), 0)
+            return await _respond(writer, 200, json.dumps(body))
         self.requests.append(request)
         self._active += 1
         self.peak = max(self.peak, self._active)
@@ -320,7 +336,10 @@ class ChatServer:
             request.fault, request.status = answer.name, answer.status
             return await _fail(answer, request, writer)
         request.status = 200
-        body = _completion_body(_as_completion(answer), str(request.body.get("model", "fake")), number)
+        said = _as_completion(answer)
+        if self._judge_routine:
+            self._judge_routine.heard(request.contents, said.text or "")
+        body = _completion_body(said, str(request.body.get("model", "fake")), number)
         return await _respond(writer, 200, json.dumps(body))
 
     def _choose(self, body: dict[str, Any]) -> Answer:

@@ -1,7 +1,7 @@
 """What the loopback server says when a test does not tell it: good enough for whole pytest runs.
 
-- Where JSON is asked for, by a schema in `response_format` or by an example in the system prompt, such an
-  object: a synthetic user that goes on, a judge whose answer to each criterion speaks for the agent.
+- Where JSON is asked for, by a schema in `response_format` or by an example in a prompt, such an object: a
+  synthetic user that goes on, a judge whose answer to each criterion speaks for the agent.
 - Where tools are offered and the last message says ``call TOOL {"argument": 1}``, that call.
 - Otherwise a sentence that names the number of the turn and repeats the last message.
 """
@@ -50,14 +50,15 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _example(messages: list[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The last line of the system prompt that is a JSON object."""
-    system = str(messages[0].get("content") or "") if messages and messages[0].get("role") == "system" else ""
-    for line in reversed(system.splitlines()):
-        if line.startswith("{") and line.endswith("}"):
-            try:
-                return dict(json.loads(line))
-            except ValueError:
-                continue
+    """The last line that is a JSON object: of the last prompt, or of the system prompt."""
+    system = messages[:1] if messages and messages[0].get("role") == "system" else []
+    for message in (*messages[-1:], *system):
+        for line in reversed(str(message.get("content") or "").splitlines()):
+            if line.startswith("{") and line.endswith("}"):
+                try:
+                    return dict(json.loads(line))
+                except ValueError:
+                    continue
     return None
 
 
@@ -75,9 +76,23 @@ class _Prompt:
         return f"{_ASIDES[count // 2 % len(_ASIDES)]} ({count})"
 
     @property
-    def criteria(self) -> list[str]:
-        text = "\n".join(str(message.get("content") or "") for message in self.messages)
-        return list(dict.fromkeys(re.findall(r"\[([cft]\d+)\]", text)))
+    def last_reply(self) -> str | None:
+        """The first line of the agent's last reply in a conversation that is to be judged."""
+        replies = re.findall(r"^  agent:\n  \| (.*)$", self._text, re.MULTILINE)
+        return replies[-1] if replies else None
+
+    @property
+    def last_turn(self) -> int | None:
+        turns = re.findall(r"^Turn (\d+)$", self._text, re.MULTILINE)
+        return int(turns[-1]) if turns else None
+
+    @property
+    def _text(self) -> str:
+        return "\n".join(str(message.get("content") or "") for message in self.messages)
+
+    def about(self, name: str) -> _Prompt:
+        """For the value under this key: below the id of a criterion, that criterion is answered."""
+        return _Prompt(self.messages, name) if re.fullmatch(r"[cft]\d+", name) else self
 
 
 def _known(name: str, prompt: _Prompt) -> dict[str, Any]:
@@ -85,7 +100,8 @@ def _known(name: str, prompt: _Prompt) -> dict[str, Any]:
     if not prompt.criterion:
         return {}
     verdict = "not_triggered" if prompt.criterion.startswith("f") else "met"
-    fields = {"id": prompt.criterion, "verdict": verdict, "absence": True, "quote": None, "turn": None}
+    quote = prompt.last_reply
+    fields = {"verdict": verdict, "absence": quote is None, "quote": quote, "turn": prompt.last_turn}
     return {name: fields[name]} if name in fields else {}
 
 
@@ -117,7 +133,7 @@ def _of_type(schema: Mapping[str, Any], prompt: _Prompt, root: Mapping[str, Any]
     if kind == "object":
         properties = schema.get("properties", {})
         return {
-            name: _known(name, prompt).get(name, _of_schema(part, prompt, root))
+            name: _known(name, prompt).get(name, _of_schema(part, prompt.about(name), root))
             for name, part in properties.items()
         }
     if kind == "array":
@@ -127,24 +143,17 @@ def _of_type(schema: Mapping[str, Any], prompt: _Prompt, root: Mapping[str, Any]
 
 
 def _array(schema: Mapping[str, Any], prompt: _Prompt, root: Mapping[str, Any]) -> list[Any]:
-    """One item; where items have an `id`, one for each criterion: those of its enum, or of the prompt."""
     items = schema.get("items") or schema.get("prefixItems", [{}])[0]
-    variants = [
-        _resolve(item["$ref"], root) if "$ref" in item else item for item in items.get("anyOf", [items])
-    ]
-    if all("id" in variant.get("properties", {}) for variant in variants):
-        return [
-            _of_schema(variant, _Prompt(prompt.messages, criterion), root)
-            for variant in variants
-            for criterion in variant["properties"]["id"].get("enum") or prompt.criteria
-        ]
     return [_of_schema(items, prompt, root)] * max(1, int(schema.get("minItems", 0)))
 
 
 def _like(example: Any, prompt: _Prompt) -> Any:
     """An answer in the shape of the example: words from a list stay, dots are filled in."""
     if isinstance(example, list):
-        return [_like(example[0], _Prompt(prompt.messages, criterion)) for criterion in prompt.criteria]
+        return []  # what is an example here would be a finding there
     if isinstance(example, dict):
-        return {name: _known(name, prompt).get(name, _like(part, prompt)) for name, part in example.items()}
+        return {
+            name: _known(name, prompt).get(name, _like(part, prompt.about(name)))
+            for name, part in example.items()
+        }
     return prompt.sentence if isinstance(example, str) and example not in _GOOD_WORDS else example

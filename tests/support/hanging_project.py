@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
 from pytest_convoprobe.runs.job import Job
 from pytest_convoprobe.runs.trial import Runner
@@ -15,6 +14,7 @@ from pytest_convoprobe.scenario.loading import load_scenarios
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.settings.merge import scenario_settings
 from pytest_convoprobe.targets.factory import as_target
+from tests.support.scripted_llm import FakeLLM
 
 HANGING = ("swallows", "sleeps", "waits")
 """What an agent does that never answers."""

@@ -129,16 +129,10 @@ def test_a_completion_carries_reasoning_and_usage() -> None:
 
 
 def test_a_schema_is_filled_in_for_each_criterion(chat_server: ChatServer) -> None:
-    item = {
-        "type": "object",
-        "properties": {"id": {"type": "string"}, "answer": {"enum": ["not_met", "met", "cannot_tell"]}},
-    }
-    schema = {
-        "type": "object",
-        "properties": {"criteria": {"type": "array", "items": {"$ref": "#/$defs/Item"}}},
-        "$defs": {"Item": item},
-    }
+    item = {"type": "object", "properties": {"verdict": {"enum": ["not_met", "met", "cannot_tell"]}}}
+    answers = {name: {"$ref": "#/$defs/Item"} for name in ("c1", "c2")}
+    schema = {"type": "object", "properties": answers, "$defs": {"Item": item}}
     wanted = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema}}
     message = {"role": "user", "content": "[c1] is it kind? [c2] is it short?"}
     reply = json.loads(said(post(chat_server, {"messages": [message], "response_format": wanted})))
-    assert reply == {"criteria": [{"id": "c1", "answer": "met"}, {"id": "c2", "answer": "met"}]}
+    assert reply == {"c1": {"verdict": "met"}, "c2": {"verdict": "met"}}

@@ -6,7 +6,8 @@ from typing import Any
 
 from pytest_convoprobe import prompts
 from pytest_convoprobe.conversation.reply import UserReply
-from pytest_convoprobe.judging.reply import answers_to
+from pytest_convoprobe.judging.questions import statement_of
+from pytest_convoprobe.judging.reply import answers_to, example
 from pytest_convoprobe.judging.types import Criterion, CriterionKind
 from pytest_convoprobe.llm.schema import strict_schema
 
@@ -16,9 +17,10 @@ CRITERIA = (
     Criterion("c1", CriterionKind.CORRECTNESS, "is kind"),
     Criterion("f1", CriterionKind.FAILURE, "is rude"),
 )
-QUESTIONS = [
+QUESTIONS = tuple(map(statement_of, CRITERIA))
+MESSAGES = [
     {"role": "system", "content": prompts.render("judge_system", extra_instructions="")},
-    {"role": "user", "content": "[c1] must: is kind\n[f1] must not: is rude"},
+    {"role": "user", "content": f"[c1] must: is kind\n[f1] must not: is rude\n{example(QUESTIONS)}"},
 ]
 
 
@@ -27,17 +29,17 @@ def wanted(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def verdicts(answer: Any) -> dict[str, str]:
-    reply = answers_to(CRITERIA).model_validate_json(answer)
-    return {given.id: given.verdict for given in reply.answers}
+    reply = answers_to(QUESTIONS).model_validate_json(answer)
+    return {question.id: reply.of(question.id).verdict for question in QUESTIONS}
 
 
 def test_a_judge_that_is_sent_a_schema_is_content() -> None:
-    body = {"messages": QUESTIONS, **wanted(strict_schema(answers_to(CRITERIA)))}
+    body = {"messages": MESSAGES, **wanted(strict_schema(answers_to(QUESTIONS)))}
     assert verdicts(default_answer(body)) == {"c1": "met", "f1": "not_triggered"}
 
 
 def test_a_judge_that_is_shown_an_example_is_content() -> None:
-    assert verdicts(default_answer({"messages": QUESTIONS})) == {"c1": "met", "f1": "not_triggered"}
+    assert verdicts(default_answer({"messages": MESSAGES})) == {"c1": "met", "f1": "not_triggered"}
 
 
 def test_a_user_that_is_sent_a_schema_goes_on() -> None:

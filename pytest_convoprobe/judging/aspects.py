@@ -1,0 +1,99 @@
+"""Whom a criterion is about, what it shows, and its opposite: asked once, apart from any conversation.
+
+The judge that gives a verdict must not choose these itself: it could always choose what its evidence happens
+to fit. They are not guessed from the words either, since a scenario may be in any language.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator
+
+from .. import prompts
+from ..errors import JudgeError, StructuredReplyError
+from ..llm.masking import TextRedactor
+from ..llm.port import LLM, CallContext, LLMRequest, Message
+from ..llm.structured import ask
+from ..settings.model_settings import ModelSettings
+from ..text import has_words
+from .questions import denied, is_settled
+from .reply import KeyedReply, as_word, keyed_reply
+from .types import About, Criterion, Shows
+
+_OPPOSITE = "<a sentence that is true where the criterion is false>"
+_REMEDY = (
+    "Write `about`, `shows` and `opposite` beside the `text` of the criteria, and nothing has to be asked"
+)
+
+
+def _said(value: str) -> str:
+    """A sentence of the model's own."""
+    if not has_words(value) or value.strip() == _OPPOSITE:
+        raise ValueError("must be a sentence that is true where the criterion is false")
+    return value.strip()
+
+
+class Aspects(BaseModel):
+    """What the judge says about one criterion."""
+
+    about: Annotated[About, BeforeValidator(as_word)]
+    shows: Annotated[Shows, BeforeValidator(as_word)]
+    opposite: Annotated[str, AfterValidator(_said)]
+
+
+async def settle(
+    llm: LLM,
+    model: ModelSettings,
+    description: str,
+    criteria: Sequence[Criterion],
+    context: CallContext,
+    *,
+    evidence: bool = True,
+    opposites: bool = True,
+    redactor: TextRedactor | None = None,
+) -> tuple[Criterion, ...]:
+    """The criteria with all that a verdict on them takes; what the author wrote stays.
+
+    One call for those that lack something, none if there are none. Equal calls of a session are made once.
+    Without `evidence`, `about` and `shows` are not missed, without `opposites` an opposite is not. Raises
+    `JudgeError` if there is no usable answer: to guess
+    whom a criterion is about could let anybody's words prove it.
+    """
+    open_ones = [one for one in criteria if not is_settled(one, evidence=evidence, opposite=opposites)]
+    if not open_ones:
+        return tuple(criteria)
+    request = LLMRequest(
+        model, _messages(description, open_ones), context, schema_name="criteria", shared=True
+    )
+    reply_type = keyed_reply("AspectsReply", tuple((one.id, Aspects) for one in open_ones))
+    try:
+        reply = await ask(llm, request, reply_type, redactor=redactor)
+    except StructuredReplyError as error:
+        message = f"What the criteria are about is not known. {error}. {_REMEDY}"
+        raise JudgeError(message, reply=error.reply) from error
+    asked = {one.id for one in open_ones}
+    return tuple(_with(one, reply) if one.id in asked else one for one in criteria)
+
+
+def _messages(description: str, criteria: Sequence[Criterion]) -> tuple[Message, ...]:
+    form: dict[str, Any] = {"about": "<agent, user, tool or any>", "shows": "<presence or absence>"}
+    example = {one.id: {**form, "opposite": _OPPOSITE} for one in criteria}
+    values = {"description": description, "criteria": criteria, "example": json.dumps(example)}
+    system = Message("system", prompts.render("judge_aspects_system"))
+    return system, Message("user", prompts.render("judge_aspects", **values))
+
+
+def _with(criterion: Criterion, reply: KeyedReply) -> Criterion:
+    said: Aspects = reply.of(criterion.id)
+    # A model may repeat the criterion as its own opposite: a vote on that would be no second question.
+    same = said.opposite.casefold() == criterion.text.casefold()
+    return replace(
+        criterion,
+        about=criterion.about or said.about,
+        shows=criterion.shows or said.shows,
+        opposite=criterion.opposite or (denied(criterion.text) if same else said.opposite),
+    )

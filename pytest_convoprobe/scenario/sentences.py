@@ -1,0 +1,48 @@
+"""What the judge decides: a sentence alone, or a sentence with what is known about it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from ..yaml_source.explain import UNION_TAG, complain
+from .fields import ScenarioPart, Sentence, text_or_mapping
+
+
+class JudgedSentence(ScenarioPart):
+    """A criterion with what the judge is asked once where the author doesn't say it.
+
+    Each key but `text` may be left out: then the judge decides it, once for all conversations.
+    """
+
+    text: Sentence = Field(
+        description="The criterion, as one sentence.", examples=["The agent never asks for a password"]
+    )
+    about: Literal["agent", "user", "tool", "any"] | None = Field(
+        None,
+        description="Whose words or deeds decide it. Only these can be quoted as evidence: `agent` (replies "
+        "and the calls that it makes), `user`, `tool` (calls and results), `any`.",
+    )
+    shows: Literal["presence", "absence"] | None = Field(
+        None,
+        description="`presence`: it is true if something happens; `absence`: if something doesn't happen.",
+    )
+    opposite: Sentence | None = Field(
+        None,
+        description="A sentence that is true exactly where `text` is not. A second vote is asked about it.",
+        examples=["The agent asks for a password"],
+    )
+
+    @model_validator(mode="after")
+    def _differ(self) -> JudgedSentence:
+        if self.opposite is not None and self.opposite.casefold() == self.text.casefold():
+            complain([(("opposite",), "is the same as `text`; say what is true where `text` is not")])
+        return self
+
+
+CriterionItem = Annotated[
+    Annotated[Sentence, Tag(f"{UNION_TAG}text")] | Annotated[JudgedSentence, Tag(f"{UNION_TAG}mapping")],
+    Discriminator(text_or_mapping),
+]
+"""A sentence, or a mapping with the sentence as its `text`."""
