@@ -23,7 +23,7 @@ from .criteria import criteria_of
 from .panel import other_judge, panel_results
 from .passages import Quotable
 from .proof import Judged, Unproven, after_second_look, settled, weigh
-from .questions import Question, Voter, statement_of
+from .questions import JudgeQuestion, Voter, statement_of
 from .reply import KeyedReply, answers_to, example
 from .second_vote import put_to_vote
 from .transcript_view import View, view_of
@@ -133,7 +133,7 @@ class TextVoter:
     def model(self) -> str:
         return self.settings.model or ""
 
-    async def answers(self, questions: Sequence[Question]) -> tuple[CriterionResult, ...]:
+    async def answers(self, questions: Sequence[JudgeQuestion]) -> tuple[CriterionResult, ...]:
         """One call, and a second one if a claim has no evidence."""
         request = self._request(questions)
         first = await self._ask(request, questions)
@@ -143,7 +143,7 @@ class TextVoter:
             judged |= await self._second_look(request, first, unproven)
         return tuple(settled(judged[question.id]) for question in questions)
 
-    def _request(self, questions: Sequence[Question]) -> LLMRequest:
+    def _request(self, questions: Sequence[JudgeQuestion]) -> LLMRequest:
         extra = self.settings.extra_instructions or ""
         values = {
             "description": self.case.description,
@@ -171,10 +171,10 @@ class TextVoter:
         looked = self._judged(questions, reply)
         return {key: after_second_look(claim, looked[key]) for key, claim in unproven.items()}
 
-    async def _ask(self, request: LLMRequest, questions: Sequence[Question]) -> KeyedReply:
+    async def _ask(self, request: LLMRequest, questions: Sequence[JudgeQuestion]) -> KeyedReply:
         return await ask(self.llm, request, answers_to(questions), redactor=self.redactor)
 
-    def _judged(self, questions: Sequence[Question], reply: KeyedReply) -> dict[str, Judged]:
+    def _judged(self, questions: Sequence[JudgeQuestion], reply: KeyedReply) -> dict[str, Judged]:
         return {one.id: weigh(one, reply.of(one.id), self.case.quotable) for one in questions}
 
 
@@ -188,7 +188,7 @@ class OddsVoter:
     def model(self) -> str:
         return self.judge.settings.model or ""
 
-    async def answers(self, questions: Sequence[Question]) -> tuple[CriterionResult, ...]:
+    async def answers(self, questions: Sequence[JudgeQuestion]) -> tuple[CriterionResult, ...]:
         """Two calls of one token for each question."""
         found = [await self.judge.results([one.criterion], one.asked) for one in questions]
         return tuple(result for results in found for result in results)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from .evidence import Located, NotFound, is_trivial
 from .passages import Quotable
-from .questions import CANNOT_TELL, WORDS, Question
+from .questions import CANNOT_TELL, WORDS, JudgeQuestion
 from .reply import CriterionAnswer, is_copied
 from .types import CriterionResult, Shows
 
@@ -34,7 +34,7 @@ _NOTHING = "there is neither a quote nor `absence`"
 class Unproven:
     """An answer without valid evidence, and the reason."""
 
-    question: Question
+    question: JudgeQuestion
     answer: CriterionAnswer
     why: str
 
@@ -47,7 +47,7 @@ class Unproven:
 Judged = CriterionResult | Unproven
 
 
-def weigh(question: Question, answer: CriterionAnswer, quotable: Quotable) -> Judged:
+def weigh(question: JudgeQuestion, answer: CriterionAnswer, quotable: Quotable) -> Judged:
     """The answer with its quote located, or the reason why it cannot count."""
     place = quotable.locate(question.criterion, answer.quote, answer.turn)
     why = "" if answer.verdict == CANNOT_TELL else _missing(question, answer, place)
@@ -77,7 +77,7 @@ def after_second_look(before: Unproven, again: Judged) -> Judged:
     return before if against and before.holds is not False else again
 
 
-def _missing(question: Question, answer: CriterionAnswer, place: Located | NotFound) -> str:
+def _missing(question: JudgeQuestion, answer: CriterionAnswer, place: Located | NotFound) -> str:
     """What the answer lacks; empty if it has the evidence that it owes (the table above)."""
     if is_copied(answer.finding):
         return "its finding is the placeholder of the example: write what decides it"
@@ -91,11 +91,11 @@ def _missing(question: Question, answer: CriterionAnswer, place: Located | NotFo
     return place.why if place.others else _NO_QUOTE
 
 
-def _holds(question: Question, answer: CriterionAnswer) -> bool | None:
+def _holds(question: JudgeQuestion, answer: CriterionAnswer) -> bool | None:
     return WORDS[question.criterion.kind][question.answer(answer.verdict)]
 
 
-def _result(question: Question, answer: CriterionAnswer, place: Located | None) -> CriterionResult:
+def _result(question: JudgeQuestion, answer: CriterionAnswer, place: Located | None) -> CriterionResult:
     return CriterionResult(
         criterion=question.criterion,
         answer=question.answer(answer.verdict),

@@ -21,7 +21,7 @@ _FLIPPED = {Shows.PRESENCE: Shows.ABSENCE, Shows.ABSENCE: Shows.PRESENCE}
 
 
 @dataclass(frozen=True)
-class Question:
+class JudgeQuestion:
     """What a voter reads, and the words that it may answer with.
 
     `yes` says that `text` is true of the conversation, `no` that it isn't. `shows` is about this text: the
@@ -58,7 +58,7 @@ class Voter(Protocol):
     @property
     def model(self) -> str: ...
 
-    async def answers(self, questions: Sequence[Question]) -> tuple[CriterionResult, ...]:
+    async def answers(self, questions: Sequence[JudgeQuestion]) -> tuple[CriterionResult, ...]:
         """One answer to each question, about its criterion, in the order of the questions.
 
         Raises `StructuredReplyError` if the reply never has the right shape, and what the models raise.
@@ -66,18 +66,18 @@ class Voter(Protocol):
         ...
 
 
-def statement_of(criterion: Criterion) -> Question:
+def statement_of(criterion: Criterion) -> JudgeQuestion:
     """The criterion in its own words."""
     yes, no = list(WORDS[criterion.kind])[:2]
     label: Literal["must", "must not"] = "must not" if criterion.kind is CriterionKind.FAILURE else "must"
-    return Question(criterion, criterion.text, label, yes, no, criterion.shows or Shows.PRESENCE)
+    return JudgeQuestion(criterion, criterion.text, label, yes, no, criterion.shows or Shows.PRESENCE)
 
 
-def opposite_of(criterion: Criterion) -> Question:
+def opposite_of(criterion: Criterion) -> JudgeQuestion:
     """The opposite of the criterion, as a plain statement: who errs by saying yes errs the other way here."""
     shows = _FLIPPED[criterion.shows or Shows.PRESENCE]
     text = criterion.opposite or denied(criterion.text)
-    return Question(criterion, text, "statement", "true", "false", shows, "opposite")
+    return JudgeQuestion(criterion, text, "statement", "true", "false", shows, "opposite")
 
 
 def is_settled(criterion: Criterion, *, evidence: bool, opposite: bool) -> bool:

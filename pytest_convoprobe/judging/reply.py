@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from .questions import Question
+from .questions import JudgeQuestion
 
 FINDING = "<what was said or done that decides it>"
 """What the example in the prompt has in place of a finding. Who copies it has found nothing."""
@@ -70,7 +70,7 @@ class KeyedReply(BaseModel):
         return getattr(self, identifier)
 
 
-def answers_to(questions: Sequence[Question]) -> type[KeyedReply]:
+def answers_to(questions: Sequence[JudgeQuestion]) -> type[KeyedReply]:
     """A reply that is valid only if it answers each of these questions, in its own words.
 
     Its fields are of `CriterionAnswer`. Its schema says the same, for models with structured output.
@@ -101,7 +101,7 @@ def _one_of(words: tuple[str, ...], word: str) -> str:
     return word
 
 
-def example(questions: Sequence[Question]) -> str:
+def example(questions: Sequence[JudgeQuestion]) -> str:
     """The object that is wanted, with the real ids: a model without schemas has only this to go by."""
     answers = {
         question.id: {

@@ -12,10 +12,10 @@ from pytest_convoprobe.calibration.labels_file import LabelsFile, parse_labels
 from pytest_convoprobe.calibration.measured import Measured, canaries_of, keep, on_labels
 from pytest_convoprobe.calibration.words import canaries_line, figures_text
 from pytest_convoprobe.errors import Blame, LLMUnavailable
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMRequest
 from pytest_convoprobe.runs.session import Session
 from pytest_convoprobe.settings.loading import load_settings
+from tests.support.scripted_llm import FakeLLM
 
 from .judges import answers, labelled
 
