@@ -7,14 +7,12 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 
-from .policies import Paired, fit_to_gate
+from .policies import RARELY, Paired, fit_to_gate
+from .prior import Prior
 from .types import Past
 
 PER_SCENARIO = 1.7
 """Conversations a scenario that a pull request may need on average, those without a verdict not counted."""
-
-# A scenario that fails at most this often is worth a second look: its failures mean something.
-_RARELY = 0.06
 
 
 def expected_talks(policy: Paired, rate: float | None = None) -> float:
@@ -22,7 +20,13 @@ def expected_talks(policy: Paired, rate: float | None = None) -> float:
 
     Those without a verdict aren't counted; each of them is one more.
     """
-    return _expected(policy, policy.prior.rate(policy.past) if rate is None else rate)
+    if rate is None:
+        rate = policy.prior.rate(policy.past)
+    # Decisions don't look at the prior, so scenarios and suites with like pasts share one computation.
+    return _expected(replace(policy, prior=_ANY), round(rate, 3))
+
+
+_ANY = Prior(1.0, 1.0)
 
 
 @lru_cache(maxsize=4096)
@@ -66,4 +70,4 @@ def with_second_looks(
 
 
 def _rank(past: Past, key: str, scenario_id: str) -> tuple[bool, str]:
-    return past.failed > _RARELY * past.talks, sha256(f"{key}\n{scenario_id}".encode()).hexdigest()
+    return past.failed > RARELY * past.talks, sha256(f"{key}\n{scenario_id}".encode()).hexdigest()
