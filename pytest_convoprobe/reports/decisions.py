@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..formatting import counted
+from ..gate.suite import SuiteDecision, blocks
 from ..gate.types import Decision, Word
 from ..result import Outcome
 from ..text import one_line, visible
@@ -11,15 +13,7 @@ from ..text import one_line, visible
 
 def stops(decision: Decision) -> bool:
     """Whether the scenario makes its run fail."""
-    return decision.word is Word.RED and decision.mode == "block"
-
-
-def run_word(decisions: Iterable[Decision]) -> Word:
-    """What they come to for the run: red if one stops it, green if one at least is, else undecided."""
-    every = list(decisions)
-    if any(map(stops, every)):
-        return Word.RED
-    return Word.GREEN if any(one.word is Word.GREEN for one in every) else Word.UNDECIDED
+    return decision.word is Word.RED and blocks(decision)
 
 
 def is_excused(outcome: Outcome, decision: Decision | None) -> bool:
@@ -39,6 +33,16 @@ def sentence(decision: Decision) -> str:
 
 
 _MODES = {"report": "only reported", "quarantine": "in quarantine"}
+
+
+def drift_in_words(suite: SuiteDecision) -> str:
+    """What all scenarios together show, where that makes the run fail; else empty."""
+    if not suite.has_drifted:
+        return ""
+    return (
+        f"all scenarios together fail more often than before: {suite.first_failed:,} of "
+        f"{counted(suite.first_talks, 'first conversation')} failed, and {suite.expected:.1f} were expected"
+    )
 
 
 def badge(decision: Decision) -> str:

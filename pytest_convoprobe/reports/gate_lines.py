@@ -8,6 +8,7 @@ from ..formatting import counted
 from ..gate.suite import SuiteDecision, blocks
 from ..gate.types import Decision, Word
 from ..text import harmless, one_line, shorten
+from .decisions import drift_in_words
 
 _LISTED = 20
 _ORDER = (Word.RED, Word.UNDECIDED, Word.GREEN)
@@ -86,12 +87,8 @@ def _names(every: tuple[Decision, ...]) -> dict[str, str]:
 
 
 def _drift(suite: SuiteDecision) -> list[str]:
-    if not suite.has_drifted:
-        return []
-    return [
-        f"  all scenarios together fail more often than before: {suite.first_failed:,} of "
-        f"{counted(suite.first_talks, 'first conversation')} failed, and {suite.expected:.1f} were expected"
-    ]
+    words = drift_in_words(suite)
+    return [f"  {words}"] if words else []
 
 
 def _notes(suite: SuiteDecision) -> list[str]:

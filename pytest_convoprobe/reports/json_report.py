@@ -7,10 +7,11 @@ from collections import Counter
 from importlib import resources
 from typing import Any
 
+from ..gate.suite import SuiteDecision
 from ..llm.ledger import Spending
 from ..results.compare import Change
 from ..results.records import number, to_record
-from .decisions import sentence, stops
+from .decisions import drift_in_words, sentence, stops
 from .money import by_roles
 from .run_report import BaselineComparison, RunReport
 
@@ -25,7 +26,7 @@ def json_report(report: RunReport) -> dict[str, Any]:
         "notes": list(report.notes),
         "totals": _totals(report),
         "baseline": _baseline(report.baseline) if report.baseline else None,
-        **({"gate": _gate(report)} if report.decisions else {}),
+        **({"gate": _gate(report.gate)} if report.gate else {}),
         "trials": [
             {
                 **to_record(trial.result, trial.prints, worker=trial.worker),
@@ -37,13 +38,13 @@ def json_report(report: RunReport) -> dict[str, Any]:
     }
 
 
-def _gate(report: RunReport) -> dict[str, Any]:
+def _gate(gate: SuiteDecision) -> dict[str, Any]:
     """Each decision with its sentence; runs in which each trial counts alone have none of this."""
     decisions = [
         {**one.to_json(), "e_value": number(one.e_value), "sentence": sentence(one), "stops": stops(one)}
-        for _, one in sorted(report.decisions.items())
+        for one in gate.decisions
     ]
-    return {"word": report.gate_word.value, "decisions": decisions}
+    return {"word": gate.word.value, "together": drift_in_words(gate), "decisions": decisions}
 
 
 def schema() -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ..results.tools_seen import unseen_words
 from ..text import one_line, shorten, visible
 from ..transcript import ToolCall, Turn, not_kept
 from .comparison import LISTED, figures_of, gate_line, statements, totals
-from .decisions import figures_in_words, listed, sentence, stops
+from .decisions import drift_in_words, figures_in_words, listed, sentence, stops
 from .failure import MUST, headline, user_side_lines
 from .money import ROLE_NAMES, by_roles, without_agent
 from .run_headline import base_name, title
@@ -95,27 +95,33 @@ def _sign(report: RunReport, wrong: Sequence[ScenarioResult]) -> str:
     baseline = report.baseline
     # A closed gate is red even where all that ran passed: something else is missing.
     closed = baseline is not None and baseline.comparison.fails(baseline.fail_on)
-    if wrong or closed or (report.decisions and report.gate_word is Word.RED):
+    word = report.gate.word if report.gate else None
+    if wrong or closed or word is Word.RED:
         return _SIGNS[Outcome.FAILED]
-    undecided = bool(report.decisions) and report.gate_word is Word.UNDECIDED
-    if undecided or report.notes or report.info.state not in (RunState.FINISHED, RunState.RUNNING):
+    if (
+        word is Word.UNDECIDED
+        or report.notes
+        or report.info.state not in (RunState.FINISHED, RunState.RUNNING)
+    ):
         return _SIGNS[Outcome.ERROR]
     return _SIGNS[Outcome.PASSED if report.ran else Outcome.SKIPPED]
 
 
 def _decided(report: RunReport, rows: int) -> Iterator[str]:
     """What the gate decided, with a line for each scenario that didn't simply pass."""
-    decisions = report.decisions.values()
-    if not decisions:
+    if report.gate is None:
         return
+    decisions = report.gate.decisions
     talks, failed = sum(one.talks for one in decisions), sum(one.failed for one in decisions)
     scenarios = [
         f"{count:,} {word.value}" for word in Word if (count := sum(one.word is word for one in decisions))
     ]
     yield (
-        f"**Gate: {report.gate_word.value}.** {counted(len(decisions), 'scenario')}: {', '.join(scenarios)}; "
+        f"**Gate: {report.gate.word.value}.** {counted(len(decisions), 'scenario')}: {', '.join(scenarios)}; "
         f"{failed:,} of {counted(talks, 'conversation')} failed."
     )
+    if together := drift_in_words(report.gate):
+        yield f"❌ {escaped(together, _SENTENCE)}"
     told = listed(decisions)
     yield from _list((_decision(report, one) for one in told[:rows]), len(told) - rows)
 

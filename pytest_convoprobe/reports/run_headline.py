@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..formatting import counted
+from ..gate.suite import SuiteDecision
 from ..result import Outcome
 from .comparison import totals
 from .run_report import RunReport
@@ -13,19 +14,19 @@ def title(report: RunReport) -> str:
     passed, judged, errors = report.counts[Outcome.PASSED], report.judged, report.counts[Outcome.ERROR]
     if not report.ran:
         return "Nothing ran"
-    if report.decisions:
-        return _decided(report)
+    if report.gate:
+        return _decided(report, report.gate)
     if not errors:
         return f"All {judged:,} passed" if passed == judged else f"{passed:,} of {judged:,} passed"
     rate = f"{passed:,} of {judged:,} passed" if judged else "No verdict"
     return f"{rate}, {counted(errors, 'error')}"
 
 
-def _decided(report: RunReport) -> str:
+def _decided(report: RunReport, gate: SuiteDecision) -> str:
     """`Gate green: 33 of 34 conversations passed`: a conversation that failed as before fails nothing."""
     errors = sum(one.outcome is Outcome.ERROR for one in report.wrong)
     said = f"{report.counts[Outcome.PASSED]:,} of {counted(report.judged, 'conversation')} passed"
-    return f"Gate {report.gate_word.value}: {said}" + (f", {counted(errors, 'error')}" if errors else "")
+    return f"Gate {gate.word.value}: {said}" + (f", {counted(errors, 'error')}" if errors else "")
 
 
 def against(report: RunReport) -> str:

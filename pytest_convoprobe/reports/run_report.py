@@ -9,13 +9,15 @@ from functools import cached_property
 from types import MappingProxyType
 
 from ..formatting import counted
-from ..gate.types import Decision, Word
+from ..gate.suite import SuiteDecision
+from ..gate.types import Decision
 from ..result import Outcome, ScenarioResult
 from ..results.compare import Comparison, FailOn, compare, compare_runs, facts
 from ..results.history import Point, Trend, trends
 from ..results.index import IndexRow
 from ..results.records import TrialRecord
 from ..results.run_changes import run_changes
+from ..results.run_gate import suite_of
 from ..results.run_info import RunInfo, RunState
 from ..results.spent_calls import ByRole, Spends, without_result
 from ..results.store import RunRef, StoredRun, final
@@ -23,7 +25,7 @@ from ..results.tools_seen import never_called
 from ..results.trial_filter import has_verdict
 from ..scenario.tool_names import matches
 from .comparison import run_name, run_notes
-from .decisions import is_excused, run_word
+from .decisions import is_excused
 from .money import WithoutResult
 
 WINDOW = 12
@@ -53,7 +55,7 @@ class RunReport:
     the comparison with the run that somebody named, `previous` the one with the run before, if that one is
     comparable. `unseen_tools` are the names of tools in scenarios that match no call in any stored run.
     `without_result` is what calls cost that belong to no trial: of conversations that were interrupted.
-    `decisions` are those of the gate, by scenario id; a scenario whose trials each count alone has none.
+    `gate` has what the gate decided; None where each trial counts alone.
     """
 
     info: RunInfo
@@ -65,7 +67,7 @@ class RunReport:
     previous: BaselineComparison | None = None
     unseen_tools: tuple[str, ...] = ()
     without_result: ByRole = field(default_factory=dict)
-    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    gate: SuiteDecision | None = None
 
     @cached_property
     def results(self) -> tuple[ScenarioResult, ...]:
@@ -98,10 +100,10 @@ class RunReport:
         bad = (Outcome.FAILED, Outcome.ERROR)
         return tuple(one for one in self.results if one.outcome in bad and not self.is_excused(one))
 
-    @property
-    def gate_word(self) -> Word:
-        """What the gate says of the run."""
-        return run_word(self.decisions.values())
+    @cached_property
+    def decisions(self) -> dict[str, Decision]:
+        """The decisions of the gate, by scenario id."""
+        return {one.scenario_id: one for one in self.gate.decisions} if self.gate else {}
 
     def decision(self, result: ScenarioResult) -> Decision | None:
         """What the gate decided about the scenario of a result."""
@@ -173,15 +175,15 @@ def read_report(
         baseline=against,
     )
     rest = without_result(run.calls, report.results)
-    decided = run.decisions()
+    gate = suite_of(run)
     return replace(
         report,
-        trials=tuple(in_order(trials, decided)),
+        trials=tuple(in_order(trials, run.decisions())),
         unseen_tools=_unseen(report, runs),
         without_result=rest,
-        decisions=decided,
+        gate=gate,
         # The run before is one of the pasts that the gate compares with, and chance alone makes it differ.
-        previous=None if decided else report.previous,
+        previous=None if gate else report.previous,
     )
 
 

@@ -106,7 +106,7 @@ class _Entry(_Part):
     failed: int = Field(ge=0, strict=True)
     of: int = Field(ge=0, le=MOST, strict=True)
     talks: Annotated[str, StringConstraints(pattern=r"^[.x]*$")]
-    newest: str
+    newest: Annotated[str, StringConstraints(pattern=r"^\d{8}T\d{6}Z")]
     judge: str | None
     user: str | None
     prints: _Prints

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePath
 
 from ..formatting import counted
-from ..gate.types import Decision, Word
+from ..gate.suite import SuiteDecision, blocks
+from ..gate.types import Word
 from ..result import Outcome
 from .index import IndexRow
 from .reading import StoredRun
+from .run_gate import suite_of
 from .run_info import ENDED_EARLY
 from .trial_filter import count, final, has_verdict
 
@@ -20,7 +22,7 @@ def findings_of(run: StoredRun, *, min_scenarios: int = 1, allow_failures: bool 
     """What speaks against a run, in sentences; none if it is whole and, unless allowed, nothing failed."""
     rows = final(run.rows())
     found = [*_incomplete(run, rows), *_too_few(rows, min_scenarios)]
-    return found if allow_failures else [*found, *_failures(rows, run.decisions())]
+    return found if allow_failures else [*found, *_failures(rows, suite_of(run))]
 
 
 def _incomplete(run: StoredRun, rows: list[IndexRow]) -> Iterator[str]:
@@ -45,19 +47,22 @@ def _too_few(rows: list[IndexRow], least: int) -> Iterator[str]:
         yield f"{counted(judged, 'scenario')} with a verdict, and at least {least:,} expected"
 
 
-def _failures(rows: list[IndexRow], decisions: Mapping[str, Decision]) -> Iterator[str]:
+def _failures(rows: list[IndexRow], gate: SuiteDecision | None) -> Iterator[str]:
     """Where the gate decided about a scenario, that is what became of it, and not each conversation."""
-    yield from _by_the_gate(decisions)
-    counts = count(row for row in rows if row.scenario_id not in decisions)
+    yield from _by_the_gate(gate) if gate else ()
+    decided = {one.scenario_id for one in gate.decisions} if gate else set()
+    counts = count(row for row in rows if row.scenario_id not in decided)
     if failed := counts.get(Outcome.FAILED.value):
         yield f"{counted(failed, 'trial')} failed"
     if errors := counts.get(Outcome.ERROR.value):
         yield f"{counted(errors, 'trial')} ended in an error, without a verdict"
 
 
-def _by_the_gate(decisions: Mapping[str, Decision]) -> Iterator[str]:
-    for name, one in sorted(decisions.items()):
-        if one.word is Word.RED and one.mode == "block":
-            yield f"{name}: {one.sentence()}"
-    if decisions and not any(one.word is Word.GREEN for one in decisions.values()):
+def _by_the_gate(gate: SuiteDecision) -> Iterator[str]:
+    for one in gate.decisions:
+        if one.word is Word.RED and blocks(one):
+            yield f"{one.scenario_id}: {one.sentence()}"
+    if gate.has_drifted:
+        yield "all scenarios together fail more often than before"
+    if not gate.count(Word.GREEN):
         yield "the gate decided no scenario green"

@@ -75,3 +75,10 @@ def test_runs_have_a_column_for_the_gate_where_one_decided(folder: Path, convopr
     lines = convoprobe("runs").output.splitlines()
     assert "GATE" in lines[0]
     assert "red" in lines[2].split()
+
+
+def test_compare_says_that_it_counts_each_trial(folder: Path, convoprobe: Convoprobe) -> None:
+    before = store(folder, 2, [passed("late"), passed("gift")])
+    head = decided(folder, AS_BEFORE)
+    result = convoprobe("compare", before, head)
+    assert f"note: this counts each trial; the gate of {head} decided" in result.output

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from pytest_convoprobe.errors import Blame
+from pytest_convoprobe.gate.suite import SuiteDecision
 from pytest_convoprobe.gate.types import Decision, Past, Word
 from pytest_convoprobe.reports.html import html_chunks
 from pytest_convoprobe.reports.html.page import context
@@ -40,7 +41,7 @@ def decided(decision: Decision) -> RunReport:
     trials = [FAILED, TrialRecord(again), TrialRecord(untold), *PASSING]
     decisions = {ID: decision}
     report = run_report(trials)
-    return replace(report, decisions=decisions, trials=tuple(in_order(report.trials, decisions)))
+    return replace(report, gate=SuiteDecision((decision,)), trials=tuple(in_order(report.trials, decisions)))
 
 
 def cases(decision: Decision) -> list[ET.Element]:

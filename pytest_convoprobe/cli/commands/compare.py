@@ -90,6 +90,11 @@ def _print(baseline: Baseline, after: StoredRun, comparison: Comparison, gate: F
     console.write(text.split("\n"))
     for note in (*baseline.notes, *run_notes(comparison, before.info, after.info)):
         console.note(f"note: {note}")
+    if after.decisions():
+        console.note(
+            f"note: this counts each trial; the gate of {after.id} decided by the past of each scenario: "
+            f"`convoprobe show {after.id}`"
+        )
     for stored in (before, after):
         for note in stored.notes:
             console.note(f"note: {stored.id}: {note}")

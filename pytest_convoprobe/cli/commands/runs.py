@@ -93,10 +93,10 @@ def _row(run: RunRef) -> Row:
 
 def _gate(run: RunRef) -> Cell:
     """What the gate decided about the run; empty where each trial counts alone."""
-    from ...reports.decisions import run_word
+    from ...results.run_gate import suite_of
 
-    decisions = run.open().decisions()
-    word = run_word(decisions.values()).value if decisions else ""
+    suite = suite_of(run.open())
+    word = suite.word.value if suite else ""
     return Cell(word, {"red": "red", "green": "green"}.get(word, "yellow"))
 
 

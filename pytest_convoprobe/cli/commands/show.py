@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from ..tables import Column, Row, print_table
 from ..trial_text import conversation_text
 
 if TYPE_CHECKING:
+    from ...gate.suite import SuiteDecision
     from ...gate.types import Decision
     from ...results.store import IndexRow, StoredRun
 
@@ -68,34 +68,37 @@ def _show_run(stored: StoredRun, as_json: bool) -> None:
     from ...results.store import final
 
     rows = sorted(final(stored.rows()), key=lambda row: (row.scenario_id, row.trial))
-    decisions = stored.decisions()
+    from ...results.run_gate import suite_of
+
+    gate = suite_of(stored)
     if as_json:
-        decided = {"decisions": [one.to_json() for one in decisions.values()]} if decisions else {}
+        decided = {"decisions": [one.to_json() for one in gate.decisions]} if gate else {}
         write_json({**stored.info.to_json(), "notes": stored.notes, "trials": rows, **decided})
         return
     console = Console.of()
     _add_facts(console, stored, rows)
     console.say()
     print_table(console, _COLUMNS, [_row(row) for row in rows])
-    _add_decisions(console, decisions)
+    if gate:
+        _add_decisions(console, gate)
 
 
-def _add_decisions(console: Console, decisions: Mapping[str, Decision]) -> None:
+def _add_decisions(console: Console, gate: SuiteDecision) -> None:
     """What the gate made of the trials above; runs in which each counts alone have none of this."""
-    from ...reports.decisions import listed, sentence, stops
+    from ...reports.decisions import drift_in_words, listed, sentence, stops
 
-    if not decisions:
-        return
     console.say()
-    console.say("gate", "bold")
-    told = listed(decisions.values())
+    console.say(f"gate: {gate.word.value}", "bold")
+    if together := drift_in_words(gate):
+        console.say(f"  {together}", "red")
+    told = listed(gate.decisions)
     for one in told:
         color = "red" if stops(one) else "yellow" if one.word.value != "green" else ""
         text = f"  {one.word.value:<9} {console.safe(one.scenario_id)}: {console.safe(sentence(one))}"
         console.say(text, color)
         for note in one.notes:
             console.say(f"            {console.safe(note)}", "faint")
-    if more := len(decisions) - len(told):
+    if more := len(gate.decisions) - len(told):
         console.say(f"  green     {counted(more, 'other scenario' if told else 'scenario')}: no failure", "")
 
 

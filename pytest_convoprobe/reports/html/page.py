@@ -15,7 +15,7 @@ from ...results.records import TrialRecord
 from ...results.run_info import RunInfo, RunState
 from ...results.tools_seen import unseen_words
 from ...text import one_line, shorten, visible
-from ..decisions import badge, sentence
+from ..decisions import badge, drift_in_words, sentence
 from ..money import ROLE_NAMES, by_roles, without_agent
 from ..run_headline import against, title
 from ..run_report import RunReport
@@ -143,6 +143,8 @@ def _warnings(report: RunReport) -> Iterator[str]:
     if report.info.state in _STATES:
         yield _STATES[report.info.state]
     yield from map(shown, report.notes)
+    if report.gate and (together := drift_in_words(report.gate)):
+        yield together[0].upper() + together[1:] + "."
     if report.unseen_tools:
         yield f"Note: {shown(unseen_words(report.unseen_tools))}."
 
