@@ -116,4 +116,4 @@ def _written(one: LabelledCriterion) -> str | Mapping[str, Any]:
     """As a scenario's author writes it."""
     known = {"about": one.about, "shows": one.shows, "opposite": one.opposite}
     given = {name: value for name, value in known.items() if value is not None}
-    return {"text": one.text, **given} if given and one.type != "tool" else one.text
+    return {"text": one.text, **given} if given else one.text

@@ -36,7 +36,7 @@ from .fields import (
 )
 from .gate_rule import GateRule
 from .rules import landmark_complaints, prohibition_complaints, script_complaints
-from .sentences import CriterionItem, JudgedSentence
+from .sentences import CriterionItem, JudgedSentence, sentence_or_facts
 from .tool_names import matches
 
 __all__ = [
@@ -172,10 +172,12 @@ class SyntheticUser(ScenarioPart):
 
 
 AssertionItem = Annotated[
-    Annotated[Sentence, Tag(f"{UNION_TAG}text")] | Annotated[ToolAssertion, Tag(f"{UNION_TAG}mapping")],
-    Discriminator(text_or_mapping),
+    Annotated[Sentence, Tag(f"{UNION_TAG}text")]
+    | Annotated[ToolAssertion, Tag(f"{UNION_TAG}mapping")]
+    | Annotated[JudgedSentence, Tag(f"{UNION_TAG}sentence")],
+    Discriminator(sentence_or_facts),
 ]
-"""A sentence that the judge decides, or conditions that code decides."""
+"""A sentence that the judge decides, alone or as the `text` of a mapping, or conditions that code decides."""
 
 
 class ToolCallCriterion(ScenarioPart):
@@ -186,7 +188,8 @@ class ToolCallCriterion(ScenarioPart):
     )
     assertions: tuple[AssertionItem, ...] = Field(
         (),
-        description="Sentences (for the judge) and mappings (for code); all must hold.",
+        description="Sentences (for the judge; a mapping with a `text` is one too) and mappings (for code). "
+        "All must hold.",
         examples=[["Called with the city that the user named", {"times": 1, "args": {"unit": "celsius"}}]],
     )
 

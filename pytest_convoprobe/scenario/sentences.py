@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -41,8 +41,21 @@ class JudgedSentence(ScenarioPart):
         return self
 
 
+def sentence_or_facts(value: Any) -> str:
+    """Which kind of assertion a value is: a text, a mapping with a text, or a mapping that code decides."""
+    has_text = "text" in value if isinstance(value, dict) else isinstance(value, JudgedSentence)
+    return f"{UNION_TAG}sentence" if has_text else text_or_mapping(value)
+
+
+def criterion_form(value: Any) -> str:
+    """Which form a criterion has, for its errors: an unquoted colon makes a mapping of a sentence."""
+    if isinstance(value, dict) and len(value) == 1 and " " in str(next(iter(value))).strip():
+        return f"{UNION_TAG}text"
+    return text_or_mapping(value)
+
+
 CriterionItem = Annotated[
     Annotated[Sentence, Tag(f"{UNION_TAG}text")] | Annotated[JudgedSentence, Tag(f"{UNION_TAG}mapping")],
-    Discriminator(text_or_mapping),
+    Discriminator(criterion_form),
 ]
 """A sentence, or a mapping with the sentence as its `text`."""

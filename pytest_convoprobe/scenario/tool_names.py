@@ -45,16 +45,6 @@ def name_complaint(name: str) -> str | None:
     return None
 
 
-class Asserts(Protocol):
-    """What may name other tools: a sentence for the judge doesn't."""
-
-    @property
-    def before(self) -> str | None: ...
-
-    @property
-    def after(self) -> str | None: ...
-
-
 class ToolAssertions(Protocol):
     """Assertions about the calls of one tool."""
 
@@ -62,7 +52,10 @@ class ToolAssertions(Protocol):
     def tool(self) -> str: ...
 
     @property
-    def assertions(self) -> Sequence[str | Asserts]: ...
+    def assertions(self) -> Sequence[object]:
+        """Conditions for code may name other tools, as `before` and `after`; sentences for the judge
+        don't.
+        """
 
 
 class NamesTools(Protocol):

@@ -17,15 +17,15 @@ _ANY_KEY = "*"
 
 def known_keys(model: type[BaseModel], loc: Loc) -> tuple[str, ...]:
     """The keys of the mapping at `loc`; empty where any key is allowed."""
-    found = _model_at(model, loc)
-    return tuple(field.alias or name for name, field in found.model_fields.items()) if found else ()
+    found = _models_at(model, loc)
+    names = (field.alias or name for one in found for name, field in one.model_fields.items())
+    return tuple(dict.fromkeys(names))
 
 
 def is_required(model: type[BaseModel], loc: Loc) -> bool:
     """Whether the key at `loc` has to be given."""
-    owner = _model_at(model, loc[:-1])
-    field = owner.model_fields.get(str(loc[-1])) if owner else None
-    return field is not None and field.is_required()
+    owner = _owner(model, loc)
+    return owner is not None and owner.model_fields[str(loc[-1])].is_required()
 
 
 def owners(model: type[BaseModel], key: str) -> tuple[str, ...]:
@@ -33,14 +33,14 @@ def owners(model: type[BaseModel], key: str) -> tuple[str, ...]:
     plain = plain_name(key)
     return tuple(
         f"in `{dotted(pattern).replace('.[]', '[]')}`" if pattern else "at the top"
-        for pattern, owner in _models(model).items()
-        if plain in owner.model_fields
+        for pattern, found in _models(model).items()
+        if any(plain in owner.model_fields for owner in found)
     )
 
 
 def limits(model: type[BaseModel], loc: Loc) -> str:
     """The range that the number at `loc` must keep to: `from 1 to 100`."""
-    owner = _model_at(model, loc[:-1])
+    owner = _owner(model, loc)
     schema: Mapping[str, Any] = owner.model_json_schema() if owner else {}
     field = schema.get("properties", {}).get(str(loc[-1]), {})
     parts = [field, *field.get("anyOf", ())]
@@ -64,7 +64,12 @@ def _bound(parts: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> Any:
     return next((part[name] for part in parts for name in names if name in part), None)
 
 
-def _model_at(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
+def _owner(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
+    """The model that has the key at `loc`."""
+    return next((one for one in _models_at(model, loc[:-1]) if str(loc[-1]) in one.model_fields), None)
+
+
+def _models_at(model: type[BaseModel], loc: Loc) -> tuple[type[BaseModel], ...]:
     models = _models(model)
     pattern: Loc = ()
     for part in loc:
@@ -72,13 +77,16 @@ def _model_at(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
         any_key = (*pattern, _ANY_KEY)
         under_any_key = any(known[: len(any_key)] == any_key for known in models)
         pattern = any_key if under_any_key and isinstance(part, str) else (*pattern, step)
-    return models.get(pattern)
+    return models.get(pattern, ())
 
 
 @lru_cache(maxsize=16)
-def _models(model: type[BaseModel]) -> dict[Loc, type[BaseModel]]:
-    """Every model of the format with the pattern of its path."""
-    return dict(_walk(model, ()))
+def _models(model: type[BaseModel]) -> dict[Loc, tuple[type[BaseModel], ...]]:
+    """Every model of the format with the pattern of its path. At one place there may be several."""
+    models: dict[Loc, tuple[type[BaseModel], ...]] = {}
+    for pattern, found in _walk(model, ()):
+        models[pattern] = (*models.get(pattern, ()), found)
+    return models
 
 
 def _walk(model: type[BaseModel], pattern: Loc) -> Iterator[tuple[Loc, type[BaseModel]]]:
