@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -11,8 +12,11 @@ from ..errors import ConvoprobeError
 from ..llm.known_models import check_model
 from ..llm.ledger import Spending
 from ..llm.port import Role
-from ..result import Outcome, ScenarioResult, findings
+from ..redaction import Redactor
+from ..result import Outcome, ScenarioResult
+from ..results.fingerprints import NO_PRINTS, Prints, take_prints
 from ..results.index import IndexRow
+from ..results.mutation_file import ScenarioMutations
 from ..results.reading import StoredRun
 from ..results.trial_filter import final, has_verdict
 from ..runs.current_scenarios import Scenarios, live_settings
@@ -23,13 +27,21 @@ from ..scenario.loading import LoadedScenario
 from ..scenario.models import Scenario
 from ..settings.judge_settings import JudgeSettings
 from ..settings.models import ScenarioSettings
+from ..targets.port import Description
 from .making import mutants_of
+from .proofs import held
 from .types import Mutant
+
+Known = Mapping[str, ScenarioMutations]
+"""What earlier runs found out, by scenario id."""
 
 
 @dataclass(frozen=True)
 class Talk:
-    """A stored conversation, and its mutants. `problem` says why it has none."""
+    """A stored conversation, and its mutants. `problem` says why it has none.
+
+    `prints` are the fingerprints of today's scenario, prompts and judge.
+    """
 
     row: IndexRow
     result: ScenarioResult
@@ -37,6 +49,12 @@ class Talk:
     settings: ScenarioSettings | None = None
     mutants: tuple[Mutant, ...] = ()
     problem: str = ""
+    prints: Prints = NO_PRINTS
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The ids of the criteria that held in the stored verdict."""
+        return tuple(criterion.id for criterion, _ in held(self.result, self.scenario))
 
     @property
     def scenario(self) -> Scenario:
@@ -47,28 +65,35 @@ class Talk:
 
 @dataclass(frozen=True)
 class Probed:
-    """A mutant and what became of it. `judged` is None where code decided, or where nobody was asked."""
+    """A mutant and what became of it.
+
+    `answers` say of each criterion, by id, whether it holds: None where the judge could not tell. Without
+    `answers`, code decided, or nobody was asked, or there was no verdict: then `problem` says why. They are
+    `known` if an earlier run had asked.
+    """
 
     talk: Talk
     mutant: Mutant
-    judged: ScenarioResult | None = None
+    answers: Mapping[str, bool | None] | None = None
+    problem: str = ""
+    known: bool = False
 
     @property
-    def is_known(self) -> bool:
-        """Whether anything came out: a check decided, or the judge was asked."""
-        return bool(self.mutant.by_code) or self.judged is not None
+    def came_out(self) -> bool:
+        """Whether anything is known of it: a check decided, or the judge was asked."""
+        return bool(self.mutant.by_code) or self.answers is not None or bool(self.problem)
 
     def holds(self, criterion: str) -> bool | None:
         """The judge's word on a criterion: None where it could not tell."""
-        found = {one.criterion.id: one.holds for one in self.judged.criteria} if self.judged else {}
-        return found.get(criterion)
+        return (self.answers or {}).get(criterion)
 
     @property
     def passed(self) -> bool | None:
-        """Whether the scenario would have passed; None where that could not be decided."""
+        """Whether the scenario lets it through; None where that could not be decided."""
         if self.mutant.by_code:
             return False
-        found = [one.holds for one in findings(self.judged)] if self.judged else []
+        # What did not hold before notices nothing now.
+        found = [self.holds(criterion) for criterion in self.talk.held]
         if False in found:
             return False
         return True if found and None not in found else None
@@ -78,11 +103,13 @@ class Probed:
 class MutationPlan:
     """What is to be asked: mutants, and how many calls of the judge at least and at most, repairs aside.
 
+    `by_code` of the mutants are decided by checks, and `known` ones were judged by an earlier run.
     `cost` is in US dollars for the most calls; None if no stored call of the judge has a known price.
     """
 
     mutants: int
     by_code: int
+    known: int
     least: int
     most: int
     cost: float | None
@@ -119,24 +146,45 @@ def _talk(run: StoredRun, row: IndexRow, scenarios: Scenarios, session: Session)
         loaded = scenarios.of(row)
         settings = live_settings(session.settings_of(loaded.file), loaded)
         talk = Talk(row, result, loaded, settings)
-        return replace(talk, mutants=tuple(mutants_of(result, talk.scenario)))
+        mutants = tuple(mutants_of(result, talk.scenario))
+        # Secrets are taken out as for stored trials, whose fingerprints these are compared with.
+        redactor = Redactor(session.settings.secrets)
+        prints = take_prints(talk.scenario, settings, Description(), redactor)
+        return replace(talk, mutants=mutants, prints=prints)
     except ConvoprobeError as error:
         return Talk(row, result, problem=str(error))
 
 
-def forecast(talks: Sequence[Talk], calls: int | None = None) -> MutationPlan:
+def forecast(talks: Sequence[Talk], known: Known, calls: int | None = None) -> MutationPlan:
     """What probing them will take. `calls` is the limit, if there is one."""
     every = [(talk, mutant) for talk in talks for mutant in talk.mutants]
-    asked = [(talk, mutant) for talk, mutant in every if not mutant.by_code]
+    asked = [(talk, mutant) for talk, mutant in every if _is_to_ask(talk, mutant, known)]
+    by_code = sum(bool(mutant.by_code) for _, mutant in every)
     # The first question of a scenario is whom its criteria are about.
     first = len({talk.row.scenario_id for talk, _ in asked})
     least, most = len(asked) + first, sum(map(_most_calls, asked)) + first
     if calls is not None:
         least, most = min(least, calls), min(most, calls)
     price = _price(talks)
-    return MutationPlan(
-        len(every), len(every) - len(asked), least, most, None if price is None else price * most
-    )
+    cost = None if price is None else price * most
+    return MutationPlan(len(every), by_code, len(every) - by_code - len(asked), least, most, cost)
+
+
+def _is_to_ask(talk: Talk, mutant: Mutant, known: Known) -> bool:
+    return not mutant.by_code and _remembered(talk, mutant, known) is None
+
+
+def _remembered(talk: Talk, mutant: Mutant, known: Known) -> Mapping[str, bool | None] | None:
+    """What the judge said before, if the scenario, the prompts and the judge are still the same."""
+    before = known.get(talk.row.scenario_id)
+    if before is None or not before.is_about(talk.prints):
+        return None
+    return before.verdicts.get(digest(mutant))
+
+
+def digest(mutant: Mutant) -> str:
+    """A short name of a mutant's conversation, the same for the same one."""
+    return hashlib.sha256(repr(mutant.transcript).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _most_calls(asked: tuple[Talk, Mutant]) -> int:
@@ -156,21 +204,22 @@ def _price(talks: Sequence[Talk]) -> float | None:
 def probe(
     talks: Sequence[Talk],
     session: Session,
+    known: Known,
     *,
     calls: int | None = None,
     tick: Callable[[int], object] = bool,
 ) -> list[Probed]:
-    """Judge the mutants, in the order of the talks. Those that a check decides cost nothing.
+    """Judge the mutants, in the order of the talks. What a check decides, or what is `known`, costs nothing.
 
     As many are judged at once as `run.concurrency` says. With `calls`, no mutant is begun that might take the
     judge over so many calls: a mutant of every talk comes before the second one of any.
     """
-    asked = [(talk, mutant) for talk in talks for mutant in talk.mutants if not mutant.by_code]
+    asked = [(talk, mutant) for talk in talks for mutant in talk.mutants if _is_to_ask(talk, mutant, known)]
     if session.live_models:
         for settings in {id(talk.settings): talk.settings for talk, _ in asked}.values():
             if settings is not None:
                 check_model(settings.judge, Role.JUDGE)
-    order = _by_turns(talks)
+    order = _by_turns(talks, known)
     counter = _Calls(calls, max(map(_most_calls, asked), default=1))
     found: dict[tuple[int, int], ScenarioResult] = {}
     while batch := order[: counter.room(session.settings.settings.run.concurrency, len(order))]:
@@ -179,16 +228,24 @@ def probe(
         judged = session.run_all(jobs, tick=lambda: tick(session.pool.stats.done))
         found |= dict(zip(batch, judged, strict=True))
     return [
-        Probed(talk, mutant, found.get((at, number)))
+        _probed(talk, mutant, found.get((at, number)), known)
         for at, talk in enumerate(talks)
         for number, mutant in enumerate(talk.mutants)
     ]
 
 
-def _by_turns(talks: Sequence[Talk]) -> list[tuple[int, int]]:
+def _probed(talk: Talk, mutant: Mutant, judged: ScenarioResult | None, known: Known) -> Probed:
+    if judged is not None and judged.criteria:
+        answers = {one.criterion.id: one.holds for one in judged.criteria}
+        return Probed(talk, mutant, answers)
+    before = None if mutant.by_code else _remembered(talk, mutant, known)
+    return Probed(talk, mutant, before, judged.reason if judged else "", before is not None)
+
+
+def _by_turns(talks: Sequence[Talk], known: Known) -> list[tuple[int, int]]:
     """The places of the mutants to be judged: the first one of each talk, then the second ones."""
     open_ones = [
-        [(at, number) for number, mutant in enumerate(talk.mutants) if not mutant.by_code]
+        [(at, number) for number, mutant in enumerate(talk.mutants) if _is_to_ask(talk, mutant, known)]
         for at, talk in enumerate(talks)
     ]
     return [place for row in zip_longest(*open_ones) for place in row if place is not None]
@@ -231,10 +288,9 @@ def _job(session: Session, talk: Talk, mutant: Mutant, counter: _Calls) -> Job:
 
 def unasked(probed: Sequence[Probed]) -> int:
     """How many mutants were not judged, because of the limit of calls."""
-    return sum(not one.is_known for one in probed)
+    return sum(not one.came_out for one in probed)
 
 
-def errors_in(probed: Sequence[Probed]) -> Iterator[str]:
+def errors_in(probed: Sequence[Probed]) -> tuple[str, ...]:
     """Why the judge gave no verdict on a mutant, each reason once."""
-    reasons = (one.judged.reason for one in probed if one.judged is not None and not one.judged.criteria)
-    yield from dict.fromkeys(reasons)
+    return tuple(dict.fromkeys(one.problem for one in probed if one.problem))

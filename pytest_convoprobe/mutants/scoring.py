@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..judging.criteria import criteria_of
 from ..judging.types import Criterion
-from ..redaction import Redactor
-from ..results.fingerprints import take_prints
 from ..results.mutation_file import CriterionScore, Remark, ScenarioMutations
-from ..targets.port import Description
 from ..text import shorten
-from .probing import Probed
+from .probing import Probed, digest
 
 _LONGEST = 300
 
 
-def scores(probed: Sequence[Probed], run: str, at: float, redactor: Redactor) -> list[ScenarioMutations]:
+def scores(probed: Sequence[Probed], run: str, at: float) -> list[ScenarioMutations]:
     """What came of each scenario's mutants, in their order. `at` is the time, in seconds since 1970."""
     by_scenario: dict[str, list[Probed]] = {}
     for one in probed:
         by_scenario.setdefault(one.talk.row.scenario_id, []).append(one)
-    return [_scenario(name, found, run, at, redactor) for name, found in by_scenario.items()]
+    return [_scenario(name, found, run, at) for name, found in by_scenario.items()]
 
 
-def _scenario(
-    name: str, probed: Sequence[Probed], run: str, at: float, redactor: Redactor
-) -> ScenarioMutations:
+def _scenario(name: str, probed: Sequence[Probed], run: str, at: float) -> ScenarioMutations:
     first = probed[0].talk
-    mutants = [one for one in probed if not one.mutant.is_control and one.is_known]
+    mutants = [one for one in probed if not one.mutant.is_control and one.came_out]
     passed = [one.passed for one in mutants]
     criteria = criteria_of(first.scenario.evaluation)
     assert first.settings is not None  # noqa: S101 - a talk with mutants has its settings
@@ -37,12 +32,13 @@ def _scenario(
         run=run,
         at=at,
         judge=first.settings.judge.model or "",
-        prints=take_prints(first.scenario, first.settings, Description(), redactor),
+        prints=first.prints,
         by_code=sum(bool(one.mutant.by_code) for one in mutants),
         caught=passed.count(False),
         survived=passed.count(True),
         undecided=passed.count(None),
         criteria=tuple(_criterion(criterion, mutants) for criterion in criteria),
+        verdicts=_verdicts(probed),
         survivors=tuple(_remarks(mutants, criteria, wrong=True)),
         failed_controls=tuple(
             _remarks((one for one in probed if one.mutant.is_control), criteria, wrong=False)
@@ -50,9 +46,23 @@ def _scenario(
     )
 
 
+def _is_asked(one: Probed) -> bool:
+    return one.answers is not None or bool(one.problem)
+
+
+def _verdicts(probed: Iterable[Probed]) -> dict[str, dict[str, bool | None]]:
+    """What the judge decided, for the next run. What it could not tell is asked again."""
+    decided = (one for one in probed if one.answers and all(map(_is_decided(one), one.mutant.criteria)))
+    return {digest(one.mutant): dict(one.answers or {}) for one in decided}
+
+
+def _is_decided(one: Probed) -> Callable[[str], bool]:
+    return lambda criterion: one.holds(criterion) is not None
+
+
 def _criterion(criterion: Criterion, mutants: Iterable[Probed]) -> CriterionScore:
     # A mutant that a check decides says nothing of a criterion: the judge was not asked.
-    asked = [one for one in mutants if one.judged is not None and criterion.id in one.mutant.must_fail]
+    asked = [one for one in mutants if _is_asked(one) and criterion.id in one.mutant.must_fail]
     found = [one.holds(criterion.id) for one in asked]
     return CriterionScore(
         criterion.id, criterion.text, found.count(False), found.count(True), found.count(None)

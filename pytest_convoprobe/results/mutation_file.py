@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,7 @@ class ScenarioMutations:
     `run` is the stored run with the conversation, `at` when its mutants were judged (seconds since 1970), and
     `judge` the model. `by_code` counts the mutants that checks decide. `caught`, `survived` and `undecided`
     count whole mutants, of which a scenario lets one through if none of its criteria and checks fails.
+    `verdicts` are the judge's on each mutant, by its digest: whether each criterion holds, by id.
     """
 
     scenario_id: str
@@ -74,6 +75,7 @@ class ScenarioMutations:
     criteria: tuple[CriterionScore, ...] = ()
     survivors: tuple[Remark, ...] = ()
     failed_controls: tuple[Remark, ...] = ()
+    verdicts: Mapping[str, Mapping[str, bool | None]] = field(default_factory=dict)
 
     @property
     def score(self) -> float | None:

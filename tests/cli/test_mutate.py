@@ -129,3 +129,21 @@ def test_a_scenario_that_is_gone_is_named(folder: Path, convoprobe: Convoprobe, 
     result = convoprobe("mutate")
     assert "scenarios/talk.yaml::Talk: no mutants: its file scenarios/talk.yaml is not there" in result.stdout
     assert result.exit_code == 1
+
+
+def test_what_is_known_is_not_asked_again(folder: Path, convoprobe: Convoprobe, a_judge: ChatServer) -> None:
+    stored(folder, a_judge.base_url, [ARRIVES])
+    convoprobe("mutate", "--calls", "6")
+    before = len(a_judge.requests)
+    first = convoprobe("mutate")
+    assert 0 < len(a_judge.requests) - before < 12
+    before = len(a_judge.requests)
+    second = convoprobe("mutate")
+    assert second.stdout == first.stdout
+    assert "and none is left for the judge" in second.stderr
+    assert len(a_judge.requests) == before
+    # Another criterion is another question.
+    file = folder / "scenarios" / "talk.yaml"
+    file.write_text(file.read_text().replace("the order arrives", "the parcel of the order arrives"))
+    assert "known from before" not in convoprobe("mutate", "--dry-run").stderr
+    assert "known from before" not in convoprobe("mutate", "--again", "--dry-run").stderr

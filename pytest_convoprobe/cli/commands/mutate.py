@@ -18,7 +18,7 @@ from ..progress import progress_line
 from ..project import Project, json_option, project_options
 
 if TYPE_CHECKING:
-    from ...mutants.probing import MutationPlan, Probed, Talk
+    from ...mutants.probing import Known, MutationPlan, Probed, Talk
     from ...results.mutation_file import CriterionScore, Remark, ScenarioMutations
     from ...runs.session import Session
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Exit with 1 only where a scenario notices a smaller share of its mutants, from 0 to 1.",
 )
+@click.option("--again", is_flag=True, help="Ask about all mutants, also about those that are known.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask nothing.")
 @json_option
 @project_options
@@ -53,6 +54,7 @@ def command(
     talks: int,
     calls: int | None,
     min_score: float | None,
+    again: bool,
     dry_run: bool,
     as_json: bool,
     config_file: Path | None,
@@ -78,18 +80,20 @@ def command(
     stored, chosen = project.open(run), selects(expression)
     end_when_stuck()
     from ...mutants.probing import forecast, talks_of
+    from ...results.mutation_file import read_mutations
     from ...runs.session import Session
 
     with Session(project.source({"judge.model": judge_model}), project.root) as session:
         found = talks_of(stored, session, select=chosen, each=talks)
         if not found:
             raise UsageProblem(f"nothing to change in {stored.id}: no conversation with a verdict matches")
-        planned = forecast(found, calls)
+        known = {} if again else read_mutations(project.results)
+        planned = forecast(found, known, calls)
         Console.of().note(_planned(planned, found))
         if dry_run:
             ctx.exit(OK)
-        probed = _probed(session, found, calls)
-        kept = _kept(project, stored.id, session, probed)
+        probed = _probed(session, found, known, calls)
+        kept = _kept(project, stored.id, probed)
     status = _status(kept, probed, min_score)
     if as_json:
         write_json(_as_json(stored.id, status, planned, found, kept))
@@ -100,28 +104,29 @@ def command(
 
 def _planned(planned: MutationPlan, talks: Sequence[Talk]) -> str:
     many = f"{counted(planned.mutants, 'mutant')} of {counted(len(talks), 'conversation')}"
-    asked = planned.mutants - planned.by_code
-    if not asked:
-        return f"{many}: checks by code decide all of them"
+    decided = f"checks by code decide {planned.by_code}"
+    if planned.known:
+        decided += f", {planned.known} are known from before"
+    if planned.mutants == planned.by_code + planned.known:
+        return f"{many}: {decided}, and none is left for the judge"
     calls = f"{planned.least:,} to {planned.most:,} calls of the judge"
     price = "" if planned.cost is None else f", about {dollars(planned.cost)} at most"
-    return f"{many}: checks by code decide {planned.by_code}, for the others {calls}{price}"
+    return f"{many}: {decided}, for the others {calls}{price}"
 
 
-def _probed(session: Session, talks: Sequence[Talk], calls: int | None) -> list[Probed]:
+def _probed(session: Session, talks: Sequence[Talk], known: Known, calls: int | None) -> list[Probed]:
     from ...mutants.probing import probe
 
     with progress_line() as progress:
         tick = lambda done: progress.tick(f"{done} mutants judged …")  # noqa: E731
-        return probe(talks, session, calls=calls, tick=tick)
+        return probe(talks, session, known, calls=calls, tick=tick)
 
 
-def _kept(project: Project, run: str, session: Session, probed: Sequence[Probed]) -> list[ScenarioMutations]:
+def _kept(project: Project, run: str, probed: Sequence[Probed]) -> list[ScenarioMutations]:
     from ...mutants.scoring import scores
-    from ...redaction import Redactor
     from ...results.mutation_file import add_mutations
 
-    found = scores(probed, run, time.time(), Redactor(session.settings.secrets))
+    found = scores(probed, run, time.time())
     # What nobody was asked about must not take the place of what was known.
     add_mutations(project.results, [one for one in found if one.score is not None])
     return found
@@ -211,6 +216,7 @@ def _as_json(
     talks: Sequence[Talk],
     kept: Sequence[ScenarioMutations],
 ) -> dict[str, Any]:
+    # The judge's single words are for the next run, not for readers.
     return {
         "run": run,
         "exit_status": status,
@@ -218,7 +224,7 @@ def _as_json(
         "problems": list(_problems(talks)),
         "scenarios": [
             {
-                **one.to_json(),
+                **{name: value for name, value in one.to_json().items() if name != "verdicts"},
                 "score": one.score,
                 "criteria": [{**_plain(criterion), "score": criterion.score} for criterion in one.criteria],
             }
