@@ -171,7 +171,10 @@ def _in_short(item: CriterionResult | CheckResult) -> str:
 def differing_votes(found: CriterionResult) -> str:
     """What the votes on an undecided criterion said, with their findings; empty where there was one only."""
     said = [f"{answer_word(vote.answer)}: {one_line(vote.finding)}" for vote in found.votes]
-    return "; ".join(f"{which} {words}" for which, words in zip(_VOTES, said, strict=False))
+    # With a panel, who said what is more use than the order.
+    of_panel = len({vote.model for vote in found.votes}) > 1
+    which = tuple(f"{vote.model} said" for vote in found.votes) if of_panel else _VOTES
+    return "; ".join(f"{who} {words}" for who, words in zip(which, said, strict=False))
 
 
 _VOTES = ("the judge said", "a second vote said", *("a further vote said",) * 20)

@@ -60,8 +60,9 @@ async def settle(
 
     One call for those that lack something, none if there are none. Equal calls of a session are made once.
     Without `evidence`, `about` and `shows` are not missed, without `opposites` an opposite is not. Raises
-    `JudgeError` if there is no usable answer: to guess
-    whom a criterion is about could let anybody's words prove it.
+    `JudgeError` if there is no usable answer: to guess whom a criterion is about could let anybody's words
+    prove it. Where no evidence is owed, the criteria stay as they are then: a judge by log-odds is taken
+    because its model can't write such answers.
     """
     open_ones = [one for one in criteria if not is_settled(one, evidence=evidence, opposite=opposites)]
     if not open_ones:
@@ -73,6 +74,8 @@ async def settle(
     try:
         reply = await ask(llm, request, reply_type, redactor=redactor)
     except StructuredReplyError as error:
+        if not evidence:
+            return tuple(criteria)
         message = f"What the criteria are about is not known. {error}. {_REMEDY}"
         raise JudgeError(message, reply=error.reply) from error
     asked = {one.id for one in open_ones}

@@ -7,21 +7,16 @@ out what the model would say to anything. A reply has no room for a quote, so th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Literal
+from dataclasses import dataclass
 
 from .. import prompts
 from ..llm.port import LLM, CallContext
 from ..settings.judge_settings import JudgeSettings
-from ..start_time import in_words
 from ..transcript import Transcript
 from .log_odds import odds_of_yes
-from .questions import WORDS
+from .questions import CANNOT_TELL, WORDS, JudgeQuestion
 from .transcript_view import View, view_of
 from .types import Criterion, CriterionResult
-
-Asked = Literal["statement", "opposite"]
 
 UNCERTAIN = 0.2
 """Nats on either side of the threshold in which nothing is decided.
@@ -34,109 +29,96 @@ _EMPTY = view_of(Transcript(()), ending=False)
 
 
 @dataclass(frozen=True)
-class OddsJudge:
-    """One model that reads one conversation. Each answer takes two calls of one token."""
+class OddsVoter:
+    """A judge that answers by the chances of one word, with two calls of one token each. See `Voter`.
+
+    `now` is when the conversation began, in words; empty if nobody knows.
+    """
 
     llm: LLM
     settings: JudgeSettings
-    context: CallContext
     view: View
+    context: CallContext
     now: str = ""
 
-    @classmethod
-    def of(cls, llm: LLM, settings: JudgeSettings, context: CallContext, transcript: Transcript) -> OddsJudge:
-        """The one that reads this conversation."""
-        now = in_words(transcript.now) if transcript.now else ""
-        return cls(llm, settings, context, view_of(transcript), now)
+    @property
+    def model(self) -> str:
+        return self.settings.model or ""
 
-    async def results(
-        self, criteria: Sequence[Criterion], asked: Asked = "statement"
-    ) -> tuple[CriterionResult, ...]:
-        """The answers to these criteria, in their order.
+    async def answers(self, questions: Sequence[JudgeQuestion]) -> tuple[CriterionResult, ...]:
+        """Raises `NoTokenChances`, and what `llm` raises.
 
-        With `asked: opposite`, `log_odds` asks for the opposite, as a second vote; `contrast` asks for both
-        in any case. Raises `NoTokenChances`, and what `llm` raises.
+        `contrast` asks for the statement and its opposite, whichever of them is the question.
         """
         # One after the other: a local server keeps the conversation, which comes first, for the next call.
-        return tuple([await self._result(criterion, asked) for criterion in criteria])
+        return tuple([await self._answer(question) for question in questions])
 
-    async def _result(self, criterion: Criterion, asked: Asked) -> CriterionResult:
-        if self.settings.method == "contrast" and not criterion.opposite:
-            return _undecided(criterion, _NO_OPPOSITE)
-        score = await self._score(criterion, asked)
-        if score is None:
-            return _undecided(criterion, "The judge would answer neither Yes nor No.")
-        threshold = self.settings.threshold or 0.0
-        # The opposite is asked with the same lean to Yes, so its own log-odds have the same threshold.
-        flipped = asked == "opposite" and self.settings.method == "log_odds"
-        found = _counted(criterion, score, threshold, _MEASURED[self.settings.method, flipped])
-        return _turned(found) if flipped else found
-
-    async def _score(self, criterion: Criterion, asked: Asked) -> float | None:
-        """The log-odds of what is asked, less those of what it is compared with; None if there are none."""
-        ask, statement, opposite = partial(self._odds, criterion), criterion.text, criterion.opposite
+    async def _answer(self, question: JudgeQuestion) -> CriterionResult:
         if self.settings.method == "contrast":
-            pair = await ask(statement, self.view), await ask(opposite or "", self.view)
-        else:
-            said = statement if asked == "statement" else opposite or f"It is not true that: {statement}"
-            pair = await ask(said, self.view), await ask(said, _EMPTY)
-        return None if pair[0] is None or pair[1] is None else pair[0] - pair[1]
+            return await self._contrast(question.criterion)
+        criterion, threshold = question.criterion, self.settings.threshold or 0.0
+        # The opposite is read with the same lean to Yes as the statement, so it has the same threshold.
+        score = _less(
+            await self._odds(question.text, criterion, self.view),
+            await self._odds(question.text, criterion, _EMPTY),
+        )
+        return _counted(
+            criterion,
+            score,
+            threshold,
+            opposite=question.asked == "opposite",
+            against="an empty conversation",
+        )
 
-    async def _odds(self, criterion: Criterion, statement: str, view: View) -> float | None:
+    async def _contrast(self, criterion: Criterion) -> CriterionResult:
+        if not criterion.opposite:
+            return CriterionResult(criterion, CANNOT_TELL, None, _NO_OPPOSITE)
+        statement = await self._odds(criterion.text, criterion, self.view)
+        score = _less(statement, await self._odds(criterion.opposite, criterion, self.view))
+        return _counted(criterion, score, self.settings.threshold or 0.0, against="those of its opposite")
+
+    async def _odds(self, statement: str, criterion: Criterion, view: View) -> float | None:
         question = prompts.render(
             "judge_odds", view=view, now=self.now, tool=criterion.tool, statement=statement
         )
-        return await odds_of_yes(self.llm, self.settings, question, self.context, needed_by=self._needed_by)
-
-    @property
-    def _needed_by(self) -> str:
-        return f"judge.method: {self.settings.method} needs; take another judge.model, or the method text"
+        needed_by = (
+            f"judge.method: {self.settings.method} needs; take another judge.model, or the method text"
+        )
+        return await odds_of_yes(self.llm, self.settings, question, self.context, needed_by=needed_by)
 
 
 _NO_OPPOSITE = (
     "Nobody knows the opposite of this criterion, which judge.method: contrast needs: write it as "
     "`{text: …, opposite: …}`."
 )
-_MEASURED = {
-    (
-        "log_odds",
-        False,
-    ): "The log-odds that the statement is true are {score:+.2f} against an empty conversation",
-    (
-        "log_odds",
-        True,
-    ): "The log-odds that the opposite is true are {score:+.2f} against an empty conversation",
-    (
-        "contrast",
-        False,
-    ): "The log-odds that the statement is true are {score:+.2f} against those of its opposite",
-}
 
 
-def _counted(criterion: Criterion, score: float, threshold: float, measured: str) -> CriterionResult:
-    """What a score comes to: true above the threshold, false below it, undecided near it."""
-    finding = f"{measured.format(score=score)}; true from {threshold:+.2f}"
+def _less(odds: float | None, others: float | None) -> float | None:
+    return None if odds is None or others is None else odds - others
+
+
+def _counted(
+    criterion: Criterion, score: float | None, threshold: float, *, against: str, opposite: bool = False
+) -> CriterionResult:
+    """What a score comes to: true above the threshold, false below it, undecided near it.
+
+    The score of the opposite is turned round, so that a larger one always speaks for the statement.
+    """
+    if score is None:
+        return CriterionResult(criterion, CANNOT_TELL, None, "The judge would answer neither Yes nor No.")
+    what = "the opposite" if opposite else "the statement"
+    finding = (
+        f"The log-odds that {what} is true are {score:+.2f} against {against}; true from {threshold:+.2f}"
+    )
+    kept = -score if opposite else score
     if abs(score - threshold) < UNCERTAIN:
-        return _undecided(criterion, f"{finding}, which is too near to tell (within {UNCERTAIN}).", score)
-    return _answer(criterion, score > threshold, f"{finding}.", score)
+        finding += f", which is too near to tell (within {UNCERTAIN})."
+        return CriterionResult(criterion, CANNOT_TELL, None, finding, score=kept)
+    word = _word(criterion, (score > threshold) is not opposite)
+    return CriterionResult(criterion, word, WORDS[criterion.kind][word], f"{finding}.", score=kept)
 
 
-def _answer(criterion: Criterion, true: bool, finding: str, score: float) -> CriterionResult:
+def _word(criterion: Criterion, true: bool) -> str:
     """The word for a statement that is true or not. What must not happen speaks against the agent if true."""
-    yes, no = (word for word in WORDS[criterion.kind] if word != "cannot_tell")
-    word = yes if true else no
-    return CriterionResult(criterion, word, WORDS[criterion.kind][word], finding, score=score)
-
-
-def _undecided(criterion: Criterion, finding: str, score: float | None = None) -> CriterionResult:
-    return CriterionResult(criterion, "cannot_tell", None, finding, score=score)
-
-
-def _turned(opposite: CriterionResult) -> CriterionResult:
-    """The answer about the statement that follows from the one about its opposite."""
-    score = None if opposite.score is None else -opposite.score
-    if opposite.holds is None:
-        return replace(opposite, score=score)
-    words = WORDS[opposite.criterion.kind]
-    word = next(word for word, holds in words.items() if holds is not None and word != opposite.answer)
-    return replace(opposite, answer=word, holds=words[word], score=score)
+    yes, no = list(WORDS[criterion.kind])[:2]
+    return yes if true else no

@@ -18,9 +18,9 @@ from ..start_time import in_words
 from ..threads import aside
 from ..transcript import Transcript
 from .aspects import settle
-from .by_odds import OddsJudge
+from .by_odds import OddsVoter
 from .criteria import criteria_of
-from .panel import other_judge, panel_results
+from .panel import first_reply, other_judge, panel_results
 from .passages import Quotable
 from .proof import Judged, Unproven, after_second_look, settled, weigh
 from .questions import JudgeQuestion, Voter, statement_of
@@ -63,7 +63,8 @@ async def judge(
         raise JudgeError(str(error), reply=error.reply) from error
     if not (vote and settings.second_vote):
         return first
-    return await put_to_vote(first, settings.model or "", [voter(one) for one in _second_voters(settings)])
+    others = _second_voters(settings, first)
+    return await put_to_vote(first, settings.model or "", [voter(one) for one in others])
 
 
 async def _settled_criteria(
@@ -74,21 +75,26 @@ async def _settled_criteria(
     redactor: TextRedactor | None,
 ) -> tuple[Criterion, ...]:
     by_text = settings.method == "text"
-    return await settle(
-        llm,
-        settings,
-        scenario.description,
-        criteria_of(scenario.evaluation),
-        context,
-        evidence=by_text,
-        opposites=settings.second_vote or settings.method == "contrast",
-        redactor=redactor,
-    )
+    criteria = criteria_of(scenario.evaluation)
+
+    async def asked(member: JudgeSettings) -> tuple[Criterion, ...]:
+        return await settle(
+            llm,
+            member,
+            scenario.description,
+            criteria,
+            context,
+            evidence=by_text,
+            opposites=settings.second_vote or settings.method == "contrast",
+            redactor=redactor,
+        )
+
+    return await first_reply(settings, asked)
 
 
-def _second_voters(settings: JudgeSettings) -> tuple[JudgeSettings, ...]:
+def _second_voters(settings: JudgeSettings, first: Sequence[CriterionResult]) -> tuple[JudgeSettings, ...]:
     """Who is asked the second time. A contrast has asked from both sides already, of the same model."""
-    other = other_judge(settings)
+    other = other_judge(settings, first)
     if settings.method == "contrast" and other.model == settings.model:
         return ()
     return (other,)
@@ -100,7 +106,7 @@ def voter_of(
     """One model that answers by the method of its settings."""
     if settings.method == "text":
         return TextVoter(llm, settings, case, context, redactor)
-    return OddsVoter(OddsJudge(llm, settings, context, case.view, case.now))
+    return OddsVoter(llm, settings, case.view, context, case.now)
 
 
 @dataclass(frozen=True)
@@ -176,19 +182,3 @@ class TextVoter:
 
     def _judged(self, questions: Sequence[JudgeQuestion], reply: KeyedReply) -> dict[str, Judged]:
         return {one.id: weigh(one, reply.of(one.id), self.case.quotable) for one in questions}
-
-
-@dataclass(frozen=True)
-class OddsVoter:
-    """A judge that answers by the odds of one word. See `Voter`."""
-
-    judge: OddsJudge
-
-    @property
-    def model(self) -> str:
-        return self.judge.settings.model or ""
-
-    async def answers(self, questions: Sequence[JudgeQuestion]) -> tuple[CriterionResult, ...]:
-        """Two calls of one token for each question."""
-        found = [await self.judge.results([one.criterion], one.asked) for one in questions]
-        return tuple(result for results in found for result in results)

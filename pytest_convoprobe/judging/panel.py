@@ -6,11 +6,15 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ..errors import ConvoprobeError, JudgeError, LLMError, ReplayMiss, StructuredReplyError
 from ..settings.judge_settings import JudgeSettings
 from ..settings.panel import members_of
 from .types import Criterion, CriterionResult, Vote
+
+NO_VOTE = "no_vote"
+"""The answer of a member that gave none. Its finding says why."""
 
 Results = tuple[CriterionResult, ...]
 AskMember = Callable[[JudgeSettings], Awaitable[Results]]
@@ -58,9 +62,30 @@ def judges_of(settings: JudgeSettings) -> tuple[JudgeSettings, ...]:
     return tuple(member for member in members_of(settings) if isinstance(member, JudgeSettings))
 
 
-def other_judge(settings: JudgeSettings) -> JudgeSettings:
-    """Who gives the second vote: another model if there is a panel, else the same."""
-    return judges_of(settings)[-1]
+def other_judge(settings: JudgeSettings, first: Sequence[CriterionResult]) -> JudgeSettings:
+    """Who gives the second vote: another model if there is a panel, else the same.
+
+    It is the last member that gave its first vote: one that is down can't give a second one either.
+    """
+    silent = {vote.model for found in first for vote in found.votes if vote.answer == NO_VOTE}
+    return [member for member in judges_of(settings) if member.model not in silent][-1]
+
+
+T = TypeVar("T")
+
+
+async def first_reply(settings: JudgeSettings, ask: Callable[[JudgeSettings], Awaitable[T]]) -> T:
+    """What the judge replies, or the first member of its panel that does, one after the other.
+
+    Raises the judge's own error if none does.
+    """
+    errors: list[ConvoprobeError] = []
+    for member in judges_of(settings):
+        try:
+            return await ask(member)
+        except _MISSING as error:
+            errors.append(error)
+    raise errors[0]
 
 
 async def _all(ask: AskMember, members: Sequence[JudgeSettings]) -> list[Results | ConvoprobeError]:
@@ -83,7 +108,7 @@ async def _all(ask: AskMember, members: Sequence[JudgeSettings]) -> list[Results
 def _vote(reply: Results | ConvoprobeError, place: int, member: JudgeSettings) -> Vote:
     model = member.model or ""
     if isinstance(reply, ConvoprobeError):
-        return Vote("cannot_tell", None, f"No vote: {reply}", model=model)
+        return Vote(NO_VOTE, None, str(reply), model=model)
     one = reply[place]
     return Vote(one.answer, one.holds, one.finding, one.quote, one.turn, model)
 
@@ -122,8 +147,7 @@ class _Count:
         return 0 if vote.holds is None else sum(other.holds is vote.holds for other in votes)
 
     def _said(self, votes: Sequence[Vote]) -> str:
-        """`2 votes for met, 1 for not_met, 1 missing`."""
-        words = Counter(vote.answer for vote in votes)
-        words["cannot_tell"] -= self.missing
-        said = [f"{count} for {word}" for word, count in words.most_common() if count > 0]
+        """`2 for met, 1 for not_met, 1 missing`."""
+        words = Counter(vote.answer for vote in votes if vote.answer != NO_VOTE)
+        said = [f"{count} for {word}" for word, count in words.most_common()]
         return ", ".join([*said, *([f"{self.missing} missing"] if self.missing else [])])

@@ -14,7 +14,7 @@ from pytest_convoprobe.errors import (
     LLMUnavailable,
     ReplayMiss,
 )
-from pytest_convoprobe.judging.panel import other_judge, panel_results
+from pytest_convoprobe.judging.panel import first_reply, other_judge, panel_results
 from pytest_convoprobe.judging.types import Criterion, CriterionKind, CriterionResult
 from pytest_convoprobe.settings.judge_settings import JudgeSettings
 
@@ -80,7 +80,7 @@ async def test_a_member_that_fails_is_not_needed_where_the_others_agree() -> Non
     for trouble in (DOWN, MISS, JudgeError("no usable reply")):
         found = await result({"a": "met", "b": trouble, "c": "met"})
         assert (found.answer, found.votes[1].holds) == ("met", None)
-        assert found.votes[1].finding.startswith("No vote: ")
+        assert (found.votes[1].answer, found.votes[1].finding) == ("no_vote", str(trouble))
         assert found.finding.endswith("(2 for met, 1 missing)")
 
 
@@ -120,6 +120,23 @@ async def test_the_end_of_the_run_ends_all_members() -> None:
         await panel_results(settings("openai/b"), [CRITERION], ask)
 
 
-def test_another_model_gives_the_second_vote_if_there_is_one() -> None:
-    assert other_judge(settings()).model == "openai/a"
-    assert other_judge(settings("openai/b", "openai/c")).model == "openai/c"
+async def test_another_model_gives_the_second_vote_if_there_is_one() -> None:
+    alone = await result({"a": "not_met"})
+    assert other_judge(settings(), [alone]).model == "openai/a"
+    both = await result({"a": "not_met", "b": "not_met"})
+    assert other_judge(settings("openai/b"), [both]).model == "openai/b"
+    without_c = await result({"a": "not_met", "b": "not_met", "c": DOWN})
+    assert other_judge(settings("openai/b", "openai/c"), [without_c]).model == "openai/b"
+
+
+async def test_what_is_asked_once_is_asked_of_the_first_member_that_replies() -> None:
+    async def ask(member: JudgeSettings) -> str:
+        if member.model in down:
+            raise LLMUnavailable(f"{member.model} is not available")
+        return str(member.model)
+
+    down = {"openai/a"}
+    assert await first_reply(settings("openai/b", "openai/c"), ask) == "openai/b"
+    down = {"openai/a", "openai/b"}
+    with pytest.raises(LLMUnavailable, match="openai/a"):
+        await first_reply(settings("openai/b"), ask)
