@@ -13,6 +13,7 @@ from ..runs.rejudge import NamedTarget
 from ..runs.session import Session
 from ..scenario.loading import LoadedScenario, node_name, with_distinct_ids
 from ..scenario.models import Evaluation, Scenario, SyntheticUser
+from ..settings.models import ScenarioSettings
 from ..transcript import Reply, Termination, ToolCall, Transcript, Turn
 from .labels_file import Labelled, LabelsFile
 from .labels_format import LabelledConversation, LabelledCriterion, LabelledTurn, StoredConversation
@@ -20,10 +21,17 @@ from .labels_format import LabelledConversation, LabelledCriterion, LabelledTurn
 _LETTERS = {"correctness": "c", "failure": "f", "tool": "t"}
 
 
-def jobs_of(session: Session, labels: LabelsFile, name: str, results: Path) -> list[Job]:
+def jobs_of(
+    session: Session,
+    labels: LabelsFile,
+    name: str,
+    results: Path,
+    settings: ScenarioSettings | None = None,
+) -> list[Job]:
     """A job for each conversation, in their order: the judge answers, and nobody talks.
 
-    `name` is the file's within the run, `results` the folder of stored runs. Raises `SettingsError`, and
+    `name` is the file's within the run, `results` the folder of stored runs. `settings` are others than those
+    of the file. Raises `SettingsError`, and
     `ResultsError` for a stored conversation that isn't there.
     """
     loaded = with_distinct_ids([_loaded(one, labels.file) for one in labels.conversations])
@@ -32,6 +40,7 @@ def jobs_of(session: Session, labels: LabelsFile, name: str, results: Path) -> l
             one,
             f"{name}::{one.id}",
             NamedTarget("labels"),
+            settings,
             held=transcript_of(labelled.conversation, results),
             reviews=False,
         )

@@ -14,6 +14,7 @@ from ..result import Outcome, ScenarioResult
 from ..runs.session import Session
 from ..settings.effective import LoadedSettings
 from ..settings.judge_settings import JudgeSettings
+from ..settings.models import ScenarioSettings
 from .agreement import LabelAnswer
 from .as_job import by_criterion, jobs_of
 from .labels_file import Labelled, LabelsFile
@@ -35,14 +36,21 @@ class Judged:
 
 
 def judge_labels(
-    session: Session, labels: LabelsFile, name: str, results: Path, tick: Callable[[int], object] = bool
+    session: Session,
+    labels: LabelsFile,
+    name: str,
+    results: Path,
+    tick: Callable[[int], object] = bool,
+    settings: ScenarioSettings | None = None,
 ) -> Judged:
     """Judge all conversations of a file, as many at once as `run.concurrency` says.
 
     `name` is the file's below the root, `results` the folder of stored runs. `tick` is called now and then
-    with the number of conversations that are done. Raises `SettingsError` and `ResultsError`.
+    with the number of conversations that are done. `settings` are others than those of the file.
+
+    Raises `SettingsError` and `ResultsError`.
     """
-    jobs = jobs_of(session, labels, name, results)
+    jobs = jobs_of(session, labels, name, results, settings)
     before = session.conversations_ended
     found = session.run_all(jobs, tick=lambda: tick(session.conversations_ended - before))
     spent = sum((one.total for one in found), Spending())

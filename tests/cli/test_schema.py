@@ -5,6 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from pytest_convoprobe.calibration.schema import labels_schema
 from pytest_convoprobe.cli import main
 from pytest_convoprobe.scenario.schema import scenario_schema
 
@@ -30,3 +31,9 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["schema", "--output", str(tmp_path / "none" / "schema.json")])
     assert result.exit_code == 3
     assert "No such file or directory" in result.output
+
+
+def test_the_schema_of_labels_files() -> None:
+    result = CliRunner().invoke(main, ["schema", "--labels"])
+    assert result.exit_code == 0
+    assert json.loads(result.output) == labels_schema()

@@ -25,6 +25,10 @@ _MARKS: dict[bool | None, tuple[str, str]] = {
 @click.command(short_help="Check that settings, keys, models and target work.")
 @click.option("--offline", is_flag=True, help="Call nothing: only check the settings.")
 @click.option("--message", default="Hello", show_default=True, help="The message for the target.")
+@click.option(
+    "--judge", "only_judge", is_flag=True, help="Try the judge on built-in conversations, and nothing else."
+)
+@click.option("--again", is_flag=True, help="With --judge: ask again what is known of this judge already.")
 @json_option
 @project_options
 @click.pass_context
@@ -32,6 +36,8 @@ def command(
     ctx: click.Context,
     offline: bool,
     message: str,
+    only_judge: bool,
+    again: bool,
     as_json: bool,
     config_file: Path | None,
     results_dir: Path | None,
@@ -41,14 +47,24 @@ def command(
     Each model gets one small call, and the target one message. Keys are never printed. The exit status is 1
     if something doesn't work.
 
+    With --judge, the judge answers for some two dozen built-in conversations with known answers (canaries).
+    What comes out is kept until the judge's model, settings or prompts change, and each live run shows it.
+
     \b
     Example:
         convoprobe doctor
+        convoprobe doctor --judge
     """  # noqa: D301 - click looks for the character itself
     from ..doctor_checks import Checkup, worst
 
-    checkup = Checkup(Project.here(config_file, results_dir), live=not offline, message=message)
-    findings = run_async(checkup.run(), "asking the models and the target …")
+    project = Project.here(config_file, results_dir)
+    if only_judge:
+        from ..judge_checks import judge_findings
+
+        findings = judge_findings(project, live=not offline, again=again)
+    else:
+        checkup = Checkup(project, live=not offline, message=message)
+        findings = run_async(checkup.run(), "asking the models and the target …")
     if as_json:
         write_json(findings)
     else:
