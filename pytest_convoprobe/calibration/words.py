@@ -53,7 +53,7 @@ def _threshold(measured: Measured) -> Iterator[str]:
 def canaries_line(judge: str, measured: Measured | None) -> str:
     """`judge openai/x: 23 of 24 canaries (2026-11-28)`."""
     if measured is None:
-        return f"judge {judge}: canaries not run; run `convoprobe doctor --judge`"
+        return f"judge {judge}: canaries not run"
     met, every = canaries_met(measured)
     day = datetime.fromtimestamp(measured.at, timezone.utc).date().isoformat()
     return f"judge {judge}: {len(met)} of {len(every)} canaries ({day})"

@@ -20,7 +20,7 @@ _ASKED = "Is this true of the conversation? [y]es, [n]o, [s]kip, [q]uit: "
 _WIDTH = 100
 
 
-class Quit(Exception):
+class _Quit(Exception):
     """The person wants to stop."""
 
 
@@ -49,7 +49,7 @@ class Labelling:
         try:
             for number, row in enumerate(rows, start=1):
                 self._one(row, known.get(truth_key(row), []), f"conversation {number} of {len(rows)}")
-        except Quit:
+        except _Quit:
             return
 
     def _one(self, row: IndexRow, before: list[set[str]], where: str) -> None:
@@ -93,7 +93,7 @@ class Labelling:
             line = self.ask(_ASKED)
             word = "q" if line is None else line.strip().lower()
             if word in _QUIT:
-                raise Quit
+                raise _Quit
             if word in _SKIP:
                 return None
             if word in _ANSWERS:

@@ -20,6 +20,8 @@ from .keys import JUDGES, MEASURED
 if TYPE_CHECKING:
     from ..reports.summary import Digest
 
+_HOW = "; run `convoprobe doctor --judge`"
+
 
 def judge_lines(config: pytest.Config, found: Iterable[Digest]) -> list[str]:
     """A line for each labels file, and one for each judge whose models were really called.
@@ -36,7 +38,8 @@ def judge_lines(config: pytest.Config, found: Iterable[Digest]) -> list[str]:
 def _of_canaries(config: pytest.Config) -> list[str]:
     results, digest = results_of(config), canaries().digest
     judges = config.stash.get(JUDGES, {}).values()
-    return [canaries_line(one.model, canaries_of(results, one.print, digest)) for one in judges if one.model]
+    known = [(one.model, canaries_of(results, one.print, digest)) for one in judges if one.model]
+    return [canaries_line(model, found) + ("" if found else _HOW) for model, found in known]
 
 
 def _was_called(spent: Spending | None) -> bool:

@@ -136,9 +136,7 @@ def test_the_line_about_the_built_in_conversations(tmp_path: Path) -> None:
     stored = canaries_of(tmp_path, "print", given.digest)
     assert canaries_line("openai/x", stored) == "judge openai/x: 23 of 24 canaries (2026-11-28)"
     assert canaries_of(tmp_path, "print", "of another release") is None
-    assert canaries_line("openai/x", None) == (
-        "judge openai/x: canaries not run; run `convoprobe doctor --judge`"
-    )
+    assert canaries_line("openai/x", None) == "judge openai/x: canaries not run"
 
 
 def _of_canaries(missed: str) -> list[LabelAnswer]:

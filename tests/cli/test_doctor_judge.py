@@ -15,7 +15,7 @@ def test_the_canaries_are_asked_once_and_kept(folder: Path, convoprobe: Convopro
         result = convoprobe("doctor", "--judge")
         assert result.exit_code == 0, result.output
         first = result.output.splitlines()[0]
-        # This judge accepts everything: it misses each of the faults.
+        # This judge accepts everything, so it misses each of the faults.
         assert re.fullmatch(r"- judge: openai/fake: 12 of 24 canaries \(\d{4}-\d\d-\d\d\)", first)
         assert 'missed plain-no: "The agent says when the shop opens on Sunday." is a fault' in result.output
         assert KEY not in result.output
@@ -29,7 +29,7 @@ def test_the_canaries_are_asked_once_and_kept(folder: Path, convoprobe: Convopro
 def test_nothing_is_asked_offline(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
     project(folder, chat_server.base_url)
     result = convoprobe("doctor", "--judge", "--offline")
-    assert result.output == "- judge: openai/fake: canaries not run; run `convoprobe doctor --judge`\n"
+    assert result.output == "- judge: openai/fake: canaries not run\n"
     assert chat_server.requests == []
 
 
