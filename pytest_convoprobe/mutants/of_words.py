@@ -122,20 +122,23 @@ def _contradiction(transcript: Transcript, scenario: Scenario, proof: Proof) -> 
     if _QUESTION.search(proof.sentence) or not (states or numbers_in(text) & numbers_in(proof.quote)):
         return
     words = RETRACTION.format(proof.sentence)
-    changed = _with_last_words(transcript, words, scenario.evaluation.efficiency.max_conversation_turns)
+    changed = with_last_words(transcript, words, scenario.evaluation.efficiency.max_conversation_turns)
     claims = {proof.criterion.id: "the agent took back later what it had said"}
     yield ChangedTalk(MutantKind.CONTRADICTION, changed, claims, words, changed.turns[-1].number)
 
 
-def _with_last_words(transcript: Transcript, words: str, most: int | None) -> Transcript:
-    """One turn more, or more words in the last one where a limit of turns would decide and not the judge."""
+def with_last_words(transcript: Transcript, words: str, most: int | None, asked: str = DOUBT) -> Transcript:
+    """The conversation with more words of the agent at its end, as an answer to what the user `asked`.
+
+    Where a limit of turns would decide in place of the judge, they are a part of the last reply.
+    """
     last = transcript.turns[-1]
     if most is not None and len(transcript.turns) >= most:
         return _with_replies(transcript, {last.number: f"{last.reply.text}\n\n{words}"})
     calls = None if last.reply.tool_calls is None else ()
     reply = Reply(words, calls, last.reply.usage)
     return replace(
-        transcript, turns=(*transcript.turns, Turn(last.number + 1, DOUBT, reply, Origin.SIMULATED))
+        transcript, turns=(*transcript.turns, Turn(last.number + 1, asked, reply, Origin.SIMULATED))
     )
 
 

@@ -17,6 +17,7 @@ class MutantKind(str, Enum):
     NUMBER = "number"
     CLAIM_WITHOUT_CALL = "claim_without_call"
     CONTRADICTION = "contradiction"
+    FORBIDDEN_WORDS = "forbidden_words"
     DROPPED_TURN = "dropped_turn"
     WRONG_ARGUMENT = "wrong_argument"
     PROHIBITED_CALL = "prohibited_call"

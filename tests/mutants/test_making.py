@@ -58,7 +58,7 @@ def replies(mutant: Mutant) -> list[str]:
 
 def test_every_kind_is_made_where_the_evidence_is() -> None:
     made = by_kind(mutants_of(*of_orders()))
-    assert set(made) == set(MutantKind)
+    assert set(made) == set(MutantKind) - {MutantKind.FORBIDDEN_WORDS}
     refusals = {mutant.must_fail: replies(mutant) for mutant in made[MutantKind.REFUSAL]}
     assert refusals["c1",] == [REFUSAL, *(turn.reply.text for turn in TALK.turns[1:])]
     assert refusals["c2",][1] == REFUSAL
@@ -137,8 +137,8 @@ def test_what_is_not_certain_is_not_claimed(criterion: str, reply: str, kinds: d
     assert {kind: MutantKind(kind) in made for kind in kinds} == kinds
 
 
-def test_an_absence_has_no_mutants_and_is_named() -> None:
-    wanted = scenario(["The agent never asks for a password.", ASKS])
+def test_an_absence_may_have_no_mutants_and_is_named() -> None:
+    wanted = scenario(["The agent is never rude.", ASKS])
     result = judged(wanted, TALK, {"c2": QUOTES["c1"]})
     found = replace(result.criteria[0].criterion, shows=Shows.ABSENCE)
     result = replace(result, criteria=(replace(result.criteria[0], criterion=found), result.criteria[1]))
@@ -194,3 +194,31 @@ def test_about_a_tool() -> None:
     assert made[MutantKind.CLAIM_WITHOUT_CALL][0].must_fail == ("c1",)
     assert made[MutantKind.WRONG_ARGUMENT][0].must_fail == ("c1",)
     assert made[MutantKind.WRONG_ARGUMENT][0].by_code == ()
+
+
+@pytest.mark.parametrize(
+    ("criterion", "words"),
+    [
+        ("The assistant says that the order is now cancelled.", "The order is now cancelled."),
+        ("The agent tells the user that it has refunded $54.", "I have refunded $54."),
+        ("The agent asks for the customer's password", "Please give me your password."),
+        ("The assistant offers a discount.", "I can offer you a discount."),
+        # What breaks these, words alone can't say.
+        ("The agent asks for the number before it looks.", None),
+        ("The agent is rude.", None),
+        ("The agent says that they are late.", None),
+        ("Der Agent fragt nach dem Passwort.", None),
+    ],
+)
+def test_the_agent_says_what_is_forbidden(criterion: str, words: str | None) -> None:
+    wanted = scenario([ASKS], failure_criteria=[criterion])
+    made = by_kind(mutants_of(judged(wanted, TALK, {"c1": QUOTES["c1"]}), wanted))
+    found = made.get(MutantKind.FORBIDDEN_WORDS, [])
+    assert [(mutant.must_fail, mutant.sentence) for mutant in found] == ([(("f1",), words)] if words else [])
+    assert all(replies(mutant)[-1] == words for mutant in found)
+
+
+def test_a_must_that_forbids() -> None:
+    wanted = scenario(["The agent never asks for a password."])
+    (mutant,) = by_kind(mutants_of(judged(wanted, TALK, {}), wanted))[MutantKind.FORBIDDEN_WORDS]
+    assert (mutant.must_fail, mutant.sentence) == (("c1",), "Please give me a password.")
