@@ -18,6 +18,7 @@ import pytest
 from ..errors import SettingsError
 from ..formatting import counted
 from ..gate.choosing import Chosen, choose
+from ..gate.forecast import with_second_looks
 from ..gate.policies import Confirm, Each, Paired
 from ..gate.prior import Prior, prior_of
 from ..gate.types import Policy
@@ -123,6 +124,25 @@ class Gate:
         found = (self._past(self._orders[name], None).past for name in sorted(self._orders))
         return prior_of(past for past in found if past is not None)
 
+    @cached_property
+    def _twice(self) -> frozenset[str]:
+        """The scenarios that get a second look, whatever the first conversation says.
+
+        They depend on the commit and on the pasts only: so all workers choose the same, and whoever runs the
+        gate again on one commit gets the same decisions.
+        """
+        gate = self._settings
+        if gate.first > 1 or gate.max_talks is not None:
+            return frozenset()
+        found = ((order, self._past(order, None)) for order in self._orders.values() if order.first == 1)
+        policies = {
+            order.scenario_id: Paired(one.past, self._prior, self.scenarios, gate.alpha, 1, gate.most)
+            for order, one in found
+            if self._policies[order.scenario_id] == "paired" and one.past is not None and one.may_block
+        }
+        chosen = with_second_looks(policies, _commit(self._config), gate.per_scenario)
+        return frozenset(name for name, policy in chosen.items() if policy.first > 1)
+
     def terms(self, order: Order, prints: Prints | None = None) -> Terms:
         """What decides a scenario. `prints` are the fingerprints of its first conversation, where stored."""
         from ..runs.gated_scenario import Terms
@@ -144,6 +164,7 @@ class Gate:
         first = order.first
         if found.past is None:
             return Confirm(min(first, Confirm().most))
+        first += order.scenario_id in self._twice
         return Paired(found.past, self._prior, self.scenarios, self._settings.alpha, first, gate.most)
 
     def _past(self, order: Order, prints: Prints | None) -> FoundPast:
@@ -189,8 +210,8 @@ def forecast(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 
 
 def forecast_words(policy: str, first: int, more: int) -> str:
-    """`gate (paired): 20 conversations, and at most 380 more where one fails`."""
-    added = f"at most {more:,} more where one fails" if more else "none more"
+    """`gate (paired): 20 conversations, and at most 380 more`."""
+    added = f"at most {more:,} more" if more else "none more"
     return f"gate ({policy}): {counted(first, 'conversation')}, and {added}"
 
 
@@ -211,6 +232,12 @@ def forecast_of_ids(config: pytest.Config, ids: Iterable[str]) -> list[str]:
     budget = _source(config).main.settings.gate.max_talks
     bounded = more if budget is None else min(more, budget)
     return [forecast_words(" and ".join(sorted(policies, reverse=True)), first, bounded)]
+
+
+def _commit(config: pytest.Config) -> str:
+    from ..results.provenance import commit_of
+
+    return commit_of("HEAD", config.rootpath) or ""
 
 
 def one_talk_terms(terms: Terms) -> Terms:

@@ -30,6 +30,12 @@ class GateSettings(Section):
         1, description="`paired`: conversations of each scenario before anything is decided. Nightly: 3."
     )
     most: Count = Field(20, description="`paired`: maximum number of conversations of a scenario.")
+    per_scenario: Annotated[Number, Field(ge=1)] = Field(
+        1.7,
+        description="`paired`, with 1 first: conversations a scenario that an unchanged agent may need on "
+        "average. What is left of them is spent on second looks: a further first conversation of some "
+        "scenarios, of others with each commit. 1: none. With `max_talks` there are none.",
+    )
     max_talks: Limit | None = Field(
         None,
         description="Maximum number of conversations of the run beyond the first ones. Scenarios that would "

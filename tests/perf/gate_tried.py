@@ -120,10 +120,11 @@ RATES = [0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0
 
 def tried() -> list[dict[str, Any]]:
     """The figures of each way: as shares, and conversations a scenario."""
-    return [{"name": way.name, **_figures(way)} for way in WAYS]
+    return [{"name": way.name, **figures(way)} for way in WAYS]
 
 
-def _figures(way: Tried) -> dict[str, float]:
+def figures(way: Tried) -> dict[str, float]:
+    """What one way to decide comes to: shares, and conversations a scenario."""
     return {
         **{
             f"worst_{before}_{size}": _worst(way, before, size)

@@ -71,7 +71,7 @@ def test_a_scenario_that_breaks_is_red(known: Suite) -> None:
     assert (found.past.failed, found.past.talks) == (0, TALKS)
     result.stdout.fnmatch_lines(
         [
-            "gate (paired): 4 conversations, and at most 76 more where one fails",
+            "gate (paired): 4 conversations, and at most 76 more",
             f"gate: {found.failed} of {found.talks} failed, base 0 of 20: more often than before. One of *",
             "gate (paired, alpha 5 %): red. 4 scenarios, * conversations (baseline 20 each), *",
             f"  two: {found.failed} of {found.talks} failed, base 0 of 20: more often than before",
@@ -86,6 +86,8 @@ def test_a_scenario_that_fails_as_before_is_expected_to(known: Suite) -> None:
     assert result.ret == 0
     found = decisions(known)["flaky"]
     assert (found.word, found.talks > 1) == (Word.GREEN, True)
+    # What is left of 1.7 conversations a scenario is spent on second looks.
+    assert sorted(decisions(known)[name].talks for name in ("one", "two", "three")) == [1, 1, 2]
     sentence = f"{found.failed} of {found.talks} failed, base 4 of 20: as before"
     result.stdout.fnmatch_lines(
         [
@@ -114,7 +116,7 @@ def test_the_decision_is_the_same_in_any_order_and_with_workers(known: Suite) ->
     assert decisions(known) == alone
     result.stdout.fnmatch_lines(
         [
-            "gate (paired): 4 conversations, and at most 76 more where one fails",
+            "gate (paired): 4 conversations, and at most 76 more",
             "gate (paired, alpha 5 %): red. 4 scenarios, *",
         ]
     )
@@ -144,7 +146,7 @@ def test_the_budget_leaves_scenarios_undecided(known: Suite) -> None:
     assert decisions(known)["flaky"].talks == 3
     result.stdout.fnmatch_lines(
         [
-            "gate (paired): 4 conversations, and at most 6 more where one fails",
+            "gate (paired): 4 conversations, and at most 6 more",
             "gate (paired, alpha 5 %): green. *, 1 undecided",
             "  flaky: 2 of 3 failed, base 4 of 20: undecided",
             "  note: flaky: its share of gate.max_talks is used up",
