@@ -153,10 +153,10 @@ class Gate:
             return Terms(Confirm(), None, more, mode, notes)
         found = self._past(order, prints)
         policy = self._policy(order, found)
-        if found.past is None:
-            return Terms(policy, None, more, mode, (*notes, found.note or NO_PAST))
-        terms = Terms(policy, found.past, more, mode, (*notes, *filter(None, (found.note,))))
-        # One that mostly failed before is looked at, and nothing more is spent on it.
+        note = found.note or ("" if found.past else NO_PAST)
+        terms = Terms(policy, found.past, more, mode, (*notes, *filter(None, (note,))))
+        # One that mostly failed before is looked at, and nothing more is spent on it. So is one whose change
+        # somebody accepted just now.
         return terms if found.may_block else replace(terms, mode=_weaker(mode), more=0)
 
     def _policy(self, order: Order, found: FoundPast) -> Policy:

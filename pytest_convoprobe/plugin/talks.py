@@ -10,6 +10,7 @@ import pytest
 
 from ..errors import HookTimeout
 from ..gate.types import Decision, Word
+from ..reports.decisions import figures_of
 from ..result import ScenarioFailed, ScenarioResult, figures, with_attempts
 from ..runs.gated_scenario import GatedScenario, free_trials, kept_for_rerun
 from .conversations import look_ahead, submit, wait
@@ -119,8 +120,8 @@ def _describe(item: pytest.Item, gated: GatedScenario, decision: Decision | None
     drop_properties(item)
     item.user_properties.extend(properties(with_attempts(shown, shown.attempts, others)))
     if decision is not None:
-        found = {"gate": decision.word.value, "decision": decision.sentence()}
-        item.user_properties.extend((PROPERTY_PREFIX + name, value) for name, value in found.items())
+        found = figures_of(decision).items()
+        item.user_properties.extend((PROPERTY_PREFIX + name, value) for name, value in found)
 
 
 def forget(item: pytest.Item) -> None:

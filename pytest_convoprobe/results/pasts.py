@@ -9,7 +9,7 @@ from pathlib import Path
 from ..files import relative_name
 from ..gate.policies import LEAST_PAST, fit_to_gate, long_enough
 from ..gate.types import Past
-from .baseline_file import BaselineFile, KeptPast, file_for, read_baseline
+from .baseline_file import Accepted, BaselineFile, KeptPast, file_for, read_baseline
 from .fingerprints import Prints, changed_inputs
 from .lookup import runs_before
 from .past_talks import PastTalk, left_out_words, newest_alike, talks_of
@@ -22,7 +22,7 @@ class FoundPast:
     """What is known of a scenario's past; `past` is None where the gate can't compare with it.
 
     `note` says why not, or what a reader should know besides. `may_block` is False where the scenario failed
-    more often than not: then a failure says nothing, and it is only reported.
+    more often than not, or somebody accepted a change of it just now: then it is only reported.
     """
 
     past: Past | None = None
@@ -109,11 +109,17 @@ def _of_entry(entry: KeptPast | None, prints: Prints, source: str) -> FoundPast:
         return _judged(Past(0, 0, source))
     if changed_inputs(entry.prints, prints):
         return _changed(entry.prints, prints, source)
-    until = f"{source} of {entry.date}" if entry.date else source
-    found = _judged(Past(entry.failed, len(entry.talks), until))
-    if entry.accepted is None:
-        return found
-    meant = f"a change was accepted on {entry.accepted.date}: {entry.accepted.reason}"
+    past = Past(entry.failed, len(entry.talks), f"{source} of {entry.date}" if entry.date else source)
+    return _judged(past) if entry.accepted is None else _accepted(past, entry.accepted)
+
+
+def _accepted(past: Past, accepted: Accepted) -> FoundPast:
+    """The past since a change that was meant. While it is short, it can't block: the change would."""
+    meant = f"a change was accepted on {accepted.date}: {accepted.reason}"
+    if not long_enough(past):
+        few = f"{past.talks} conversations since then, so it is only reported until there are {LEAST_PAST}"
+        return FoundPast(note=f"{meant}; {few}", may_block=False)
+    found = _judged(past)
     return FoundPast(found.past, "; ".join(filter(None, (found.note, meant))), found.may_block)
 
 

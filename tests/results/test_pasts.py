@@ -180,6 +180,15 @@ class TestFiles:
         assert found.note == "a change was accepted on 2026-11-20: shorter answers, #12"
         assert found.past is not None
 
+    def test_an_accepted_change_blocks_nothing_while_its_past_is_short(self, tmp_path: Path) -> None:
+        self.write(tmp_path / "scenarios", talks="xx", accepted=Accepted("2026-11-20", "#12"))
+        found = pasts_of(tmp_path).find(ID, PRINTS)
+        assert (found.past, found.may_block) == (None, False)
+        assert found.note == (
+            "a change was accepted on 2026-11-20: #12; 2 conversations since then, so it is only reported "
+            "until there are 8"
+        )
+
     def test_a_broken_file_is_not_taken_for_none(self, tmp_path: Path) -> None:
         self.write(tmp_path / "scenarios")
         path = tmp_path / "scenarios" / "_baseline.json"
