@@ -26,6 +26,8 @@ from ..errors import (
 )
 from ..files import read_text, shown_path
 from ..formatting import dollars, exact_seconds, seconds
+from ..judging.by_odds import needed_by
+from ..judging.log_odds import odds_of_yes
 from ..llm.budget import Budget
 from ..llm.known_models import check_model
 from ..llm.ledger import Ledger
@@ -38,6 +40,7 @@ from ..project_code.calls import in_own_thread, stoppable
 from ..project_code.deadline import Deadline
 from ..redaction import Redactor
 from ..scenario.search import find_scenario_files
+from ..settings.judge_settings import JudgeSettings
 from ..settings.loading import LoadedSettings
 from ..settings.merge import target_settings
 from ..settings.model_settings import ModelSettings
@@ -288,6 +291,10 @@ async def _called(llm: LiveLLM, settings: ModelSettings, role: Role) -> str:
     await ask(Metered(llm, ledger), LLMRequest(settings, (message,), CallContext(role)), _Answer, repairs=0)
     spent = ledger.by_role[role]
     use = llm.schema_use(settings)
+    if isinstance(settings, JudgeSettings) and settings.method != "text":
+        # A judge that can't be asked this way would show it only after the first conversation.
+        question = prompts.render("doctor/odds")
+        await odds_of_yes(llm, settings, question, CallContext(role), needed_by=needed_by(settings))
     return f"{spent.usage.total:,} tokens, {dollars(spent.cost)}" + (f"; it {use.value}" if use else "")
 
 

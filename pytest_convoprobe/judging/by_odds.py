@@ -87,6 +87,11 @@ class OddsVoter:
         return await odds_of_yes(self.llm, self.settings, question, self.context, needed_by=needed_by)
 
 
+def needed_by(settings: JudgeSettings) -> str:
+    """What needs the probabilities, and what to do without, as `odds_of_yes` wants it."""
+    return f"judge.method: {settings.method} needs; take another judge.model, or the method text"
+
+
 _NO_OPPOSITE = (
     "Nobody knows the opposite of this criterion, which judge.method: contrast needs: write it as "
     "`{text: …, opposite: …}`."

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ..errors import ConvoprobeError, JudgeError, LLMError, ReplayMiss, StructuredReplyError
+from ..errors import ConvoprobeError, JudgeError, LLMUnavailable, ReplayMiss, StructuredReplyError
 from ..settings.judge_settings import JudgeSettings
 from ..settings.panel import members_of
 from .types import Criterion, CriterionResult, Vote
@@ -20,19 +20,20 @@ Results = tuple[CriterionResult, ...]
 AskMember = Callable[[JudgeSettings], Awaitable[Results]]
 """Puts all criteria to one model."""
 
-_MISSING = (LLMError, ReplayMiss, JudgeError, StructuredReplyError)
+_OUTAGES = (LLMUnavailable, ReplayMiss)
+_MISSING = (*_OUTAGES, JudgeError, StructuredReplyError)
 """What makes a vote a missing one.
 
 A call that isn't recorded is among them: where a member gave no vote when the conversation was recorded, it
-gives none in the replay, and the others come to the same.
+gives none in the replay, and the others come to the same. A refusal (a wrong key, no probabilities) is not:
+it would go on in each conversation, and the panel would be smaller than it is said to be.
 """
-_OUTAGES = (LLMError, ReplayMiss)
 
 
 async def panel_results(settings: JudgeSettings, criteria: Sequence[Criterion], ask: AskMember) -> Results:
     """What the judge and its panel come to, in the order of the criteria.
 
-    All members are asked at once. A member that fails has no vote; the majority (or all, for
+    All members are asked at once. A member that is down has no vote; the majority (or all, for
     `agreement: unanimous`) is counted of all members, with those that failed. Raises the error of a failed
     member if its vote could still decide something: a provider that is down is no verdict. Without a panel,
     this is the judge's own answer.

@@ -48,6 +48,17 @@ def test_each_model_of_a_panel_gets_a_call(
     assert sorted(request.body["model"] for request in chat_server.requests) == ["fake", "second"]
 
 
+def test_a_judge_by_log_odds_is_asked_for_probabilities(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    project(folder, chat_server.base_url, judge={"method": "log_odds"})
+    result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert (
+        "openai/fake doesn't report how likely its words are (logprobs), which judge.method:" in result.output
+    )
+
+
 def test_a_key_that_is_refused(folder: Path, convoprobe: Convoprobe) -> None:
     with ChatServer(faults=["401"] * 9) as server:
         project(folder, server.base_url)

@@ -11,6 +11,7 @@ from pytest_convoprobe.errors import (
     BudgetExceeded,
     ConvoprobeError,
     JudgeError,
+    LLMRejected,
     LLMUnavailable,
     ReplayMiss,
 )
@@ -89,6 +90,11 @@ async def test_a_member_that_fails_is_not_needed_where_the_others_agree() -> Non
 async def test_an_outage_that_leaves_it_open_is_an_error(trouble: ConvoprobeError, second: str) -> None:
     with pytest.raises(type(trouble)):
         await result({"a": "met", "b": trouble, "c": second})
+
+
+async def test_a_refusal_is_an_error_although_the_others_agree() -> None:
+    with pytest.raises(LLMRejected):
+        await result({"a": "met", "b": LLMRejected("openai/b refuses the API key"), "c": "met"})
 
 
 async def test_an_outage_that_could_not_have_decided_it_is_none() -> None:
