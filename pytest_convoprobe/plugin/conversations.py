@@ -12,6 +12,7 @@ from ..errors import SettingsError
 from ..runs.progress import ProgressLine
 from ..settings.file_formats import given_in_code
 from ..settings.judge_settings import as_judge
+from .gating import first_orders
 from .judge_gate import require_fit
 from .keys import OVERLAPPED, WAITED
 from .lookahead import LookAhead
@@ -35,7 +36,7 @@ _AHEAD: pytest.StashKey[LookAhead] = pytest.StashKey()
 
 def look_ahead(config: pytest.Config) -> LookAhead:
     """The conversations that start before their turn."""
-    return config.stash.setdefault(_AHEAD, LookAhead(submit, _has_to_be_waited_for))
+    return config.stash.setdefault(_AHEAD, LookAhead(submit, _has_to_be_waited_for, first_orders))
 
 
 def _has_to_be_waited_for(order: Order, target: Target) -> bool:

@@ -7,7 +7,7 @@ same in all of them, and a decision doesn't depend on how many there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cached_property
@@ -21,7 +21,8 @@ from ..gate.choosing import Chosen, choose
 from ..gate.forecast import with_second_looks
 from ..gate.policies import Confirm, Each, Paired
 from ..gate.prior import Prior, prior_of
-from ..gate.types import Policy
+from ..gate.types import Past, Policy
+from ..results.provenance import commit_of
 from . import options
 from .orders import GATED, Order, has_mark, order_of
 from .session import backend_of, began, session_of, settings_source
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from ..results.fingerprints import Prints
     from ..results.pasts import FoundPast, Pasts
     from ..runs.gated_scenario import Terms
-    from ..scenario.loading import LoadedScenario
     from ..settings.gate_settings import GateSettings, PolicyName
+    from ..settings.models import Settings
     from ..settings.nearest import SettingsSource
 
 _SOURCE: pytest.StashKey[SettingsSource] = pytest.StashKey()
@@ -63,15 +64,6 @@ def _policy_of(config: pytest.Config, gate: GateSettings) -> PolicyName:
     return "each" if options.are_trials_on_command_line(config) else gate.policy
 
 
-def first_talks(config: pytest.Config, loaded: LoadedScenario, policy: Chosen) -> int:
-    """How many conversations a scenario has in any case."""
-    if policy != "paired":
-        return 1
-    gate = _source(config).of(loaded.file).settings.gate
-    own = loaded.scenario.gate if loaded.scenario else None
-    return min(own.first if own and own.first else gate.first, gate.most)
-
-
 def _source(config: pytest.Config) -> SettingsSource:
     """The settings, while scenarios are collected: to make a session would be too early."""
     if _SOURCE not in config.stash:
@@ -95,6 +87,14 @@ def gate_of(item: pytest.Item) -> Gate:
     return item.config.stash[_GATE]
 
 
+def first_orders(order: Order) -> list[Order]:
+    """The trials that an item has in any case, before anything is decided."""
+    if GATED not in order.item.stash:
+        return [order]
+    first = gate_of(order.item).terms(order).policy.first
+    return [replace(order, trial=trial) for trial in range(1, first + 1)]
+
+
 class Gate:
     """The terms of all scenarios that the session selected and that a policy decides."""
 
@@ -105,10 +105,80 @@ class Gate:
         self._orders = {order.scenario_id: order for order, _ in found}
         self._settings = session_of(config).settings.settings.gate
 
-    @property
-    def scenarios(self) -> int:
-        """How many share what the gate may be wrong about."""
-        return len(self._orders)
+    def terms(self, order: Order, prints: Prints | None = None) -> Terms:
+        """What decides a scenario. `prints` are the fingerprints of its first conversation, where stored.
+
+        They differ from those of the settings where a hook of the project has changed these.
+        """
+        expected = self._expected[order.scenario_id]
+        if prints is None or self._policies[order.scenario_id] != "paired":
+            return expected
+        return self._terms(order, self._pasts.find(order.scenario_id, prints), expected.policy.first)
+
+    def check(self) -> None:
+        """Raise `ResultsError` for a baseline that can't be used, before anything is spent."""
+        _ = self._expected
+
+    def forecast(self) -> tuple[int, int]:
+        """How many conversations there are first, and how many more there may be."""
+        every = self._expected.values()
+        first = sum(terms.policy.first for terms in every)
+        return first, sum(terms.most - terms.policy.first for terms in every)
+
+    @cached_property
+    def _expected(self) -> dict[str, Terms]:
+        """The terms of each scenario, by what is known before any conversation."""
+        found = {name: self._terms_of_policy(order) for name, order in self._orders.items()}
+        return {**found, **self._looked_at_twice(found)}
+
+    def _looked_at_twice(self, found: Mapping[str, Terms]) -> dict[str, Terms]:
+        """The scenarios that get a second look, whatever the first conversation says.
+
+        They depend on the commit and on the pasts only: so all workers choose the same, and whoever runs the
+        gate again on one commit gets the same decisions.
+        """
+        if self._settings.first > 1 or self._settings.max_talks is not None:
+            return {}
+        policies = {
+            name: one.policy
+            for name, one in found.items()
+            if isinstance(one.policy, Paired) and one.policy.first == 1 and one.more is None
+        }
+        commit = commit_of("HEAD", self._config.rootpath) or ""
+        chosen = with_second_looks(policies, commit, self._settings.per_scenario)
+        return {name: replace(found[name], policy=policy) for name, policy in chosen.items()}
+
+    def _terms_of_policy(self, order: Order) -> Terms:
+        if self._policies[order.scenario_id] != "paired":
+            return self._terms(order, None, 1)
+        gate = self._settings_of(order).gate
+        own = order.loaded.scenario.gate if order.loaded.scenario else None
+        first = own.first if own and own.first else gate.first
+        return self._terms(order, self._past(order.scenario_id), min(first, gate.most))
+
+    def _terms(self, order: Order, found: FoundPast | None, first: int) -> Terms:
+        """The terms by what was found of the past; None where nobody asked for it."""
+        from ..runs.gated_scenario import Terms
+
+        mode, said = _mode(order, datetime.fromtimestamp(began(self._config)).date())
+        note = "" if found is None else found.note or ("" if found.past else NO_PAST)
+        notes = tuple(filter(None, (said, note)))
+        past, more = (found.past if found else None), self._share(order.scenario_id)
+        terms = Terms(self._policy(order, past, first), past, more, mode, notes)
+        if found is None or found.may_block:
+            return terms
+        # One that mostly failed before is looked at, and nothing more is spent on it. So is one whose change
+        # somebody accepted just now.
+        return replace(terms, mode=_weaker(mode), more=0)
+
+    def _policy(self, order: Order, past: Past | None, first: int) -> Policy:
+        if past is None:
+            return Confirm(min(first, Confirm().most))
+        alpha, most = self._settings.alpha, self._settings_of(order).gate.most
+        return Paired(past, self._prior, len(self._orders), alpha, first, most)
+
+    def _settings_of(self, order: Order) -> Settings:
+        return session_of(self._config).settings_of(order.loaded.file).settings
 
     @cached_property
     def _pasts(self) -> Pasts:
@@ -121,54 +191,11 @@ class Gate:
     @cached_property
     def _prior(self) -> Prior:
         """Of the whole suite, in the order of the ids: sums of floats depend on it."""
-        found = (self._past(self._orders[name], None).past for name in sorted(self._orders))
-        return prior_of(past for past in found if past is not None)
+        names = (name for name in sorted(self._orders) if self._policies[name] == "paired")
+        return prior_of(past for name in names if (past := self._past(name).past) is not None)
 
-    @cached_property
-    def _twice(self) -> frozenset[str]:
-        """The scenarios that get a second look, whatever the first conversation says.
-
-        They depend on the commit and on the pasts only: so all workers choose the same, and whoever runs the
-        gate again on one commit gets the same decisions.
-        """
-        gate = self._settings
-        if gate.first > 1 or gate.max_talks is not None:
-            return frozenset()
-        found = ((order, self._past(order, None)) for order in self._orders.values() if order.first == 1)
-        policies = {
-            order.scenario_id: Paired(one.past, self._prior, self.scenarios, gate.alpha, 1, gate.most)
-            for order, one in found
-            if self._policies[order.scenario_id] == "paired" and one.past is not None and one.may_block
-        }
-        chosen = with_second_looks(policies, _commit(self._config), gate.per_scenario)
-        return frozenset(name for name, policy in chosen.items() if policy.first > 1)
-
-    def terms(self, order: Order, prints: Prints | None = None) -> Terms:
-        """What decides a scenario. `prints` are the fingerprints of its first conversation, where stored."""
-        from ..runs.gated_scenario import Terms
-
-        mode, said = _mode(order, datetime.fromtimestamp(began(self._config)).date())
-        more, notes = self._share(order.scenario_id), tuple(filter(None, (said,)))
-        if self._policies.get(order.scenario_id) != "paired":
-            return Terms(Confirm(), None, more, mode, notes)
-        found = self._past(order, prints)
-        policy = self._policy(order, found)
-        note = found.note or ("" if found.past else NO_PAST)
-        terms = Terms(policy, found.past, more, mode, (*notes, *filter(None, (note,))))
-        # One that mostly failed before is looked at, and nothing more is spent on it. So is one whose change
-        # somebody accepted just now.
-        return terms if found.may_block else replace(terms, mode=_weaker(mode), more=0)
-
-    def _policy(self, order: Order, found: FoundPast) -> Policy:
-        gate = session_of(self._config).settings_of(order.loaded.file).settings.gate
-        first = order.first
-        if found.past is None:
-            return Confirm(min(first, Confirm().most))
-        first += order.scenario_id in self._twice
-        return Paired(found.past, self._prior, self.scenarios, self._settings.alpha, first, gate.most)
-
-    def _past(self, order: Order, prints: Prints | None) -> FoundPast:
-        return self._pasts.find(order.scenario_id, prints or self._prints(order))
+    def _past(self, scenario_id: str) -> FoundPast:
+        return self._pasts.find(scenario_id, self._prints(self._orders[scenario_id]))
 
     def _prints(self, order: Order) -> Prints:
         from ..redaction import Redactor
@@ -185,19 +212,8 @@ class Gate:
         budget = self._settings.max_talks
         if budget is None:
             return None
-        each, rest = divmod(budget, max(1, self.scenarios))
+        each, rest = divmod(budget, len(self._orders))
         return each + (sorted(self._orders).index(scenario_id) < rest)
-
-    def check(self) -> None:
-        """Raise `ResultsError` for a baseline that can't be used, before anything is spent."""
-        for order in self._orders.values():
-            self.terms(order)
-
-    def forecast(self) -> tuple[int, int]:
-        """How many conversations there are first, and how many more there may be."""
-        every = [(order.first, self.terms(order)) for order in self._orders.values()]
-        first = sum(count for count, _ in every)
-        return first, sum(max(0, terms.most - count) for count, terms in every)
 
 
 def forecast(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
@@ -232,12 +248,6 @@ def forecast_of_ids(config: pytest.Config, ids: Iterable[str]) -> list[str]:
     budget = _source(config).main.settings.gate.max_talks
     bounded = more if budget is None else min(more, budget)
     return [forecast_words(" and ".join(sorted(policies, reverse=True)), first, bounded)]
-
-
-def _commit(config: pytest.Config) -> str:
-    from ..results.provenance import commit_of
-
-    return commit_of("HEAD", config.rootpath) or ""
 
 
 def one_talk_terms(terms: Terms) -> Terms:

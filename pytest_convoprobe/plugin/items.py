@@ -17,7 +17,6 @@ from ..targets.given_objects import Use
 # source of a plug-in's modules when they are imported, which must not collide with other threads.
 from . import headings, item_reports, marks, representing  # noqa: F401
 from .error_text import error_text, no_verdict
-from .gating import first_talks
 from .keys import RESULTS
 from .lookahead import given_by_fixture, target_is_shared
 from .node_ids import HasParsedId
@@ -83,8 +82,7 @@ class ScenarioItem(HasParsedId, pytest.Function):
         )
         _take_parameters(item, generated)
         item.loaded, item.trial = loaded, trial
-        first = first_talks(item.config, loaded, policy)
-        item.stash[ORDER] = Order(item, loaded, f"{parent.nodeid}::{loaded.id}", trial, first=first)
+        item.stash[ORDER] = Order(item, loaded, f"{parent.nodeid}::{loaded.id}", trial)
         if policy != "each":
             item.stash[GATED] = policy
         marks.add_tags(item, loaded.tags)

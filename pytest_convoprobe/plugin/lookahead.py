@@ -16,7 +16,7 @@ import pytest
 
 from ..errors import TargetStartError
 from .keys import NEXT_ITEM
-from .orders import BEGUN, Order, first_orders, has_mark, order_of
+from .orders import BEGUN, Order, has_mark, order_of
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
@@ -139,13 +139,16 @@ class LookAhead:
     """The conversations that were started before their turn.
 
     `submit` queues one. `waits` says of one that it needs the thread that waits for it, and so its turn.
+    `first` are those of an item that can start ahead: further ones depend on what these come to.
     """
 
     def __init__(
         self,
         submit: Callable[[Order, Target], Handle[ScenarioResult]],
         waits: Callable[[Order, Target], bool],
+        first: Callable[[Order], list[Order]] = lambda order: [order],
     ) -> None:
+        self._first = first
         self._submit = submit
         self._waits = waits
         self._handles: dict[str, dict[int, Handle[ScenarioResult]]] = {}
@@ -177,7 +180,7 @@ class LookAhead:
     def _start(self, order: Order, target: Target) -> None:
         try:
             if not self._waits(order, target):
-                for one in first_orders(order):
+                for one in self._first(order):
                     self._handles.setdefault(order.item.nodeid, {})[one.trial] = self._submit(one, target)
         except Exception:  # noqa: BLE001
             # Its settings, or a hook of the project, are at fault. It is not this item's turn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 class Order:
     """One trial of a scenario.
 
-    `settings` overrides the settings by dotted path, for this run only. `first` is how many trials the item
-    has in any case: more than one only where a policy decides about them together.
+    `settings` overrides the settings by dotted path, for this run only.
     """
 
     item: pytest.Item
@@ -26,7 +25,6 @@ class Order:
     scenario_id: str
     trial: int = 1
     settings: Mapping[str, Any] | None = None
-    first: int = 1
 
 
 #: On the item of a scenario, and on no other: what it runs.
@@ -35,11 +33,6 @@ ORDER: pytest.StashKey[Order] = pytest.StashKey()
 GATED: pytest.StashKey[Chosen] = pytest.StashKey()
 #: On the item of a scenario: whether its turn has come.
 BEGUN: pytest.StashKey[bool] = pytest.StashKey()
-
-
-def first_orders(order: Order) -> list[Order]:
-    """The trials that an item has in any case."""
-    return [replace(order, trial=order.trial + more) for more in range(max(1, order.first))]
 
 
 def order_of(item: pytest.Item) -> Order | None:

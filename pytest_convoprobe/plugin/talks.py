@@ -10,11 +10,11 @@ import pytest
 
 from ..errors import HookTimeout
 from ..gate.types import Decision, Word
-from ..reports.decisions import figures_of
+from ..reports.decisions import figures_of, sentence, stops
 from ..result import ScenarioFailed, ScenarioResult, figures, with_attempts
 from ..runs.gated_scenario import GatedScenario, free_trials, kept_for_rerun
 from .conversations import look_ahead, submit, wait
-from .gating import gate_of, one_talk_terms
+from .gating import first_orders, gate_of, one_talk_terms
 from .keys import DECISION, EARLIER, OVERLAPPED, REPORTED, RESULTS, WAITED
 from .lookahead import target_is_shared
 from .orders import GATED, ORDER, Order
@@ -39,10 +39,10 @@ class Decided:
         """Fail if the gate is red; what failed and doesn't block is expected, with its sentence."""
         __tracebackhide__ = True
         decision = self.decision
-        if decision.word is Word.RED and decision.mode == "block":
-            raise ScenarioFailed(self.result, decision.sentence())
+        if stops(decision):
+            raise ScenarioFailed(self.result, sentence(decision))
         if decision.word is not Word.GREEN or decision.failed:
-            pytest.xfail(decision.sentence())
+            pytest.xfail(sentence(decision))
 
 
 class Talks:
@@ -93,7 +93,7 @@ def run_gated(item: pytest.Item, talks: Talks, *, one_talk: bool) -> GatedScenar
     """
     order, results = item.stash[ORDER], item.stash[RESULTS]
     # Of a rerun, some may be there already.
-    missing = max(0, (1 if one_talk else order.first) - len(results))
+    missing = max(0, (1 if one_talk else len(first_orders(order))) - len(results))
     talks.run(free_trials((one.trial for one in results), missing))
     prints = recorder_of(item.config).stored_prints(order.scenario_id, results[0].trial)
     terms = gate_of(item).terms(order, prints)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from ..formatting import counted
-from ..gate.suite import SuiteDecision, blocks
+from ..gate.suite import SuiteDecision
 from ..gate.types import Decision, Word
 from ..text import harmless, one_line, shorten
-from .decisions import drift_in_words
+from .decisions import drift_in_words, figures_in_words, listed, sentence
 
 _LISTED = 20
-_ORDER = (Word.RED, Word.UNDECIDED, Word.GREEN)
 
 
 def gate_lines(suite: SuiteDecision, alpha: float, *, verbosity: int = 0) -> list[str]:
@@ -61,21 +60,17 @@ def _baseline(every: tuple[Decision, ...]) -> str:
 
 def _about_scenarios(suite: SuiteDecision, verbosity: int) -> list[str]:
     """Red and undecided ones are all there, whatever their number."""
-    listed = [one for one in suite.decisions if one.failed or one.word is not Word.GREEN or not blocks(one)]
-    listed.sort(key=lambda one: _ORDER.index(one.word))
-    needed = sum(one.word is not Word.GREEN for one in listed)
-    shown = listed if verbosity > 0 else listed[: max(_LISTED, needed)]
+    found = listed(suite.decisions)
+    needed = sum(one.word is not Word.GREEN for one in found)
+    shown = found if verbosity > 0 else found[: max(_LISTED, needed)]
     names = _names(suite.decisions)
     lines = [f"  {names[one.scenario_id]}: {_sentence(one, verbosity)}" for one in shown]
-    more = len(listed) - len(shown)
+    more = len(found) - len(shown)
     return [*lines, f"  and {more:,} more (-v lists them)"] if more else lines
 
 
 def _sentence(decision: Decision, verbosity: int) -> str:
-    words = decision.sentence()
-    if verbosity > 0 and decision.e_value is not None and decision.red_from is not None:
-        words += f" (e = {decision.e_value:.2g}; red from {decision.red_from:.3g})"
-    return words if blocks(decision) else f"{words}; it blocks nothing ({decision.mode})"
+    return f"{sentence(decision)} ({figures_in_words(decision)})" if verbosity > 0 else sentence(decision)
 
 
 def _names(every: tuple[Decision, ...]) -> dict[str, str]:
