@@ -11,13 +11,14 @@ from ..errors import ConvoprobeError
 from ..reports.comparison import Names, comparison_text, run_name, run_notes
 from ..results.baselines import Baseline, Baselines, find_baselines
 from ..results.compare import Comparison, FailOn, compare_runs
+from ..results.pasts import names_file, pasts_of
 from ..results.run_info import RunState
 from ..results.store import StoredRun
 from . import gating, options
 from .file_names import is_for_other_runs
 from .keys import GATHERED, start
 from .session import load_settings
-from .storing import recorder_of, state_of
+from .storing import recorder_of, run_id, state_of
 from .terminal import writes_unicode
 
 BASELINE = "--convoprobe-baseline"
@@ -69,9 +70,20 @@ class BaselineGate:
             self._baselines = find_baselines(self._config.rootpath / results.dir, self._named)
             self._baseline = self._baselines.choose()
         except ConvoprobeError as error:
+            if not self._decides and self._has_past():
+                return  # the policy has what it needs, and only the list of changes is missing
             if not is_for_other_runs(self._config, "baseline"):
                 raise pytest.UsageError(f"{BASELINE}: {error}") from None
             self._problem = str(error)  # the tests may run scenarios of their own
+
+    def _has_past(self) -> bool:
+        """Whether runs of earlier commits say how the scenarios did, where the named one has none."""
+        folder = self._config.rootpath / load_settings(self._config).settings.results.dir
+        try:
+            found = pasts_of(self._config.rootpath, folder, self._named, before=run_id(self._config))
+        except ConvoprobeError:
+            return False
+        return bool(found.talks)
 
     def _leave_to_policy(self) -> None:
         """Only show the changes where a policy decides. Raises `pytest.UsageError` if both were asked for."""
@@ -153,6 +165,8 @@ def configure(config: pytest.Config) -> None:
         if config.getoption(FAIL_ON) is not None:
             raise pytest.UsageError(f"{FAIL_ON} needs {BASELINE}: there is nothing to compare with")
         return
+    if names_file(config.rootpath, named):
+        return _check_file(config, named)
     if config.option.convoprobe_no_results:
         raise pytest.UsageError(
             f"{BASELINE} compares stored runs; leave out --convoprobe-no-results, or add `{BASELINE}=` to "
@@ -161,3 +175,16 @@ def configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         start(config)  # first, so that the run is stored by the time that its end comes here
         config.pluginmanager.register(BaselineGate(config, named), "convoprobe-baseline")
+
+
+def _check_file(config: pytest.Config, named: str) -> None:
+    """A file has pasts and no trials: the policies use it, and there is nothing to list as changed."""
+    if options.compares_raw(config):
+        raise pytest.UsageError(
+            f"{FAIL_ON} compares stored runs, and {BASELINE} names the file {named}; leave out {FAIL_ON}, or "
+            "name a run"
+        )
+    try:
+        pasts_of(config.rootpath, None, named)
+    except ConvoprobeError as error:
+        raise pytest.UsageError(f"{BASELINE}: {error}") from None

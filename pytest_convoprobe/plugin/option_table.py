@@ -213,7 +213,8 @@ OPTIONS = (
     Option("html", "Write an HTML report on this run into one file.", metavar="PATH", ini=True),
     Option(
         "baseline",
-        "Compare with this stored run: its id, `latest`, its folder, or a git branch, tag or commit.",
+        "Compare with this stored run: its id, `latest`, its folder, or a git branch, tag or commit; or with "
+        "the file of a baseline (default: `_baseline.json` beside the scenarios).",
         metavar="RUN",
         ini=True,
     ),

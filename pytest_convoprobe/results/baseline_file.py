@@ -133,7 +133,7 @@ class _File(_Part):
 def read_baseline(path: Path) -> BaselineFile:
     """The file at a path. Raises `ResultsError` with file, line and column for whatever isn't one."""
     try:
-        text = read_text(path)
+        text = read_text(path, "utf-8-sig")  # some editors put a mark at the beginning
     except UnicodeDecodeError:
         raise _problem(path, Problem("it is not text in UTF-8")) from None
     except OSError as error:

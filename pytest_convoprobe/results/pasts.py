@@ -89,12 +89,17 @@ def pasts_of(root: Path, results: Path | None = None, named: str | None = None, 
     if named is None:
         return Pasts(root)
     path = root / named
-    if path.suffix == ".json" and path.is_file():
+    if names_file(root, named):
         return Pasts(root, source=relative_name(path, root), _named=read_baseline(path))
     runs = runs_before(results or root, named, before=before)
     found = talks_of(ref.open() for ref in runs)
     source = f"run {runs[0].id}" if len(runs) == 1 else f"{len(runs)} runs of {named}"
     return Pasts(root, source, found.by_scenario, tuple(left_out_words(found.left_out)))
+
+
+def names_file(root: Path, named: str) -> bool:
+    """Whether what somebody gave as the baseline is a file of one, and not a run or a git name."""
+    return (root / named).suffix == ".json" and (root / named).is_file()
 
 
 def _of_talks(talks: Sequence[PastTalk], prints: Prints, source: str) -> FoundPast:

@@ -121,3 +121,20 @@ def test_a_broken_file_is_not_taken_for_no_baseline(project: Suite) -> None:
     output = result.stdout.str() + result.stderr.str()
     assert "scenarios/_baseline.json:2: a merge left its marks here" in output
     assert not (project.path / "talk.log").exists()
+
+
+def test_the_file_may_be_named(project: Suite) -> None:
+    (project.path / FILE).rename(project.path / "main.json")
+    content = (project.path / "main.json").read_text().replace('"flaky.yaml', '"scenarios/flaky.yaml')
+    (project.path / "main.json").write_text(content)
+    result = project.run("--convoprobe-baseline=main.json")
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    past = decided(project, "flaky").past
+    assert past is not None
+    assert (past.failed, past.talks) == (4, 20)
+    raw = project.run("--convoprobe-baseline=main.json", "--convoprobe-fail-on=regression")
+    assert raw.ret == pytest.ExitCode.USAGE_ERROR
+    (project.path / "main.json").write_text("{")
+    broken = project.run("--convoprobe-baseline=main.json")
+    assert broken.ret == pytest.ExitCode.USAGE_ERROR
+    assert "main.json:1:2: it is not whole JSON" in broken.stderr.str()
