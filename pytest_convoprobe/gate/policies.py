@@ -29,9 +29,9 @@ LEAST_FAILED = 2
 # By Ville's inequality, an unchanged scenario reaches an e-value of 1/d with a chance of at most d. The gate
 # reaches it far less often: it stops at the first pass, e-values grow in large steps, and the worst rate for
 # stopping isn't the worst rate for crossing. The chance to reach a sixth of 1/d was added up over all pasts
-# of 8 to 200 conversations, all rates and all courses of up to 20 conversations: still at most d. For up to
-# 50 conversations, a fifth.
-_SLACK, _SLACK_OF_LONG = 6.0, 5.0
+# of 8 to 100 conversations, all rates and all courses of up to 20 conversations: still at most d. For up to
+# 50 conversations, a quarter.
+_SLACK, _SLACK_OF_LONG = 6.0, 4.0
 _LONG = 20
 
 # With one scenario, or a large alpha, a sixth of so small a value would be too low.
