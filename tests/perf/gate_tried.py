@@ -75,6 +75,7 @@ class Tried:
     first: Callable[[Past], int] = lambda past: 1
     simple_boundary: bool = False
     both_said_twice: bool = False
+    before: int = BEFORE
 
     def word(self, failed: int, talks: int, past: Past, scenarios: int) -> Word | None:
         """What is decided after these conversations."""
@@ -113,8 +114,11 @@ WAYS = [
     Tried("ours, 2 first for scenarios that never failed", first=lambda past: 1 if past.failed else 2),
     Tried("ours, 2 first for all", first=lambda past: 2),
     Tried("ours, a PASS said twice too", both_said_twice=True),
+    Tried("ours, with a past of 50", before=50),
 ]
 
+SIZES = (20, 100)
+_SUITE = [(Scenario(rate, ERROR), weight) for rate, weight in AGENTS["mixed"].items()]
 RATES = [0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5]
 
 
@@ -125,48 +129,42 @@ def tried() -> list[dict[str, Any]]:
 
 def figures(way: Tried) -> dict[str, float]:
     """What one way to decide comes to: shares, and conversations a scenario."""
-    return {
-        **{
-            f"worst_{before}_{size}": _worst(way, before, size)
-            for before in (SHORT, BEFORE)
-            for size in (20, 100)
-        },
-        **{
-            f"{name}_{size}": round(1 - _mean_red(way, size, part), 4)
-            for size in (20, 100)
-            for name, part in BROKEN.items()
-        },
-        "cost": round(_cost(way), 3),
+    pasts = {"short": SHORT, "own": way.before}
+    found = {
+        f"worst_{name}_{size}": round(_worst(way, before, size), 4)
+        for name, before in pasts.items()
+        for size in SIZES
     }
+    missed = {
+        f"{name}_{size}": round(1 - _mean_red(way, size, part), 4)
+        for size in SIZES
+        for name, part in BROKEN.items()
+    }
+    return {**found, **missed, "cost": round(_cost(way), 3)}
 
 
 def _worst(way: Tried, before: int, size: int) -> float:
     """Of all rates, the largest chance of a red run where every scenario has that rate."""
-    return round(max(1 - (1 - _red(way, rate, rate, before, size)) ** size for rate in RATES), 4)
+    return max(1 - (1 - _red(way, rate, rate, before, size)) ** size for rate in RATES)
 
 
 def _mean_red(way: Tried, size: int, part: float) -> float:
+    """The chance that one broken scenario of the suite is red."""
     return sum(
-        weight
-        * _red(
-            way,
-            *(_failing(way, one) for one in (Scenario(rate, ERROR), Scenario(rate, ERROR).broken(part))),
-            BEFORE,
-            size,
-        )
-        for rate, weight in AGENTS["mixed"].items()
+        weight * _red(way, _failing(way, one), _failing(way, one.broken(part)), way.before, size)
+        for one, weight in _SUITE
     )
 
 
 def _cost(way: Tried) -> float:
+    """Conversations a scenario, in a suite of 20."""
+    return sum(weight * _talks(way, _failing(way, one)) / _judged(way, one) for one, weight in _SUITE)
+
+
+def _talks(way: Tried, rate: float) -> float:
     return sum(
-        weight
-        * _course(way, _failing(way, scenario), BEFORE, 20, failed)[1]
-        * _binomial(failed, BEFORE, _failing(way, scenario))
-        / _judged(way, scenario)
-        for rate, weight in AGENTS["mixed"].items()
-        for scenario in [Scenario(rate, ERROR)]
-        for failed in range(BEFORE + 1)
+        _binomial(failed, way.before, rate) * _course(way, rate, way.before, 20, failed)[1]
+        for failed in range(way.before + 1)
     )
 
 

@@ -19,11 +19,16 @@ Cell = Mapping[str, Any]
 def rendered(stored: Mapping[str, Any]) -> str:
     """The page, from the stored figures."""
     found = Found(stored["cells"])
+    few, many = _runs(stored, least=True), _runs(stored, least=False)
     return _TEXT.read_text("utf-8").format(
         seed=stored["seed"],
         before=stored["before"],
-        runs=f"{_runs(stored, least=True):,}",
-        many=f"{_runs(stored, least=False):,}",
+        runs=f"{few:,}",
+        many=f"{many:,}",
+        off=_off(0.05, many),
+        off_few=_off(0.05, few),
+        off_half=_off(0.5, many),
+        off_half_few=_off(0.5, few),
         promises=_promises(found),
         ways=_ways(found),
         grid=_grid(found, PULL_REQUEST),
@@ -36,6 +41,13 @@ def rendered(stored: Mapping[str, Any]) -> str:
 def _runs(stored: Mapping[str, Any], *, least: bool) -> int:
     runs = [way["runs"] for cell in stored["cells"] for way in cell["ways"].values()]
     return int(min(runs) if least else max(runs))
+
+
+def _off(share: float, runs: int) -> str:
+    """How far a simulated share may be from the true one, in points, at 95 %."""
+    interval = wilson(share * runs, runs)
+    assert interval is not None
+    return f"{100 * (interval.high - share):.1f}"
 
 
 class Found:
@@ -171,11 +183,11 @@ def _rivals(found: Found) -> str:
 
 def _tried(tried: Sequence[Mapping[str, Any]]) -> str:
     rows = [
-        "| | worst rate, past of 8: red at 20 | 100 | past of 20: red at 20 | 100 "
+        "| | red at the worst rate, past of 8: 20 | 100 | usual past: 20 | 100 "
         "| always broken, missed: 20 | 100 | half: 20 | 100 | conversations |",
         "|---|" + "---:|" * 9,
     ]
-    names = [f"worst_{before}_{size}" for before in (8, 20) for size in (20, 100)]
+    names = [f"worst_{past}_{size}" for past in ("short", "own") for size in (20, 100)]
     names += [f"{part}_{size}" for part in ("always", "half") for size in (20, 100)]
     for way in tried:
         figures = " | ".join(_percent(way[name]) for name in names)
