@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..conversation.suspicion import is_english
 from ..judging.criteria import criteria_of
 from ..judging.evidence import Located, Sources
 from ..judging.transcript_view import call_line
@@ -13,6 +15,13 @@ from ..result import ScenarioResult
 from ..scenario.models import Scenario
 from ..transcript import ToolCall, Transcript
 from .anchors import anchors_of, is_alike, names_all
+
+_SPEAKS = re.compile(
+    r"\b(?:says?|tells?|states?|confirms?|informs?|explains?|mentions?|reports?|announces?|names?|asks?|answers?"
+    r"|offers?|greets?|apologi[sz]es?|describes?|warns?|reminds?|repeats?|summari[sz]es?|suggests?|recommends?"
+    r"|promises?|quotes?|lists?|repl(?:y|ies)|responds?|thanks?|claims?|admits?|acknowledges?|points? out)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -75,11 +84,14 @@ def _by_words(criterion: Criterion, found: CriterionResult, transcript: Transcri
     if _shows(criterion, found) is Shows.ABSENCE or not found.quote:
         return False
     about = _about(criterion, found)
-    if about in (None, About.ANY):
-        # A call, or the user's own words, may show it too, and both stay as they are.
-        said = any(is_said(found.quote, turn.user) for turn in transcript.turns)
-        return not transcript.tool_calls and not said
-    return about is About.AGENT
+    if about is About.AGENT:
+        # The agent's deeds stay: "The agent cancels the order" is still true where it says nothing of it.
+        return not transcript.tool_calls or (
+            is_english(criterion.text) and _SPEAKS.search(criterion.text) is not None
+        )
+    # A call, or the user's own words, may show it too, and both stay as they are.
+    said = any(is_said(found.quote, turn.user) for turn in transcript.turns)
+    return about in (None, About.ANY) and not transcript.tool_calls and not said
 
 
 def _about(criterion: Criterion, found: CriterionResult) -> About | None:

@@ -222,3 +222,9 @@ def test_a_must_that_forbids() -> None:
     wanted = scenario(["The agent never asks for a password."])
     (mutant,) = by_kind(mutants_of(judged(wanted, TALK, {}), wanted))[MutantKind.FORBIDDEN_WORDS]
     assert (mutant.must_fail, mutant.sentence) == (("c1",), "Please give me a password.")
+
+
+def test_a_deed_is_not_undone_by_taking_the_words_away() -> None:
+    wanted = scenario(["The agent looks up the order that arrives on 2026-11-04."])
+    result = judged(wanted, TALK, {"c1": QUOTES["c2"]})
+    assert {mutant.kind for mutant in mutants_of(result, wanted)} == {MutantKind.PARAPHRASE}
