@@ -32,6 +32,9 @@ from .making import mutants_of
 from .proofs import held
 from .types import Mutant
 
+_BATCH = 4
+"""How many times as many mutants as are judged at once are begun together."""
+
 Known = Mapping[str, ScenarioMutations]
 """What earlier runs found out, by scenario id."""
 
@@ -208,11 +211,13 @@ def probe(
     *,
     calls: int | None = None,
     tick: Callable[[int], object] = bool,
+    keep: Callable[[list[Probed]], object] = bool,
 ) -> list[Probed]:
     """Judge the mutants, in the order of the talks. What a check decides, or what is `known`, costs nothing.
 
     As many are judged at once as `run.concurrency` says. With `calls`, no mutant is begun that might take the
-    judge over so many calls: a mutant of every talk comes before the second one of any.
+    judge over so many calls: a mutant of every talk comes before the second one of any. `keep` gets all that
+    is known now and then, so that Ctrl-C loses little of what was paid for.
     """
     asked = [(talk, mutant) for talk in talks for mutant in talk.mutants if _is_to_ask(talk, mutant, known)]
     if session.live_models:
@@ -222,11 +227,19 @@ def probe(
     order = _by_turns(talks, known)
     counter = _Calls(calls, max(map(_most_calls, asked), default=1))
     found: dict[tuple[int, int], ScenarioResult] = {}
-    while batch := order[: counter.room(session.settings.settings.run.concurrency, len(order))]:
+    at_once = session.settings.settings.run.concurrency
+    while batch := order[: counter.room(at_once, min(len(order), _BATCH * at_once))]:
         order = order[len(batch) :]
         jobs = [_job(session, talks[at], talks[at].mutants[number], counter) for at, number in batch]
         judged = session.run_all(jobs, tick=lambda: tick(session.pool.stats.done))
         found |= dict(zip(batch, judged, strict=True))
+        keep(_all_probed(talks, found, known))
+    return _all_probed(talks, found, known)
+
+
+def _all_probed(
+    talks: Sequence[Talk], found: Mapping[tuple[int, int], ScenarioResult], known: Known
+) -> list[Probed]:
     return [
         _probed(talk, mutant, found.get((at, number)), known)
         for at, talk in enumerate(talks)
@@ -265,7 +278,7 @@ class _Calls:
             self._made += spent.calls
 
     def room(self, at_once: int, left: int) -> int:
-        """How many mutants may be begun now: all, unless there is a limit."""
+        """How many of those that are `left` may be begun now: all, unless there is a limit."""
         if self._most is None:
             return left
         return max(0, min(at_once, (self._most - self._made) // self._each))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..judging.criteria import criteria_of
 from ..judging.types import Criterion
+from ..redaction import Redactor
 from ..results.mutation_file import CriterionScore, Remark, ScenarioMutations
 from ..text import shorten
 from .probing import Probed, digest
@@ -13,12 +14,17 @@ from .probing import Probed, digest
 _LONGEST = 300
 
 
-def scores(probed: Sequence[Probed], run: str, at: float) -> list[ScenarioMutations]:
-    """What came of each scenario's mutants, in their order. `at` is the time, in seconds since 1970."""
+def scores(probed: Sequence[Probed], run: str, at: float, redactor: Redactor) -> list[ScenarioMutations]:
+    """What came of each scenario's mutants, in their order, without secrets.
+
+    `at` is the time, in seconds since 1970.
+    """
     by_scenario: dict[str, list[Probed]] = {}
     for one in probed:
         by_scenario.setdefault(one.talk.row.scenario_id, []).append(one)
-    return [_scenario(name, found, run, at) for name, found in by_scenario.items()]
+    found = [_scenario(name, same, run, at) for name, same in by_scenario.items()]
+    # A scenario may have a key of the settings in its texts, and stored trials have them masked.
+    return [redactor.record(one) for one in found]
 
 
 def _scenario(name: str, probed: Sequence[Probed], run: str, at: float) -> ScenarioMutations:

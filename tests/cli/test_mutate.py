@@ -16,7 +16,7 @@ from tests.support.chat_server import ChatServer
 from tests.support.default_answers import default_answer
 
 from .conftest import Convoprobe
-from .live import project
+from .live import KEY, project
 from .stored import store
 
 ARRIVES = "The agent says that the order arrives on 2026-11-04."
@@ -69,6 +69,7 @@ def test_a_blind_criterion_is_named_with_the_sentence(
         "the agent another number" in result.stdout
     )
     assert "1 criterion of 1 let a mutant through" in result.stdout
+    assert KEY not in (folder / ".convoprobe" / "mutations.json").read_text()
     (kept,) = read_mutations(folder / ".convoprobe").values()
     assert kept.blind == (ARRIVES,)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from ..project import Project, json_option, project_options
 
 if TYPE_CHECKING:
     from ...mutants.probing import Known, MutationPlan, Probed, Talk
+    from ...redaction import Redactor
     from ...results.mutation_file import CriterionScore, Remark, ScenarioMutations
     from ...runs.session import Session
 
@@ -80,6 +82,7 @@ def command(
     stored, chosen = project.open(run), selects(expression)
     end_when_stuck()
     from ...mutants.probing import forecast, talks_of
+    from ...redaction import Redactor
     from ...results.mutation_file import read_mutations
     from ...runs.session import Session
 
@@ -92,11 +95,12 @@ def command(
         Console.of().note(_planned(planned, found))
         if dry_run:
             ctx.exit(OK)
-        probed = _probed(session, found, known, calls)
-        kept = _kept(project, stored.id, probed)
+        keep = partial(_kept, project, stored.id, redactor=Redactor(session.settings.secrets))
+        probed = _probed(session, found, known, calls, keep)
+        kept = keep(probed)
     status = _status(kept, probed, min_score)
     if as_json:
-        write_json(_as_json(stored.id, status, planned, found, kept))
+        write_json(_as_json(stored.id, status, planned, found, probed, kept))
     else:
         _print(found, probed, kept)
     ctx.exit(status)
@@ -114,19 +118,27 @@ def _planned(planned: MutationPlan, talks: Sequence[Talk]) -> str:
     return f"{many}: {decided}, for the others {calls}{price}"
 
 
-def _probed(session: Session, talks: Sequence[Talk], known: Known, calls: int | None) -> list[Probed]:
+def _probed(
+    session: Session,
+    talks: Sequence[Talk],
+    known: Known,
+    calls: int | None,
+    keep: Callable[[list[Probed]], object],
+) -> list[Probed]:
     from ...mutants.probing import probe
 
     with progress_line() as progress:
         tick = lambda done: progress.tick(f"{done} mutants judged …")  # noqa: E731
-        return probe(talks, session, known, calls=calls, tick=tick)
+        return probe(talks, session, known, calls=calls, tick=tick, keep=keep)
 
 
-def _kept(project: Project, run: str, probed: Sequence[Probed]) -> list[ScenarioMutations]:
+def _kept(
+    project: Project, run: str, probed: Sequence[Probed], redactor: Redactor
+) -> list[ScenarioMutations]:
     from ...mutants.scoring import scores
     from ...results.mutation_file import add_mutations
 
-    found = scores(probed, run, time.time())
+    found = scores(probed, run, time.time(), redactor)
     # What nobody was asked about must not take the place of what was known.
     add_mutations(project.results, [one for one in found if one.score is not None])
     return found
@@ -214,14 +226,19 @@ def _as_json(
     status: int,
     planned: MutationPlan,
     talks: Sequence[Talk],
+    probed: Sequence[Probed],
     kept: Sequence[ScenarioMutations],
 ) -> dict[str, Any]:
+    from ...mutants.probing import errors_in, unasked
+
     # The judge's single words are for the next run, not for readers.
     return {
         "run": run,
         "exit_status": status,
         "forecast": planned,
         "problems": list(_problems(talks)),
+        "errors": errors_in(probed),
+        "not_judged": unasked(probed),
         "scenarios": [
             {
                 **{name: value for name, value in one.to_json().items() if name != "verdicts"},
