@@ -63,7 +63,7 @@ class JudgeSettings(ModelSettings):
     require: JudgeRequirement | None = Field(
         None,
         description="What the judge must have reached on labelled conversations: `labels`, `kappa`, "
-        "`sensitivity`, `specificity`. Without it the gate is an error.",
+        "`sensitivity`, `specificity`. Until it has, it gates nothing.",
     )
 
 
