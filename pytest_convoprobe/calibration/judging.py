@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import Blame
@@ -12,8 +12,6 @@ from ..judging.types import CriterionResult
 from ..llm.ledger import Spending
 from ..result import Outcome, ScenarioResult
 from ..runs.session import Session
-from ..settings.effective import LoadedSettings
-from ..settings.judge_settings import JudgeSettings
 from ..settings.models import ScenarioSettings
 from .agreement import LabelAnswer
 from .as_job import by_criterion, jobs_of
@@ -27,12 +25,11 @@ class Judged:
     """What came of having a labels file judged.
 
     `measured` is None where some conversation could not be judged for a reason that isn't the judge's (an
-    outage, the budget, a missing recording): `broken` has those results. `spent` is what all calls cost.
+    outage, the budget, a missing recording): `broken` has those results.
     """
 
     measured: Measured | None
     broken: tuple[ScenarioResult, ...] = ()
-    spent: Spending = field(default_factory=Spending)
 
 
 def judge_labels(
@@ -56,18 +53,12 @@ def judge_labels(
     spent = sum((one.total for one in found), Spending())
     broken = tuple(one for one in found if _is_broken(one))
     if broken:
-        return Judged(None, broken, spent)
+        return Judged(None, broken)
     judge = jobs[0].settings.judge
     loaded = session.settings_of(labels.file)
     answers = [one for pair in zip(labels.conversations, found, strict=True) for one in _answers(*pair)]
-    return Judged(_measured(judge, loaded, name, labels.digest, answers), (), spent)
-
-
-def _measured(
-    judge: JudgeSettings, loaded: LoadedSettings, name: str, digest: str, answers: Sequence[LabelAnswer]
-) -> Measured:
     one = JudgeOfRun.of(judge, loaded)
-    return Measured(one.model, one.print, name, digest, time.time(), tuple(answers))
+    return Judged(Measured(one.model, one.print, name, labels.digest, time.time(), tuple(answers), spent))
 
 
 def _is_broken(result: ScenarioResult) -> bool:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import ResultsError, ScenarioFileError
 from ..files import cannot, locked, read_file, write_atomically
+from ..llm.ledger import Spending
 from ..llm.recording import file_name
+from ..results.out_of_git import keep_out_of_git
+from ..results.records import read_spending, spending_record
 from .agreement import LabelAnswer
 from .labels_file import load_labels
 
@@ -30,6 +33,7 @@ class Measured:
 
     `judge` is the model, `print` the fingerprint of all that its answers depend on. `file` is the labels
     file's name below the project's root, and `digest` that of its content. `at` is in seconds since 1970.
+    `spent` is what the calls for it cost.
     """
 
     judge: str
@@ -38,9 +42,10 @@ class Measured:
     digest: str
     at: float
     answers: tuple[LabelAnswer, ...]
+    spent: Spending = field(default_factory=Spending)
 
     def to_json(self) -> dict[str, Any]:
-        return {"version": VERSION, **asdict(self)}
+        return {"version": VERSION, **asdict(self), "spent": spending_record(self.spent)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Measured:
@@ -49,7 +54,8 @@ class Measured:
             raise ValueError("a later release wrote it")
         answers = tuple(_answer(one) for one in data["answers"])
         judge, print_, file, digest = (str(data[name]) for name in ("judge", "print", "file", "digest"))
-        return cls(judge, print_, file, digest, float(data["at"]), answers)
+        spent = read_spending(data["spent"])
+        return cls(judge, print_, file, digest, float(data["at"]), answers, spent)
 
 
 def _answer(data: Mapping[str, Any]) -> LabelAnswer:
@@ -75,6 +81,7 @@ def keep(results: Path, measured: Measured) -> None:
     text = json.dumps(measured.to_json(), indent=1, ensure_ascii=False) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        keep_out_of_git(results)
         with locked(path.parent):
             write_atomically(path, text.encode("utf-8", "backslashreplace"))
     except (OSError, TimeoutError) as error:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timezone
 
-from ..formatting import counted, number, number_range, percent, percent_range
+from ..formatting import counted, dollars, number, number_range, percent, percent_range
 from ..judging.threshold import learned_threshold
+from ..llm.ledger import Spending
 from ..text import harmless, one_line, shorten
 from .agreement import JudgeFigures, LabelAnswer, Share, figures_of
 from .measured import Measured
@@ -22,12 +23,20 @@ def headline(judge: str, reached: JudgeFigures) -> str:
     return f"judge {judge} agrees with {_share(reached.agreed, 'labels')}, kappa {kappa}{between}"
 
 
+def spent_words(spent: Spending) -> str:
+    """`40 calls, $0.0120`, or `40 calls, all replayed`."""
+    calls = counted(spent.calls, "call")
+    if spent.calls and spent.replayed == spent.calls:
+        return f"{calls}, all replayed"
+    return f"{calls}, {dollars(spent.cost)}"
+
+
 def figures_text(measured: Measured) -> str:
     """All figures, and each label that the judge sees otherwise; for people, several lines."""
     reached = figures_of(measured.answers)
     conversations = counted(reached.conversations, "conversation")
     lines = [
-        f"{headline(measured.judge, reached)}, in {conversations}",
+        f"{headline(measured.judge, reached)}, in {conversations} ({spent_words(measured.spent)})",
         f"faults that it finds (sensitivity): {_share(reached.sensitivity)}",
         f"right answers that it accepts (specificity): {_share(reached.specificity)}",
         f"undecided: {reached.undecided}",

@@ -9,8 +9,8 @@ import pytest
 
 from ..calibration.agreement import figures_of
 from ..calibration.canaries import canaries
-from ..calibration.measured import canaries_of
-from ..calibration.words import canaries_line, headline
+from ..calibration.measured import Measured, canaries_of
+from ..calibration.words import canaries_line, headline, spent_words
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..text import harmless, one_line
@@ -29,10 +29,15 @@ def judge_lines(config: pytest.Config, found: Iterable[Digest]) -> list[str]:
     The built-in conversations are never judged unasked: that would cost something in each run.
     """
     measured = config.stash.get(MEASURED, {}).values()
-    lines = [f"{one.file}: {headline(one.judge, figures_of(one.answers))}" for one in measured]
+    lines = [_of_labels(one) for one in measured]
     if any(_was_called(digest.spending.get(Role.JUDGE)) for digest in found):
         lines += _of_canaries(config)
     return [harmless(one_line(line)) for line in lines]
+
+
+def _of_labels(one: Measured) -> str:
+    """With what it cost: the totals of a run are those of its scenarios."""
+    return f"{one.file}: {headline(one.judge, figures_of(one.answers))}; {spent_words(one.spent)}"
 
 
 def _of_canaries(config: pytest.Config) -> list[str]:

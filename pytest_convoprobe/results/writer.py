@@ -24,6 +24,7 @@ from ..result import ScenarioResult
 from .decisions import decision_record, decisions_file
 from .fingerprints import NO_PRINTS, Prints
 from .index import row_of, to_line
+from .out_of_git import keep_out_of_git
 from .records import TrialRecord, from_record, to_record
 from .run_info import RunInfo
 from .spent_calls import call_record, calls_file
@@ -152,10 +153,7 @@ class RunWriter:
 
     def _make_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        ignore = self._results / ".gitignore"
-        if not ignore.exists():
-            with contextlib.suppress(FileExistsError), ignore.open("x", encoding="utf-8") as file:
-                file.write("# Made by pytest-convoprobe: stored runs are not for version control.\n*\n")
+        keep_out_of_git(self._results)
 
     def _stay_alive(self) -> None:
         """Keep a lock for as long as the process lives: it shows readers that the run goes on."""

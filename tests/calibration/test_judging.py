@@ -52,7 +52,7 @@ def test_a_judge_that_errs_on_some_labels_gets_exactly_these_figures(tmp_path: P
     assert (figures.labels, figures.agreed.part, figures.undecided) == (20, 17, 1)
     assert (figures.sensitivity.part, figures.sensitivity.whole) == (1, 2)
     assert (figures.specificity.part, figures.specificity.whole) == (16, 18)
-    assert found.spent.calls == 10  # nobody reviews the user's side of what is labelled
+    assert found.measured.spent.calls == 10  # nobody reviews the user's side of what is labelled
     text = figures_text(found.measured)
     assert 't7x: "The agent says when the shop opens t7x" is a fault, and the judge accepts it' in text
     assert 't2x: "The agent says when the shop opens t2x" is in order, and the judge calls it a fault' in text
