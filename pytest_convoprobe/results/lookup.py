@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from ..errors import ResultsError
@@ -67,13 +67,34 @@ def runs_before(results: Path | str, text: str, *, before: str = "") -> list[Run
     if one := _by_path(text) or _by_age(runs, text) or _by_id(runs, text):
         return [RunRef(one.name, one, read_info(one))]
     commits = history_of(text, _existing(folder))
-    refs = (RunRef(path.name, path, read_info(path)) for path in runs)
-    found = [ref for ref in refs if ref.info.commit in commits and not is_dirty(ref.info)]
+    found, dirty = _of_history_of(commits, runs)
     if found:
         return found
     if commits:
-        raise ResultsError(f"no run of {text} or of a commit before it is stored in {folder}")
+        none = f"no run of {text} or of a commit before it is stored in {folder}"
+        raise ResultsError(f"{none}{_but_dirty(dirty)}")
     raise ResultsError(_nothing(folder, runs, text))
+
+
+def dirty_runs(results: Path | str, text: str) -> list[RunRef]:
+    """The runs that `runs_before` leaves out of a git name's history: their code is in no commit."""
+    folder = Path(results)
+    return _of_history_of(history_of(text, _existing(folder)), _folders(folder))[1]
+
+
+def _of_history_of(commits: Collection[str], runs: Iterable[Path]) -> tuple[list[RunRef], list[RunRef]]:
+    """The runs of these commits: those of exactly their code, and those of code with other changes."""
+    refs = [RunRef(path.name, path, info) for path in runs if (info := read_info(path)).commit in commits]
+    return [ref for ref in refs if not is_dirty(ref.info)], [ref for ref in refs if is_dirty(ref.info)]
+
+
+def _but_dirty(runs: Sequence[RunRef]) -> str:
+    if not runs:
+        return ""
+    names = ", ".join(ref.id for ref in runs[:_SHOWN])
+    return (
+        f" without changes that no commit has. Commit the changes and run again, or name what to use: {names}"
+    )
 
 
 def _folders(results: Path) -> list[Path]:

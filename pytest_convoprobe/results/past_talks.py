@@ -76,11 +76,11 @@ def _conversations(run: StoredRun) -> Iterator[IndexRow]:
 def _red(run: StoredRun) -> frozenset[str]:
     """The scenarios that the gate of a run found worse than before.
 
-    If they counted, a regression would be "as before" some nights later. `each` compares with nothing, and
-    is how a first past is made.
+    If they counted, a regression would be "as before" some nights later. What was red without a past was
+    compared with nothing. It counts: a first past without its failures would look better than the agent is.
     """
     decided = run.decisions().items()
-    return frozenset(name for name, one in decided if one.word is Word.RED and one.policy != "each")
+    return frozenset(name for name, one in decided if one.word is Word.RED and one.past is not None)
 
 
 def _unfit(run: StoredRun, row: IndexRow, red: Collection[str]) -> str:

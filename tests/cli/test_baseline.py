@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.errors import Blame
-from pytest_convoprobe.gate.types import Decision, Word
+from pytest_convoprobe.gate.types import Decision, Past, Word
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.results.fingerprints import Prints
-from pytest_convoprobe.results.store import RunState, RunWriter
+from pytest_convoprobe.results.store import Git, RunState, RunWriter
 
+from ..results.test_pasts import commits
 from .conftest import Convoprobe
 from .stored import errored, failed, passed, store
 
@@ -108,7 +109,7 @@ class TestUpdate:
         run = night(folder, 2, marks="xxxxx")
         if decided:
             writer = RunWriter(folder / ".convoprobe", run, redactor=Redactor(environ={}))
-            writer.add_decision(Decision("scenarios/late.yaml::late", "paired", Word.RED, 5, 5))
+            writer.add_decision(Decision("scenarios/late.yaml::late", "paired", Word.RED, 5, 5, Past(0, 40)))
             writer.close()
         output = convoprobe("baseline", "update").output
         assert past() == "0 of 40 " + "." * 40
@@ -130,6 +131,19 @@ class TestUpdate:
         assert result.exit_code == 2
         assert "scenarios/_baseline.json:2: a merge left its marks here" in result.output
         assert "<<<<" in FILE.read_text()
+
+    def test_code_that_no_commit_has_is_no_past_of_a_branch(
+        self, folder: Path, convoprobe: Convoprobe
+    ) -> None:
+        (commit,) = commits(folder, 1)
+        dirty = night(folder, 1, marks="xx", git=Git(commit, "main", dirty=True))
+        result = convoprobe("baseline", "update")
+        assert result.exit_code == 2
+        assert "without changes that no commit has" in result.output
+        assert dirty in result.output
+        night(folder, 2, git=Git(commit, "main"))
+        assert f"note: run {dirty} left out: it had changes" in convoprobe("baseline", "update").output
+        assert past() == "0 of 3 ..."
 
     def test_without_a_run_there_is_an_error(self, convoprobe: Convoprobe) -> None:
         result = convoprobe("baseline", "update")

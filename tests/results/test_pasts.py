@@ -131,9 +131,9 @@ class TestStoredRuns:
     def test_a_run_that_stopped_early_and_a_red_scenario_are_left_out(self, tmp_path: Path) -> None:
         stored(tmp_path, 1, outcomes("." * 8))
         stored(tmp_path, 2, outcomes("x"), state=RunState.STOPPED)
-        red = Decision(ID, "paired", Word.RED, 5, 5)
+        red = Decision(ID, "paired", Word.RED, 5, 5, Past(0, 8))
         stored(tmp_path, 3, outcomes("xxxxx"), decision=red)
-        stored(tmp_path, 4, outcomes("x"), decision=replace(red, policy="each", failed=1, talks=1))
+        stored(tmp_path, 4, outcomes("x"), decision=replace(red, policy="confirm", past=None))
         pasts = pasts_of(tmp_path, tmp_path / ".convoprobe", "latest")
         assert pasts.of(ID, PRINTS) == Past(1, 9, "4 runs of latest")
         assert len(pasts.notes) == 2

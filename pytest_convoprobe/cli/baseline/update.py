@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..baseline_changes import finish
+from ..console import Console
 from ..project import Project, json_option, project_options
 
 if TYPE_CHECKING:
@@ -39,17 +40,22 @@ def command(
         convoprobe baseline update latest
     """  # noqa: D301 - click looks for the character itself
     from ...results.baseline_update import with_runs
+    from ...results.lookup import dirty_runs
+    from ...results.provenance import commit_of
 
     project = Project.here(config_file, results_dir)
-    update = with_runs(project.root, _stored(project, runs))
+    texts = runs or ("HEAD" if commit_of("HEAD", project.root) else "latest",)
+    update = with_runs(project.root, _stored(project, texts))
+    for ref in {ref.id: ref for text in texts for ref in dirty_runs(project.results, text)}.values():
+        Console.of().note(
+            f"note: run {ref.id} left out: it had changes that no commit has; name it to add it"
+        )
     finish(update, project.root, dry_run=dry_run, as_json=as_json)
 
 
-def _stored(project: Project, named: tuple[str, ...]) -> list[StoredRun]:
+def _stored(project: Project, texts: tuple[str, ...]) -> list[StoredRun]:
     """Each run once, however often it was meant."""
     from ...results.lookup import runs_before
-    from ...results.provenance import commit_of
 
-    texts = named or ("HEAD" if commit_of("HEAD", project.root) else "latest",)
     refs = {ref.path.resolve(): ref for text in texts for ref in runs_before(project.results, text)}
     return [ref.open() for ref in refs.values()]
