@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.perf import gate_error, gate_tried, trust_page
+from tests.perf import gate_error, gate_nights, gate_tried, trust_page
 
 STORED: dict[str, Any] = json.loads(gate_error.STORED.read_text("utf-8"))
 FOUND = trust_page.Found(STORED["cells"])
@@ -38,6 +38,11 @@ def test_ours_is_within_alpha_at_the_worst_rate_and_the_first_draft_is_not() -> 
         for way in (STORED["tried"][0], STORED["tried"][4])
     ]
     assert ours <= 0.04 < draft
+
+
+@pytest.mark.parametrize("one", STORED["nights"], ids=lambda one: str(one["rate"]))
+def test_a_past_that_grows_from_the_gates_own_runs_keeps_the_promise(one: dict[str, float]) -> None:
+    assert one["red"] <= gate_nights.SHARE * one["runs"]
 
 
 def test_the_same_seed_gives_the_stored_figures() -> None:

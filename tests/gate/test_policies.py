@@ -114,7 +114,26 @@ def test_a_scenario_that_mostly_failed_before_blocks_nothing() -> None:
     assert _word(_paired(11).rule([True] * 20)) is Word.GREEN
 
 
-def test_the_sentence() -> None:
-    before = Decision("late", "paired", Word.GREEN, 1, 1, Past(3, 40))
-    assert before.sentence() == "1 of 1 failed, base 3 of 40: as before"
-    assert Decision("late", "confirm", Word.RED, 2, 2).sentence() == "2 of 2 failed: confirmed"
+BEFORE = Past(3, 40)
+
+
+@pytest.mark.parametrize(
+    ("decision", "sentence"),
+    [
+        (Decision("late", "paired", Word.GREEN, 1, 1, BEFORE), "1 of 1 failed, base 3 of 40: as before"),
+        (Decision("late", "paired", Word.GREEN, 0, 1, BEFORE), "0 of 1 failed, base 3 of 40: passed"),
+        (
+            Decision("late", "paired", Word.RED, 5, 6, BEFORE),
+            "5 of 6 failed, base 3 of 40: more often than before",
+        ),
+        (
+            Decision("late", "paired", Word.UNDECIDED, 6, 20, BEFORE),
+            "6 of 20 failed, base 3 of 40: undecided",
+        ),
+        (Decision("late", "confirm", Word.RED, 2, 2), "2 of 2 failed: confirmed"),
+        (Decision("late", "confirm", Word.GREEN, 1, 3), "1 of 3 failed: not confirmed"),
+    ],
+)
+def test_the_sentence(decision: Decision, sentence: str) -> None:
+    assert decision.sentence() == sentence
+    assert Decision.from_json(decision.to_json()) == decision

@@ -26,6 +26,7 @@ from pytest_convoprobe.gate.prior import Prior, prior_of
 from pytest_convoprobe.gate.types import Past, Word
 
 from .gate_model import AGENTS, BEFORE, BROKEN, Scenario, World, suite
+from .gate_nights import nights
 from .gate_rivals import RIVALS, Result
 from .gate_tried import tried
 from .trust_page import PAGE, rendered
@@ -180,7 +181,8 @@ def _all_figures() -> dict[str, Any]:
             cells.append(cell)
             sys.stderr.write(f"{len(cells)} of {len(WORLDS)}\n")
     few = simulated(WORLDS[1], 1, FEW)
-    return {"seed": SEED, "before": BEFORE, "alpha": ALPHA, "cells": cells, "few": few, "tried": tried()}
+    others = {"tried": tried(), "nights": nights(SEED)}
+    return {"seed": SEED, "before": BEFORE, "alpha": ALPHA, "cells": cells, "few": few, **others}
 
 
 def main() -> None:

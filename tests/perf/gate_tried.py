@@ -114,6 +114,7 @@ WAYS = [
     Tried("ours, 2 first for scenarios that never failed", first=lambda past: 1 if past.failed else 2),
     Tried("ours, 2 first for all", first=lambda past: 2),
     Tried("ours, a PASS said twice too", both_said_twice=True),
+    Tried("ours, with a past of 8", before=SHORT),
     Tried("ours, with a past of 50", before=50),
 ]
 

@@ -35,6 +35,7 @@ def rendered(stored: Mapping[str, Any]) -> str:
         nightly=_grid(found, NIGHTLY),
         rivals=_rivals(found),
         tried=_tried(stored["tried"]),
+        nights=_nights(stored["nights"]),
     )
 
 
@@ -192,6 +193,17 @@ def _tried(tried: Sequence[Mapping[str, Any]]) -> str:
     for way in tried:
         figures = " | ".join(_percent(way[name]) for name in names)
         rows.append(f"| {way['name']} | {figures} | {_number(way['cost'])} |")
+    return "\n".join(rows)
+
+
+def _nights(nights: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        f"| the scenario fails in | red, of {nights[0]['runs']:,} pull requests | mean rate of its past |",
+        "|---:|---:|---:|",
+    ]
+    for one in nights:
+        red_share = f"{100 * one['red'] / one['runs']:.2f} %"
+        rows.append(f"| {100 * one['rate']:g} % | {red_share} | {_percent(one['mean'])} |")
     return "\n".join(rows)
 
 
