@@ -35,6 +35,11 @@ _TURN = re.compile(
     re.IGNORECASE,
 )
 _STEM = 5
+_IDENTIFIED = re.compile(
+    r"\b(?:order|booking|reservation|account|invoice|ticket|customer|member|membership|case|contract|policy)"
+    r"(?:[\s_](?:number|no\.?|id|code))?\s+#?(?P<value>(?=[\w-]*\d{2})[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)\b",
+    re.IGNORECASE,
+)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d?:\d\d")
 
 
@@ -118,7 +123,7 @@ def _calls_that_are_bounded(subject: Subject) -> Iterator[Fault]:
             if most is not None:
                 bounds[criterion.tool] = min(most, bounds.get(criterion.tool, most))
     listed = {*usage.required_tools, *usage.optional_tools, *(one.tool for one in usage.tool_call_criteria)}
-    if listed and listed <= bounds.keys() and sum(bounds.values()) <= limit:
+    if listed <= bounds.keys() and sum(bounds.values()) <= limit:
         yield Fault(
             ("evaluation", "efficiency", "max_tool_calls"),
             f"this limit can't be broken: the other checks allow {sum(bounds.values())} calls at most",
@@ -153,9 +158,24 @@ def missing_answer(subject: Subject) -> Iterator[Fault]:
             )
 
 
+def _missing_number(subject: Subject) -> Iterator[Fault]:
+    """An order number in a sentence, where the scenario names no tool that might give it to the agent."""
+    known = _squashed("\n".join(_told(subject)))
+    for sentence in subject.sentences:
+        tool = sentence.criterion.tool or ""
+        for found in () if other_tools(subject, tool) else _IDENTIFIED.finditer(sentence.text):
+            if _squashed(found["value"]) not in known:
+                yield Fault(
+                    sentence.loc,
+                    f"{sentence.criterion.id} names {found['value']}, which nobody tells the agent",
+                    "Put it into `known_facts` or a message of the user, unless the agent knows it.",
+                )
+
+
 def missing_fact(subject: Subject) -> Iterator[Fault]:
     """An argument or an answer that only the user could name, and that nobody told the user."""
     yield from missing_answer(subject)
+    yield from _missing_number(subject)
     known = _squashed("\n".join(_told(subject)))
     for place, criterion in enumerate(subject.scenario.evaluation.tool_usage.tool_call_criteria):
         if other_tools(subject, criterion.tool):

@@ -6,31 +6,10 @@ import re
 from collections.abc import Iterator
 
 from ..conversation.suspicion import is_english
+from .deeds import two_deeds
 from .finding import Fault
 from .subject import Sentence, Subject
 from .words import PEOPLE, words_of
-
-_DEEDS = (
-    "ask say tell confirm offer explain give name call check cancel book refund apologise apologize inform "
-    "provide state mention show list send suggest recommend refuse decline reject greet thank propose verify "
-    "request quote describe warn remind repeat summarise summarize transfer escalate schedule update create "
-    "delete look use answer reply respond promise invent reveal claim point direct link correct acknowledge"
-).split()
-_ENDINGS = {"deny": "denies", "notify": "notifies", "identify": "identifies", "clarify": "clarifies"}
-
-
-def _third_person(verb: str) -> str:
-    return f"{verb}es" if verb.endswith(("s", "sh", "ch", "x")) else f"{verb}s"
-
-
-_FINITE = "|".join([*map(_third_person, _DEEDS), *_ENDINGS.values()])
-_BARE = "|".join([*_DEEDS, *_ENDINGS])
-_LINK = r"(?:,?\s+and(?:\s+(?:then|also|finally))?|,?\s+as\s+well\s+as|;|,\s*then)\s+"
-_COMPOUND = re.compile(rf"\b(?P<one>{_FINITE})\b.*?{_LINK}(?P<other>{_FINITE})\b", re.IGNORECASE)
-_COMPOUND_BARE = re.compile(
-    rf"\b(?:should|must|shall|will|not|never|n't)\s+(?P<one>{_BARE})\b.*?{_LINK}(?P<other>{_BARE})\b(?!\s+(?:of|from)\b)",
-    re.IGNORECASE,
-)
 
 _VAGUE = frozenset(
     """
@@ -39,6 +18,11 @@ _VAGUE = frozenset(
     acceptable suitable suitably effective effectively efficient efficiently natural naturally quality high
     excellent relevant meaningful sensible sensibly expected smoothly accurate accurately competent friendly
     """.split()
+)
+_LOOSE_DEED = re.compile(
+    r"\b(?:handles?|deals?\s+with|manages?|treats?|address(?:es)?|reacts?\s+to|responds?\s+to)\b.*"
+    r"\b(?P<loose>properly|appropriately|adequately|correctly|well|reasonably|professionally|satisfactorily)\b",
+    re.IGNORECASE,
 )
 _FILLERS = frozenset(
     """
@@ -50,16 +34,8 @@ _FILLERS = frozenset(
     query issue issues problem problems situation conversation talk message messages conduct everything
     provides gives offers provide give offer service help assistance support information
     tone style manners overall experience result results outcome completely fully
+    goes go went feels feel seems seem looks look runs run
     """.split()
-)
-
-_TWO_FACTS = re.compile(
-    rf"\b(?P<one>{_FINITE}|{_BARE})\b[^.;]*?\bthat\b[^.;]+?,?\s(?:and|as\s+well\s+as)\s+(?P<other>that)\b",
-    re.IGNORECASE,
-)
-_TWO_SENTENCES = re.compile(
-    rf"\b(?P<one>{_FINITE})\b[^.;]*[.;]\s+(?:then\s+)?(?:(?:the\s+\w+|it|then)\s+)+(?:\w+\s+)?(?P<other>{_FINITE})\b",
-    re.IGNORECASE,
 )
 
 _USERS_DEED = re.compile(
@@ -73,15 +49,12 @@ _USERS_DEED = re.compile(
 )
 
 
-_COMPOUNDS = (_COMPOUND, _COMPOUND_BARE, _TWO_FACTS, _TWO_SENTENCES)
-
-
 def compound(subject: Subject) -> Iterator[Fault]:
     """Two deeds in one criterion: when one is missing, the judge has to choose."""
     for sentence in _english(subject):
-        found = next(filter(None, (form.search(sentence.text) for form in _COMPOUNDS)), None)
+        found = two_deeds(sentence.text)
         if found:
-            one, other = found["one"].lower(), found["other"].lower()
+            one, other = found
             yield Fault(
                 sentence.loc,
                 f"{sentence.criterion.id} asks two things in one: `{one}` and `{other}`",
@@ -95,10 +68,12 @@ def vague(subject: Subject) -> Iterator[Fault]:
         # English or not: no word may be left but those of the lists.
         words = words_of(sentence.text)
         loose = [word for word in words if word in _VAGUE]
-        if loose and all(word in _VAGUE | _FILLERS for word in words):
+        deed = _LOOSE_DEED.search(sentence.text)
+        if deed or (loose and all(word in _VAGUE | _FILLERS for word in words)):
+            word = deed["loose"] if deed else loose[0]
             yield Fault(
                 sentence.loc,
-                f"{sentence.criterion.id} is vague: `{loose[0]}` names nothing that a judge can look for",
+                f"{sentence.criterion.id} is vague: `{word}` names nothing that a judge can look for",
                 "Say what the agent says or does, so that a quote can show it.",
             )
 

@@ -39,6 +39,8 @@ def found(folder: Path, *criteria: Any, user: dict[str, Any] | None = None, **ev
         "The agent says that it can't cancel, then offers a refund.",
         "The agent says that the parcel is late and that the delivery is free.",
         "The agent asks for the date. Then it books a table.",
+        "The agent verifies the address and processes the refund.",
+        "The agent is polite and confirms the booking.",
     ],
 )
 def test_two_deeds_in_one(tmp_path: Path, criterion: str) -> None:
@@ -54,6 +56,8 @@ def test_two_deeds_in_one(tmp_path: Path, criterion: str) -> None:
         "The agent explains the terms and conditions.",
         "The agent says that the shop opens at ten and not earlier.",
         "The agent names the price. It is 20 euros.",
+        "The agent tells the customer about offers and updates.",
+        "The agent names the orders and returns of this week.",
         "El agente pide el número y confirma la dirección.",
     ],
 )
@@ -69,6 +73,8 @@ def test_one_deed_with_an_and(tmp_path: Path, criterion: str) -> None:
         ("The assistant handles the user's request properly.", ["vague-criterion"]),
         ("The response is good.", ["vague-criterion"]),
         ("Responds appropriately", ["vague-criterion"]),
+        ("The agent handles the refund properly.", ["vague-criterion"]),
+        ("The conversation goes well.", ["vague-criterion"]),
         ("The agent names the correct price.", []),
         ("The user says goodbye.", ["about-the-user"]),
         ("The customer is satisfied with the answer.", ["about-the-user"]),
@@ -177,6 +183,8 @@ def test_facts_that_nobody_is_told(tmp_path: Path) -> None:
     assert found(tmp_path, user={"initial_query": "Where is order a 1042?"}, **usage) == []
     known = {"clarification_behavior": {"known_facts": ["The order is A-1042."]}}
     assert found(tmp_path, user=known, **usage) == []
+    assert found(tmp_path, "The agent says that order A-1042 is shipped.") == ["missing-fact"]
+    assert found(tmp_path, "The agent says that the tracking code is TR-998877.") == []
     # The agent may have the number from the other tool.
     other = {"tool_usage": {"tool_call_criteria": [wanted], "required_tools": ["find_orders"]}}
     assert found(tmp_path, **other) == []
