@@ -257,6 +257,15 @@ def new_file_for(root: Path, scenario_id: str) -> Path:
     return (of_scenarios[-1] if of_scenarios else folder) / NAME
 
 
+def kept_past(root: Path, scenario_id: str) -> KeptPast | None:
+    """What the file of a scenario has of it. Raises `ResultsError` if the file can't be used."""
+    path = file_for(root, scenario_id)
+    if path is None:
+        return None
+    file = read_baseline(path)
+    return file.entries.get(file.key_of(root, scenario_id))
+
+
 def _folder(root: Path, scenario_id: str) -> Path:
     return (root / scenario_id.partition("::")[0]).parent
 

@@ -138,11 +138,6 @@ def accepting(
     return BaselineUpdate(files.changed(), tuple(changes), tuple(left_out_words(found.left_out)))
 
 
-def knows(root: Path, scenario_id: str) -> bool:
-    """Whether a file has a past of the scenario. Raises `ResultsError`."""
-    return _has_file(scenario_id) and _kept(_Files(root), scenario_id) is not None
-
-
 def _has_file(scenario_id: str) -> bool:
     return PurePath(scenario_id.partition("::")[0]).suffix.lower() in _YAML
 

@@ -82,3 +82,12 @@ def test_compare_says_that_it_counts_each_trial(folder: Path, convoprobe: Convop
     head = decided(folder, AS_BEFORE)
     result = convoprobe("compare", before, head)
     assert f"note: this counts each trial; the gate of {head} decided" in result.output
+
+
+def test_trends_of_a_scenario_have_what_the_gate_said(folder: Path, convoprobe: Convoprobe) -> None:
+    store(folder, 2, [passed("late"), passed("gift")])
+    assert "GATE" not in convoprobe("trends", "--scenario", "late").output
+    decided(folder, AS_BEFORE)
+    output = convoprobe("trends", "--scenario", "late").output
+    assert "GATE" in output
+    assert "1/2 green 1 judge" in " ".join(output.split())

@@ -5,12 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pytest_convoprobe.results.baseline_file import KeptPast, write_baseline
 from pytest_convoprobe.results.store import list_runs
 from tests.support.chat_server import ChatServer
 from tests.support.default_answers import default_answer
 
 from .conftest import Convoprobe
 from .live import KEY, project
+from .test_baseline import PRINTS
 
 
 def sometimes(every: int) -> Any:
@@ -28,8 +30,11 @@ def sometimes(every: int) -> Any:
 
 def test_all_trials_pass(folder: Path, convoprobe: Convoprobe, chat_server: ChatServer) -> None:
     project(folder, chat_server.base_url)
+    past = {"talk.yaml::Talk": KeptPast("..x", "20261128T120000Z-000001", PRINTS)}
+    write_baseline(folder / "scenarios" / "_baseline.json", past)
     result = convoprobe("stability", "scenarios/talk.yaml", "--trials", "4")
     assert result.exit_code == 0, result.output
+    assert "base    1 of 3 failed, up to 2026-11-28" in result.output
     assert "4 of 4 trials passed: 100 % (95 % interval 51-100 %)" in result.output
     assert "pass^k  1: 100 %, 2: 100 %, 3: 100 %, 4: 100 %" in result.output
     assert "What flips" not in result.output

@@ -69,9 +69,9 @@ def _stored(project: Project, named: tuple[str, ...]) -> list[StoredRun]:
 
 def _id_of(project: Project, stored: list[StoredRun], text: str) -> str:
     """The scenario that a text means: one of the runs, or by its whole id one of the files."""
-    from ...results.baseline_update import knows
+    from ...results.baseline_file import kept_past
 
     rows = [row for run in stored for row in run.rows()]
-    if not any(row.scenario_id == text for row in rows) and knows(project.root, text):
+    if not any(row.scenario_id == text for row in rows) and kept_past(project.root, text):
         return text
     return one_scenario(rows, text)[0].scenario_id

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...errors import ResultsError
 from ...formatting import counted, percent, percent_range
 from ..cells import NO_VERDICT, errors_text, rate_color
 from ..console import Console, write_json
@@ -79,7 +80,7 @@ def command(
     if as_json:
         write_json({"run": run.id, **stability_as_json(found, _fitting(found.trials))})
     else:
-        _print(run, found)
+        _print(run, found, _before(project, scenario_id))
     ctx.exit(_status(found))
 
 
@@ -100,12 +101,25 @@ def _rate(found: Stability) -> str:
     return f"{passed} (95 % interval {percent_range(found.interval)})"
 
 
-def _print(run: LiveRun, found: Stability) -> None:
+def _before(project: Project, scenario_id: str) -> str:
+    """How often it failed before, by the file of the gate; empty without one."""
+    from ...results.baseline_file import kept_past
+
+    try:
+        kept = kept_past(project.root, scenario_id)
+    except ResultsError as error:
+        return str(error).splitlines()[0]
+    return f"{kept.failed} of {len(kept.talks)} failed, up to {kept.date}" if kept else ""
+
+
+def _print(run: LiveRun, found: Stability, before: str) -> None:
     from ..live_run import show_command
 
     console = Console.of()
     console.say(console.safe(found.scenario_id), "bold")
     console.say(f"  {_rate(found)}", rate_color(found.rate))
+    if before:
+        console.say(f"  base    {console.safe(before)}")
     if found.errors:
         console.say(f"  without a verdict, and not counted: {errors_text(found.errors)}", "yellow")
     if found.trials:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ _POINTS = (
     Column("RUN"),
     Column("STARTED", rank=5),
     Column("PASSED", right=True),
+    Column("GATE", rank=1, sparse=True),
     Column("ERRORS", rank=1, sparse=True),
     Column("RERUNS", right=True, rank=1, sparse=True),
     Column("SCORE", right=True),
@@ -73,7 +75,8 @@ def command(
     """  # noqa: D301 - click looks for the character itself
     from ...results.history import trends
 
-    rows = all_rows(Project.here(config_file, results_dir), in_scenario(scenario))
+    project = Project.here(config_file, results_dir)
+    rows = all_rows(project, in_scenario(scenario))
     if scenario and not rows:
         raise UsageProblem(f"no stored scenario has {scenario!r} in its id or name")
     found = trends(rows, window)
@@ -84,7 +87,18 @@ def command(
     print_table(console, _COLUMNS, [_row(trend) for trend in found])
     if scenario and len(found) == 1:
         console.say()
-        print_table(console, _POINTS, [_point(point) for point in reversed(found[0].points)])
+        decided = _decided(project, found[0])
+        print_table(console, _POINTS, [_point(point, decided) for point in reversed(found[0].points)])
+
+
+def _decided(project: Project, trend: Trend) -> dict[str, str]:
+    """By run, what its gate decided about the scenario; nothing where each trial counts alone."""
+    runs = {ref.id: ref for ref in project.runs()}
+    words = {}
+    for run in {point.run for point in trend.points} & runs.keys():
+        decision = runs[run].open().decisions().get(trend.scenario_id)
+        words[run] = decision.word.value if decision else ""
+    return words
 
 
 def _row(trend: Trend) -> Row:
@@ -114,12 +128,13 @@ def _last_change(trend: Trend) -> str:
     return ""
 
 
-def _point(point: Point) -> Row:
+def _point(point: Point, decided: Mapping[str, str]) -> Row:
     passed = f"{point.passed}/{point.trials}" if point.trials else NO_VERDICT
     return (
         point.run,
         moment(point.started) or UNKNOWN,
         Cell(passed, rate_color(point.rate)),
+        decided.get(point.run, ""),
         errors_text(point.errors),
         reruns_text(point.reruns),
         number(point.score),
