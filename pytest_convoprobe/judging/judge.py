@@ -64,7 +64,8 @@ async def judge(
     if not (vote and settings.second_vote):
         return first
     others = _second_voters(settings, first)
-    return await put_to_vote(first, settings.model or "", [voter(one) for one in others])
+    every = settings.second_vote == "all"
+    return await put_to_vote(first, settings.model or "", [voter(one) for one in others], every=every)
 
 
 async def _settled_criteria(
@@ -85,7 +86,7 @@ async def _settled_criteria(
             criteria,
             context,
             evidence=by_text,
-            opposites=settings.second_vote or settings.method == "contrast",
+            opposites=bool(settings.second_vote) or settings.method == "contrast",
             redactor=redactor,
         )
 

@@ -19,14 +19,16 @@ _TELLING = 4
 
 
 async def put_to_vote(
-    first: Sequence[CriterionResult], by: str, voters: Sequence[Voter]
+    first: Sequence[CriterionResult], by: str, voters: Sequence[Voter], *, every: bool = False
 ) -> tuple[CriterionResult, ...]:
     """The results after each of `voters` was asked about those that need it; `by` gave the first answers.
+
+    With `every`, all that is decided needs it, also what speaks for the agent.
 
     One call for each voter, none where no result needs it. A vote that cannot be had in the right shape is
     one that cannot tell. Raises what the models raise: without a second vote there is no verdict.
     """
-    asked = [found for found in first if needs_vote(found)]
+    asked = [found for found in first if needs_vote(found) or (every and found.holds is not None)]
     more: dict[str, list[Vote]] = {found.criterion.id: [] for found in asked}
     for voter in voters if asked else ():
         for found in await _asked(voter, asked):

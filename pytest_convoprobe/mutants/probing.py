@@ -194,7 +194,7 @@ def _most_calls(asked: tuple[Talk, Mutant]) -> int:
     """The verdict, and the second vote that a verdict against the agent is put to."""
     settings = asked[0].settings
     judge = settings.judge if settings else JudgeSettings()
-    return (1 + judge.second_vote) * (1 + len(judge.panel))
+    return (1 + bool(judge.second_vote)) * (1 + len(judge.panel))
 
 
 def _price(talks: Sequence[Talk]) -> float | None:

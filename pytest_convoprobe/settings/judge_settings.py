@@ -46,10 +46,10 @@ class JudgeSettings(ModelSettings):
         description="Log-odds above which `log_odds` and `contrast` take a criterion as true. If unset, 0. "
         "Within 0.2 of it, nothing is decided.",
     )
-    second_vote: bool = Field(
+    second_vote: Annotated[bool, Field(strict=True)] | Literal["all"] = Field(
         True,
-        strict=True,
-        description="A verdict against the agent is put to a second vote. Two that differ are undecided.",
+        description="A verdict against the agent is put to a second vote. Two that differ are undecided. "
+        "`all`: so is one for it, which costs a call more in each conversation and misses far less.",
     )
     panel: Annotated[tuple[Text, ...], BeforeValidator(_names)] = Field(
         (),

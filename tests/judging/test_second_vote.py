@@ -83,6 +83,16 @@ async def test_without_a_second_vote_there_is_no_verdict() -> None:
         await judged(FakeLLM([reply(NOT_MET, NOT_TRIGGERED), LLMUnavailable("503")]))
 
 
+async def test_all_asks_again_about_what_is_for_the_agent_too() -> None:
+    met = answer("c1", "false", "Which city?", 1), answer("f1", "true")
+    found = await results(reply(MET, NOT_TRIGGERED), reply(*met), second_vote="all")
+    assert [found[one].holds for one in ("c1", "f1")] == [True, True]
+    assert [len(found[one].votes) for one in ("c1", "f1")] == [2, 2]
+    missed = answer("c1", "true"), answer("f1", "true")
+    found = await results(reply(MET, NOT_TRIGGERED), reply(*missed), second_vote="all")
+    assert [found[one].holds for one in ("c1", "f1")] == [None, True]
+
+
 async def test_it_can_be_turned_off() -> None:
     found = await results(reply(NOT_MET, TRIGGERED), second_vote=False)
     assert [found[one].holds for one in ("c1", "f1")] == [False, False]
