@@ -7,11 +7,12 @@ to fit. They are not guessed from the words either, since a scenario may be in a
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, create_model
 
 from .. import prompts
 from ..errors import JudgeError, StructuredReplyError
@@ -20,7 +21,7 @@ from ..llm.port import LLM, CallContext, LLMRequest, Message
 from ..llm.structured import ask
 from ..settings.model_settings import ModelSettings
 from ..text import has_words
-from .questions import denied, is_settled
+from .questions import is_settled
 from .reply import KeyedReply, as_word, keyed_reply
 from .types import About, Criterion, Shows
 
@@ -30,11 +31,14 @@ _REMEDY = (
 )
 
 
-def _said(value: str) -> str:
-    """A sentence of the model's own."""
-    if not has_words(value) or value.strip() == _OPPOSITE:
+def _opposite(text: str, value: str) -> str:
+    """A sentence of the model's own. Who repeats the criterion has not understood it, and is asked again."""
+    said = value.strip()
+    if not has_words(said) or said == _OPPOSITE:
         raise ValueError("must be a sentence that is true where the criterion is false")
-    return value.strip()
+    if said.casefold() == text.casefold():
+        raise ValueError("is the criterion itself: the opposite says the contrary")
+    return said
 
 
 class Aspects(BaseModel):
@@ -42,7 +46,14 @@ class Aspects(BaseModel):
 
     about: Annotated[About, BeforeValidator(as_word)]
     shows: Annotated[Shows, BeforeValidator(as_word)]
-    opposite: Annotated[str, AfterValidator(_said)]
+    opposite: str
+
+
+def _aspects_of(criterion: Criterion) -> type[Aspects]:
+    if criterion.opposite is not None:
+        return Aspects  # the author's counts, whatever the model says
+    check: Callable[[str], str] = partial(_opposite, criterion.text)
+    return create_model("Aspects", __base__=Aspects, opposite=(Annotated[str, AfterValidator(check)], ...))
 
 
 async def settle(
@@ -70,7 +81,7 @@ async def settle(
     request = LLMRequest(
         model, _messages(description, open_ones), context, schema_name="criteria", shared=True
     )
-    reply_type = keyed_reply("AspectsReply", tuple((one.id, Aspects) for one in open_ones))
+    reply_type = keyed_reply("AspectsReply", tuple((one.id, _aspects_of(one)) for one in open_ones))
     try:
         reply = await ask(llm, request, reply_type, redactor=redactor)
     except StructuredReplyError as error:
@@ -92,11 +103,9 @@ def _messages(description: str, criteria: Sequence[Criterion]) -> tuple[Message,
 
 def _with(criterion: Criterion, reply: KeyedReply) -> Criterion:
     said: Aspects = reply.of(criterion.id)
-    # A model may repeat the criterion as its own opposite: a vote on that would be no second question.
-    same = said.opposite.casefold() == criterion.text.casefold()
     return replace(
         criterion,
         about=criterion.about or said.about,
         shows=criterion.shows or said.shows,
-        opposite=criterion.opposite or (denied(criterion.text) if same else said.opposite),
+        opposite=criterion.opposite or said.opposite,
     )

@@ -145,11 +145,12 @@ async def test_what_is_not_known_is_not_guessed(said: dict[str, Any]) -> None:
         await judged(FakeLLM([json.dumps(said)] * 3), PLAIN)
 
 
-async def test_a_criterion_repeated_as_its_own_opposite_is_denied_instead() -> None:
+async def test_a_criterion_repeated_as_its_own_opposite_is_asked_about_again() -> None:
     same = {**ABOUT, "opposite": "The agent asks for the city"}
-    llm = FakeLLM([json.dumps({"c1": same}), reply(NOT_MET), reply(answer("c1", "true"))])
-    await judged(llm, PLAIN)
-    assert "It is not true that: The agent asks for the city" in llm.requests[2].messages[-1].content
+    llm = FakeLLM([json.dumps({"c1": same}), json.dumps({"c1": ABOUT}), reply(MET)])
+    (found,) = await judged(llm, PLAIN)
+    assert found.criterion.opposite == ABOUT["opposite"]
+    assert "c1.opposite: Value error, is the criterion itself" in llm.requests[1].messages[-1].content
 
 
 async def test_the_order_of_the_first_question_is_that_of_the_scenario() -> None:

@@ -42,7 +42,8 @@ SCENARIO = """
 name: {name}
 description: d
 synthetic_user: {{persona: p, initial_query: {says}, max_turns: 3}}
-evaluation: {{correctness_criteria: [It answers]}}
+evaluation:
+  correctness_criteria: [{{text: It says fine, about: any, shows: presence, opposite: It never does}}]
 """
 
 

@@ -315,8 +315,8 @@ class ChatServer:
         text = self._judge_routine.answer(request.contents) if self._judge_routine else None
         if text is not None:
             self.routine.append(request)
-            free = Completion(text, prompt_tokens=0, completion_tokens=0)
-            body = _completion_body(free, str(request.body.get("model", "fake")), 0)
+            cheap = Completion(text, prompt_tokens=1, completion_tokens=0)
+            body = _completion_body(cheap, str(request.body.get("model", "fake")), 0)
             return await _respond(writer, 200, json.dumps(body))
         self.requests.append(request)
         self._active += 1

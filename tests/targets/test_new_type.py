@@ -17,7 +17,6 @@ from pytest_convoprobe.benchmark.pipeline.driver import StageReport
 from pytest_convoprobe.benchmark.pipeline.pipeline import run_bench
 from pytest_convoprobe.benchmark.rows.row_keys import target_print
 from pytest_convoprobe.errors import SettingsError
-from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.describe_run import describe_run
 from pytest_convoprobe.runs.session import Session
@@ -28,6 +27,7 @@ from pytest_convoprobe.settings.show import show
 from pytest_convoprobe.targets.factory import BUILDERS
 from pytest_convoprobe.targets.fake import FakeTarget
 from tests.benchmark import project
+from tests.support.scripted_llm import FakeLLM
 
 SCENARIO = """\
 name: A talk
