@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..calibration.labelling import Mask, answered_in, append_labels, labelled_data, truth_key
+from ..judging.criteria import criteria_of
 from ..judging.types import Criterion, CriterionKind, CriterionResult
 from ..reports.talk import Detail, add_conversation
 from ..reports.terminal_page import Page
 from ..result import ScenarioResult, answer_word
 from ..results.store import IndexRow, StoredRun
+from ..scenario.loading import LoadedScenario
 from .console import Console
 
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
@@ -28,7 +30,7 @@ class _Quit(Exception):
 class Labelling:
     """One sitting. `ask` shows a question and returns the line that was typed; None at the end of input.
 
-    `describe` gives the description of a stored conversation's scenario, as far as it is known.
+    `scenario_of` gives the scenario of a stored conversation as it is today, as far as it is known.
     """
 
     run: StoredRun
@@ -36,7 +38,7 @@ class Labelling:
     console: Console
     ask: Callable[[str], str | None]
     mask: Mask = str
-    describe: Callable[[IndexRow], str] = lambda _: ""
+    scenario_of: Callable[[IndexRow], LoadedScenario | None] = lambda _: None
     labels: int = field(default=0, init=False)
 
     def go_through(self, rows: Sequence[IndexRow]) -> None:
@@ -54,7 +56,7 @@ class Labelling:
 
     def _one(self, row: IndexRow, before: list[set[str]], where: str) -> None:
         result, seen = self.run.trial(row).result, set[str]().union(*before)
-        asked = [one for one in result.criteria if self.mask(one.criterion.text) not in seen]
+        asked = [one for one in self._criteria(row, result) if self.mask(one.criterion.text) not in seen]
         if not asked or not result.transcript.turns:
             return
         self._show(row, result, where)
@@ -67,12 +69,21 @@ class Labelling:
             # Ctrl-C too: nobody wants to read the same conversation twice.
             self._keep(row, result, truths, part=len(before) + 1)
 
+    def _criteria(self, row: IndexRow, result: ScenarioResult) -> tuple[CriterionResult, ...]:
+        """What the judge answered. Where it gave no verdict, today's criteria: such cases matter."""
+        loaded = self.scenario_of(row)
+        if result.criteria or loaded is None or loaded.scenario is None:
+            return result.criteria
+        criteria = criteria_of(loaded.scenario.evaluation)
+        return tuple(CriterionResult(one, "cannot_tell", None, "it gave no verdict") for one in criteria)
+
     def _keep(
         self, row: IndexRow, result: ScenarioResult, truths: list[tuple[Criterion, bool]], part: int
     ) -> None:
         if not truths:
             return
-        description = self.describe(row)
+        loaded = self.scenario_of(row)
+        description = loaded.description if loaded else ""
         data = labelled_data(row, result, truths, description=description, part=part, mask=self.mask)
         append_labels(self.file, data)
         self.labels += len(truths)

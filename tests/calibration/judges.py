@@ -25,18 +25,38 @@ def _criterion(kind: str, text: str, *, truth: bool) -> dict[str, object]:
     return {"type": kind, "text": text, "truth": truth, **known}
 
 
-def answers(prompt: str, *, wrong: Collection[str] = (), unsure: Collection[str] = ()) -> str:
+def answers(
+    prompt: str,
+    *,
+    wrong: Collection[str] = (),
+    unsure: Collection[str] = (),
+    fickle: Collection[str] = (),
+) -> str:
     """The reply of a judge that finds each criterion in order, but those whose text is in `wrong`.
 
-    It cannot tell those of `unsure`.
+    It cannot tell those of `unsure`. Those of `fickle` it gets wrong until it is asked about the opposite.
     """
-    asked = dict(re.findall(r"\[([cf]\d+)\] (.+)", prompt))
-    return json.dumps({"answers": [_answer(key, text, wrong, unsure) for key, text in asked.items()]})
+    asked = re.findall(r"\[([cf]\d+)\] [a-z ]+\((\w+) / (\w+) / cannot_tell\): (.+)", prompt)
+    said = [_answer(*one, wrong, unsure, fickle) for one in asked]
+    return json.dumps({"answers": said})
 
 
-def _answer(key: str, text: str, wrong: Collection[str], unsure: Collection[str]) -> dict[str, object]:
-    good, bad = ("not_triggered", "triggered") if key[0] == "f" else ("met", "not_met")
-    verdict = bad if any(one in text for one in wrong) else good
-    if any(one in text for one in unsure):
-        verdict = "cannot_tell"
+def _answer(
+    key: str,
+    yes: str,
+    no: str,
+    text: str,
+    wrong: Collection[str],
+    unsure: Collection[str],
+    fickle: Collection[str],
+) -> dict[str, object]:
+    opposite = yes == "true"
+    errs = _is_in(text, wrong) or (_is_in(text, fickle) and not opposite)
+    # In order is `met`, `not_triggered`, and of the opposite `false` for the one and `true` for the other.
+    in_order = (key[0] == "c") is not opposite
+    verdict = "cannot_tell" if _is_in(text, unsure) else yes if in_order is not errs else no
     return {"id": key, "finding": f"As I see {key}", "quote": AGENT, "turn": 1, "verdict": verdict}
+
+
+def _is_in(text: str, parts: Collection[str]) -> bool:
+    return any(part in text for part in parts)

@@ -11,11 +11,12 @@ from pytest_convoprobe.calibration.judging import Judged, judge_labels
 from pytest_convoprobe.calibration.labels_file import LabelsFile, parse_labels
 from pytest_convoprobe.calibration.measured import Measured, canaries_of, keep, on_labels
 from pytest_convoprobe.calibration.words import canaries_line, figures_text
-from pytest_convoprobe.errors import Blame, LLMUnavailable
+from pytest_convoprobe.errors import Blame, LLMUnavailable, ResultsError
+from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMRequest
 from pytest_convoprobe.runs.session import Session
 from pytest_convoprobe.settings.loading import load_settings
-from tests.support.scripted_llm import FakeLLM
+from tests.cli.stored import passed, store
 
 from .judges import answers, labelled
 
@@ -56,6 +57,29 @@ def test_a_judge_that_errs_on_some_labels_gets_exactly_these_figures(tmp_path: P
     text = figures_text(found.measured)
     assert 't7x: "The agent says when the shop opens t7x" is a fault, and the judge accepts it' in text
     assert 't2x: "The agent says when the shop opens t2x" is in order, and the judge calls it a fault' in text
+
+
+def test_a_fault_that_is_not_said_twice_is_undecided(tmp_path: Path) -> None:
+    given = labels(tmp_path, labelled("a"), labelled("b"))
+    fickle = FakeLLM(lambda request: answers(_prompt(request), fickle=("opens a",)))
+    found = judged(tmp_path, given, fickle, **{"judge.second_vote": True})
+    assert found.measured is not None
+    assert [one.judged for one in found.measured.answers] == [None, True]
+
+
+def test_a_stored_conversation_in_place_of_turns(tmp_path: Path) -> None:
+    run = store(tmp_path, 1, [passed("weather")])
+    (tmp_path / ".convoprobe").rename(tmp_path / "results")
+    text = (
+        "{id: a, stored: {run: %s, scenario: %s}, criteria: [{text: The agent says when the shop opens, "
+        "truth: false, about: agent, shows: presence, opposite: It does not}]}"
+    )
+    known = text % (run, "scenarios/weather.yaml::weather")
+    found = judged(tmp_path, labels(tmp_path, known), judge(unsure=("opens",)))
+    assert found.measured is not None
+    assert [one.judged for one in found.measured.answers] == [None]
+    with pytest.raises(ResultsError, match=r"has no trial 1 of scenarios/other\.yaml::other"):
+        judged(tmp_path, labels(tmp_path, text % (run, "scenarios/other.yaml::other")), judge())
 
 
 def test_a_reply_that_nobody_can_use_is_the_judges_own(tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ from pytest_convoprobe.calibration.labelling import append_labels
 from pytest_convoprobe.calibration.labels_file import load_labels
 from pytest_convoprobe.cli.console import Console
 from pytest_convoprobe.cli.labelling import Labelling
-from pytest_convoprobe.errors import ScenarioFileError
+from pytest_convoprobe.errors import Blame, ScenarioFileError
 from pytest_convoprobe.results.store import StoredRun, final, open_run, resolve_run
+from pytest_convoprobe.scenario.loading import parse_scenarios
 from pytest_convoprobe.transcript import Reply, ToolCall, Transcript, Turn
+from tests.scenario.examples import MINIMAL
 
 from .conftest import Convoprobe
-from .stored import failed, passed, store
+from .stored import errored, failed, passed, store
 
 TALK = Transcript(
     (
@@ -113,6 +115,19 @@ def test_what_is_in_the_file_already_stays_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(ScenarioFileError):
         append_labels(file, {"id": "own", "turns": [], "criteria": []})
     assert file.read_text() == before
+
+
+def test_what_the_judge_could_not_decide_is_worth_a_label(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store(tmp_path, 1, [errored("weather", Blame.JUDGE, transcript=TALK, criteria=())])
+    run, file = open_run(resolve_run(tmp_path / ".convoprobe", "latest").path), tmp_path / "it.labels.yaml"
+    assert sit(run, file, []).labels == 0
+    (loaded,) = parse_scenarios(MINIMAL)
+    assert sit(run, file, ["n"], scenario_of=lambda _: loaded).labels == 1
+    assert "the judge says, otherwise than you, cannot tell: it gave no verdict" in capsys.readouterr().out
+    (one,) = load_labels(file).conversations
+    assert one.conversation.description == loaded.description
 
 
 def test_what_nobody_may_see_is_masked(tmp_path: Path) -> None:

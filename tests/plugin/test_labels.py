@@ -104,7 +104,7 @@ def test_labels_files_prove_a_judge_together_and_once(tmp_path: Path) -> None:
     with project(tmp_path, wrong=FAULTS) as made:
         made.settings(require={"labels": 10, "kappa": 0.9})
         made.labels("a.labels.yaml", *TEN[::2])
-        status, shown = made.run("-n", "2", "-p", "xdist")
+        status, shown = made.run()
         assert status == 1, shown
         assert "2 passed" in shown
         assert "the judge openai/fake may not gate: 5 labels of at least 10: the run fails" in shown

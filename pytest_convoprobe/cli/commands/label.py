@@ -62,7 +62,7 @@ def command(
     stored = project.open(run)
     rows = _rows(stored, selects(expression), failed=failed)
     sitting = Labelling(
-        stored, output, Console.of(), _ask, mask=_mask(project), describe=_descriptions(project)
+        stored, output, Console.of(), _ask, mask=_mask(project), scenario_of=_scenarios(project)
     )
     try:
         sitting.go_through(rows)
@@ -110,21 +110,20 @@ def _mask(project: Project) -> Callable[[str], str]:
     return lambda text: masking.anonymous(redactor.text(text))
 
 
-def _descriptions(project: Project) -> Callable[[IndexRow], str]:
-    """The descriptions of scenarios, which the judge reads and which no stored run has."""
+def _scenarios(project: Project) -> Callable[[IndexRow], LoadedScenario | None]:
+    """Scenarios as they are today: their descriptions, which the judge reads, are in no stored run."""
     from ...errors import ConvoprobeError
     from ...runs.current_scenarios import Scenarios
 
     scenarios = Scenarios(project.root)
 
-    def describe(row: IndexRow) -> str:
+    def scenario_of(row: IndexRow) -> LoadedScenario | None:
         try:
-            found: LoadedScenario = scenarios.of(row)
+            return scenarios.of(row)
         except ConvoprobeError:
-            return ""
-        return found.description
+            return None
 
-    return describe
+    return scenario_of
 
 
 def _summary(labels: int, output: Path) -> str:
