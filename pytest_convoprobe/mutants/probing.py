@@ -274,8 +274,9 @@ class _Calls:
         self._lock = threading.Lock()
 
     def count(self, role: Role, spent: Spending) -> None:
+        # A shared question that was answered before has no attempt, and costs nothing.
         with self._lock:
-            self._made += spent.calls
+            self._made += spent.calls if spent.attempts else 0
 
     def room(self, at_once: int, left: int) -> int:
         """How many of those that are `left` may be begun now: all, unless there is a limit."""

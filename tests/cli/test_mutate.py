@@ -148,3 +148,21 @@ def test_what_is_known_is_not_asked_again(folder: Path, convoprobe: Convoprobe, 
     file.write_text(file.read_text().replace("the order arrives", "the parcel of the order arrives"))
     assert "known from before" not in convoprobe("mutate", "--dry-run").stderr
     assert "known from before" not in convoprobe("mutate", "--again", "--dry-run").stderr
+
+
+def test_without_a_mutant_nothing_is_known(folder: Path, convoprobe: Convoprobe, a_judge: ChatServer) -> None:
+    stored(folder, a_judge.base_url, ["The agent is nice."])
+    result = convoprobe("mutate")
+    assert result.exit_code == 1
+    assert result.stdout.endswith(
+        "mutation score unknown, 0 criteria of 1 let a mutant through, 1 not known\n"
+    )
+
+
+def test_a_judge_that_is_not_there(folder: Path, convoprobe: Convoprobe) -> None:
+    with ChatServer(lambda body: "no JSON") as server:
+        stored(folder, server.base_url, [ARRIVES])
+        result = convoprobe("mutate", "--calls", "9")
+    assert result.exit_code == 3
+    assert "no verdict: " in result.stdout
+    assert read_mutations(folder / ".convoprobe") == {}

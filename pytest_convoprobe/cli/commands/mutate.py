@@ -140,14 +140,16 @@ def _kept(
 
     found = scores(probed, run, time.time(), redactor)
     # What nobody was asked about must not take the place of what was known.
-    add_mutations(project.results, [one for one in found if one.score is not None])
+    add_mutations(project.results, [one for one in found if one.score is not None or one.verdicts])
     return found
 
 
 def _status(kept: Sequence[ScenarioMutations], probed: Sequence[Probed], min_score: float | None) -> int:
     known = [one.score for one in kept if one.score is not None]
     if not known:
-        return TROUBLE if probed else FINDINGS
+        # Without a mutant nothing is known of the criteria, which is worth a look; the judge is not at fault.
+        asked = any(not one.mutant.is_control for one in probed) or any(one.problem for one in probed)
+        return TROUBLE if asked else FINDINGS
     if min_score is not None:
         return FINDINGS if min(known) < min_score else OK
     return FINDINGS if any(one.survivors or one.failed_controls for one in kept) else OK
@@ -211,11 +213,13 @@ def _summary(kept: Sequence[ScenarioMutations]) -> str:
     share = caught / (caught + survived) if caught + survived else None
     blind = sum(len(one.blind) for one in kept)
     controls = sum(len(one.failed_controls) for one in kept)
+    unknown = sum(one.score is None for scenario in kept for one in scenario.criteria)
     parts = [
         f"mutation score {'unknown' if share is None else percent(share)}",
         f"{counted(blind, 'criterion')} of {sum(len(one.criteria) for one in kept)} let a mutant through"
         if blind == 1
         else f"{blind} criteria of {sum(len(one.criteria) for one in kept)} let a mutant through",
+        *([f"{unknown} not known"] if unknown else []),
         *([f"{counted(controls, 'harmless change')} failed"] if controls else []),
     ]
     return ", ".join(parts)
