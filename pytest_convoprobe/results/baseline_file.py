@@ -80,7 +80,9 @@ class BaselineFile:
     def key_of(self, root: Path, scenario_id: str) -> str:
         """A scenario's name in this file; `root` is where its id begins."""
         file, _, name = scenario_id.partition("::")
-        return f"{relative_name(root / file, self.path.parent)}::{name}"
+        key = f"{relative_name(root / file, self.path.parent)}::{name}"
+        # Names of files may have bytes that are no text.
+        return key.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class _Part(BaseModel):
@@ -148,16 +150,17 @@ def loads(text: str, path: Path) -> dict[str, KeptPast]:
     if isinstance(version, int) and version > VERSION:
         message = f"it has version {version} of the format, and this release reads up to {VERSION}"
         raise _problem(path, Problem(f"{message}; update pytest-convoprobe"))
-    parsed = parse(text, shown_path(path))
-    # JSON is YAML. Its reader knows the places, and it refuses a key that a merge has doubled.
-    document = parsed.documents[0] if len(parsed.documents) == 1 else Document(data)
-    if parsed.problems:
-        raise _problem(path, parsed.problems[0])
     try:
         file = _File.model_validate(data)
     except ValidationError as error:
-        raise _problem(path, explain(error, document, _File)[0]) from None
+        raise _problem(path, explain(error, _document(text, data), _File)[0]) from None
     return {name: _entry(one) for name, one in file.scenarios.items()}
+
+
+def _document(text: str, data: Any) -> Document:
+    """The text with the place of each value. JSON is YAML, nearly: where it isn't, there are no places."""
+    documents = parse(text).documents
+    return documents[0] if len(documents) == 1 else Document(data)
 
 
 def _json(text: str, path: Path) -> Any:
@@ -165,12 +168,34 @@ def _json(text: str, path: Path) -> Any:
         line = text.count("\n", 0, mark.start()) + 1
         raise _problem(path, Problem("a merge left its marks here: keep one of the two sides", line=line))
     try:
-        return read_json(text)
+        data = read_json(text)
+        json.loads(text, object_pairs_hook=_once)
+        return data
+    except _Doubled as error:
+        line = text.count("\n", 0, text.rfind(_text(error.key))) + 1
+        raise _problem(path, Problem(f"the key {_text(error.key)} is given twice", line=line)) from None
     except json.JSONDecodeError as error:
         place = Problem(f"it is not whole JSON: {error.msg}", line=error.lineno, column=error.colno)
         raise _problem(path, place) from None
     except ValueError as error:
         raise _problem(path, Problem(f"it is not JSON: {error}")) from None
+
+
+class _Doubled(ValueError):
+    """A key that a mapping has twice, as some merges leave it; JSON's reader takes the last one."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(key)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _Doubled(key)
+        found[key] = value
+    return found
 
 
 _WHAT_TO_DO = (

@@ -9,6 +9,7 @@ import pytest
 from pytest_convoprobe.errors import ResultsError
 from pytest_convoprobe.results.baseline_file import (
     Accepted,
+    BaselineFile,
     KeptPast,
     dumps,
     file_for,
@@ -64,7 +65,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         ('"failed": 1', '"failed": 0', ":5:", "say 0 of 8, and `talks` has 1 of 8"),
         ("....x...", "....y...", ":6:", "talks"),
         ('"failed": 1', '"faild": 1', ":6:", "did you mean `failed`"),
-        ('"prints"', '"failed": 1, "prints"', ":8:", "failed"),
+        ('"prints"', '"failed": 1, "prints"', ":8: ", 'the key "failed" is given twice'),
         ("    }\n", "<<<<<<< HEAD\n    }\n", ":9: ", "keep one of the two sides"),
         ("    }\n  }\n}\n", "", ":9:", "it is not whole JSON"),
         ('"scenarios": {', '"scenarios": [{', ":11:", "it is not whole JSON"),
@@ -84,6 +85,14 @@ def test_a_broken_file_is_an_error_with_its_place(
     assert f"_baseline.json{place}" in message
     assert words in message
     assert "A broken baseline is not the same as none" in message
+
+
+@pytest.mark.parametrize("name", ["a" * 3000, "\x00\x7f\x85\ufeff", "<<::&a *b # c", "caf\udce9.yaml::x"])
+def test_any_name_is_kept(tmp_path: Path, name: str) -> None:
+    file = BaselineFile(tmp_path / "_baseline.json")
+    key = file.key_of(tmp_path, name)
+    write_baseline(file.path, {key: ENTRY})
+    assert read_baseline(file.path).entries[key] == ENTRY
 
 
 def test_what_is_not_a_file_is_an_error_too(tmp_path: Path) -> None:
