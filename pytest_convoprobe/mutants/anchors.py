@@ -47,6 +47,12 @@ def names_all(anchors: Iterable[str], text: str) -> bool:
     return frozenset(anchors) <= _marks(text) | numbers_in(text)
 
 
+def is_named_in(tool: str, text: str) -> bool:
+    """Whether a text has every word of a tool's name, of which there are two or more: `cancel_order`."""
+    words = _marks(re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", tool))
+    return len(words) > 1 and words <= _marks(text)
+
+
 def is_alike(quote: str, text: str) -> bool:
     """Whether a text says much of what a quote says, in nearly the same words."""
     wanted, there = _grams(quote), _grams(text)

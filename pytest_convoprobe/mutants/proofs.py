@@ -14,7 +14,7 @@ from ..judging.types import About, Criterion, CriterionKind, CriterionResult, Sh
 from ..result import ScenarioResult
 from ..scenario.models import Scenario
 from ..transcript import ToolCall, Transcript
-from .anchors import anchors_of, is_alike, names_all
+from .anchors import anchors_of, is_alike, is_named_in, names_all
 
 _SPEAKS = re.compile(
     r"\b(?:says?|tells?|states?|confirms?|informs?|explains?|mentions?|reports?|announces?|names?|asks?|answers?"
@@ -22,6 +22,9 @@ _SPEAKS = re.compile(
     r"|promises?|quotes?|lists?|repl(?:y|ies)|responds?|thanks?|claims?|admits?|acknowledges?|points? out)\b",
     re.IGNORECASE,
 )
+
+
+_NEGATED = re.compile(r"\b(?:not|never|no|without|cannot)\b|n't\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -70,14 +73,29 @@ def call_proofs(result: ScenarioResult, scenario: Scenario) -> Iterator[CallProo
     """The criteria that are shown by the calls of one tool."""
     for criterion, found in held(result, scenario):
         quote = found.quote or ""
-        if _shows(criterion, found) is Shows.ABSENCE or not quote:
+        if _shows(criterion, found) is Shows.ABSENCE or not quote or criterion.kind is CriterionKind.FAILURE:
             continue
-        if criterion.kind is not CriterionKind.TOOL and _about(criterion, found) is not About.TOOL:
-            continue
-        tools = {call.name for _, call in result.transcript.tool_calls if _in_call(quote, call)}
+        tools = _tools_that_show(criterion, found, quote, result.transcript)
         # What two tools show is not gone with one of them.
         if len(tools) == 1:
             yield CallProof(criterion, quote, tools.pop())
+
+
+def _tools_that_show(
+    criterion: Criterion, found: CriterionResult, quote: str, transcript: Transcript
+) -> set[str]:
+    calls = [call for _, call in transcript.tool_calls]
+    quoted = {call.name for call in calls if _in_call(quote, call)}
+    if criterion.kind is CriterionKind.TOOL or _about(criterion, found) is About.TOOL:
+        return quoted
+    if _about(criterion, found) is not About.AGENT or not _is_deed(criterion.text):
+        return set()
+    # "The agent cancels the order" is no longer true without a call of `cancel_order`, whatever it says.
+    return {call.name for call in calls if is_named_in(call.name, criterion.text)}
+
+
+def _is_deed(criterion: str) -> bool:
+    return is_english(criterion) and not _SPEAKS.search(criterion) and not _NEGATED.search(criterion)
 
 
 def _by_words(criterion: Criterion, found: CriterionResult, transcript: Transcript) -> bool:

@@ -13,6 +13,7 @@ from pytest_convoprobe.mutants.of_words import REFUSAL
 from pytest_convoprobe.mutants.types import Mutant, MutantKind
 from pytest_convoprobe.result import ScenarioResult
 from pytest_convoprobe.scenario.models import Scenario
+from pytest_convoprobe.transcript import ToolCall
 
 from .talks import ORDER, judged, scenario, talk
 
@@ -228,3 +229,13 @@ def test_a_deed_is_not_undone_by_taking_the_words_away() -> None:
     wanted = scenario(["The agent looks up the order that arrives on 2026-11-04."])
     result = judged(wanted, TALK, {"c1": QUOTES["c2"]})
     assert {mutant.kind for mutant in mutants_of(result, wanted)} == {MutantKind.PARAPHRASE}
+
+
+def test_a_claim_is_no_deed() -> None:
+    wanted = scenario(["The agent cancels the order."])
+    cancelled = talk(("Cancel it", "Done, your order is cancelled.", ToolCall("cancel_order", {"id": 5})))
+    made = by_kind(mutants_of(judged(wanted, cancelled, {"c1": ("your order is cancelled", 1)}), wanted))
+    (mutant,) = made[MutantKind.CLAIM_WITHOUT_CALL]
+    assert (mutant.must_fail, mutant.by_code) == (("c1",), ())
+    assert mutant.sentence == "Done, your order is cancelled."
+    assert set(made) == {MutantKind.CLAIM_WITHOUT_CALL, MutantKind.PARAPHRASE}
