@@ -24,6 +24,7 @@ from ..gate.prior import Prior, prior_of
 from ..gate.types import Past, Policy
 from ..results.provenance import commit_of
 from . import options
+from .lookahead import set_up_for_each
 from .orders import GATED, Order, has_mark, order_of
 from .session import backend_of, began, session_of, settings_source
 from .storing import run_id
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
 _SOURCE: pytest.StashKey[SettingsSource] = pytest.StashKey()
 _GATE: pytest.StashKey[Gate] = pytest.StashKey()
 NO_PAST = "nothing is known of it from before; decided by confirm"
-ONE_TALK = (
-    "decided by one conversation: the fixture gives a single object, which can take part in one only; give a "
-    "class, or a function that makes one"
+ONE_OBJECT = (
+    "the fixture gives a single object, which can take part in one only; give a class, or a function that "
+    "makes one"
 )
 
 
@@ -165,6 +166,9 @@ class Gate:
         notes = tuple(filter(None, (said, note)))
         past, more = (found.past if found else None), self._share(order.scenario_id)
         terms = Terms(self._policy(order, past, first), past, more, mode, notes)
+        if fixtures := set_up_for_each(order.item):
+            # A second conversation would meet what the first one left: these fixtures are made for the item.
+            return one_talk_terms(terms, f"what has function scope is made once ({', '.join(fixtures)})")
         if found is None or found.may_block:
             return terms
         # One that mostly failed before is looked at, and nothing more is spent on it. So is one whose change
@@ -250,9 +254,10 @@ def forecast_of_ids(config: pytest.Config, ids: Iterable[str]) -> list[str]:
     return [forecast_words(" and ".join(sorted(policies, reverse=True)), first, bounded)]
 
 
-def one_talk_terms(terms: Terms) -> Terms:
+def one_talk_terms(terms: Terms, why: str) -> Terms:
     """The terms where no second conversation can be had: the first one decides, as without a gate."""
-    return replace(terms, policy=Each(), past=None, more=0, notes=(*terms.notes, ONE_TALK))
+    note = f"decided by one conversation: {why}"
+    return replace(terms, policy=Each(), past=None, more=0, notes=(*terms.notes, note))
 
 
 def _gated(item: pytest.Item) -> Order | None:

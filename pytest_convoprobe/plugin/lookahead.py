@@ -115,6 +115,20 @@ def _own_fixtures(item: pytest.Item) -> dict[int, str]:
     }
 
 
+def set_up_for_each(item: pytest.Item) -> list[str]:
+    """The project's fixtures that are made once for this item, and so for all its conversations together.
+
+    That of the target doesn't count: what it gives says whether it can talk more than once.
+    """
+    return [
+        name
+        for name, definition in sorted(fixture_definitions(item).items())
+        if name != TARGET_FIXTURE
+        and definition.scope == "function"
+        and _belongs_to_project(definition, item.config.rootpath)
+    ]
+
+
 def _belongs_to_project(definition: Any, root: Path) -> bool:
     """Whether a fixture is defined in the project's own files rather than in an installed plug-in."""
     if _is_ours(definition):

@@ -14,7 +14,7 @@ from ..reports.decisions import figures_of, sentence, stops
 from ..result import ScenarioFailed, ScenarioResult, figures, with_attempts
 from ..runs.gated_scenario import GatedScenario, free_trials, kept_for_rerun
 from .conversations import look_ahead, submit, wait
-from .gating import first_orders, gate_of, one_talk_terms
+from .gating import ONE_OBJECT, first_orders, gate_of, one_talk_terms
 from .keys import DECISION, EARLIER, OVERLAPPED, REPORTED, RESULTS, WAITED
 from .lookahead import target_is_shared
 from .orders import GATED, ORDER, Order
@@ -97,7 +97,9 @@ def run_gated(item: pytest.Item, talks: Talks, *, one_talk: bool) -> GatedScenar
     talks.run(free_trials((one.trial for one in results), missing))
     prints = recorder_of(item.config).stored_prints(order.scenario_id, results[0].trial)
     terms = gate_of(item).terms(order, prints)
-    gated = GatedScenario(order.scenario_id, one_talk_terms(terms) if one_talk else terms, results)
+    gated = GatedScenario(
+        order.scenario_id, one_talk_terms(terms, ONE_OBJECT) if one_talk else terms, results
+    )
     while (trial := gated.next_trial) is not None:
         for result in talks.run([trial]):
             gated.add(result)

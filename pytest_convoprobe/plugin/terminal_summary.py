@@ -48,7 +48,8 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     found = digests(config)
     lines: list[str] = []
     if verbosity >= 0:
-        lines += summary_lines(found, verbosity=verbosity, calls=recorder_of(config).calls)
+        known = recorder_of(config)
+        lines += summary_lines(found, verbosity=verbosity, calls=known.calls, decided=known.decided)
     if found and verbosity >= 0:
         lines += [*_unseen(config, found), *_notices(config)]
     lines += gate_exit.lines(config, verbosity)

@@ -6,18 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from ..errors import Blame
 from ..formatting import counted, dollars, seconds
+from ..gate.types import Decision
 from ..judging.types import NO_SUCH_TOOL, PROHIBITED
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult, attempt_words
 from ..results.spent_calls import ByRole, without_result
 from ..text import harmless, one_line, shorten, visible
+from .decisions import is_excused
 from .failure import headline
 from .money import ROLE_NAMES, WithoutResult, by_roles, without_agent
 
@@ -109,9 +112,15 @@ def _adapter() -> TypeAdapter[Digest]:
 
 
 def summary_lines(
-    results: Iterable[ScenarioResult | Digest], *, verbosity: int = 0, calls: ByRole | None = None
+    results: Iterable[ScenarioResult | Digest],
+    *,
+    verbosity: int = 0,
+    calls: ByRole | None = None,
+    decided: Mapping[str, Decision] = MappingProxyType({}),
 ) -> list[str]:
     """The summary of a run; none if there are no results. `calls` is what all its calls cost.
+
+    `decided` is what the gate says of scenarios: conversations that made none fail have no line of their own.
 
     What did not pass has a line each, at most twenty unless `-v` is given. Spent money is separate
     from what recordings answered.
@@ -122,7 +131,7 @@ def summary_lines(
         # All were interrupted, and may have cost something all the same.
         return _spent(digests, lost) if lost else []
     return [
-        *_not_passed(digests, None if verbosity > 0 else _LISTED),
+        *_not_passed(_counting(digests, decided), None if verbosity > 0 else _LISTED),
         *_passed_later(digests),
         _totals(digests),
         *_spent(digests, lost),
@@ -131,6 +140,10 @@ def summary_lines(
         *_slowest(digests),
         *_cannot_fail(digests),
     ]
+
+
+def _counting(digests: Sequence[Digest], decided: Mapping[str, Decision]) -> list[Digest]:
+    return [one for one in digests if not is_excused(one.outcome, decided.get(one.scenario_id))]
 
 
 def _absent(result: ScenarioResult) -> tuple[str, ...]:

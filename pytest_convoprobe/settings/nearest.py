@@ -20,7 +20,10 @@ from .discovery import Source, find_source
 from .effective import LoadedSettings
 from .loading import load_settings, load_source
 
-WHOLE_RUN = ("run.concurrency", "run.max_cost", "run.max_tokens", "results.dir", "results.save")
+WHOLE_RUN = (
+    *("run.concurrency", "run.max_cost", "run.max_tokens", "results.dir", "results.save"),
+    *("gate.alpha", "gate.max_talks", "gate.per_scenario"),
+)
 """Settings that a run has once, whatever number of settings files its scenarios have."""
 _BUDGET = ("run.max_cost", "run.max_tokens")
 

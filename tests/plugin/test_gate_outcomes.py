@@ -134,6 +134,25 @@ def test_a_class_has_as_many_conversations_as_are_needed(gated: Suite) -> None:
     assert {name: one.talks for name, one in decisions(gated).items()} == {"one[a]": 2, "one[b]": 2}
 
 
+def test_what_is_made_for_each_test_allows_one_conversation(gated: Suite) -> None:
+    """A second one would meet what the first one left in the database."""
+    gated.conftest("""
+        @pytest.fixture(autouse=True)
+        def fresh_database():
+            pass
+        """)
+    gated.scenario("one", outcomes=["failed"])
+    result = gated.run()
+    result.assert_outcomes(failed=1)
+    assert gated.started() == ["one"]
+    result.stdout.fnmatch_lines(
+        [
+            "gate (confirm): 1 conversation, and none more",
+            "  note: one: decided by one conversation: what has function scope is made once (fresh_database)",
+        ]
+    )
+
+
 def test_asking_for_trials_or_for_recordings_makes_each_an_item(gated: Suite) -> None:
     gated.scenario("one", outcomes=["failed", "passed"])
     gated.run("--convoprobe-trials=2").assert_outcomes(failed=1, passed=1)
