@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from ..errors import ScenarioFileError
+from ..errors import Problem, ScenarioFileError
 from ..scenario.loading import LoadedScenario, load_scenarios
 from ..yaml_source import Document, read
 from .finding import Fault, Level, LintFinding
@@ -44,9 +44,15 @@ def finding_of(
 ) -> LintFinding | None:
     """A fault with its place; None where somebody said that it is to be ignored."""
     problem = subject.document.problem(fault.loc, fault.message)
-    if rule in ignore or subject.ignores(rule, problem.line):
+    if rule in ignore or any(subject.ignores(rule, line) for line in _lines(subject, fault, problem)):
         return None
     return LintFinding(rule, level, problem, fault.advice, subject.id)
+
+
+def _lines(subject: Subject, fault: Fault, problem: Problem) -> set[int]:
+    """Where people put a comment on it: at the value, at its key, or at the item of a list with the key."""
+    item = [fault.loc[:-1]] if len(fault.loc) > 1 and isinstance(fault.loc[-2], int) else []
+    return {problem.line, *map(subject.document.line_of, [fault.loc, *item])}
 
 
 def _of(subject: Subject, ignore: Collection[str]) -> Iterator[LintFinding]:

@@ -251,6 +251,17 @@ def test_a_comment_ignores_a_rule(tmp_path: Path, text: str, rules: list[str]) -
     assert [(one.rule, one.problem.line) for one in lint_file(file)] == [("vague-criterion", 14)]
 
 
+def test_a_comment_on_a_key_is_about_its_list(tmp_path: Path) -> None:
+    file = tmp_path / "one.scenario.yaml"
+    file.write_text(
+        "name: A\ndescription: d\nsynthetic_user: {persona: p, initial_query: q}\nevaluation:\n"
+        "  correctness_criteria:\n    # convoprobe: ignore=vague-criterion\n    - about: agent\n"
+        "      text: The agent is helpful.\n  tool_usage:\n    # convoprobe: ignore=no-effect\n"
+        "    optional_tools:\n      - get_order\n"
+    )
+    assert lint_file(file) == []
+
+
 def test_a_broken_file_is_a_finding(tmp_path: Path) -> None:
     file = tmp_path / "one.scenario.yaml"
     file.write_text("name: A\ndescription: 3\n")
