@@ -95,7 +95,7 @@ def with_runs(root: Path, runs: Iterable[StoredRun]) -> BaselineUpdate:
     found, files = talks_of(runs), _Files(root)
     left_out, worse, changes = Counter(found.left_out), list[str](), list[PastChange]()
     for scenario_id, talks in sorted(found.by_scenario.items()):
-        if not _has_file(scenario_id):
+        if not has_file(scenario_id):
             left_out[_IN_A_TEST] += len(talks)
             continue
         kept = _kept(files, scenario_id)
@@ -127,7 +127,7 @@ def accepting(
     found, files = talks_of(runs, with_red=True), _Files(root)
     changes = []
     for scenario_id in scenario_ids:
-        if not _has_file(scenario_id):
+        if not has_file(scenario_id):
             raise ResultsError(f"{scenario_id} is part of a test: only scenarios in files have a baseline")
         talks, kept = found.by_scenario.get(scenario_id, ()), _kept(files, scenario_id)
         if talks:
@@ -138,7 +138,8 @@ def accepting(
     return BaselineUpdate(files.changed(), tuple(changes), tuple(left_out_words(found.left_out)))
 
 
-def _has_file(scenario_id: str) -> bool:
+def has_file(scenario_id: str) -> bool:
+    """Whether a scenario is in a file of its own, and not a part of a test."""
     return PurePath(scenario_id.partition("::")[0]).suffix.lower() in _YAML
 
 

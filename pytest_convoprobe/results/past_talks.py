@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import Blame
@@ -12,6 +12,7 @@ from ..gate.types import Word
 from .fingerprints import Prints, changed_inputs
 from .index import IndexRow
 from .reading import StoredRun
+from .run_gate import suite_of
 from .run_info import ENDED_EARLY
 from .trial_filter import final, has_verdict
 
@@ -40,14 +41,14 @@ class PastTalks:
 def talks_of(runs: Iterable[StoredRun], *, with_red: bool = False) -> PastTalks:
     """The conversations of these runs that count, as one past.
 
-    Those of a scenario that its run's gate found worse than before count only `with_red`.
+    Those that their run's gate found worse than before, a scenario or all together, count only `with_red`.
     """
     found: dict[str, list[PastTalk]] = {}
     left_out: Counter[str] = Counter()
     for run in sorted(runs, key=lambda one: one.id):
-        red = frozenset[str]() if with_red else _red(run)
+        worse = _NOTHING if with_red else _worse(run)
         for row in _conversations(run):
-            if reason := _unfit(run, row, red):
+            if reason := _unfit(run, row) or worse.reason(run, row):
                 left_out[reason] += 1
             else:
                 talk = PastTalk(run.id, row.scenario_id, not row.passed, row.prints)
@@ -73,25 +74,43 @@ def _conversations(run: StoredRun) -> Iterator[IndexRow]:
         yield from sorted((*row.earlier, row), key=lambda one: one.started)
 
 
-def _red(run: StoredRun) -> frozenset[str]:
-    """The scenarios that the gate of a run found worse than before.
+@dataclass(frozen=True)
+class _Worse:
+    """What the gate of a run found worse than before: these scenarios, or all of them together."""
 
-    If they counted, a regression would be "as before" some nights later. What was red without a past was
-    compared with nothing. It counts: a first past without its failures would look better than the agent is.
+    scenarios: frozenset[str] = frozenset()
+    together: bool = False
+
+    def reason(self, run: StoredRun, row: IndexRow) -> str:
+        """Why a conversation doesn't count; empty if it does."""
+        if row.scenario_id in self.scenarios:
+            return f"the gate of {run.id} was red on {row.scenario_id}"
+        return f"all scenarios of {run.id} together failed more often than before" if self.together else ""
+
+
+_NOTHING = _Worse()
+
+
+def _worse(run: StoredRun) -> _Worse:
+    """What was red because of its past. If it counted, a regression would be "as before" some nights later.
+
+    What was red without a past was compared with nothing. It counts: a first past without its failures would
+    look better than the agent is.
     """
-    decided = run.decisions().items()
-    return frozenset(name for name, one in decided if one.word is Word.RED and one.past is not None)
+    gate = suite_of(run)
+    if gate is None:
+        return _NOTHING
+    red = (one.scenario_id for one in gate.decisions if one.word is Word.RED and one.past is not None)
+    return _Worse(frozenset(red), gate.has_drifted)
 
 
-def _unfit(run: StoredRun, row: IndexRow, red: Collection[str]) -> str:
+def _unfit(run: StoredRun, row: IndexRow) -> str:
     """Why a conversation says nothing about how often the scenario fails; empty if it does."""
     if not run.info.came_to_its_end:
         # It may have stopped because of a failure: then failures are more frequent in it than they are.
         return f"their run {run.id} {ENDED_EARLY[run.info.state]}"
     if not has_verdict(row) or (not row.passed and row.blame not in (None, Blame.AGENT)):
         return "they have no verdict on the agent"
-    if row.scenario_id in red:
-        return f"the gate of {run.id} was red on {row.scenario_id}"
     if row.replayed:
         return "recordings answered every call, so they repeat an earlier conversation"
     if changed_inputs(row.prints, row.prints):

@@ -191,6 +191,18 @@ class TestAccept:
         assert past() == "0 of 0 "
         assert "nothing changes" in convoprobe("baseline", "update").output
 
+    def test_all_scenarios_of_a_run(self, folder: Path, convoprobe: Convoprobe) -> None:
+        night(folder, 1, marks="." * 9)
+        night(folder, 2, "gift", "xx")
+        night(folder, 3, marks="xx")
+        convoprobe("baseline", "update", "latest~2")
+        result = convoprobe(
+            "baseline", "accept", "--all", "latest", "latest~1", "--reason", "#12: a new model"
+        )
+        assert result.exit_code == 0, result.output
+        assert (past(), past("gift")) == ("2 of 2 xx", "2 of 2 xx")
+        assert convoprobe("baseline", "accept", "--reason", "#12").exit_code == 2
+
     def test_a_reason_is_needed_and_a_scenario_too(self, folder: Path, convoprobe: Convoprobe) -> None:
         night(folder, 1)
         assert convoprobe("baseline", "accept", "late").exit_code == 2

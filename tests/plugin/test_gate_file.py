@@ -14,6 +14,7 @@ from pytest_convoprobe.cli import main
 from pytest_convoprobe.gate.types import Decision
 from pytest_convoprobe.results.store import open_run
 
+from ..results.test_pasts import commits
 from .suite import Suite
 
 FILE = "scenarios/_baseline.json"
@@ -138,3 +139,19 @@ def test_the_file_may_be_named(project: Suite) -> None:
     broken = project.run("--convoprobe-baseline=main.json")
     assert broken.ret == pytest.ExitCode.USAGE_ERROR
     assert "main.json:1:2: it is not whole JSON" in broken.stderr.str()
+
+
+def test_a_branch_means_the_runs_of_its_history(suite: Suite) -> None:
+    """Main moved on since its last run, as it does between two nights."""
+    suite.scenario("one")
+    commits(suite.path, 1)
+    suite.run("--convoprobe-trials=8").assert_outcomes(passed=8)
+    commits(suite.path, 1)
+    suite.gate = "auto"
+    result = suite.run("--convoprobe-baseline=main")
+    result.assert_outcomes(passed=1)
+    past = decided(suite, "one").past
+    assert past is not None
+    assert (past.failed, past.talks) == (0, 8)
+    unknown = suite.run("--convoprobe-baseline=elsewhere")
+    assert unknown.ret == pytest.ExitCode.USAGE_ERROR

@@ -48,13 +48,15 @@ def stored(
     git: Git | None = None,
     state: RunState = RunState.FINISHED,
     decision: Decision | None = None,
+    decisions: Iterable[Decision] = (),
 ) -> str:
     run = f"202611{day:02}T120000Z-{day:06x}"
     out = writer(folder / ".convoprobe", run)
     for one in trials:
         out.add(one, prints)
-    if decision:
-        out.add_decision(decision)
+    for one in (decision, *decisions):
+        if one:
+            out.add_decision(one)
     out.write_info(RunInfo(run, 1.0, state=state, ended=2.0, git=git))
     out.close()
     return run
@@ -137,6 +139,16 @@ class TestStoredRuns:
         pasts = pasts_of(tmp_path, tmp_path / ".convoprobe", "latest")
         assert pasts.of(ID, PRINTS) == Past(1, 9, "4 runs of latest")
         assert len(pasts.notes) == 2
+
+    def test_a_run_that_was_red_as_a_whole_is_left_out(self, tmp_path: Path) -> None:
+        stored(tmp_path, 1, outcomes("." * 8))
+        names = [f"scenario {number}" for number in range(30)]
+        failed = [trial(name, Outcome.FAILED, blame=Blame.AGENT) for name in names]
+        undecided = [Decision(one.scenario_id, "paired", Word.UNDECIDED, 1, 1, Past(0, 20)) for one in failed]
+        stored(tmp_path, 2, [*failed, *outcomes("x")], decisions=undecided)
+        pasts = pasts_of(tmp_path, tmp_path / ".convoprobe", "latest")
+        assert pasts.of(ID, PRINTS) == Past(0, 8, "2 runs of latest")
+        assert "together failed more often than before" in pasts.notes[0]
 
     def test_a_branch_means_its_whole_history(self, tmp_path: Path) -> None:
         first, second = commits(tmp_path, 2)

@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Begin a scenario's past again: its change is meant.")
-@click.argument("scenario")
+@click.argument("scenario", required=False)
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--reason", required=True, metavar="TEXT", help="Why, for the review: such as the ticket.")
+@click.option("--all", "everything", is_flag=True, help="All scenarios of RUN, instead of SCENARIO.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
 @json_option
 @project_options
 def command(
-    scenario: str,
+    scenario: str | None,
     runs: tuple[str, ...],
     reason: str,
+    everything: bool,
     dry_run: bool,
     as_json: bool,
     config_file: Path | None,
@@ -51,20 +53,35 @@ def command(
     if is_blank(reason):
         raise UsageProblem("--reason is empty: say why the change is meant, such as the ticket")
     project, now = Project.here(config_file, results_dir), datetime.now(timezone.utc)
+    if everything:
+        scenario, runs = None, (scenario, *runs) if scenario else runs  # there is no SCENARIO then
+    elif scenario is None:
+        raise UsageProblem("name the scenario whose change is meant, or add --all")
     stored = _stored(project, runs)
-    wanted = _id_of(project, stored, scenario)
+    wanted = _all_of(stored) if scenario is None else [_id_of(project, stored, scenario)]
     accepted = Accepted(now.date().isoformat(), one_line(reason).strip())
-    update = accepting(project.root, [wanted], stored, accepted, f"{now:%Y%m%dT%H%M%SZ}")
+    update = accepting(project.root, wanted, stored, accepted, f"{now:%Y%m%dT%H%M%SZ}")
     finish(update, project.root, dry_run=dry_run, as_json=as_json)
 
 
 def _stored(project: Project, named: tuple[str, ...]) -> list[StoredRun]:
-    """The runs that somebody named, or else the newest one, if there is one at all."""
-    from ...results.lookup import runs_before
+    """The runs that somebody named, or else the newest one, if there is one at all.
 
+    Each is one run: older ones, from before the change, are what is to be forgotten.
+    """
     if named:
-        return [ref.open() for text in named for ref in runs_before(project.results, text)]
+        return [project.open(text) for text in named]
     return [ref.open() for ref in project.runs()[:1]]
+
+
+def _all_of(stored: list[StoredRun]) -> list[str]:
+    """All scenarios in files. Raises `UsageProblem` if there are none."""
+    from ...results.baseline_update import has_file
+
+    found = sorted({row.scenario_id for run in stored for row in run.rows() if has_file(row.scenario_id)})
+    if not found:
+        raise UsageProblem("no scenario is stored: run pytest on some scenarios first")
+    return found
 
 
 def _id_of(project: Project, stored: list[StoredRun], text: str) -> str:
