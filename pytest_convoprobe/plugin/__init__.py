@@ -15,7 +15,7 @@ import pytest
 
 from . import file_names, options
 from .fixtures import _convoprobe_result, convoprobe, convoprobe_target
-from .keys import AGES, GATHERED, LEFT_OUT, RECORDER, SESSION, START, TAGS, start
+from .keys import AGES, GATHERED, LABELS, LEFT_OUT, RECORDER, SESSION, START, TAGS, start
 
 __all__ = ["_convoprobe_result", "convoprobe", "convoprobe_target"]
 
@@ -120,13 +120,18 @@ def pytest_collect_file(
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(config: pytest.Config) -> Generator[None, None, None]:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     if TAGS not in config.stash:
         return (yield)
     from .marks import tags_registered
 
     with tags_registered(config):
-        return (yield)
+        result = yield
+    # A judge is measured before it is relied on, so that `-x` stops a run whose judge may not gate.
+    items.sort(key=lambda item: LABELS not in item.stash)
+    return result
 
 
 @pytest.hookimpl(tryfirst=True)  # before the terminal reporter asks for what to say about it

@@ -23,6 +23,7 @@ from ..errors import Blame, ConvoprobeError, ScenarioFileError
 from ..files import relative_name
 from ..formatting import counted
 from ..runs.progress import ProgressLine
+from ..text import harmless, one_line
 from .error_text import error_text, no_verdict
 from .judge_gate import note_measured, require_fit, results_of
 from .keys import LABELS, start
@@ -139,6 +140,6 @@ class LabelsItem(HasParsedId, pytest.Item):
 def _broken_text(judged: Judged) -> str:
     """Why there are no figures: a part of the labels would be a choice that an outage made."""
     broken = judged.broken
-    lines = [f"{one.name}: {one.reason}" for one in broken[:_SHOWN]]
+    lines = [harmless(one_line(f"{one.name}: {one.reason}")) for one in broken[:_SHOWN]]
     more = [f"and {len(broken) - _SHOWN} more"] if len(broken) > _SHOWN else []
     return "\n".join((f"{counted(len(broken), 'conversation')} could not be judged:", *lines, *more))

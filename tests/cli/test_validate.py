@@ -152,3 +152,13 @@ def test_a_reader_that_goes_away(project: Path) -> None:
     _, errors = process.communicate(timeout=60)
     assert errors == b""
     assert process.returncode == 1
+
+
+def test_a_labels_file_is_checked_as_one(project: Path) -> None:
+    file = project / "it.labels.yaml"
+    file.write_text("id: a\nturns: [{user: Hi, agent: Hi}]\ncriteria: [{text: It greets, truth: true}]\n")
+    assert "it.labels.yaml: ok, 1 labelled conversation, 1 label" in validate(str(file)).output
+    file.write_text("id: a\nturns: [{user: Hi, agent: Hi}]\ncriteria: [{text: It greets, truth: maybe}]\n")
+    result = validate(str(file))
+    assert result.exit_code == 1
+    assert "criteria[0].truth: must be true or false" in result.output

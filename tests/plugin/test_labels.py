@@ -95,6 +95,8 @@ def test_a_judge_that_has_reached_too_little_gates_nothing(tmp_path: Path) -> No
         assert status == 1
         assert "kappa is 0.545 on 10 labels, and judge.require wants 0.90" in shown
         assert "1 failed, 1 passed" in shown
+        status, shown = made.run("-x")  # the judge is measured before it is relied on
+        assert "1 failed in" in shown, shown
         status, shown = made.run("scenarios")  # what was measured is stored
         assert status == pytest.ExitCode.USAGE_ERROR
         assert "may not gate: kappa is 0.545 on 10 labels" in shown
@@ -159,7 +161,7 @@ def test_a_labels_file_among_scenarios_is_no_scenario_and_the_other_way_round(su
     suite.write("scenarios/wrong.labels.jsonl", '{"id": "a", "turns": [], "criterions": []}\n')
     result = suite.run("--collect-only", "-q", "--continue-on-collection-errors")
     assert [line for line in result.outlines if ".yaml::" in line] == [
-        "scenarios/good.labels.yaml::good",
         "scenarios/hours.labels.yaml::judge",
+        "scenarios/good.labels.yaml::good",
     ]
     result.stdout.fnmatch_lines(["*wrong.labels.jsonl:1:*criterions: unknown key; did you mean `criteria`?*"])

@@ -49,9 +49,10 @@ def command(
 ) -> None:
     """Check scenario files without running them.
 
-    A PATH that is a file is checked whatever its name. In a folder, all scenario files are checked: *.yaml
-    and *.yml below a folder named `scenarios`, and *.scenario.yaml anywhere, or what pytest's ini option
-    convoprobe_files says. A file that pytest would not come by, or that nobody can read, is a problem.
+    A PATH that is a file is checked whatever its name, and *.labels.yaml as a labels file. In a folder, all
+    scenario files are checked: *.yaml and *.yml below a folder named `scenarios`, and *.scenario.yaml
+    anywhere, or what pytest's ini option convoprobe_files says. A file that pytest would not come by, or that
+    nobody can read, is a problem.
 
     The exit status is 0 if all files are valid, 1 if something is wrong, 2 for a wrong command line.
 
@@ -144,10 +145,13 @@ class _Tally:
 def _check(file: Path, tally: _Tally) -> tuple[Sequence[LoadedScenario], Sequence[Problem], str]:
     """The scenarios of a file or what is wrong with it, and that in words."""
     from ...errors import ScenarioFileError
+    from ...scenario.discovery import has_name_of_labels, looks_like_scenario
     from ...scenario.loading import load_scenarios
 
     tally.files += 1
     try:
+        if has_name_of_labels(file) and not looks_like_scenario(file):
+            return (), (), _good_labels(file)
         loaded = load_scenarios(file)
     except ScenarioFileError as error:
         tally.broken += 1
@@ -171,6 +175,15 @@ def _names(file: Path, loaded: Sequence[LoadedScenario], tally: _Tally) -> tuple
     tally.broken += bool(problems)
     tally.problems += len(problems)
     return problems, "\n".join(map(str, problems))
+
+
+def _good_labels(file: Path) -> str:
+    """That a labels file is valid. Raises `ScenarioFileError`."""
+    from ...calibration.labels_file import load_labels
+
+    found = load_labels(file)
+    conversations = counted(len(found.conversations), "labelled conversation")
+    return f"{file}: ok, {conversations}, {counted(found.labels, 'label')}"
 
 
 def _good(file: Path, loaded: Sequence[LoadedScenario]) -> str:
