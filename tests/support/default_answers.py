@@ -76,15 +76,15 @@ class _Prompt:
         return f"{_ASIDES[count // 2 % len(_ASIDES)]} ({count})"
 
     @property
-    def last_reply(self) -> str | None:
-        """The first line of the agent's last reply in a conversation that is to be judged."""
+    def first_reply(self) -> str | None:
+        """The first line of the agent's first reply in a conversation that is to be judged."""
         replies = re.findall(r"^  agent:\n  \| (.*)$", self._text, re.MULTILINE)
-        return replies[-1] if replies else None
+        return replies[0] if replies else None
 
     @property
-    def last_turn(self) -> int | None:
+    def first_turn(self) -> int | None:
         turns = re.findall(r"^Turn (\d+)$", self._text, re.MULTILINE)
-        return int(turns[-1]) if turns else None
+        return int(turns[0]) if turns else None
 
     @property
     def _text(self) -> str:
@@ -100,8 +100,8 @@ def _known(name: str, prompt: _Prompt) -> dict[str, Any]:
     if not prompt.criterion:
         return {}
     verdict = "not_triggered" if prompt.criterion.startswith("f") else "met"
-    quote = prompt.last_reply
-    fields = {"verdict": verdict, "absence": quote is None, "quote": quote, "turn": prompt.last_turn}
+    quote = prompt.first_reply
+    fields = {"verdict": verdict, "absence": quote is None, "quote": quote, "turn": prompt.first_turn}
     return {name: fields[name]} if name in fields else {}
 
 
