@@ -166,3 +166,21 @@ def test_a_judge_that_is_not_there(folder: Path, convoprobe: Convoprobe) -> None
     assert result.exit_code == 3
     assert "no verdict: " in result.stdout
     assert read_mutations(folder / ".convoprobe") == {}
+
+
+@pytest.mark.parametrize("day", ["2026-11-04", "2026-11-05"])
+def test_a_model_words_a_second_control(folder: Path, convoprobe: Convoprobe, day: str) -> None:
+    said = [f"Your parcel comes on {day}.", "You get $54.00 back.", "My pleasure."]
+
+    def answer(body: dict[str, Any]) -> Any:
+        asked = body["messages"][-1]["content"]
+        if "Reword each reply" in asked:
+            return json.dumps({"replies": said})
+        return with_an_eye(body)
+
+    with ChatServer(answer) as server:
+        stored(folder, server.base_url, [ARRIVES])
+        result = convoprobe("mutate", "--llm")
+    used = day == "2026-11-04"
+    assert ("a model says the same in other words" in result.stdout) is used
+    assert ("the model's paraphrase does not say the same, so it isn't used" in result.stderr) is not used

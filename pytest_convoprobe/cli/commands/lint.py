@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...files import shown_path
-from ...formatting import counted, dollars
+from ...formatting import counted
 from ...suggest import did_you_mean
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
@@ -139,38 +139,20 @@ def _annotations(found: Sequence[LintFinding]) -> list[str]:
 
 
 def _opinions(files: Sequence[Path], ignored: Collection[str]) -> tuple[list[LintFinding], list[str]]:
-    """What the judges' models say. What it cost is noted."""
+    """What the judges' models say."""
     from ...lint.opinion import opinions
-    from ...llm.budget import Budget
     from ...llm.known_models import check_model
-    from ...llm.ledger import Ledger
-    from ...llm.metered import Metered
     from ...llm.port import Role
-    from ...llm.stack import build_llm
-    from ...redaction import Redactor
-    from ..event_loop import run_async
+    from ..asking import asked_of_models
 
     project = Project.here()
     asked = list(_asked(files, project))
-    main, ledger = project.settings(), Ledger()
     for _, model in asked:
         check_model(model, Role.JUDGE)
-    run = main.settings.run
-    budget = Budget(run.max_cost, run.max_tokens)
-    llm = build_llm(run, Redactor(main.secrets), budget)
     Console.of().note(f"asking a model about {counted(len(asked), 'scenario')}, one call each")
-
-    async def all_asked() -> tuple[list[LintFinding], list[str]]:
-        try:
-            return await opinions(Metered(llm, ledger, budget), asked, ignored)
-        finally:
-            await llm.aclose()
-
-    found = run_async(all_asked(), "asking about the scenarios …")
-    spent = ledger.by_role.get(Role.JUDGE)
-    if spent is not None:
-        Console.of().note(f"{counted(spent.calls, 'call')}, {dollars(spent.cost)}")
-    return found
+    return asked_of_models(
+        project.settings(), lambda llm: opinions(llm, asked, ignored), "asking about the scenarios …"
+    )
 
 
 def _asked(files: Sequence[Path], project: Project) -> Iterator[tuple[Subject, ModelSettings]]:

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Exit with 1 only where a scenario notices a smaller share of its mutants, from 0 to 1.",
 )
+@click.option(
+    "--llm", "asks", is_flag=True, help="A second control, in a model's words: one call a conversation."
+)
 @click.option("--again", is_flag=True, help="Ask about all mutants, also about those that are known.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask nothing.")
 @json_option
@@ -56,6 +59,7 @@ def command(
     talks: int,
     calls: int | None,
     min_score: float | None,
+    asks: bool,
     again: bool,
     dry_run: bool,
     as_json: bool,
@@ -93,8 +97,14 @@ def command(
         known = {} if again else read_mutations(project.results)
         planned = forecast(found, known, calls)
         Console.of().note(_planned(planned, found))
+        if asks:
+            Console.of().note(
+                f"--llm: {len(found)} calls more, and up to {2 * len(found)} for what comes of them"
+            )
         if dry_run:
             ctx.exit(OK)
+        if asks:
+            found = _paraphrased(session, found)
         keep = partial(_kept, project, stored.id, redactor=Redactor(session.settings.secrets))
         probed = _probed(session, found, known, calls, keep)
         kept = keep(probed)
@@ -116,6 +126,19 @@ def _planned(planned: MutationPlan, talks: Sequence[Talk]) -> str:
     calls = f"{planned.least:,} to {planned.most:,} calls of the judge"
     price = "" if planned.cost is None else f", about {dollars(planned.cost)} at most"
     return f"{many}: {decided}, for the others {calls}{price}"
+
+
+def _paraphrased(session: Session, talks: list[Talk]) -> list[Talk]:
+    """The talks with a control of a model's, where there can be one."""
+    from ...mutants.paraphrasing import with_paraphrases
+    from ..asking import asked_of_models
+
+    made, notes = asked_of_models(
+        session.settings, lambda llm: with_paraphrases(llm, talks), "asking for other words …"
+    )
+    for note in notes:
+        Console.of().note(note)
+    return made
 
 
 def _probed(
