@@ -73,7 +73,7 @@ def figures_in_words(decision: Decision) -> str:
     if decision.e_value is not None and decision.red_from is not None:
         parts.append(f"e-value {decision.e_value:.2g}, red from {decision.red_from:.3g}")
     if decision.votes:
-        parts.append(f"{decision.votes} second votes, {decision.overruled} took a failure back")
+        parts.append(f"{counted(decision.votes, 'second vote')}, {decision.overruled} took a failure back")
     if decision.unjudged:
         parts.append(f"{decision.unjudged} without a verdict")
     return "; ".join(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..formatting import counted
+from ..formatting import counted, exact_percent
 from ..gate.suite import SuiteDecision
 from ..gate.types import Decision, Word
 from ..text import harmless, one_line, shorten
@@ -45,7 +45,7 @@ def _policies(every: tuple[Decision, ...], alpha: float) -> str:
     if "paired" not in counts:
         return ", ".join(sorted(counts))
     others = [f"{count:,} by {policy}" for policy, count in sorted(counts.items()) if policy != "paired"]
-    return ", ".join(["paired", f"alpha {alpha * 100:g} %", *others])
+    return ", ".join(["paired", f"alpha {exact_percent(alpha)}", *others])
 
 
 def _baseline(every: tuple[Decision, ...]) -> str:

@@ -14,6 +14,8 @@ from .writer import RUNS
 
 _LATEST = re.compile(r"latest(?:~(\d+))?")
 _SHOWN = 5
+_PAST_RUNS = 200
+"""How many of the newest runs of a history are looked at: a past has fifty conversations at most."""
 _LOOKED_AT = 20
 """How many of the newest runs `latest` may mean, where it leaves a choice."""
 
@@ -69,7 +71,7 @@ def runs_before(results: Path | str, text: str, *, before: str = "") -> list[Run
     commits = history_of(text, _existing(folder))
     found, dirty = _of_history_of(commits, runs)
     if found:
-        return found
+        return found[:_PAST_RUNS]
     if commits:
         none = f"no run of {text} or of a commit before it is stored in {folder}"
         raise ResultsError(f"{none}{_but_dirty(dirty)}")
