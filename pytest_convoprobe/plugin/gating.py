@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..settings.nearest import SettingsSource
 
 _SOURCE: pytest.StashKey[SettingsSource] = pytest.StashKey()
-_GATE: pytest.StashKey[Gate] = pytest.StashKey()
+_GATE: pytest.StashKey[SessionGate] = pytest.StashKey()
 NO_PAST = "nothing is known of it from before; decided by confirm"
 ONE_OBJECT = (
     "the fixture gives a single object, which can take part in one only; give a class, or a function that "
@@ -81,10 +81,10 @@ def _has_baseline(config: pytest.Config, file: str) -> bool:
     return file_for(config.rootpath, relative_name(file, config.rootpath)) is not None
 
 
-def gate_of(item: pytest.Item) -> Gate:
+def gate_of(item: pytest.Item) -> SessionGate:
     """The session's gate. Raises `ResultsError` and `SettingsError`."""
     if _GATE not in item.config.stash:
-        item.config.stash[_GATE] = Gate(item.config, item.session.items)
+        item.config.stash[_GATE] = SessionGate(item.config, item.session.items)
     return item.config.stash[_GATE]
 
 
@@ -96,7 +96,7 @@ def first_orders(order: Order) -> list[Order]:
     return [replace(order, trial=trial) for trial in range(1, first + 1)]
 
 
-class Gate:
+class SessionGate:
     """The terms of all scenarios that the session selected and that a policy decides."""
 
     def __init__(self, config: pytest.Config, items: Iterable[pytest.Item]) -> None:
