@@ -22,7 +22,7 @@ from .live import project
 
 COMMANDS = main.list_commands(click.Context(main))
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
-NO_JSON = {"baseline", "bench", "completion", "schema"}
+NO_JSON = {"baseline", "bench", "completion", "label", "schema"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 
-@click.command(short_help="Print the JSON Schema of scenario files, or of labels files.")
+@click.command(short_help="Print the JSON Schema of scenario files.")
 @click.option(
     "-o",
     "--output",
