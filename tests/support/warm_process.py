@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from . import warm_python
 
@@ -30,16 +31,42 @@ def run(
     module: str, *arguments: str, cwd: Path, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run `python -m MODULE ARGUMENTS` to its end; `env` is its whole environment."""
-    return subprocess.run(
-        [executable(), "-m", module, *arguments],
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=TIMEOUT,
-        check=False,
-    )
+    environment = dict(os.environ if env is None else env)
+    if not hasattr(os, "fork"):
+        command = [sys.executable, "-m", module, *arguments]
+        return subprocess.run(
+            command,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=TIMEOUT,
+            check=False,
+        )
+    return _forked(("-m", module, *arguments), str(cwd), environment)
+
+
+def _forked(words: tuple[str, ...], cwd: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Without the launcher: starting that interpreter would cost as much as some of the runs."""
+    with (
+        open(os.devnull, "rb") as nothing,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as out,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as err,
+        socket.socket(socket.AF_UNIX) as connection,
+    ):
+        connection.settimeout(TIMEOUT)
+        address = Path(executable()).with_name("socket")
+        streams = [nothing.fileno(), out.fileno(), err.fileno()]
+        warm_python.fork(connection, str(address), words, cwd, env, streams)
+        warm_python.number_from(connection)
+        code = warm_python.number_from(connection)
+        return subprocess.CompletedProcess(words, code, _text(out), _text(err))
+
+
+def _text(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
 
 
 @cache

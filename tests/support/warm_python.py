@@ -20,17 +20,32 @@ def main(address: str, *words: str) -> NoReturn:
     if words[words[0] == "-u"] not in ("-m", "-c"):
         os.execv(sys.executable, [sys.executable, *words])  # only a new interpreter can have other options
     connection = socket.socket(socket.AF_UNIX)
-    connection.connect(address)
-    request = marshal.dumps((words, os.getcwd(), dict(os.environ)))
-    socket.send_fds(connection, [len(request).to_bytes(8, "big")], [0, 1, 2])
-    connection.sendall(request)
-    process = _number(connection)
+    fork(connection, address, words, os.getcwd(), dict(os.environ), [0, 1, 2])
+    process = number_from(connection)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: os.kill(process, number))
-    _end_as(_number(connection))
+    _end_as(number_from(connection))
 
 
-def _number(connection: socket.socket) -> int:
+def fork(
+    connection: socket.socket,
+    address: str,
+    words: tuple[str, ...],
+    cwd: str,
+    env: dict[str, str],
+    streams: list[int],
+) -> None:
+    """Have the template run `python WORDS` with this folder, environment, and three standard streams.
+
+    The connection then gives two numbers: of the process, and its exit code.
+    """
+    connection.connect(address)
+    request = marshal.dumps((words, cwd, env))
+    socket.send_fds(connection, [len(request).to_bytes(8, "big")], streams)
+    connection.sendall(request)
+
+
+def number_from(connection: socket.socket) -> int:
     received = connection.recv(8, socket.MSG_WAITALL)
     if len(received) < 8:
         sys.exit("the template of the warm processes has ended")

@@ -7,12 +7,14 @@ and later its exit code are the answer. This process ends, with all that it has 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import gc
 import importlib
 import importlib.metadata
 import marshal
 import os
+import pkgutil
 import runpy
 import select
 import signal
@@ -21,16 +23,15 @@ import sys
 import tempfile
 import threading
 import types
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from _pytest.config import default_plugins
+
+import pytest_convoprobe
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 
-MODULES = """
-pytest xdist.plugin xdist.remote pytest_convoprobe.plugin pytest_convoprobe.plugin.inline
-pytest_convoprobe.plugin.benchmarks pytest_convoprobe.runs.session pytest_convoprobe.reports.failure
-pytest_convoprobe.targets.factory pytest_convoprobe.cli pytest_convoprobe.cli.live_run
-pytest_convoprobe.benchmark.pipeline.pipeline hypothesis numpy trio
-"""
+MODULES = "pytest xdist.plugin xdist.remote hypothesis numpy trio".split()
 """What most of the forked processes import too; pytest's plug-ins import the last three when it starts."""
 
 _SLICE = 0.01  # seconds between two looks for processes that have ended
@@ -92,7 +93,7 @@ def _import_modules() -> None:
     adapter = LiteLLM()
     adapter.preload()
     asyncio.run(adapter.loaded())
-    for name in [*MODULES.split(), *_plugins()]:
+    for name in [*MODULES, *_plugins(), *_our_modules()]:
         importlib.import_module(name)
     _keep_as_imported()
     for thread in threading.enumerate():
@@ -106,13 +107,21 @@ def _import_modules() -> None:
 
 
 def _plugins() -> list[str]:
-    """The installed plug-ins of pytest: each run of pytest imports all of them."""
-    return [one.module for one in importlib.metadata.entry_points(group="pytest11")]
+    """Pytest's own plug-ins and the installed ones: each run of pytest imports all of them."""
+    installed = importlib.metadata.entry_points(group="pytest11")
+    return [*(f"_pytest.{name}" for name in default_plugins), *(one.module for one in installed)]
+
+
+def _our_modules() -> Iterator[str]:
+    """All of this package."""
+    for module in pkgutil.walk_packages(pytest_convoprobe.__path__, "pytest_convoprobe."):
+        if not module.name.endswith("__main__"):
+            yield module.name
 
 
 def _keep_as_imported() -> None:
     """Else pytest warns that it can't rewrite the assertions of plug-ins that were imported before it ran."""
-    named = {*MODULES.split(), *_plugins()}  # by entry points and by `-p`
+    named = {*MODULES, *_plugins()}  # by entry points and by `-p`
     for name, module in [*sys.modules.items()]:
         if "." not in name or name in named:
             module.__doc__ = f"{module.__doc__ or ''}\nPYTEST_DONT_REWRITE"
@@ -136,8 +145,33 @@ def _become(
         del sys.modules[name]
     kind, program, *arguments = words[words[0] == "-u" :]
     sys.path[:1] = [cwd if kind == "-m" else "", *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
-    _run(kind, program, arguments)
-    sys.exit()
+    try:
+        _run(kind, program, arguments)
+    except SystemExit as ended:
+        _end(_exit_code(ended))
+    _end(0)
+
+
+def _exit_code(ended: SystemExit) -> int:
+    if ended.code is None or isinstance(ended.code, int):
+        return ended.code or 0
+    sys.stderr.write(f"{ended.code}\n")
+    return 1
+
+
+def _end(code: int) -> NoReturn:
+    """End as the interpreter does, but for taking all that was imported to pieces, which is most of the cost.
+
+    `multiprocessing` ends the processes that it forks in the same way.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # whoever read it is gone
+        code = 120
+    os._exit(code & 0xFF)
 
 
 def _run(kind: str, program: str, arguments: list[str]) -> None:
