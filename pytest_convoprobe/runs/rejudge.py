@@ -17,6 +17,7 @@ from ..result import Outcome, ScenarioResult, findings
 from ..results.index import IndexRow
 from ..results.reading import StoredRun
 from ..results.trial_filter import final
+from ..scenario.loading import LoadedScenario
 from ..scenario.models import Scenario
 from ..targets.port import ConversationContext, TargetConversation
 from ..transcript import Termination, Transcript
@@ -92,15 +93,18 @@ def rejudge(
     *,
     select: Callable[[IndexRow], bool] = lambda row: True,
     tick: Callable[[int], object] = bool,
+    other_order: bool = False,
 ) -> list[Rejudged]:
     """Judge the selected trials of a run again, in the order of the store.
+
+    With `other_order` the judge gets the criteria from the last to the first.
 
     Scenario files are looked for from the session's rootdir, which was pytest's. As many are judged at once
     as `run.concurrency` says. `tick` is called now and then with the number of those that are done.
     """
     scenarios = Scenarios(session.rootdir)
     rows = [row for row in final(run.rows()) if _has_conversation(row) and select(row)]
-    begun = [_begun(run, row, scenarios, session) for row in rows]
+    begun = [_begun(run, row, scenarios, session, other_order) for row in rows]
     jobs = [job for _, job in begun if job is not None]
     if session.live_models:
         for job in jobs:
@@ -115,7 +119,7 @@ def _has_conversation(row: IndexRow) -> bool:
 
 
 def _begun(
-    run: StoredRun, row: IndexRow, scenarios: Scenarios, session: Session
+    run: StoredRun, row: IndexRow, scenarios: Scenarios, session: Session, other_order: bool
 ) -> tuple[Rejudged, Job | None]:
     """What is known before the judge is asked, and the job that asks it; None where that cannot be done."""
     old = run.trial(row).result
@@ -125,7 +129,7 @@ def _begun(
     except ConvoprobeError as error:
         return Rejudged(row, old, None, str(error)), None
     job = session.job(
-        loaded,
+        _reversed(loaded) if other_order else loaded,
         row.scenario_id,
         NamedTarget(old.target),
         live_settings(session.settings_of(loaded.file), loaded),
@@ -134,6 +138,19 @@ def _begun(
         held=old.transcript,
     )
     return Rejudged(row, old, None), job
+
+
+def _reversed(loaded: LoadedScenario) -> LoadedScenario:
+    """The scenario with its criteria from the last to the first: what they ask is the same."""
+    if loaded.scenario is None:
+        return loaded
+    before = loaded.scenario.evaluation
+    criteria = {
+        "correctness_criteria": before.correctness_criteria[::-1],
+        "failure_criteria": before.failure_criteria[::-1],
+    }
+    evaluation = before.model_copy(update=criteria)
+    return replace(loaded, scenario=loaded.scenario.model_copy(update={"evaluation": evaluation}))
 
 
 def _with_verdict(one: Rejudged, new: ScenarioResult) -> Rejudged:

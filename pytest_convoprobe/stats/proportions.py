@@ -48,6 +48,20 @@ def mid_p(successes: float, trials: float, confidence: float = 0.95) -> Interval
     return Interval(min(low, successes / trials), max(high, successes / trials))
 
 
+def at_most(successes: float, trials: float, confidence: float = 0.95) -> float | None:
+    """The upper bound of the share behind `successes` out of `trials`, on one side; None without trials.
+
+    Exact (Clopper & Pearson 1934): the bound is below the true share in at most (1 - confidence) of all
+    samples. Without a success it is close to 3 / trials. Raises ValueError as `wilson` does.
+    """
+    require_level(confidence)
+    require_part(successes, trials)
+    if trials <= 0:
+        return None
+    found = 1 - _root(lambda share: mid_p_tail(successes, trials, 1 - share, 1.0) - (1 - confidence))
+    return max(found, successes / trials)
+
+
 def mid_p_tail(successes: float, trials: float, share: float, including: float = 0.5) -> float:
     """The chance of fewer successes than these, and of `including` times these; both may be fractions."""
     just = _chance(successes, trials, share)
