@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,13 +19,18 @@ from ..stats import mid_p
 _TAIL = 300
 
 
-def run_gates(root: Path, results: Path, gates: int, tick: Callable[[int], object] = bool) -> LiveFigures:
-    """Run pytest in `root` so many times. Raises `ResultsError` for one that comes to no decision."""
+def run_gates(
+    options: Sequence[str], root: Path, results: Path, gates: int, tick: Callable[[int], object] = bool
+) -> LiveFigures:
+    """Run pytest with these options in `root`, so many times. `results` is the folder of stored runs.
+
+    Raises `ResultsError` for a run that comes to no decision.
+    """
     red = talks = scenarios = 0
     for number in range(1, gates + 1):
         tick(number)
         before = {run.id for run in list_runs(results)}
-        command = [sys.executable, "-m", "pytest", "-q", "--convoprobe-gate=auto", "--convoprobe-replay=off"]
+        command = [sys.executable, "-m", "pytest", "-q", *options]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # noqa: S603
         new = [run for run in list_runs(results) if run.id not in before]
         decided = [suite for run in new if (suite := suite_of(run.open())) is not None]

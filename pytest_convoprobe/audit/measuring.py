@@ -31,7 +31,7 @@ Tick = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Material:
+class AuditMaterial:
     """What there is to measure with: the runs, the newest conversation of each scenario, and all pasts.
 
     `rows` are those conversations, the newest first, that rest on today's scenario, prompts and judge.
@@ -54,7 +54,7 @@ class JudgePlan:
 
 def material(
     runs: Sequence[StoredRun], session: Session, select: Callable[[IndexRow], bool] = lambda row: True
-) -> Material:
+) -> AuditMaterial:
     """Read the runs, the newest first. Raises `ResultsError` and `SettingsError`."""
     by_scenario: dict[str, list[IndexRow]] = {}
     talks: list[Talk] = []
@@ -72,27 +72,27 @@ def material(
         for talk in talks
         if not talk.problem
     }
-    return Material(tuple(runs), tuple(talks), past_talks(runs), alike)
+    return AuditMaterial(tuple(runs), tuple(talks), past_talks(runs), alike)
 
 
 def _one_of(names: Collection[str], select: Callable[[IndexRow], bool]) -> Callable[[IndexRow], bool]:
     return lambda row: row.scenario_id in names and not row.replayed and select(row)
 
 
-def plan(found: Material, known: Known, again: int, calls: int | None) -> JudgePlan:
+def plan(found: AuditMaterial, known: Known, again: int, calls: int | None) -> JudgePlan:
     """What will be asked: `again` conversations of each scenario a second time, and the mutants."""
     rows = _rows_again(found, again, calls)
     left = None if calls is None else max(0, calls - _calls_each(found) * len(rows))
     return JudgePlan(len(rows), forecast(found.talks, known, left), calls)
 
 
-def _calls_each(found: Material) -> int:
+def _calls_each(found: AuditMaterial) -> int:
     """How many calls of the judge one conversation may take: the verdict and its second vote."""
     judges = [talk.settings.judge for talk in found.talks if talk.settings is not None]
-    return max(((1 + one.second_vote) * (1 + len(one.panel)) for one in judges), default=1)
+    return max(((1 + bool(one.second_vote)) * (1 + len(one.panel)) for one in judges), default=1)
 
 
-def _rows_again(found: Material, again: int, calls: int | None) -> list[IndexRow]:
+def _rows_again(found: AuditMaterial, again: int, calls: int | None) -> list[IndexRow]:
     """The newest conversations of each scenario; with a limit, at most half of it is for them."""
     by_turns = zip_longest(*(every[:again] for every in found.rows.values()))
     rows = [row for turn in by_turns for row in turn if row is not None]
@@ -100,7 +100,7 @@ def _rows_again(found: Material, again: int, calls: int | None) -> list[IndexRow
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgeFindings:
     """What the judge said: flips by scenario, and what each scenario notices."""
 
     flips: Mapping[str, Flips]
@@ -109,8 +109,8 @@ class Judged:
 
 
 def ask(
-    found: Material, session: Session, known: Known, *, again: int, calls: int | None, tick: Tick = bool
-) -> Judged:
+    found: AuditMaterial, session: Session, known: Known, *, again: int, calls: int | None, tick: Tick = bool
+) -> JudgeFindings:
     """Judge conversations again, and mutants. What is known of a scenario as it is today costs nothing."""
     rows = _rows_again(found, again, calls)
     judged = judged_again(
@@ -124,10 +124,12 @@ def ask(
     run = found.runs[0].id if found.runs else ""
     redactor = Redactor(session.settings.secrets)
     new = tuple(one for one in scores(probed, run, time.time(), redactor) if one.score is not None)
-    return Judged(flips_of(judged), known_now(found, known) | {one.scenario_id: one for one in new}, new)
+    return JudgeFindings(
+        flips_of(judged), known_now(found, known) | {one.scenario_id: one for one in new}, new
+    )
 
 
-def known_now(found: Material, known: Known) -> dict[str, ScenarioMutations]:
+def known_now(found: AuditMaterial, known: Known) -> dict[str, ScenarioMutations]:
     """What is known of the scenarios as they are today."""
     prints = {talk.row.scenario_id: talk.prints for talk in found.talks if not talk.problem}
     return {
@@ -137,13 +139,15 @@ def known_now(found: Material, known: Known) -> dict[str, ScenarioMutations]:
     }
 
 
-def suite_of(found: Material, judged: Judged, gate: GateSettings, today: date) -> list[AuditedScenario]:
+def suite_of(
+    found: AuditMaterial, judged: JudgeFindings, gate: GateSettings, today: date
+) -> list[AuditedScenario]:
     """The scenarios as the gate sees them."""
     return [_scenario(talk, found, judged, gate, today) for talk in found.talks if not talk.problem]
 
 
 def _scenario(
-    talk: Talk, found: Material, judged: Judged, gate: GateSettings, today: date
+    talk: Talk, found: AuditMaterial, judged: JudgeFindings, gate: GateSettings, today: date
 ) -> AuditedScenario:
     name, rule = talk.row.scenario_id, talk.scenario.gate
     verdicts = newest_alike(found.pasts.by_scenario.get(name, ()), talk.prints)
@@ -165,7 +169,12 @@ def rules_of(gate: GateSettings) -> Rules:
 
 
 def audit_of(
-    found: Material, judged: Judged, suite: Sequence[AuditedScenario], rules: Rules, drawn: Drawn, at: float
+    found: AuditMaterial,
+    judged: JudgeFindings,
+    suite: Sequence[AuditedScenario],
+    rules: Rules,
+    drawn: Drawn,
+    at: float,
 ) -> Audit:
     """All figures together, without promises and advice."""
     decisions = [one for run in found.runs for one in run.decisions().values()]
@@ -205,7 +214,9 @@ def _missed(drawn: Drawn) -> dict[str, dict[str, float]]:
     }
 
 
-def _figures(one: AuditedScenario, found: Material, judged: Judged, drawn: Drawn) -> ScenarioAudit:
+def _figures(
+    one: AuditedScenario, found: AuditMaterial, judged: JudgeFindings, drawn: Drawn
+) -> ScenarioAudit:
     name = one.scenario_id
     flips, known = judged.flips.get(name), judged.mutations.get(name)
     return ScenarioAudit(

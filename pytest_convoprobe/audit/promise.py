@@ -61,7 +61,7 @@ def _of_gates(audit: Audit) -> Iterator[str]:
     if not audit.broken:
         return
     if audit.gate.red == 0 and audit.gate.red_at_most > audit.alpha:
-        yield f"draw more gates: {audit.gate.gates} without a red one show no less than that (`--runs 300`)"
+        yield f"draw more gates, 300 for example: {audit.gate.gates} without a red one show no less"
     red = sorted((one for one in audit.scenarios if one.red), key=lambda one: -one.red)
     for one in red[:_SHOWN]:
         yield (

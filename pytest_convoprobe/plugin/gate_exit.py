@@ -9,8 +9,11 @@ import pytest
 from ..errors import Blame, ConvoprobeError
 from ..gate.suite import SuiteDecision, blocks, decide_suite
 from ..gate.types import Word
+from ..reports.audit_words import audit_line_of
 from ..reports.gate_lines import gate_lines
 from ..result import Outcome
+from ..results.store import open_run
+from ..text import harmless
 from .gating import forecast_of_ids
 from .keys import GATHERED, RECORDER
 from .session import load_settings
@@ -64,7 +67,14 @@ def lines(config: pytest.Config, verbosity: int) -> list[str]:
     plain = all(one.word is Word.GREEN and not one.failed for one in found.decisions)
     if verbosity < 0 and plain and not found.has_drifted:
         return []
-    return gate_lines(found, _alpha(config), verbosity=verbosity)
+    return [*gate_lines(found, _alpha(config), verbosity=verbosity), *_audited(config)]
+
+
+def _audited(config: pytest.Config) -> list[str]:
+    """What the last audit measured of this gate, if there was one."""
+    folder = config.stash[RECORDER].folder
+    line = audit_line_of(open_run(folder)) if folder is not None else ""
+    return [harmless(line)] if line else []
 
 
 def _alpha(config: pytest.Config) -> float:

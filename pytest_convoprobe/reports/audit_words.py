@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from ..errors import ResultsError
 from ..formatting import moment, number, percent
 from ..results.audit_file import MOST_AGE, Audit, read_audit
 from ..results.fingerprints import Prints
+from ..results.store import StoredRun, final
 
 _DAY = 86_400.0
-RUN_IT = "`convoprobe audit` measures how often this gate is wrong"
 
 
 def audit_line(audit: Audit | None, prints: Mapping[str, Prints], now: float) -> str:
     """What was measured of the gate and when; empty where nobody ever ran the audit.
 
-    `prints` are the fingerprints of the scenarios of the run that it is shown with. `now` is in seconds since
-    1970. An audit that is too old, or that is about other scenarios, prompts or judges, counts for nothing.
+    `prints` are the fingerprints of the scenarios of the run that it is shown with, by id, and `now` is when
+    that run began, in seconds since 1970. An audit that is too old, or that is about other scenarios,
+    prompts or judges, counts for nothing.
     """
     if audit is None:
         return ""
@@ -44,9 +44,14 @@ def figures_words(audit: Audit) -> str:
     return f"{red}, {missed}; {number(gate.talks, 1)} conversations a scenario{failed}"
 
 
-def stored_audit_line(results: Path, prints: Mapping[str, Prints], now: float) -> str:
-    """The same from the folder of stored runs. A file that can't be read is said to be one."""
+def audit_line_of(run: StoredRun) -> str:
+    """The line for a stored run whose gate decided something. A file that can't be read is said to be one."""
     try:
-        return audit_line(read_audit(results), prints, now)
+        audit = read_audit(run.path.parents[1])
+        if audit is None:
+            return ""
+        decided = run.decisions()
+        prints = {row.scenario_id: row.prints for row in final(run.rows()) if row.scenario_id in decided}
+        return audit_line(audit, prints, run.info.started)
     except ResultsError as error:
         return f"gate not measured: {error}"

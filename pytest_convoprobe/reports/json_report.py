@@ -26,7 +26,7 @@ def json_report(report: RunReport) -> dict[str, Any]:
         "notes": list(report.notes),
         "totals": _totals(report),
         "baseline": _baseline(report.baseline) if report.baseline else None,
-        **({"gate": _gate(report.gate)} if report.gate else {}),
+        **({"gate": _gate(report.gate, report.audit)} if report.gate else {}),
         "trials": [
             {
                 **to_record(trial.result, trial.prints, worker=trial.worker),
@@ -38,13 +38,14 @@ def json_report(report: RunReport) -> dict[str, Any]:
     }
 
 
-def _gate(gate: SuiteDecision) -> dict[str, Any]:
+def _gate(gate: SuiteDecision, audit: str) -> dict[str, Any]:
     """Each decision with its sentence; runs in which each trial counts alone have none of this."""
     decisions = [
         {**one.to_json(), "e_value": number(one.e_value), "sentence": sentence(one), "stops": stops(one)}
         for one in gate.decisions
     ]
-    return {"word": gate.word.value, "together": drift_in_words(gate), "decisions": decisions}
+    found = {"word": gate.word.value, "together": drift_in_words(gate), "decisions": decisions}
+    return {**found, "audit": audit} if audit else found
 
 
 def schema() -> dict[str, Any]:

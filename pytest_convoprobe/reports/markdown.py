@@ -122,6 +122,8 @@ def _decided(report: RunReport, rows: int) -> Iterator[str]:
     )
     if together := drift_in_words(report.gate):
         yield f"❌ {escaped(together, _SENTENCE)}"
+    if report.audit:
+        yield f"_{escaped(report.audit, _SENTENCE)}_"
     told = listed(decisions)
     yield from _list((_decision(report, one) for one in told[:rows]), len(told) - rows)
 

@@ -24,6 +24,7 @@ from ..results.store import RunRef, StoredRun, final
 from ..results.tools_seen import never_called
 from ..results.trial_filter import has_verdict
 from ..scenario.tool_names import matches
+from .audit_words import audit_line_of
 from .comparison import run_name, run_notes
 from .decisions import is_excused
 from .money import WithoutResult
@@ -55,7 +56,8 @@ class RunReport:
     the comparison with the run that somebody named, `previous` the one with the run before, if that one is
     comparable. `unseen_tools` are the names of tools in scenarios that match no call in any stored run.
     `without_result` is what calls cost that belong to no trial: of conversations that were interrupted.
-    `gate` has what the gate decided; None where each trial counts alone.
+    `gate` has what the gate decided; None where each trial counts alone. `audit` is what was measured of such
+    gates, in a line with its age; empty without an audit.
     """
 
     info: RunInfo
@@ -68,6 +70,7 @@ class RunReport:
     unseen_tools: tuple[str, ...] = ()
     without_result: ByRole = field(default_factory=dict)
     gate: SuiteDecision | None = None
+    audit: str = ""
 
     @cached_property
     def results(self) -> tuple[ScenarioResult, ...]:
@@ -182,6 +185,7 @@ def read_report(
         unseen_tools=_unseen(report, runs),
         without_result=rest,
         gate=gate,
+        audit=audit_line_of(run) if gate else "",
         # The run before is one of the pasts that the gate compares with, and chance alone makes it differ.
         previous=None if gate else report.previous,
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..files import relative_name
+from ..formatting import moment
 from ..gate.policies import LEAST_PAST, fit_to_gate, long_enough
 from ..gate.types import Past
+from .audit_file import Audit, read_audit
 from .baseline_file import Accepted, BaselineFile, KeptPast, file_for, read_baseline
 from .fingerprints import Prints, changed_inputs
 from .lookup import runs_before
@@ -34,6 +36,8 @@ class FoundPast:
 class Pasts:
     """The pasts of a run's scenarios. Files of baselines are read when a scenario first asks, and kept.
 
+    `audit` is the last one of the suite: a scenario whose verdicts flipped in it blocks nothing.
+
     `root` is where the ids of scenarios begin. `source` names what all pasts are from; empty where each
     scenario has the file beside it, or none.
     """
@@ -42,6 +46,7 @@ class Pasts:
     source: str = ""
     talks: Mapping[str, Sequence[PastTalk]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    audit: Audit | None = None
     _named: BaselineFile | None = None
     _files: dict[Path, BaselineFile] = field(default_factory=dict)
 
@@ -55,6 +60,9 @@ class Pasts:
 
     def find(self, scenario_id: str, prints: Prints) -> FoundPast:
         """The same, with what there is to say. Raises `ResultsError`."""
+        return _steady(self._find(scenario_id, prints), self.audit, scenario_id, prints)
+
+    def _find(self, scenario_id: str, prints: Prints) -> FoundPast:
         if self.source and self._named is None:
             return _of_talks(self.talks.get(scenario_id, ()), prints, self.source)
         file = self._file(scenario_id)
@@ -86,15 +94,16 @@ def pasts_of(root: Path, results: Path | None = None, named: str | None = None, 
     or at the nearest folder above. `results` is the folder of stored runs; `before` the id of the run that is
     beginning, which is no part of its own past. Raises `ResultsError`.
     """
+    audit = read_audit(results) if results is not None else None
     if named is None:
-        return Pasts(root)
+        return Pasts(root, audit=audit)
     path = root / named
     if names_file(root, named):
-        return Pasts(root, source=relative_name(path, root), _named=read_baseline(path))
+        return Pasts(root, source=relative_name(path, root), audit=audit, _named=read_baseline(path))
     runs = runs_before(results or root, named, before=before)
     found = talks_of(ref.open() for ref in runs)
     source = f"run {runs[0].id}" if len(runs) == 1 else f"{len(runs)} runs of {named}"
-    return Pasts(root, source, found.by_scenario, tuple(left_out_words(found.left_out)))
+    return Pasts(root, source, found.by_scenario, tuple(left_out_words(found.left_out)), audit)
 
 
 def names_file(root: Path, named: str) -> bool:
@@ -116,6 +125,18 @@ def _of_entry(entry: KeptPast | None, prints: Prints, source: str) -> FoundPast:
         return _changed(entry.prints, prints, source)
     past = Past(entry.failed, len(entry.talks), f"{source} of {entry.date}" if entry.date else source)
     return _judged(past) if entry.accepted is None else _accepted(past, entry.accepted)
+
+
+def _steady(found: FoundPast, audit: Audit | None, scenario_id: str, prints: Prints) -> FoundPast:
+    """What was found, unless the judge's verdicts on the scenario flip: then it is only reported."""
+    one = audit.of(scenario_id) if audit is not None else None
+    if audit is None or one is None or not one.is_unsteady or not one.is_about(prints):
+        return found
+    flips = (
+        f"{one.flips.flipped} of {one.flips.asked} verdicts flipped in the audit of {moment(audit.at)[:10]}"
+    )
+    note = "; ".join(filter(None, (found.note, f"{flips}, so it is only reported")))
+    return replace(found, note=note, may_block=False)
 
 
 def _accepted(past: Past, accepted: Accepted) -> FoundPast:

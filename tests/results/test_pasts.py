@@ -12,6 +12,7 @@ from pytest_convoprobe.gate.types import Decision, Past, Word
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.result import Outcome, ScenarioResult
+from pytest_convoprobe.results.audit_file import Audit, FlipFigures, GateFigures, ScenarioAudit, write_audit
 from pytest_convoprobe.results.baseline_file import Accepted, KeptPast, write_baseline
 from pytest_convoprobe.results.fingerprints import Prints
 from pytest_convoprobe.results.pasts import pasts_of
@@ -24,6 +25,7 @@ PRINTS = Prints(
     user="e" * 16, user_model="openai/u",
 )  # fmt: skip
 ID = "scenarios/all.yaml::greeting"
+START = 1_790_000_000.0
 
 
 def outcomes(marks: str, **values: object) -> list[ScenarioResult]:
@@ -223,3 +225,26 @@ def commits(folder: Path, count: int) -> list[str]:
         git("commit", "-q", "--allow-empty", "-m", str(number))
         made.append(git("rev-parse", "HEAD"))
     return made
+
+
+def audited(flipped: int, asked: int, prints: Prints = PRINTS) -> Audit:
+    one = ScenarioAudit(ID, 20, 0, flips=FlipFigures(asked, flipped), prints=prints)
+    return Audit(START, (), "paired", 0.05, "openai/j", GateFigures(300, 0, 0.01, 0.0, 1.7, 2.0), (one,))
+
+
+@pytest.mark.parametrize(
+    ("audit", "blocks"),
+    [
+        (audited(1, 5), False),
+        (audited(1, 10), True),  # one in ten is allowed
+        (audited(1, 4), True),  # of four, one flip is no rate
+        (audited(3, 5, replace(PRINTS, scenario="f" * 16)), True),  # it was another scenario
+    ],
+)
+def test_a_scenario_whose_verdicts_flip_blocks_nothing(tmp_path: Path, audit: Audit, blocks: bool) -> None:
+    for day in range(1, 11):
+        stored(tmp_path, day, outcomes("."))
+    write_audit(tmp_path / ".convoprobe", audit)
+    found = pasts_of(tmp_path, tmp_path / ".convoprobe", "latest").find(ID, PRINTS)
+    assert found.may_block is blocks
+    assert ("verdicts flipped in the audit of 2026-09-21, so it is only reported" in found.note) is not blocks

@@ -18,10 +18,11 @@ from ..progress import progress_line
 from ..project import Project, json_option, project_options
 
 if TYPE_CHECKING:
-    from ...audit.measuring import JudgePlan, Material
+    from ...audit.measuring import AuditMaterial, JudgePlan
     from ...results.audit_file import Audit, GateFigures, LiveFigures
     from ...runs.session import Session
 
+_LIVE = ("--convoprobe-gate=auto", "--convoprobe-replay=off")
 _TRIED = 100
 """Gates with another number of first conversations: enough to compare with."""
 
@@ -124,7 +125,7 @@ def command(
     ctx.exit(status)
 
 
-def _planned(planned: JudgePlan, found: Material) -> str:
+def _planned(planned: JudgePlan, found: AuditMaterial) -> str:
     mutants = planned.mutants
     if planned.calls == 0:
         return f"{counted(len(found.talks), 'scenario')}: the judge is asked nothing"
@@ -137,17 +138,25 @@ def _planned(planned: JudgePlan, found: Material) -> str:
 
 
 def _measured(
-    project: Project, session: Session, found: Material, *, gates: int, again: int, calls: int | None
+    project: Project, session: Session, found: AuditMaterial, *, gates: int, again: int, calls: int | None
 ) -> Audit:
     from ...audit.gates import draw_gates
-    from ...audit.measuring import Judged, ask, audit_of, drawn_with_first, known_now, rules_of, suite_of
+    from ...audit.measuring import (
+        JudgeFindings,
+        ask,
+        audit_of,
+        drawn_with_first,
+        known_now,
+        rules_of,
+        suite_of,
+    )
     from ...audit.promise import with_promise
     from ...redaction import Redactor
     from ...results.mutation_file import add_mutations, read_mutations
 
     known = read_mutations(project.results)
     if calls == 0:
-        judged = Judged({}, known_now(found, known))
+        judged = JudgeFindings({}, known_now(found, known))
     else:
         with progress_line() as progress:
             judged = ask(found, session, known, again=again, calls=calls, tick=progress.tick)
@@ -168,7 +177,7 @@ def _with_live(project: Project, audit: Audit, gates: int) -> Audit:
     def tick(number: int) -> None:
         Console.of().note(f"live gate {number} of {gates} …")
 
-    return compared(audit, run_gates(project.root, project.results, gates, tick))
+    return compared(audit, run_gates(_LIVE, project.root, project.results, gates, tick))
 
 
 def _print(audit: Audit, status: int) -> None:

@@ -80,7 +80,7 @@ def context(report: RunReport) -> dict[str, Any]:
         "title": title(report),
         "began": moment(report.info.started),
         "took": _took(report.info),
-        "facts": [(shown(label), shown(text)) for label, text in _facts(report.info)],
+        "facts": [(shown(label), shown(text)) for label, text in _facts(report.info, report.audit)],
         "ci_url": _web(report.info),
         "warnings": [*_warnings(report)],
         "counts": {outcome.value: count for outcome, count in report.counts.items()},
@@ -115,7 +115,7 @@ def _took(info: RunInfo) -> str:
     return "" if info.ended is None else seconds(max(0.0, info.ended - info.started))
 
 
-def _facts(info: RunInfo) -> Iterator[tuple[str, str]]:
+def _facts(info: RunInfo, audit: str) -> Iterator[tuple[str, str]]:
     yield "Run", info.id
     if info.git:
         changed = ", with changes that no commit has" if info.git.dirty else ""
@@ -129,6 +129,8 @@ def _facts(info: RunInfo) -> Iterator[tuple[str, str]]:
         yield f"Model, {role.replace('_', ' ')}", str(model)
     if info.versions:
         yield "Versions", ", ".join(f"{name} {version}" for name, version in info.versions.items())
+    if audit:
+        yield "Gate", audit
     if info.command:
         yield "Command", " ".join(info.command)
 
