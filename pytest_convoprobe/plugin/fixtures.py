@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from ..result import ScenarioResult
     from .inline import Convoprobe
-    from .talks import Decided
+    from .talks import Decided, OnlyReported
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def convoprobe_target(request: pytest.FixtureRequest) -> Iterator[Any]:
 @pytest.fixture
 def _convoprobe_result(
     request: pytest.FixtureRequest, convoprobe_target: Any
-) -> ScenarioResult | Decided | None:
+) -> ScenarioResult | Decided | OnlyReported | None:
     """The finished conversation of a scenario with its verdict, or what the gate decided about several.
 
     What goes wrong before that is raised.

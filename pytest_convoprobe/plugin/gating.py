@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -161,19 +161,19 @@ class SessionGate:
         """The terms by what was found of the past; None where nobody asked for it."""
         from ..runs.gated_scenario import Terms
 
-        mode, said = _mode(order, datetime.fromtimestamp(began(self._config)).date())
+        mode, said = mode_of_order(order)
         note = "" if found is None else found.note or ("" if found.past else NO_PAST)
         notes = tuple(filter(None, (said, note)))
         past, more = (found.past if found else None), self._share(order.scenario_id)
         terms = Terms(self._policy(order, past, first), past, more, mode, notes)
+        if found is not None and not found.may_block:
+            # One that mostly failed before is looked at, and nothing more is spent on it. So is one whose
+            # change somebody accepted just now.
+            terms = replace(terms, mode=_weaker(mode), more=0)
         if fixtures := set_up_for_each(order.item):
             # A second conversation would meet what the first one left: these fixtures are made for the item.
             return one_talk_terms(terms, f"what has function scope is made once ({', '.join(fixtures)})")
-        if found is None or found.may_block:
-            return terms
-        # One that mostly failed before is looked at, and nothing more is spent on it. So is one whose change
-        # somebody accepted just now.
-        return replace(terms, mode=_weaker(mode), more=0)
+        return terms
 
     def _policy(self, order: Order, past: Past | None, first: int) -> Policy:
         if past is None:
@@ -223,7 +223,7 @@ class SessionGate:
 def forecast(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
     """How many conversations the gate may add, in a line; none where nothing runs or nothing is added."""
     gated = list(gated_items(items))
-    if not gated or config.option.collectonly:
+    if not gated or config.option.collectonly or config.getoption("setuponly", False):
         return []
     policies = sorted({item.stash[GATED] for item in gated}, reverse=True)
     return [forecast_words(" and ".join(policies), *gate_of(gated[0]).forecast())]
@@ -270,11 +270,13 @@ def gated_items(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     return (item for item in items if _gated(item))
 
 
-def _mode(order: Order, today: date) -> tuple[str, str]:
+def mode_of_order(order: Order) -> tuple[str, str]:
+    """Whether a scenario may make the run fail (`block`), and a sentence about it where there is one."""
     from ..scenario.gate_rule import mode_of
 
     rule = order.loaded.scenario.gate if order.loaded.scenario else None
-    return mode_of(rule, today)
+    # The day on which the session began, so that midnight is the same for all workers.
+    return mode_of(rule, datetime.fromtimestamp(began(order.item.config)).date())
 
 
 def _weaker(mode: str) -> str:

@@ -20,7 +20,7 @@ from . import options
 from .carried import carried
 from .error_text import advice
 from .headings import named_with_blame
-from .keys import DECISION, REPORTED, RESULTS, WAITED
+from .keys import REPORTED, RESULTS, WAITED
 from .orders import Order, order_of
 from .terminal import encoding, writes_unicode
 
@@ -53,7 +53,7 @@ def _complete_scenario(
     error = call.excinfo.value if call.excinfo else None
     if call.excinfo and isinstance(error, ScenarioNotPassed) and not report.passed:
         report.longrepr = _verdict(order, call.excinfo, error.result, error.decision)
-    elif call.excinfo and isinstance(error, pytest.xfail.Exception) and DECISION in item.stash:
+    elif call.excinfo and isinstance(error, pytest.xfail.Exception) and results:
         # What failed as expected; pytest makes an expected failure of it after this.
         report.longrepr = _verdict(order, call.excinfo, _failed_one(results), str(error))
 

@@ -17,12 +17,13 @@ from ..targets.given_objects import Use
 # source of a plug-in's modules when they are imported, which must not collide with other threads.
 from . import headings, item_reports, marks, representing  # noqa: F401
 from .error_text import error_text, no_verdict
+from .gating import mode_of_order
 from .keys import RESULTS
 from .lookahead import given_by_fixture, target_is_shared
 from .node_ids import HasParsedId
 from .orders import BEGUN, GATED, ORDER, Order
 from .session import session_of
-from .talks import Decided, Talks, forget, run_gated
+from .talks import Decided, OnlyReported, Talks, forget, run_gated
 
 if TYPE_CHECKING:
     from ..gate.choosing import Chosen
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ..targets.port import Target
 
 
-def scenario(_convoprobe_result: ScenarioResult | Decided) -> None:
+def scenario(_convoprobe_result: ScenarioResult | Decided | OnlyReported) -> None:
     """The test function of every scenario: whether the agent did what it should."""
     result = _convoprobe_result  # the name by which one asks for it where `--pdb` stops
     result.assert_passed()
@@ -130,7 +131,7 @@ def _take_parameters(item: pytest.Function, generated: pytest.Function) -> None:
         item.keywords.update({callspec.id: True, **{mark.name: mark for mark in callspec.marks}})
 
 
-def result_of(item: ScenarioItem, value: object) -> ScenarioResult | Decided | None:
+def result_of(item: ScenarioItem, value: object) -> ScenarioResult | Decided | OnlyReported | None:
     """What the function of the item asserts; an error or a skip is raised. None under `--setup-only`."""
     if item.config.getoption("setuponly", False):
         return None
@@ -139,16 +140,18 @@ def result_of(item: ScenarioItem, value: object) -> ScenarioResult | Decided | N
     except ConvoprobeError as error:
         raise no_verdict(error_text(error), error.blame) from None
     if isinstance(found, ScenarioResult):
-        return _with_verdict(found)
+        return _with_verdict(item, found)
     decision = found.decision()
     if decision is None:
-        return _with_verdict(found.broken or found.shown)
+        return _with_verdict(item, found.broken or found.shown)
     return Decided(decision, found.shown)
 
 
-def _with_verdict(result: ScenarioResult) -> ScenarioResult:
+def _with_verdict(item: ScenarioItem, result: ScenarioResult) -> ScenarioResult | Decided | OnlyReported:
     if result.outcome is Outcome.SKIPPED:
         pytest.skip(result.reason)
     if result.outcome is Outcome.ERROR:
         result.assert_passed()
-    return result
+    mode, said = mode_of_order(item.stash[ORDER])
+    # Whatever decides: one that may not make a run fail doesn't as a trial either.
+    return result if mode == "block" else OnlyReported(result, said)

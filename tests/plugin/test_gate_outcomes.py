@@ -68,6 +68,14 @@ def test_first_conversations_run_at_the_same_time_and_ahead(gated: Suite) -> Non
     ]
 
 
+def test_what_may_not_block_does_not_as_a_trial_either(suite: Suite) -> None:
+    suite.scenario("one", outcome="failed", gate={"mode": "report", "reason": "#123"})
+    suite.scenario("two", outcome="error", gate={"mode": "report"})
+    result = suite.run("-rx")
+    result.assert_outcomes(xfailed=1, errors=1)
+    result.stdout.fnmatch_lines(["XFAIL *::one - failed; only reported: #123, so it blocks nothing"])
+
+
 def test_x_stops_at_what_is_red_and_not_at_what_is_not(gated: Suite) -> None:
     gated.scenario("a", outcomes=["failed", "passed"])
     gated.scenario("b", outcomes=["failed"])
