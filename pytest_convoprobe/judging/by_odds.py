@@ -81,10 +81,9 @@ class OddsVoter:
         question = prompts.render(
             "judge_odds", view=view, now=self.now, tool=criterion.tool, statement=statement
         )
-        needed_by = (
-            f"judge.method: {self.settings.method} needs; take another judge.model, or the method text"
+        return await odds_of_yes(
+            self.llm, self.settings, question, self.context, needed_by=needed_by(self.settings)
         )
-        return await odds_of_yes(self.llm, self.settings, question, self.context, needed_by=needed_by)
 
 
 def needed_by(settings: JudgeSettings) -> str:

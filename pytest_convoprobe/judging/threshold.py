@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
-from ..formatting import counted
+from ..formatting import counted, percent
 
 Labelled = Sequence[tuple[float, bool]]
 """Scores, each with whether the statement is true."""
@@ -34,8 +34,8 @@ class LearnedThreshold:
         if self.right <= 0.5:
             return f"no judge.threshold parts the statements of {labels} ({kinds}) better than a guess"
         return (
-            f"judge.threshold: {self.value:.2f} (learned from {labels}, {kinds}: {self.right:.0%} right on "
-            f"these, {self.expected:.0%} expected on others)"
+            f"judge.threshold: {self.value:.2f} (learned from {labels}, {kinds}: {percent(self.right)} "
+            f"right on these, {percent(self.expected)} expected on others)"
         )
 
 

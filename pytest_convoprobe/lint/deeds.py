@@ -24,7 +24,7 @@ _ALSO_NOUNS = (
 def _third_person(verb: str) -> str:
     if verb.endswith("y") and verb[-2] not in "aeo":
         return f"{verb[:-1]}ies"
-    return f"{verb}es" if verb.endswith(("s", "sh", "ch", "x")) else f"{verb}s"
+    return verb + ("es" if verb.endswith(("s", "sh", "ch", "x")) else "s")
 
 
 def _either(form: Callable[[str], str]) -> str:

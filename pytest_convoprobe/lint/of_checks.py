@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..conversation.suspicion import is_english
+from ..formatting import counted
 from ..judging.types import CriterionKind
 from ..scenario.models import SimulatedTurns, ToolAssertion
 from ..scenario.tool_names import matches
@@ -81,8 +82,8 @@ def unreachable(subject: Subject) -> Iterator[Fault]:
             if turn > last or (turn == last and found["how"].lower() == "after"):
                 yield Fault(
                     sentence.loc,
-                    f"{sentence.criterion.id} is about what comes {found[0].lower()}, but there are "
-                    f"{last} turn{'s' if last > 1 else ''} at most",
+                    f"{sentence.criterion.id} is about what comes {found[0].lower()}, but the "
+                    f"conversation has {counted(last, 'turn')} at most",
                     "Raise `max_turns`, make the script longer, or name another turn.",
                 )
 
@@ -94,8 +95,7 @@ def no_effect(subject: Subject) -> Iterator[Fault]:
     if most is not None and most >= subject.last_turn:
         yield Fault(
             ("evaluation", "efficiency", "max_conversation_turns"),
-            f"this limit can't be broken: the conversation has {subject.last_turn} "
-            f"turn{'s' if subject.last_turn > 1 else ''} at most",
+            f"this limit can't be broken: the conversation has {counted(subject.last_turn, 'turn')} at most",
             "Lower it, raise `max_turns`, or take it out.",
         )
     if usage.optional_tools and not usage.only_listed:

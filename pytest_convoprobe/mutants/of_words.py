@@ -151,4 +151,5 @@ def _with_replies(transcript: Transcript, texts: dict[int, str]) -> Transcript:
 
 
 def _where(turns: Collection[int]) -> str:
-    return f"turn{'s' if len(turns) > 1 else ''} {', '.join(map(str, sorted(turns)))}"
+    numbers = ", ".join(map(str, sorted(turns)))
+    return f"turns {numbers}" if len(turns) > 1 else f"turn {numbers}"

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 NAME = "convoprobe-lint"
-
-
-class LintFailed(Exception):
-    """What lint found in a file, in words."""
 
 
 class LintedFile(pytest.File):
@@ -31,13 +26,8 @@ class LintItem(pytest.Item):
 
         found = lint_file(self.path, file=self.nodeid.partition("::")[0])
         if found:
-            raise LintFailed(harmless("\n".join(map(str, found))))
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        # The words alone: a traceback would show this file, and not the scenario's.
-        if isinstance(excinfo.value, LintFailed):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+            # Without a traceback: it would show this module, and not the scenario's file.
+            pytest.fail(harmless("\n".join(map(str, found))), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, f"{self.nodeid.partition('::')[0]}: {NAME}"

@@ -12,8 +12,8 @@ def test_what_can_be_parted_is_parted_in_the_middle_of_the_gap() -> None:
     assert learned is not None
     assert (learned.value, learned.right, learned.expected) == (0.25, 1.0, 1.0)
     assert learned.sentence() == (
-        "judge.threshold: 0.25 (learned from 4 labels, 2 true and 2 false: 100% right on these, "
-        "100% expected on others)"
+        "judge.threshold: 0.25 (learned from 4 labels, 2 true and 2 false: 100 % right on these, "
+        "100 % expected on others)"
     )
 
 
