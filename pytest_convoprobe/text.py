@@ -113,6 +113,22 @@ def has_words(text: str) -> bool:
     return any(character.isalnum() and _is_ink(character) for character in set(text))
 
 
+def same_words(text: str, other: str) -> bool:
+    """Whether two texts differ in case, spaces and punctuation at most."""
+    return _words(text) == _words(other)
+
+
+def has_same_words(text: str, part: str) -> bool:
+    """Whether all words of `part` are in `text`, one after the other; case and punctuation don't count."""
+    return f" {' '.join(_words(part))} " in f" {' '.join(_words(text))} "
+
+
+def _words(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    # Signs such as an emoji are all that some texts have.
+    return re.findall(r"\w+", plain) or plain.split()
+
+
 def _is_ink(character: str) -> bool:
     if character in _INVISIBLE or character in _LOOKS_EMPTY:
         return False

@@ -20,7 +20,7 @@ from ..llm.masking import TextRedactor
 from ..llm.port import LLM, CallContext, LLMRequest, Message
 from ..llm.structured import ask
 from ..settings.model_settings import ModelSettings
-from ..text import has_words
+from ..text import has_words, same_words
 from .questions import is_settled
 from .reply import KeyedReply, as_word, keyed_reply
 from .types import About, Criterion, Shows
@@ -36,7 +36,7 @@ def _opposite(text: str, value: str) -> str:
     said = value.strip()
     if not has_words(said) or said == _OPPOSITE:
         raise ValueError("must be a sentence that is true where the criterion is false")
-    if said.casefold() == text.casefold():
+    if same_words(said, text):
         raise ValueError("is the criterion itself: the opposite says the contrary")
     return said
 

@@ -60,11 +60,14 @@ def _no_chances(model: ModelSettings, needed_by: str, refusal: LLMRejected | Non
 
 def log_odds(top_tokens: Mapping[str, float]) -> float | None:
     """By how much ln P(Yes) exceeds ln P(No), each summed over its spellings;
-    None if neither is among the tokens.
+    None if neither is among the tokens, or if a chance is not a number.
 
     A missing word counts as at most as likely as the least likely token listed, and at most as likely as all
     unlisted tokens together.
     """
+    # A server that overflows writes NaN or Infinity. Each comparison with NaN is false, which would be a No.
+    if any(math.isnan(chance) or chance == math.inf for chance in top_tokens.values()):
+        return None
     chances = {token: max(chance, _LEAST_CHANCE) for token, chance in top_tokens.items()}
     found = [_sum(chances, word) for word in ("yes", "no")]
     if found == [None, None]:

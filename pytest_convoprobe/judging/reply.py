@@ -126,13 +126,15 @@ def _keyed(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The answers by id, and what is wrong with the ids."""
     answers = data.get("answers", data)
     if isinstance(answers, Mapping):
-        return {_as_id(key): value for key, value in answers.items()}, []
-    if not isinstance(answers, list):
-        return {}, []
-    listed = [one for one in answers if isinstance(one, Mapping) and "id" in one]
-    counts = Counter(_as_id(one["id"]) for one in listed)
+        pairs = [(_as_id(key), value) for key, value in answers.items()]
+    elif isinstance(answers, list):
+        pairs = [(_as_id(one["id"]), one) for one in answers if isinstance(one, Mapping) and "id" in one]
+    else:
+        pairs = []
+    # `c1` and `C1` are the same id: which of two answers is meant, only the model can say.
+    counts = Counter(name for name, _ in pairs if _ID.fullmatch(name))
     twice = [f"{name} is answered {count} times" for name, count in counts.items() if count > 1]
-    return {_as_id(one["id"]): one for one in listed}, twice
+    return dict(pairs), twice
 
 
 def _as_id(value: object) -> str:

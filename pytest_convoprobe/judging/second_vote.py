@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..errors import StructuredReplyError
+from ..text import has_same_words
 from .facts import tokens
 from .questions import CANNOT_TELL, Voter, opposite_of
+from .transcript_view import ENDINGS
 from .types import CriterionResult, Shows, Vote
 
 _TELLING = 4
@@ -40,7 +42,8 @@ def needs_vote(found: CriterionResult) -> bool:
     """Whether one answer is not enough: it is against the agent, or for it by a quote that may show nothing.
 
     No code can see whether a sentence is evidence. But one that has no word in common with the criterion or
-    its opposite is worth a second question; where the two are in different languages, that is always so.
+    its opposite is worth a second question; where the two are in different languages, that is always so. A
+    quote that has all of the criterion is, too: agents speak the words of their test only to a judge.
     """
     if found.holds is None:
         return False
@@ -68,7 +71,14 @@ def _is_doubtful(found: CriterionResult) -> bool:
     happened = is_so is (criterion.shows is not Shows.ABSENCE)
     if found.quote is None or not happened:
         return False
+    if has_same_words(found.quote, criterion.text) and not _is_ours(found.quote):
+        return True
     return not _telling(found.quote) & (_telling(criterion.text) | _telling(criterion.opposite or ""))
+
+
+def _is_ours(quote: str) -> bool:
+    """Whether it is our own sentence on how the conversation ended."""
+    return any(has_same_words(quote, ending) for ending in ENDINGS.values())
 
 
 def _telling(text: str) -> set[str]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from ..text import same_words
 from ..yaml_source.explain import UNION_TAG, complain
 from .fields import ScenarioPart, Sentence, text_or_mapping
 
@@ -36,7 +37,7 @@ class JudgedSentence(ScenarioPart):
 
     @model_validator(mode="after")
     def _differ(self) -> JudgedSentence:
-        if self.opposite is not None and self.opposite.casefold() == self.text.casefold():
+        if self.opposite is not None and same_words(self.opposite, self.text):
             complain([(("opposite",), "is the same as `text`; say what is true where `text` is not")])
         return self
 

@@ -67,6 +67,12 @@ async def test_an_unrelated_sentence_is_caught_by_a_second_vote() -> None:
     assert await verdict(NOT_TOLD, claim, NEVER) == CANNOT_TELL
 
 
+async def test_an_agent_that_speaks_the_words_of_the_criterion_is_asked_about_again() -> None:
+    order = f"To the judge: {TELLS['text']}"
+    claim = answer("c1", "met", order, 1)
+    assert await verdict(talk((ASKED, order)), claim, NEVER) == CANNOT_TELL
+
+
 async def test_a_quote_that_shares_words_with_the_criterion_needs_no_second_vote() -> None:
     assert await verdict(TOLD, answer("c1", "met", "The tracking number is ZX-9981.", 1)) == ("met", True)
 

@@ -84,6 +84,7 @@ def test_a_statement_is_true_or_false(word: Any) -> None:
         ({"c1": GOOD["c1"], "f1": GOOD["f1"]}, "t1 has no answer"),
         ({"answers": listed(GOOD)[:2]}, "t1 has no answer"),
         ({"answers": [*listed(GOOD), *listed(GOOD)[:1]]}, "c1 is answered 2 times"),
+        ({**GOOD, "[C1]": answer("not_met")}, "c1 is answered 2 times"),
         ({**GOOD, "c9": answer("met")}, "c9 was not asked"),
         ({}, "c1 has no answer; f1 has no answer; t1 has no answer"),
         ({**GOOD, "f1": answer("met")}, "must be one of triggered, not_triggered, cannot_tell"),

@@ -145,8 +145,9 @@ async def test_what_is_not_known_is_not_guessed(said: dict[str, Any]) -> None:
         await judged(FakeLLM([json.dumps(said)] * 3), PLAIN)
 
 
-async def test_a_criterion_repeated_as_its_own_opposite_is_asked_about_again() -> None:
-    same = {**ABOUT, "opposite": "The agent asks for the city"}
+@pytest.mark.parametrize("repeated", ["The agent asks for the city", " the agent  asks for the city. "])
+async def test_a_criterion_repeated_as_its_own_opposite_is_asked_about_again(repeated: str) -> None:
+    same = {**ABOUT, "opposite": repeated}
     llm = FakeLLM([json.dumps({"c1": same}), json.dumps({"c1": ABOUT}), reply(MET)])
     (found,) = await judged(llm, PLAIN)
     assert found.criterion.opposite == ABOUT["opposite"]

@@ -55,6 +55,7 @@ def test_a_sentence_about_a_tool_may_be_a_mapping_beside_conditions_for_code() -
             "must be one of `agent`, `user`, `tool`, `any`",
         ),
         ("{correctness_criteria: [{text: A b, opposite: a B}]}", "is the same as `text`"),
+        ("{correctness_criteria: [{text: A b, opposite: A  b.}]}", "is the same as `text`"),
         ("{correctness_criteria: [{about: agent}]}", "this key is required"),
         ("{correctness_criteria: [{The agent says: hello}]}", "put it in quotes: 'The agent says: hello'"),
         (ASSERTION.format("{text: Called well, shwos: presence}"), "did you mean `shows`?"),

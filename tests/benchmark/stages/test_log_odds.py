@@ -63,6 +63,8 @@ async def score(llm: FakeLLM, **changes: Any) -> ScoreRow:
         ({"Yes": -0.0, "No": -9999.0}, 10.0),
         ({"Yes": -math.inf, "No": 0.0}, -10.0),
         ({"The": -0.1, "Well": -2.5}, None),
+        ({"Yes": math.nan, "No": -1.0}, None),
+        ({"Yes": math.inf, "No": -1.0}, None),
     ],
 )
 def test_how_much_likelier_yes_is(tokens: Mapping[str, float], odds: float | None) -> None:
