@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ..gate.forecast import with_second_looks
-from ..gate.policies import Confirm, Each, Paired, out_of_talks
+from ..gate.policies import Confirm, Each, Paired
 from ..gate.prior import Prior, prior_of
 from ..gate.suite import decide_suite
 from ..gate.types import Decision, Past, Policy, Ruling, Word
@@ -132,7 +132,11 @@ def _policies(
     if rules.max_talks is None:
         alone = {name: policy for name, policy in paired.items() if policy.first == 1}
         paired |= with_second_looks(alone, key, rules.per_scenario)
-    return {**paired, **others}
+    # No decision looks at the prior: without it, gates with like pasts share one computation.
+    return {name: replace(policy, prior=_ANY) for name, policy in paired.items()} | others
+
+
+_ANY = Prior(1.0, 1.0)
 
 
 def _limits(suite: Sequence[AuditedScenario], policies: Mapping[str, Policy], rules: Rules) -> dict[str, int]:
@@ -148,20 +152,17 @@ def _course(policy: Policy, verdicts: Iterator[bool], most: int) -> _Course:
     fails: list[bool] = []
     while True:
         fails.append(next(verdicts))
-        ruling = _ruling(policy, fails) if len(fails) < most else out_of_talks(policy, fails)
-        if ruling is not None:
-            return _Course(ruling.word, sum(fails), len(fails), fails[0])
+        ruling = _ruling(policy, fails)
+        if ruling is not None or len(fails) >= most:
+            word = Word.UNDECIDED if ruling is None else ruling.word
+            return _Course(word, sum(fails), len(fails), fails[0])
 
 
 def _ruling(policy: Policy, fails: Sequence[bool]) -> Ruling | None:
     """What the policy says; nothing was decided by the conversations before the last one."""
     if not isinstance(policy, Paired):
         return policy.rule(fails)
-    # No decision looks at the prior, so gates with like pasts share one computation.
-    return None if len(fails) < policy.first else _after(replace(policy, prior=_ANY), sum(fails), len(fails))
-
-
-_ANY = Prior(1.0, 1.0)
+    return None if len(fails) < policy.first else _after(policy, sum(fails), len(fails))
 
 
 @lru_cache(maxsize=100_000)

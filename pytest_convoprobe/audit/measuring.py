@@ -22,7 +22,7 @@ from ..results.trial_filter import final, has_verdict
 from ..runs.session import Session
 from ..scenario.gate_rule import mode_of
 from ..settings.gate_settings import GateSettings
-from ..stats.proportions import at_most
+from ..stats import at_most
 from .flips import Flips, all_figures, flips_of, judged_again
 from .gates import EXTENTS, PARTS, Drawn, draw_gates
 from .suite import AuditedScenario, Rules, TalkVerdict

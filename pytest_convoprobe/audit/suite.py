@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from ..gate.policies import LEAST_PAST, fit_to_gate
@@ -33,12 +34,12 @@ class AuditedScenario:
     first: int = 1
     most: int = 20
 
-    @property
+    @cached_property
     def past(self) -> Past:
         """All conversations as one past."""
         return Past(sum(talk.failed for talk in self.talks), len(self.talks))
 
-    @property
+    @cached_property
     def gates(self) -> bool:
         """Whether it can make a run fail: it blocks, and passed in at least half of its past."""
         return self.blocks and bool(self.talks) and fit_to_gate(self.past)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -94,7 +95,7 @@ def pasts_of(root: Path, results: Path | None = None, named: str | None = None, 
     or at the nearest folder above. `results` is the folder of stored runs; `before` the id of the run that is
     beginning, which is no part of its own past. Raises `ResultsError`.
     """
-    audit = read_audit(results) if results is not None else None
+    audit = _recent_audit(results)
     if named is None:
         return Pasts(root, audit=audit)
     path = root / named
@@ -109,6 +110,12 @@ def pasts_of(root: Path, results: Path | None = None, named: str | None = None, 
 def names_file(root: Path, named: str) -> bool:
     """Whether what somebody gave as the baseline is a file of one, and not a run or a git name."""
     return (root / named).suffix == ".json" and (root / named).is_file()
+
+
+def _recent_audit(results: Path | None) -> Audit | None:
+    """The last audit, unless it is so old that it says nothing about the judge of today."""
+    audit = read_audit(results) if results is not None else None
+    return None if audit is None or audit.is_old(time.time()) else audit
 
 
 def _of_talks(talks: Sequence[PastTalk], prints: Prints, source: str) -> FoundPast:

@@ -4,6 +4,7 @@
 |---|---|
 | `wilson` | Wilson (1927), JASA 22, 209-212 |
 | `mid_p` | Lancaster (1961), JASA 56, 223-234; Berry & Armitage (1995), The Statistician 44, 417-423 |
+| `at_most` | Clopper & Pearson (1934), Biometrika 26, 404-413, on one side |
 | `clustered` | Korn & Graubard (1998), Survey Methodology 24, 193-201, with Wilson's interval inside |
 | `ShareEstimate` | the same effective number of trials, with the mid-P interval inside |
 | `GapEstimate` | Donner & Zou (2012), Statistical Methods in Medical Research 21, 347-359 (MOVER) |
@@ -43,6 +44,7 @@ from .distributions import Interval, student_t
 from .estimates import GapEstimate, ShareEstimate, clustered, clusters_to_decide, side_of
 from .proportions import (
     BinaryRates,
+    at_most,
     binary_rates,
     mid_p,
     newcombe,
@@ -59,6 +61,7 @@ __all__ = [
     "GapEstimate",
     "Interval",
     "ShareEstimate",
+    "at_most",
     "binary_rates",
     "bootstrap",
     "clustered",

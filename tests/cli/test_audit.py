@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from pytest_convoprobe.audit.live import compared
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.results.audit_file import read_audit
+from pytest_convoprobe.results.audit_file import Audit, GateFigures, LiveFigures, read_audit
 from pytest_convoprobe.results.fingerprints import Prints, take_prints
 from pytest_convoprobe.runs.current_scenarios import live_settings
 from pytest_convoprobe.runs.session import Session
@@ -21,6 +23,7 @@ from pytest_convoprobe.scenario.loading import load_scenarios
 from pytest_convoprobe.settings.nearest import ProjectSettings
 from pytest_convoprobe.targets.port import Description
 from tests.mutants.talks import judged, scenario, talk
+from tests.support import warm_process
 from tests.support.chat_server import ChatServer
 from tests.support.default_answers import default_answer
 
@@ -147,6 +150,31 @@ def test_a_dry_run_asks_and_keeps_nothing(folder: Path, convoprobe: Convoprobe, 
     assert result.exit_code == 0, result.output
     assert f"the judge decides {again} conversations again and " in result.stderr
     assert read_audit(folder / ".convoprobe") is None
+
+
+def test_live_gates_are_run_and_compared(
+    folder: Path, convoprobe: Convoprobe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", warm_process.executable())
+    with ChatServer(default_answer) as server:
+        stored(folder, server.base_url, [False] * 20, [ARRIVES])
+        before = len(server.requests)
+        result = convoprobe("audit", "--runs", "60", "--calls", "0", "--live", "1")
+        assert len(server.requests) > before
+    assert (
+        "live         0 of 1 gate red with the agent as it is, 1.0 conversations a scenario" in result.stdout
+    )
+    audit = read_audit(folder / ".convoprobe")
+    assert audit is not None
+    assert audit.live is not None
+
+
+def test_live_gates_that_are_red_more_often_than_drawn_ones_break_the_promise() -> None:
+    gate = GateFigures(300, 3, 0.026, 0.0, 1.7, 2.0)
+    audit = Audit(0.0, (), "paired", 0.05, "openai/j", gate)
+    assert compared(audit, LiveFigures(10, 1, 1.7)).broken == ()
+    (words,) = compared(audit, LiveFigures(10, 4, 1.7)).broken
+    assert words.startswith("4 of 10 live gates were red, and 1 % of the drawn ones: ")
 
 
 def test_nothing_stored_is_said(folder: Path, convoprobe: Convoprobe) -> None:

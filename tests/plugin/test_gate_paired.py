@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
 from pytest_convoprobe.gate.types import Decision, Word
+from pytest_convoprobe.results.audit_file import Audit, FlipFigures, GateFigures, ScenarioAudit, write_audit
 from pytest_convoprobe.results.store import open_run
 
 from .suite import Suite
@@ -230,3 +232,36 @@ def test_whoever_asks_for_changes_of_trials_gets_them(known: Suite) -> None:
     result.assert_outcomes(failed=1)
     assert decisions(known) == {}
     result.stdout.fnmatch_lines(["gate (new-failure): closed by 1 new failure"])
+
+
+def audit_of(suite: Suite, flipping: str, at: float) -> None:
+    """Keep an audit of the stored run, in which most verdicts on one scenario flipped."""
+    prints = {row.scenario_id: row.prints for row in open_run(runs(suite)[-1]).rows()}
+    flips = {True: FlipFigures(5, 3), False: FlipFigures(5, 0)}
+    found = tuple(
+        ScenarioAudit(name, TALKS, 0, flips=flips[name.endswith(flipping)], prints=one)
+        for name, one in prints.items()
+    )
+    gate = GateFigures(300, 0, 0.01, 0.0, 1.7, 2.0, {"always": {"one": 0.06}})
+    write_audit(suite.path / ".convoprobe", Audit(at, (), "paired", 0.05, "openai/j", gate, found))
+
+
+def test_the_last_audit_is_shown_and_a_scenario_whose_verdicts_flip_blocks_nothing(known: Suite) -> None:
+    audit_of(known, "two", time.time())
+    change(known, "two", "failed")
+    result = known.run(BASELINE)
+    result.assert_outcomes(passed=2, xfailed=2)
+    result.stdout.fnmatch_lines(
+        ["*two: *3 of 5 verdicts flipped in the audit of *, so it is only reported*"], consecutive=False
+    )
+    result.stdout.fnmatch_lines(
+        ["measured on this suite * (audit): false red 0 of 300 (at most 1 %), missed: broken always 6 %*"]
+    )
+
+
+def test_an_old_audit_measures_nothing(known: Suite) -> None:
+    audit_of(known, "two", time.time() - 31 * 86_400)
+    change(known, "two", "failed")
+    result = known.run(BASELINE)
+    result.assert_outcomes(passed=2, xfailed=1, failed=1)
+    result.stdout.fnmatch_lines(["gate not measured: the audit of * is older than 30 days"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_convoprobe.errors import Blame, ResultsError
+from pytest_convoprobe.formatting import moment
 from pytest_convoprobe.gate.types import Decision, Past, Word
 from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
@@ -25,7 +27,7 @@ PRINTS = Prints(
     user="e" * 16, user_model="openai/u",
 )  # fmt: skip
 ID = "scenarios/all.yaml::greeting"
-START = 1_790_000_000.0
+NOW = time.time()
 
 
 def outcomes(marks: str, **values: object) -> list[ScenarioResult]:
@@ -227,9 +229,9 @@ def commits(folder: Path, count: int) -> list[str]:
     return made
 
 
-def audited(flipped: int, asked: int, prints: Prints = PRINTS) -> Audit:
+def audited(flipped: int, asked: int, prints: Prints = PRINTS, at: float = NOW) -> Audit:
     one = ScenarioAudit(ID, 20, 0, flips=FlipFigures(asked, flipped), prints=prints)
-    return Audit(START, (), "paired", 0.05, "openai/j", GateFigures(300, 0, 0.01, 0.0, 1.7, 2.0), (one,))
+    return Audit(at, (), "paired", 0.05, "openai/j", GateFigures(300, 0, 0.01, 0.0, 1.7, 2.0), (one,))
 
 
 @pytest.mark.parametrize(
@@ -239,6 +241,7 @@ def audited(flipped: int, asked: int, prints: Prints = PRINTS) -> Audit:
         (audited(1, 10), True),  # one in ten is allowed
         (audited(1, 4), True),  # of four, one flip is no rate
         (audited(3, 5, replace(PRINTS, scenario="f" * 16)), True),  # it was another scenario
+        (audited(3, 5, at=NOW - 31 * 86_400), True),  # and long ago
     ],
 )
 def test_a_scenario_whose_verdicts_flip_blocks_nothing(tmp_path: Path, audit: Audit, blocks: bool) -> None:
@@ -247,4 +250,6 @@ def test_a_scenario_whose_verdicts_flip_blocks_nothing(tmp_path: Path, audit: Au
     write_audit(tmp_path / ".convoprobe", audit)
     found = pasts_of(tmp_path, tmp_path / ".convoprobe", "latest").find(ID, PRINTS)
     assert found.may_block is blocks
-    assert ("verdicts flipped in the audit of 2026-09-21, so it is only reported" in found.note) is not blocks
+    assert (
+        f"verdicts flipped in the audit of {moment(NOW)[:10]}, so it is only reported" in found.note
+    ) is not blocks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 from hypothesis import given
@@ -55,6 +56,19 @@ def test_wilson_holds_the_share_and_stays_within_bounds(case: tuple[int, int]) -
     interval = stats.wilson(successes, trials)
     assert interval is not None
     assert 0 <= interval.low <= successes / trials <= interval.high <= 1
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 300), (0, 1), (3, 50), (49, 50)])
+def test_the_exact_upper_bound(successes: int, trials: int) -> None:
+    """At the bound, so few successes or fewer have a chance of 5 %."""
+    bound = stats.at_most(successes, trials)
+    assert bound is not None
+    fewer = sum(math.comb(trials, k) * bound**k * (1 - bound) ** (trials - k) for k in range(successes + 1))
+    assert fewer == pytest.approx(0.05, abs=1e-6)
+
+
+def test_all_successes_bound_nothing() -> None:
+    assert (stats.at_most(7, 7), stats.at_most(0, 0)) == (1.0, None)
 
 
 def test_nothing_is_said_without_trials() -> None:
