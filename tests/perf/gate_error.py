@@ -33,7 +33,7 @@ from .trust_page import PAGE, rendered
 
 STORED = Path(__file__).with_name("gate_error.json")
 SEED = 20261128
-RUNS, MANY, FEW = 100, 600, 12
+RUNS, MANY, FEW = 250, 3500, 12
 
 SIZES, ERRORS = (6, 20, 100), (0.0, 0.05, 0.1)
 ALPHA = 0.05
@@ -69,10 +69,10 @@ def _word(past: Past, scenarios: int, first: int, failed: int, talks: int) -> Wo
     return ruling and ruling.word
 
 
-def _paired(policy: Paired, now: Scenario, rng: random.Random) -> tuple[Word, int, bool | None]:
+def _paired(policy: Paired, now: Scenario, rng: random.Random, every: bool) -> tuple[Word, int, bool | None]:
     """The word, the conversations, and whether the first one with a verdict failed."""
     fails: list[bool] = []
-    for talks, verdict in enumerate(now.verdicts(rng), 1):
+    for talks, verdict in enumerate(now.verdicts(rng, every=every), 1):
         if verdict is not None:
             fails.append(verdict)
         if len(fails) >= policy.first and verdict is not None:
@@ -104,12 +104,21 @@ def _policies(pasts: list[Past], first: int, again: bool, key: str) -> list[Pair
     return list((with_second_looks(policies, key) if again else policies).values())
 
 
-WAYS: dict[str, tuple[int, bool]] = {
-    "paired, pull request": (1, True),
-    "paired, 1 first": (1, False),
-    "paired, 3 first": (3, False),
+@dataclass(frozen=True)
+class Way:
+    """A paired gate: first conversations, whether some get a second look, whether a PASS is said twice."""
+
+    first: int = 1
+    again: bool = False
+    every: bool = False
+
+
+WAYS = {
+    "paired, pull request": Way(again=True),
+    "the same, all said twice": Way(again=True, every=True),
+    "paired, 1 first": Way(),
+    "paired, 3 first": Way(first=3),
 }
-"""Our policies with a past: first conversations, and whether what is left is spent on second looks."""
 
 
 def simulated(world: World, number: int, runs: int) -> dict[str, Any]:
@@ -132,16 +141,8 @@ OneRun = tuple[str, list[Word], int, bool, Broken]
 
 
 def _one_run(scenarios: list[Scenario], victim: int, key: str, rng: random.Random) -> Iterator[OneRun]:
-    pasts = [Past(one.past(rng), BEFORE) for one in scenarios]
-    drift = Drift(prior_of(pasts), ALPHA)
-    for way, (first, again) in WAYS.items():
-        policies = _policies(pasts, first, again, key)
-        found = [_paired(policy, one, rng) for policy, one in zip(policies, scenarios, strict=True)]
-        firsts = [(past, one[2]) for past, one in zip(pasts, found, strict=True) if one[2] is not None]
-        drifted = drift.rule(firsts).word is Word.RED
-        worse, policy = scenarios[victim], policies[victim]
-        broken = _breaks(worse, lambda now, policy=policy: _paired(policy, now, rng)[0] is Word.RED)  # type: ignore[misc]
-        yield way, [one[0] for one in found], sum(one[1] for one in found), drifted, broken
+    for name, way in WAYS.items():
+        yield (name, *_paired_run(way, scenarios, victim, key, rng))
     confirmed = [_confirm(one, rng) for one in scenarios]
     broken = _breaks(scenarios[victim], lambda now: _confirm(now, rng)[0] is Word.RED)
     yield "confirm, without a past", *_split(confirmed), False, broken
@@ -151,6 +152,19 @@ def _one_run(scenarios: list[Scenario], victim: int, key: str, rng: random.Rando
         before = scenarios[victim]
         broken = _breaks(before, lambda now, rival=rival, before=before: rival(before, now, rng)[0])  # type: ignore[misc]
         yield name, *_split(words), False, broken
+
+
+def _paired_run(
+    way: Way, scenarios: list[Scenario], victim: int, key: str, rng: random.Random
+) -> tuple[list[Word], int, bool, Broken]:
+    pasts = [Past(one.past(rng, every=way.every), BEFORE) for one in scenarios]
+    policies = _policies(pasts, way.first, way.again, key)
+    found = [_paired(policy, one, rng, way.every) for policy, one in zip(policies, scenarios, strict=True)]
+    firsts = [(past, one[2]) for past, one in zip(pasts, found, strict=True) if one[2] is not None]
+    drifted = Drift(prior_of(pasts), ALPHA).rule(firsts).word is Word.RED
+    policy = policies[victim]
+    broken = _breaks(scenarios[victim], lambda now: _paired(policy, now, rng, way.every)[0] is Word.RED)
+    return [one[0] for one in found], sum(one[1] for one in found), drifted, broken
 
 
 def _breaks(scenario: Scenario, red: Callable[[Scenario], bool]) -> Broken:

@@ -64,24 +64,23 @@ class Scenario:
             return float(self.kind == "misread")
         return self.rate * (1 - self.error) + (1 - self.rate) * self.error
 
-    @property
-    def twice(self) -> tuple[float, float]:
-        """The chances that FAIL is said twice, and that the two votes differ."""
+    def twice(self, *, every: bool = False) -> tuple[float, float]:
+        """The chances that FAIL is said twice, and that two votes differ. `every`: a PASS needs two, too."""
         if self.kind != "seen":
             return self.single_fail, 0.0
         fail = self.rate * (1 - self.error) ** 2 + (1 - self.rate) * self.error**2
-        return fail, self.single_fail - fail
+        return fail, (1 + every) * (self.single_fail - fail)
 
-    def verdicts(self, rng: random.Random) -> Iterator[bool | None]:
+    def verdicts(self, rng: random.Random, *, every: bool = False) -> Iterator[bool | None]:
         """Conversation after conversation: True if it failed, None without a verdict."""
-        fail, differ = self.twice
+        fail, differ = self.twice(every=every)
         while True:
             drawn = rng.random()
             yield True if drawn < fail else None if drawn < fail + differ else False
 
-    def past(self, rng: random.Random) -> int:
+    def past(self, rng: random.Random, *, every: bool = False) -> int:
         """How many of the `BEFORE` conversations with a verdict failed."""
-        fail, differ = self.twice
+        fail, differ = self.twice(every=every)
         return bisect(_cumulated(round(fail / (1 - differ), 9)), rng.random())
 
 

@@ -171,12 +171,11 @@ def _talks(way: Tried, rate: float) -> float:
 
 def _judged(way: Tried, scenario: Scenario) -> float:
     """The part of the conversations that have a verdict."""
-    again = ERROR * (1 - ERROR) if way.both_said_twice else 0.0
-    return 1 - scenario.twice[1] - again
+    return 1 - scenario.twice(every=way.both_said_twice)[1]
 
 
 def _failing(way: Tried, scenario: Scenario) -> float:
-    return scenario.twice[0] / _judged(way, scenario)
+    return scenario.twice()[0] / _judged(way, scenario)
 
 
 def _red(way: Tried, before: float, now: float, talks: int, size: int) -> float:

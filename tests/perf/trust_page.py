@@ -167,7 +167,7 @@ def _grid(found: Found, name: str) -> str:
 
 
 def _rivals(found: Found) -> str:
-    names = [name for name in found.ways() if not name.startswith("paired")]
+    names = found.ways()[found.ways().index("confirm, without a past") :]
     rows = [
         f"| judge errs | agents misbehave | {' | '.join(names)} |",
         "|---:|---|" + "---:|" * len(names),
