@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 def scenario(_convoprobe_result: ScenarioResult | Decided | OnlyReported) -> None:
     """The test function of every scenario: whether the agent did what it should."""
-    result = _convoprobe_result  # the name by which one asks for it where `--pdb` stops
-    result.assert_passed()
+    found = _convoprobe_result
+    # The name by which one asks for it where `--pdb` stops.
+    result = found if isinstance(found, ScenarioResult) else found.result  # noqa: F841
+    found.assert_passed()
 
 
 def function_of(loaded: LoadedScenario) -> FunctionType:

@@ -13,6 +13,7 @@ from ..gate.types import Decision, Word
 from ..reports.decisions import figures_of, sentence, stops
 from ..result import ScenarioFailed, ScenarioResult, figures, with_attempts
 from ..runs.gated_scenario import GatedScenario, free_trials, kept_for_rerun
+from ..text import harmless, one_line
 from .conversations import look_ahead, submit, wait
 from .gating import ONE_OBJECT, first_orders, gate_of, one_talk_terms
 from .keys import DECISION, EARLIER, OVERLAPPED, REPORTED, RESULTS, WAITED
@@ -56,7 +57,7 @@ class OnlyReported:
         """Expect a failure."""
         __tracebackhide__ = True
         if not self.result.passed:
-            pytest.xfail(f"{self.result.outcome.value}; {self.why}, so it blocks nothing")
+            pytest.xfail(harmless(f"{self.result.outcome.value}; {one_line(self.why)}, so it blocks nothing"))
 
 
 class Talks:
@@ -71,19 +72,18 @@ class Talks:
 
     def run(self, trials: Sequence[int]) -> list[ScenarioResult]:
         """The results of these trials. They talk at the same time, unless each needs this thread."""
-        self._take_ready()
-        if self._one_by_one:
-            return [self._ended(self._started(trial)) for trial in trials]
-        handles = [self._started(trial) for trial in trials]
-        self._start_others(waited=bool(handles))
-        return [self._ended(handle) for handle in handles]
-
-    def _take_ready(self) -> None:
         if target_is_shared(self._item):
             self._ready.update(look_ahead(self._item.config).take(self._item))
+        groups = [[trial] for trial in trials] if self._one_by_one else [trials]
+        return [result for group in groups if group for result in self._run_together(group)]
 
-    def _start_others(self, *, waited: bool) -> None:
-        if waited and target_is_shared(self._item):
+    def _run_together(self, trials: Sequence[int]) -> list[ScenarioResult]:
+        handles = [self._started(trial) for trial in trials]
+        self._start_others()
+        return [self._ended(handle) for handle in handles]
+
+    def _start_others(self) -> None:
+        if target_is_shared(self._item):
             others = look_ahead(self._item.config).start_others(self._item, self._target)
             # One that ran ahead has printed in the turn of another item, and those that start now may have
             # ended before anybody counts how many are running.
@@ -148,6 +148,7 @@ def forget(item: pytest.Item) -> None:
     earlier = item.stash.setdefault(EARLIER, {})
     earlier.update({(one.scenario_id, one.trial): one for one in results})
     item.stash[RESULTS], item.stash[REPORTED], item.stash[WAITED] = kept, 0, 0.0
+    item.stash[OVERLAPPED] = False
     if DECISION in item.stash:
         del item.stash[DECISION]
     drop_properties(item)
