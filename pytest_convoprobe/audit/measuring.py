@@ -87,9 +87,8 @@ def plan(found: AuditMaterial, known: Known, again: int, calls: int | None) -> J
 
 
 def _calls_each(found: AuditMaterial) -> int:
-    """How many calls of the judge one conversation may take: the verdict and its second vote."""
-    judges = [talk.settings.judge for talk in found.talks if talk.settings is not None]
-    return max(((1 + bool(one.second_vote)) * (1 + len(one.panel)) for one in judges), default=1)
+    """How many calls of the judge one conversation may take."""
+    return max([1, *(talk.most_calls for talk in found.talks)])
 
 
 def _rows_again(found: AuditMaterial, again: int, calls: int | None) -> list[IndexRow]:

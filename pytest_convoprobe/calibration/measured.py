@@ -6,17 +6,15 @@ other prompts it is another judge, of which nothing is known yet.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import ResultsError, ScenarioFileError
-from ..files import cannot, locked, read_file, write_atomically
 from ..llm.ledger import Spending
 from ..llm.recording import file_name
-from ..results.out_of_git import keep_out_of_git
+from ..results.kept_json import read_kept, replace_kept
 from ..results.records import read_spending, spending_record
 from .agreement import LabelAnswer
 from .labels_file import load_labels
@@ -78,15 +76,7 @@ def _answer(data: Mapping[str, Any]) -> LabelAnswer:
 def keep(results: Path, measured: Measured) -> None:
     """Store it in place of an earlier one. Raises `ResultsError` if the disk refuses."""
     path = _folder(results, measured.print) / f"{file_name(measured.file)}.json"
-    text = json.dumps(measured.to_json(), indent=1, ensure_ascii=False) + "\n"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        keep_out_of_git(results)
-        with locked(path.parent):
-            write_atomically(path, text.encode("utf-8", "backslashreplace"))
-    except (OSError, TimeoutError) as error:
-        problem = error if isinstance(error, OSError) else OSError(str(error))
-        raise ResultsError(cannot(path, "written", problem)) from None
+    replace_kept(results, path, measured.to_json)
 
 
 def kept(results: Path, judge_print: str) -> Iterator[Measured]:
@@ -94,10 +84,10 @@ def kept(results: Path, judge_print: str) -> Iterator[Measured]:
     folder = _folder(results, judge_print)
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
         try:
-            found = Measured.from_json(json.loads(read_file(path)))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            found = read_kept(path, Measured.from_json, writer="convoprobe doctor --judge")
+        except ResultsError:
             continue
-        if found.print == judge_print:
+        if found is not None and found.print == judge_print:
             yield found
 
 

@@ -99,3 +99,22 @@ def json_option(function: F) -> F:
     """`--json`."""
     option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
     return option(function)
+
+
+def judge_option(function: F) -> F:
+    """`--judge-model`, for commands that ask the judge about stored conversations."""
+    option = click.option(
+        "--judge-model", metavar="MODEL", help="The judge, instead of the one in the settings."
+    )
+    return option(function)
+
+
+def expression_option(function: F) -> F:
+    """`-k`, which chooses scenarios of a stored run; see `keyword_expression.selects`."""
+    option = click.option(
+        "-k",
+        "expression",
+        metavar="EXPR",
+        help="Only scenarios that match, as in pytest: 'refund and not slow'.",
+    )
+    return option(function)

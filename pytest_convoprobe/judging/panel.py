@@ -63,6 +63,18 @@ def judges_of(settings: JudgeSettings) -> tuple[JudgeSettings, ...]:
     return tuple(member for member in members_of(settings) if isinstance(member, JudgeSettings))
 
 
+def most_calls(settings: JudgeSettings, criteria: int) -> int:
+    """How many calls a conversation with so many criteria takes at most: the first votes and the second.
+
+    Not counted are questions for evidence, repairs of a reply, and what is asked once in a session.
+    """
+    members = len(judges_of(settings))
+    # A contrast has asked from both sides already, so its own model isn't asked again.
+    second = bool(settings.second_vote) and (members > 1 or settings.method != "contrast")
+    # By log-odds, each criterion takes two calls, of one token each.
+    return (members + second) * (1 if settings.method == "text" else 2 * criteria)
+
+
 def other_judge(settings: JudgeSettings, first: Sequence[CriterionResult]) -> JudgeSettings:
     """Who gives the second vote: another model if there is a panel, else the same.
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from ..errors import ConvoprobeError
+from ..judging.criteria import criteria_of
+from ..judging.panel import most_calls
 from ..llm.known_models import check_model
 from ..llm.ledger import Spending
 from ..llm.port import Role
@@ -25,7 +27,6 @@ from ..runs.rejudge import NamedTarget, require_whole
 from ..runs.session import Session
 from ..scenario.loading import LoadedScenario
 from ..scenario.models import Scenario
-from ..settings.judge_settings import JudgeSettings
 from ..settings.models import ScenarioSettings
 from ..targets.port import Description
 from .making import mutants_of
@@ -64,6 +65,13 @@ class Talk:
         if self.loaded is None or self.loaded.scenario is None:
             raise ValueError(f"{self.row.scenario_id} has no scenario: {self.problem}")
         return self.loaded.scenario
+
+    @property
+    def most_calls(self) -> int:
+        """How many calls of the judge one of its mutants takes at most, or itself if it is judged again."""
+        if self.settings is None:
+            return 0
+        return most_calls(self.settings.judge, len(criteria_of(self.scenario.evaluation)))
 
 
 @dataclass(frozen=True)
@@ -165,7 +173,7 @@ def forecast(talks: Sequence[Talk], known: Known, calls: int | None = None) -> M
     by_code = sum(bool(mutant.by_code) for _, mutant in every)
     # The first question of a scenario is whom its criteria are about.
     first = len({talk.row.scenario_id for talk, _ in asked})
-    least, most = len(asked) + first, sum(map(_most_calls, asked)) + first
+    least, most = len(asked) + first, sum(talk.most_calls for talk, _ in asked) + first
     if calls is not None:
         least, most = min(least, calls), min(most, calls)
     price = _price(talks)
@@ -188,13 +196,6 @@ def _remembered(talk: Talk, mutant: Mutant, known: Known) -> Mapping[str, bool |
 def digest(mutant: Mutant) -> str:
     """A short name of a mutant's conversation, the same for the same one."""
     return hashlib.sha256(repr(mutant.transcript).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _most_calls(asked: tuple[Talk, Mutant]) -> int:
-    """The verdict, and the second vote that a verdict against the agent is put to."""
-    settings = asked[0].settings
-    judge = settings.judge if settings else JudgeSettings()
-    return (1 + bool(judge.second_vote)) * (1 + len(judge.panel))
 
 
 def _price(talks: Sequence[Talk]) -> float | None:
@@ -225,7 +226,7 @@ def probe(
             if settings is not None:
                 check_model(settings.judge, Role.JUDGE)
     order = _by_turns(talks, known)
-    counter = _Calls(calls, max(map(_most_calls, asked), default=1))
+    counter = _Calls(calls, max((talk.most_calls for talk, _ in asked), default=1))
     found: dict[tuple[int, int], ScenarioResult] = {}
     at_once = session.settings.settings.run.concurrency
     while batch := order[: counter.room(at_once, min(len(order), _BATCH * at_once))]:

@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import ResultsError
-from ..files import cannot, read_file, write_atomically
 from .fingerprints import NO_PRINTS, Prints, changed_inputs
+from .kept_json import read_kept, replace_kept
 
 FILE = "audit.json"
 VERSION = 1
@@ -187,25 +185,13 @@ def read_audit(results: Path) -> Audit | None:
 
     Raises `ResultsError` for a file that can't be read.
     """
-    path = results / FILE
-    try:
-        data = json.loads(read_file(path))
-        return Audit.from_json(data["audit"]) if data["version"] <= VERSION else None
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ResultsError(cannot(path, "read", error)) from None
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise ResultsError(
-            f"{path}: this is not what `convoprobe audit` writes; delete it and run that again"
-        ) from None
+    return read_kept(results / FILE, _audit, writer="convoprobe audit")
+
+
+def _audit(data: Any) -> Audit | None:
+    return Audit.from_json(data["audit"]) if data["version"] <= VERSION else None
 
 
 def write_audit(results: Path, audit: Audit) -> None:
     """Keep it, in place of the last one. Raises `ResultsError` where that is refused."""
-    text = json.dumps({"version": VERSION, "audit": audit.to_json()}, indent=1)
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-        write_atomically(results / FILE, text.encode("ascii") + b"\n")
-    except OSError as error:
-        raise ResultsError(cannot(results / FILE, "write", error)) from None
+    replace_kept(results, results / FILE, lambda: {"version": VERSION, "audit": audit.to_json()})

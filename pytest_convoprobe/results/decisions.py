@@ -6,14 +6,11 @@ broke off has none: its trials are there, and nobody said what they mean.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import ResultsError
-from ..files import cannot, read_file
 from ..gate.types import Decision
+from .kept_json import read_lines
 
 VERSION = 1
 
@@ -34,20 +31,12 @@ def read_decisions(folder: Path) -> dict[str, Decision]:
     Lines that can't be read, or that a later release wrote, are left out. Raises `ResultsError` for a file
     that the system refuses to read.
     """
-    found = [one for path in sorted(folder.glob(decisions_file("*"))) for one in _lines_of(path)]
+    found = read_lines(sorted(folder.glob(decisions_file("*"))), _dated)
     # By time and not by file: under xdist another worker may have run the scenario again.
     return {one.scenario_id: one for _, one in sorted(found, key=lambda pair: pair[0])}
 
 
-def _lines_of(path: Path) -> Iterator[tuple[float, Decision]]:
-    try:
-        lines = read_file(path).split(b"\n")
-    except OSError as error:
-        raise ResultsError(cannot(path, "read", error)) from None
-    for line in lines:
-        try:
-            data = json.loads(line)
-            if data["version"] <= VERSION:
-                yield float(data["at"]), Decision.from_json(data)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            continue  # the last line of a process that was killed
+def _dated(data: Any) -> tuple[float, Decision]:
+    if data["version"] > VERSION:
+        raise ValueError("a later release wrote it")
+    return float(data["at"]), Decision.from_json(data)

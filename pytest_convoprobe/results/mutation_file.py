@@ -6,15 +6,14 @@ criteria aren't fit to gate.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import ResultsError
-from ..files import cannot, locked, read_file, write_atomically
 from .fingerprints import Prints, changes
+from .kept_json import read_kept, replace_kept
 
 FILE = "mutations.json"
 VERSION = 1
@@ -115,33 +114,22 @@ def read_mutations(results: Path) -> dict[str, ScenarioMutations]:
 
     Raises `ResultsError` for a file that can't be read.
     """
-    path = results / FILE
-    try:
-        data = json.loads(read_file(path))
-        stored = data["scenarios"] if data["version"] <= VERSION else {}
-        return {name: ScenarioMutations.from_json(one) for name, one in stored.items()}
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ResultsError(cannot(path, "read", error)) from None
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise ResultsError(
-            f"{path}: this is not what `convoprobe mutate` writes; delete it and run that again"
-        ) from None
+    return read_kept(results / FILE, _scenarios, writer="convoprobe mutate") or {}
+
+
+def _scenarios(data: Any) -> dict[str, ScenarioMutations]:
+    stored = data["scenarios"] if data["version"] <= VERSION else {}
+    return {name: ScenarioMutations.from_json(one) for name, one in stored.items()}
 
 
 def add_mutations(results: Path, found: Iterable[ScenarioMutations]) -> None:
     """Put scenarios in, in place of what was known of them. Raises `ResultsError` where that is refused."""
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-        with locked(results):
-            known = _known(results) | {one.scenario_id: one for one in found}
-            scenarios = {name: known[name].to_json() for name in sorted(known)}
-            text = json.dumps({"version": VERSION, "scenarios": scenarios}, indent=1)
-            write_atomically(results / FILE, text.encode("ascii") + b"\n")
-    except (OSError, TimeoutError) as error:
-        words = error if isinstance(error, OSError) else OSError(str(error))
-        raise ResultsError(cannot(results / FILE, "write", words)) from None
+
+    def content() -> dict[str, Any]:
+        known = _known(results) | {one.scenario_id: one for one in found}
+        return {"version": VERSION, "scenarios": {name: known[name].to_json() for name in sorted(known)}}
+
+    replace_kept(results, results / FILE, content)
 
 
 def _known(results: Path) -> dict[str, ScenarioMutations]:

@@ -6,17 +6,15 @@ whose process dies, leaves no trial. What it has cost is here.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..errors import ResultsError
-from ..files import cannot, read_file
 from ..llm.budget import Spent
 from ..llm.ledger import Spending
 from ..llm.port import Role
 from ..transcript import Usage
+from .kept_json import read_lines
 from .records import read_spending, spending_record
 
 ByRole = Mapping[Role, Spending]
@@ -42,30 +40,21 @@ def call_record(scenario_id: str, trial: int, role: Role, spent: Spending) -> di
 def read_calls(folder: Path) -> dict[Role, Spending]:
     """By role, what all calls of the run in a folder cost. Lines that can't be read are left out."""
     spent: dict[Role, Spending] = {}
-    for path in sorted(folder.glob(calls_file("*"))):
-        for role, one in _calls_in(path):
-            add_spending(spent, {role: one})
+    for role, one in read_lines(sorted(folder.glob(calls_file("*"))), _call):
+        add_spending(spent, {role: one})
     return spent
 
 
 def spent_live(folder: Path, worker: str) -> Spent:
     """What a worker has spent of the budget, as far as its file says: a replayed call costs nothing."""
     path = folder / calls_file(worker)
-    calls = [one for _, one in _calls_in(path) if not one.replayed] if path.exists() else []
+    paths = [path] if path.exists() else []
+    calls = [one for _, one in read_lines(paths, _call) if not one.replayed]
     return Spent(sum(one.cost or 0.0 for one in calls), sum(one.usage.total for one in calls))
 
 
-def _calls_in(path: Path) -> Iterator[tuple[Role, Spending]]:
-    try:
-        lines = read_file(path).split(b"\n")
-    except OSError as error:
-        raise ResultsError(cannot(path, "read", error)) from None
-    for line in lines:
-        try:
-            data = json.loads(line)
-            yield Role(data["role"]), read_spending(data)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            continue  # the last line of a process that was killed
+def _call(data: Any) -> tuple[Role, Spending]:
+    return Role(data["role"]), read_spending(data)
 
 
 def add_spending(total: dict[Role, Spending], more: ByRole) -> None:

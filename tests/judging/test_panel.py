@@ -15,7 +15,7 @@ from pytest_convoprobe.errors import (
     LLMUnavailable,
     ReplayMiss,
 )
-from pytest_convoprobe.judging.panel import first_reply, other_judge, panel_results
+from pytest_convoprobe.judging.panel import first_reply, most_calls, other_judge, panel_results
 from pytest_convoprobe.judging.types import Criterion, CriterionKind, CriterionResult
 from pytest_convoprobe.settings.judge_settings import JudgeSettings
 
@@ -146,3 +146,22 @@ async def test_what_is_asked_once_is_asked_of_the_first_member_that_replies() ->
     down = {"openai/a", "openai/b"}
     with pytest.raises(LLMUnavailable, match="openai/a"):
         await first_reply(settings("openai/b"), ask)
+
+
+@pytest.mark.parametrize(
+    ("panel", "fields", "calls"),
+    [
+        ((), {}, 2),
+        ((), {"second_vote": False}, 1),
+        # Only one member gives the second vote.
+        (("openai/b", "openai/c"), {}, 4),
+        # Two criteria, of two calls each.
+        ((), {"method": "log_odds"}, 8),
+        ((), {"method": "contrast"}, 4),
+        (("openai/b",), {"method": "contrast"}, 12),
+    ],
+)
+def test_the_calls_of_a_conversation_are_known_before(
+    panel: tuple[str, ...], fields: dict[str, Any], calls: int
+) -> None:
+    assert most_calls(settings(*panel, **fields), 2) == calls

@@ -15,7 +15,7 @@ from ..event_loop import end_when_stuck
 from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
 from ..keyword_expression import selects
 from ..progress import progress_line
-from ..project import Project, json_option, project_options
+from ..project import Project, expression_option, json_option, judge_option, project_options
 
 if TYPE_CHECKING:
     from ...audit.measuring import AuditMaterial, JudgePlan
@@ -58,10 +58,8 @@ _EXTENTS = {"one": "one scenario", "a tenth": "a tenth of them", "all": "all of 
     metavar="K",
     help="Also run pytest K times with the agent as it is. This talks to it.",
 )
-@click.option("--judge-model", metavar="MODEL", help="The judge, instead of the one in the settings.")
-@click.option(
-    "-k", "expression", metavar="EXPR", help="Only scenarios that match, as in pytest: 'refund and not slow'."
-)
+@judge_option
+@expression_option
 @click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask and store nothing.")
 @json_option
 @project_options

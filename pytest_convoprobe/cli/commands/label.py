@@ -12,7 +12,7 @@ import click
 from ..console import Console
 from ..exits import UsageProblem
 from ..keyword_expression import selects
-from ..project import Project, project_options
+from ..project import Project, expression_option, project_options
 
 if TYPE_CHECKING:
     from ...results.store import IndexRow, StoredRun
@@ -32,9 +32,7 @@ _FILE = "judge.labels.yaml"
     help="The labels file. It is added to if it exists.",
 )
 @click.option("--failed", is_flag=True, help="Only conversations that failed.")
-@click.option(
-    "-k", "expression", metavar="EXPR", help="Only scenarios that match, as in pytest: 'refund and not slow'."
-)
+@expression_option
 @project_options
 def command(
     run: str,

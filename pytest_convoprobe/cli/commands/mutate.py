@@ -16,7 +16,7 @@ from ..event_loop import end_when_stuck
 from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
 from ..keyword_expression import selects
 from ..progress import progress_line
-from ..project import Project, json_option, project_options
+from ..project import Project, expression_option, json_option, judge_option, project_options
 
 if TYPE_CHECKING:
     from ...mutants.probing import Known, MutationPlan, Probed, Talk
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Whether scenarios notice that stored conversations were changed.")
 @click.argument("run", default="latest")
-@click.option("--judge-model", metavar="MODEL", help="The judge, instead of the one in the settings.")
-@click.option(
-    "-k", "expression", metavar="EXPR", help="Only scenarios that match, as in pytest: 'refund and not slow'."
-)
+@judge_option
+@expression_option
 @click.option(
     "--talks", type=click.IntRange(1), default=1, show_default=True, help="Conversations of each scenario."
 )
