@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from .errors import Blame
-from .judging.types import CheckResult, CriterionResult, UserReview
+from .judging.types import CheckResult, CriterionResult, UserReview, Vote
 from .llm.ledger import Spending
 from .llm.port import Role
 from .text import one_line
@@ -175,6 +175,20 @@ def differing_votes(found: CriterionResult) -> str:
     of_panel = len({vote.model for vote in found.votes}) > 1
     which = tuple(f"{vote.model} said" for vote in found.votes) if of_panel else _VOTES
     return "; ".join(f"{who} {words}" for who, words in zip(which, said, strict=False))
+
+
+def second_votes(found: CriterionResult) -> str:
+    """What the second votes on a decided criterion said; empty where there are none.
+
+    The finding of an undecided one has them already.
+    """
+    second = [vote for vote in found.votes if vote.asked == "opposite"] if found.holds is not None else []
+    return "; ".join(f"a second vote said {_in_words(vote)}" for vote in second)
+
+
+def _in_words(vote: Vote) -> str:
+    quote = "" if vote.quote is None else f' ("{vote.quote}", turn {vote.turn})'
+    return f"{answer_word(vote.answer)}: {one_line(vote.finding + quote)}"
 
 
 _VOTES = ("the judge said", "a second vote said", *("a further vote said",) * 20)

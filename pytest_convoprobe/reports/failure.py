@@ -10,7 +10,7 @@ from ..formatting import counted, number
 from ..judging.transcript_view import ending_of
 from ..judging.types import CheckResult, CriterionKind, CriterionResult
 from ..llm.port import Role
-from ..result import ScenarioResult, answer_word, attempt_words, findings, report_order, why
+from ..result import ScenarioResult, answer_word, attempt_words, findings, report_order, second_votes, why
 from ..start_time import in_words
 from ..text import harmless, one_line, shorten
 from .money import ROLE_NAMES, spending_in_words, without_agent
@@ -142,12 +142,15 @@ def _criterion(answer: CriterionResult) -> str:
 
 
 def _add_answer(page: Page, answer: CriterionResult, verbosity: int) -> None:
-    """The judge's word and reason, and its quote with the turn."""
+    """The judge's word and reason, its quote with the turn, and what a second vote said."""
     finding = answer.finding if verbosity > 1 else shorten(one_line(answer.finding), 600)
     page.add(f"{answer_word(answer.answer)}: {finding}", "       ")
     if answer.quote is not None:
         quote = answer.quote if verbosity > 1 else shorten(one_line(answer.quote), 300)
         page.add(f'"{quote}"', f"       turn {answer.turn}: ")
+    votes = second_votes(answer)
+    if votes:
+        page.add(votes if verbosity > 1 else shorten(votes, 600), "       ")
 
 
 def _add_checks(page: Page, result: ScenarioResult) -> None:

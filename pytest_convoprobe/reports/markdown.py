@@ -17,7 +17,7 @@ from ..formatting import counted, dollars, moment, seconds
 from ..gate.types import Decision, Word
 from ..judging.types import CheckResult, CriterionResult
 from ..llm.ledger import Spending
-from ..result import Outcome, ScenarioResult, answer_word, attempt_words, findings, why
+from ..result import Outcome, ScenarioResult, answer_word, attempt_words, findings, second_votes, why
 from ..results.compare import ScenarioChange
 from ..results.run_info import RunState
 from ..results.tools_seen import unseen_words
@@ -254,10 +254,12 @@ def _finding(item: CriterionResult | CheckResult) -> str:
         return f"- {mark} {escaped(f'{item.name}: expected {item.expected}, found {item.found}')}"
     asked = item.criterion
     quote = f" “{escaped(item.quote)}” (turn {item.turn})" if item.quote else ""
+    votes = second_votes(item)
+    said_twice = f"<br>{escaped(votes, 600)}" if votes else ""
     tool = f" {escaped(asked.tool)}" if asked.tool else ""
     return (
         f"- {mark} {escaped(asked.id)} {MUST[asked.kind]}{tool}: **{escaped(asked.text)}**<br>"
-        f"{escaped(answer_word(item.answer))}: {escaped(item.finding, 600)}{quote}"
+        f"{escaped(answer_word(item.answer))}: {escaped(item.finding, 600)}{quote}{said_twice}"
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_convoprobe.errors import Blame
-from pytest_convoprobe.judging.types import CheckResult, CriterionResult
+from pytest_convoprobe.judging.types import CheckResult, CriterionResult, Vote
 from pytest_convoprobe.reports.annotations import commands
 from pytest_convoprobe.reports.failure import render_failure
 from pytest_convoprobe.reports.html.page import context
+from pytest_convoprobe.reports.html.view import details
 from pytest_convoprobe.reports.junit import junit
 from pytest_convoprobe.reports.markdown import escaped, markdown
 from pytest_convoprobe.reports.summary import Digest, summary_lines
@@ -54,6 +56,18 @@ def test_every_report_says_the_same(shown: ScenarioResult, sentence: str) -> Non
     assert markdown(report).count(escaped(sentence)) >= 2  # in the table and in the details
     assert context(report)["rows"][0].why == sentence
     assert f": {sentence}" in junit(report)
+
+
+def test_every_report_shows_what_a_second_vote_said() -> None:
+    first = Vote("not_met", False, NOT_MET.finding)
+    hostile = Vote("not_met", False, "Never.\n::error::<b>", "It's\x1b[2K cold", 2, "openai/x", "opposite")
+    shown = judged(Outcome.FAILED, Blame.AGENT, replace(NOT_MET, votes=(first, hostile)))
+    said = 'a second vote said not met: Never. ::error::<b> ("It\'s\\x1b[2K cold", turn 2)'
+    report = run_report([TrialRecord(shown)])
+    terminal = render_failure(shown, verbosity=0, width=120, rerun_command="pytest x", ascii_only=False)
+    assert f"\n       {said}\n" in terminal
+    assert escaped(said) in markdown(report)
+    assert said in details(report, report.trials[0])["criteria"][0]["finding"].replace("\n", " ")
 
 
 def test_a_result_without_a_reason_has_its_findings() -> None:

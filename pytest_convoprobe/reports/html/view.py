@@ -15,7 +15,7 @@ from ...judging.transcript_view import last_turn
 from ...judging.types import CheckResult, CriterionResult
 from ...llm.ledger import Spending
 from ...llm.port import Role
-from ...result import ScenarioResult, answer_word, report_order, why
+from ...result import ScenarioResult, answer_word, report_order, second_votes, why
 from ...results.records import TrialRecord
 from ...start_time import in_words
 from ...text import one_line, shorten, visible
@@ -109,7 +109,7 @@ def _decided(report: RunReport, result: ScenarioResult) -> Iterator[tuple[str, s
 
 
 def _criterion(found: CriterionResult, texts: Mapping[int, list[tuple[str, str]]]) -> dict[str, Any]:
-    asked = found.criterion
+    asked, votes = found.criterion, second_votes(found)
     place = marks(visible(found.quote), texts.get(found.turn or 0, ())) if found.quote else None
     return {
         "id": shown(asked.id),
@@ -117,7 +117,7 @@ def _criterion(found: CriterionResult, texts: Mapping[int, list[tuple[str, str]]
         "text": shown(asked.text),
         "holds": found.holds,
         "word": shown(answer_word(found.answer)),
-        "finding": shown(found.finding),
+        "finding": shown(f"{found.finding} ({votes})" if votes else found.finding),
         "quote": None if found.quote is None else shown(found.quote),
         "turn": found.turn,
         "place": place[0] if place else None,
