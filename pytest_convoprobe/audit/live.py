@@ -39,7 +39,7 @@ def run_gates(
                 f"live gate {number} decided nothing: {_last_words(done.stdout or done.stderr)}"
             )
         red += any(suite.word is Word.RED for suite in decided)
-        talks += sum(one.talks for suite in decided for one in suite.decisions)
+        talks += sum(one.talks + one.unjudged for suite in decided for one in suite.decisions)
         scenarios += sum(len(suite.decisions) for suite in decided)
     return LiveFigures(gates, red, talks / max(1, scenarios))
 

@@ -12,13 +12,13 @@ from ..mutants.probing import Known, MutationPlan, Talk, forecast, probe, talks_
 from ..mutants.scoring import scores
 from ..redaction import Redactor
 from ..results.audit_file import Audit, FlipFigures, GateFigures, ScenarioAudit
-from ..results.fingerprints import changed_inputs
+from ..results.fingerprints import NO_PRINTS, changed_inputs
 from ..results.index import IndexRow
 from ..results.mutation_file import ScenarioMutations
 from ..results.past_talks import PastTalks, newest_alike
 from ..results.past_talks import talks_of as past_talks
 from ..results.reading import StoredRun
-from ..results.trial_filter import final, has_verdict
+from ..results.trial_filter import final, has_verdict, is_undecided, mean
 from ..runs.session import Session
 from ..scenario.gate_rule import mode_of
 from ..settings.gate_settings import GateSettings
@@ -35,12 +35,19 @@ class AuditMaterial:
     """What there is to measure with: the runs, the newest conversation of each scenario, and all pasts.
 
     `rows` are those conversations, the newest first, that rest on today's scenario, prompts and judge.
+    `unjudged` is the share of such conversations that had no verdict, so that another one took their place.
     """
 
     runs: tuple[StoredRun, ...]
     talks: tuple[Talk, ...]
     pasts: PastTalks
     rows: Mapping[str, Sequence[IndexRow]]
+    unjudged: float = 0.0
+
+    @property
+    def price(self) -> float | None:
+        """What a conversation cost on average, in US dollars; None where that isn't known."""
+        return mean(row.cost for rows in self.rows.values() for row in rows)
 
 
 @dataclass(frozen=True)
@@ -58,8 +65,11 @@ def material(
     """Read the runs, the newest first. Raises `ResultsError` and `SettingsError`."""
     by_scenario: dict[str, list[IndexRow]] = {}
     talks: list[Talk] = []
+    undecided: list[IndexRow] = []
     for run in runs:
-        rows = [row for row in final(run.rows()) if has_verdict(row) and not row.replayed and select(row)]
+        live = [row for row in final(run.rows()) if not row.replayed and select(row)]
+        undecided += [row for row in live if is_undecided(row)]
+        rows = [row for row in live if has_verdict(row)]
         new = {row.scenario_id for row in rows} - by_scenario.keys()
         if new:
             talks += talks_of(run, session, select=_one_of(new, select))
@@ -72,7 +82,10 @@ def material(
         for talk in talks
         if not talk.problem
     }
-    return AuditMaterial(tuple(runs), tuple(talks), past_talks(runs), alike)
+    prints = {talk.row.scenario_id: talk.prints for talk in talks if not talk.problem}
+    lost = sum(not changed_inputs(row.prints, prints.get(row.scenario_id, NO_PRINTS)) for row in undecided)
+    unjudged = _mean(lost, lost + sum(map(len, alike.values())))
+    return AuditMaterial(tuple(runs), tuple(talks), past_talks(runs), alike, unjudged)
 
 
 def _one_of(names: Collection[str], select: Callable[[IndexRow], bool]) -> Callable[[IndexRow], bool]:
@@ -184,7 +197,7 @@ def audit_of(
         policy=rules.policy,
         alpha=rules.alpha,
         judge=", ".join(sorted(filter(None, judges))),
-        gate=gate_figures(drawn, len([one for one in suite if one.talks])),
+        gate=gate_figures(drawn, len([one for one in suite if one.talks]), found),
         scenarios=tuple(_figures(one, found, judged, drawn) for one in suite),
         flips=all_figures(judged.flips),
         votes=sum(one.votes for one in decisions),
@@ -192,16 +205,20 @@ def audit_of(
     )
 
 
-def gate_figures(drawn: Drawn, scenarios: int) -> GateFigures:
+def gate_figures(drawn: Drawn, scenarios: int, found: AuditMaterial) -> GateFigures:
     """The figures of gates over so many scenarios."""
-    each = sorted(talks / scenarios for talks in drawn.talks) if scenarios else []
+    # One without a verdict is replaced by another, which may have none either.
+    more = 1 / (1 - found.unjudged) if found.unjudged < 1 else 1.0
+    each = sorted(more * talks / scenarios for talks in drawn.talks) if scenarios else []
+    talks = _mean(sum(each), len(each))
     return GateFigures(
         gates=drawn.gates,
         red=drawn.red,
         red_at_most=at_most(drawn.red, drawn.gates) or (0.0 if drawn.gates else 1.0),
         undecided=_mean(sum(drawn.undecided.values()), drawn.gates * scenarios),
-        talks=_mean(sum(each), len(each)),
+        talks=talks,
         talks_95=each[min(len(each) - 1, int(0.95 * len(each)))] if each else 0.0,
+        cost=None if found.price is None else found.price * talks,
         missed=_missed(drawn),
     )
 
@@ -237,8 +254,8 @@ def _mean(total: float, count: int) -> float:
 
 
 def drawn_with_first(
-    suite: Iterable[AuditedScenario], rules: Rules, first: int, gates: int, seed: int = 0
+    found: AuditMaterial, suite: Iterable[AuditedScenario], rules: Rules, first: int, gates: int
 ) -> GateFigures:
     """The figures with so many first conversations of each scenario."""
     more = [replace(one, first=min(first, one.most)) for one in suite]
-    return gate_figures(draw_gates(more, rules, gates, seed), len([one for one in more if one.talks]))
+    return gate_figures(draw_gates(more, rules, gates), len([one for one in more if one.talks]), found)

@@ -53,6 +53,7 @@ def _unknown(audit: Audit) -> Iterator[str]:
 def _advice(audit: Audit, first: int, try_first: TryFirst) -> Iterator[str]:
     yield from _of_gates(audit)
     yield from _of_judge(audit)
+    yield from _of_sight(audit)
     yield from _of_pasts(audit)
     yield from _of_first(audit, first, try_first)
 
@@ -80,6 +81,15 @@ def _of_judge(audit: Audit) -> Iterator[str]:
             )
         for criterion in one.blind:
             yield f'{one.scenario_id}: "{criterion}" let a changed conversation through (`convoprobe mutate`)'
+
+
+def _of_sight(audit: Audit) -> Iterator[str]:
+    blind = [one for one in audit.scenarios if one.sees is None]
+    if blind and audit.unknown:
+        yield (
+            f"{counted(len(blind), 'scenario')} without a mutant that was decided ({_named(blind)}): nobody "
+            "knows what they notice. Have criteria name what shows them: a word, a number, a tool"
+        )
 
 
 def _of_pasts(audit: Audit) -> Iterator[str]:

@@ -34,7 +34,8 @@ class GateFigures:
     at 95 %. `talks` is the mean number of conversations a scenario, `talks_95` that of the dearest gate but
     one in twenty. `undecided` is the share of scenarios without a decision. `missed` is the share of broken
     suites that were not red, by what was broken (`always`, `half`, `a third`) and in how many of the
-    scenarios (`one`, `a tenth`, `all`); empty where nobody knows what the scenarios can notice.
+    scenarios (`one`, `a tenth`, `all`); empty where nobody knows what the scenarios can notice. `cost` is in
+    US dollars a scenario; None where a price isn't known.
     """
 
     gates: int
@@ -44,6 +45,7 @@ class GateFigures:
     talks: float
     talks_95: float
     missed: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    cost: float | None = None
 
     def missed_of(self, part: str, extent: str) -> float | None:
         """One of the shares; None where it isn't known."""

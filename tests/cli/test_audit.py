@@ -182,3 +182,15 @@ def test_nothing_stored_is_said(folder: Path, convoprobe: Convoprobe) -> None:
     result = convoprobe("audit")
     assert result.exit_code == 2
     assert "nothing to audit" in result.stderr
+
+
+def test_conversations_without_a_verdict_cost_another_one(folder: Path, convoprobe: Convoprobe) -> None:
+    file = stored(folder, "http://127.0.0.1:1", [False] * 10, [ARRIVES])
+    lost = replace(
+        judged(scenario([ARRIVES]), TALK, QUOTES), outcome=Outcome.ERROR, blame=Blame.JUDGE, reason="?"
+    )
+    for day in range(11, 21):
+        store(folder, day, [lost], prints=prints_of(folder, file))
+    result = convoprobe("audit", "--runs", "20", "--calls", "0")
+    assert "cost         2.0 conversations a scenario" in result.stdout
+    assert "1 scenario without a mutant that was decided (scenarios/talk.yaml::Talk)" in result.stdout

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...formatting import counted, exact_percent, moment, number, percent
+from ...formatting import counted, dollars, exact_percent, moment, number, percent
 from ..console import Console, write_json
 from ..event_loop import end_when_stuck
 from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
@@ -164,7 +164,7 @@ def _measured(
     audit = audit_of(found, judged, suite, rules, draw_gates(suite, rules, gates), time.time())
 
     def try_first(first: int) -> GateFigures:
-        return drawn_with_first(suite, rules, first, min(gates, _TRIED))
+        return drawn_with_first(found, suite, rules, first, min(gates, _TRIED))
 
     return Redactor(session.settings.secrets).record(with_promise(audit, gate.first, try_first))
 
@@ -192,7 +192,8 @@ def _print(audit: Audit, status: int) -> None:
         console.say(f"missed       {words}: {_missed(audit, extent)}")
     console.say(
         f"cost         {number(gate.talks, 1)} conversations a scenario, in 95 % of the gates at most "
-        f"{number(gate.talks_95, 1)}; {percent(gate.undecided)} of the scenarios undecided"
+        f"{number(gate.talks_95, 1)}; {dollars(gate.cost)} a scenario; "
+        f"{percent(gate.undecided)} of the scenarios undecided"
     )
     console.say(f"judge        {_judge(audit)}")
     if audit.live is not None:
