@@ -13,16 +13,14 @@ def choose(
     has_baseline: bool,
     only_recordings: bool,
     trials_asked: bool,
-    live: bool = True,
 ) -> Chosen:
     """The policy of a run. A policy that was asked for stays, whatever the run has.
 
-    `only_recordings`: no model is called. `trials_asked`: somebody asked for a number of trials. `live`:
-    conversations can be added; a run that can't add any decides each trial alone.
+    `only_recordings`: no model is called. `trials_asked`: somebody asked for a number of trials.
     """
     if policy != "auto":
         return policy
     # A recording answers the same each time: a second conversation would confirm nothing.
-    if only_recordings or trials_asked or not live:
+    if only_recordings or trials_asked:
         return "each"
     return "paired" if has_baseline else "confirm"

@@ -145,7 +145,7 @@ def missing_answer(subject: Subject) -> Iterator[Fault]:
     if user.script and not any(isinstance(item, SimulatedTurns) for item in user.script):
         return  # every answer is written already
     unknown = user.clarification_behavior.unknown_facts
-    heard = {word[:_STEM] for text in (*_told(subject), *unknown) for word in words_of(text)}
+    heard = {word[:_STEM] for text in (*_known_to_user(subject), *unknown) for word in words_of(text)}
     for sentence in subject.sentences:
         found = _ASKS_FOR.search(sentence.text)
         wanted = [word[:_STEM] for word in words_of(found["what"])] if found else []
@@ -160,7 +160,7 @@ def missing_answer(subject: Subject) -> Iterator[Fault]:
 
 def _missing_number(subject: Subject) -> Iterator[Fault]:
     """An order number in a sentence, where the scenario names no tool that might give it to the agent."""
-    known = _squashed("\n".join(_told(subject)))
+    known = _squashed("\n".join(_known_to_user(subject)))
     for sentence in subject.sentences:
         tool = sentence.criterion.tool or ""
         for found in () if other_tools(subject, tool) else _IDENTIFIED.finditer(sentence.text):
@@ -173,10 +173,10 @@ def _missing_number(subject: Subject) -> Iterator[Fault]:
 
 
 def missing_fact(subject: Subject) -> Iterator[Fault]:
-    """An argument or an answer that only the user could name, and that nobody told the user."""
+    """An argument or an answer that only the user could name, and that isn't among the user's facts."""
     yield from missing_answer(subject)
     yield from _missing_number(subject)
-    known = _squashed("\n".join(_told(subject)))
+    known = _squashed("\n".join(_known_to_user(subject)))
     for place, criterion in enumerate(subject.scenario.evaluation.tool_usage.tool_call_criteria):
         if other_tools(subject, criterion.tool):
             continue  # the agent may have it from the other tool
@@ -187,13 +187,13 @@ def missing_fact(subject: Subject) -> Iterator[Fault]:
                     path = ("evaluation", "tool_usage", "tool_call_criteria", place, "assertions", index)
                     yield Fault(
                         (*path, "args", name),
-                        f"{criterion.tool} is to be called with {name} = {value}, which the user isn't told",
+                        f"{criterion.tool} is to be called with {name} = {value}: the user doesn't know it",
                         "Put it into `known_facts` or a message of the user, unless the agent knows it.",
                     )
 
 
-def _told(subject: Subject) -> Iterator[str]:
-    """All that reaches the synthetic user, or the agent by way of it."""
+def _known_to_user(subject: Subject) -> Iterator[str]:
+    """All that the synthetic user knows, and may say to the agent."""
     user = subject.scenario.synthetic_user
     yield from (user.persona, user.initial_query, *user.clarification_behavior.known_facts)
     yield from (landmark.instruction for landmark in user.landmarks)

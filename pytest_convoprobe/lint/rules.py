@@ -58,7 +58,7 @@ RULES = (
     Rule(
         "missing-fact",
         Level.WARNING,
-        "an argument that nobody tells the user or the agent",
+        "an argument that neither the user nor the agent knows",
         of_checks.missing_fact,
     ),
 )

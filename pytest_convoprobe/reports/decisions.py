@@ -58,8 +58,8 @@ def badge(decision: Decision) -> str:
 
 def listed(decisions: Iterable[Decision]) -> list[Decision]:
     """Those that a reader has to know of, the most serious first: all but those that simply passed."""
-    told = [one for one in decisions if one.failed or one.word is not Word.GREEN or one.mode != "block"]
-    return sorted(told, key=lambda one: (not stops(one), _SERIOUS.index(one.word), one.scenario_id))
+    shown = [one for one in decisions if one.failed or one.word is not Word.GREEN or one.mode != "block"]
+    return sorted(shown, key=lambda one: (not stops(one), _SERIOUS.index(one.word), one.scenario_id))
 
 
 _SERIOUS = (Word.RED, Word.UNDECIDED, Word.GREEN)

@@ -124,8 +124,8 @@ def _decided(report: RunReport, rows: int) -> Iterator[str]:
         yield f"❌ {escaped(together, _SENTENCE)}"
     if report.audit:
         yield f"_{escaped(report.audit, _SENTENCE)}_"
-    told = listed(decisions)
-    yield from _list((_decision(report, one) for one in told[:rows]), len(told) - rows)
+    shown = listed(decisions)
+    yield from _list((_decision(report, one) for one in shown[:rows]), len(shown) - rows)
 
 
 def _decision(report: RunReport, decision: Decision) -> str:
@@ -161,11 +161,11 @@ _ENDED = {
 
 
 def _counts(report: RunReport) -> Iterator[str]:
-    told = [one for one in report.results if not report.is_excused(one)]
+    shown = [one for one in report.results if not report.is_excused(one)]
     for outcome in Outcome:
-        count = sum(one.outcome is outcome for one in told)
+        count = sum(one.outcome is outcome for one in shown)
         if count and outcome is not Outcome.PASSED:
-            blames = Counter(one.blame.value for one in told if one.outcome is outcome and one.blame)
+            blames = Counter(one.blame.value for one in shown if one.outcome is outcome and one.blame)
             named = ", ".join(blame if len(blames) == 1 else f"{n:,} {blame}" for blame, n in blames.items())
             said = counted(count, "error") if outcome is Outcome.ERROR else f"{count:,} {outcome.value}"
             yield f"**{said}**" + (f" ({named})" if named else "")

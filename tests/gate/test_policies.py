@@ -100,8 +100,8 @@ def test_auto_chooses(has_baseline: bool, only_recordings: bool, trials_asked: b
         "only_recordings": only_recordings,
         "trials_asked": trials_asked,
     }
-    assert choose("auto", **facts, live=True) == policy
-    assert choose("confirm", **facts, live=True) == "confirm"
+    assert choose("auto", **facts) == policy
+    assert choose("confirm", **facts) == "confirm"
 
 
 def test_one_failure_is_never_enough() -> None:

@@ -46,7 +46,7 @@ def command(
 ) -> None:
     """Find what keeps scenarios from noticing a wrong agent: compound, vague and repeated criteria,
     contradictions, criteria about the user, those that code decides, turns that never come, limits that
-    can't be broken, and facts that nobody is told. Nothing runs, and no model is called without --llm.
+    can't be broken, and facts that the user doesn't know. Nothing runs, and no model is called without --llm.
 
     A PATH is a file or a folder; without one, all scenarios of the project are looked at. Rules that read
     words read English. A comment `# convoprobe: ignore=RULE` beside or above a line leaves it out.

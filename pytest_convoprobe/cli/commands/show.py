@@ -91,15 +91,15 @@ def _add_decisions(console: Console, gate: SuiteDecision) -> None:
     console.say(f"gate: {gate.word.value}", "bold")
     if together := drift_in_words(gate):
         console.say(f"  {together}", "red")
-    told = listed(gate.decisions)
-    for one in told:
+    shown = listed(gate.decisions)
+    for one in shown:
         color = "red" if stops(one) else "yellow" if one.word.value != "green" else ""
         text = f"  {one.word.value:<9} {console.safe(one.scenario_id)}: {console.safe(sentence(one))}"
         console.say(text, color)
         for note in one.notes:
             console.say(f"            {console.safe(note)}", "faint")
-    if more := len(gate.decisions) - len(told):
-        console.say(f"  green     {counted(more, 'other scenario' if told else 'scenario')}: no failure", "")
+    if more := len(gate.decisions) - len(shown):
+        console.say(f"  green     {counted(more, 'other scenario' if shown else 'scenario')}: no failure", "")
 
 
 def _add_decision(console: Console, decision: Decision) -> None:
