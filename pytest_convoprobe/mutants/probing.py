@@ -297,7 +297,7 @@ def _job(session: Session, talk: Talk, mutant: Mutant, counter: _Calls) -> Job:
         held=mutant.transcript,
         on_spent=counter.count,
         # Its user said nothing else than in the conversation that passed.
-        reviews_user=False,
+        reviews=False,
     )
 
 

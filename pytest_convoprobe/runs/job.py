@@ -31,7 +31,6 @@ class Job:
     settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
     of the settings of the scenario's file, which may not be the run's. `waiting` is the thread that waits for
     the trial. `on_spent` gets what each call has cost as it ends. `masking` says which data is personal.
-    Without `reviews_user`, nobody looks for a fault on the user's side of a conversation that failed.
     """
 
     loaded: LoadedScenario
@@ -49,7 +48,6 @@ class Job:
     waiting: CallersThread | None = None
     on_spent: OnEntry | None = None
     masking: Masking = field(default_factory=Masking)
-    reviews_user: bool = True
 
     @property
     def scenario(self) -> Scenario:

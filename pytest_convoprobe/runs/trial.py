@@ -191,11 +191,10 @@ class _Trial:
                 for criterion in criteria_of(self._job.scenario.evaluation)
             )
         verdict = decide(self._criteria, self._checks)
-        # Of a labelled conversation only the answers count, so nobody needs to know who was to blame.
+        # Of labels and mutants only the judge's answers count, so nobody needs to know who was to blame.
         if verdict.passed is False and self._job.reviews:
             self._decided = verdict
-            if self._job.reviews_user:
-                self._review = await self._review_user(llm)
+            self._review = await self._review_user(llm)
         return verdict
 
     async def _for_judge(self) -> tuple[Scenario, Transcript]:
