@@ -35,6 +35,11 @@ class JudgeOfRun:
         redactor = Redactor(loaded.secrets, environ={})
         return cls(redactor.text(judge.model or ""), judge_print(judge, redactor), judge.require)
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is known by in a run: files near each other may require different things of one judge."""
+        return self.print, self.require.model_dump_json() if self.require else ""
+
     def owing(self) -> JudgeOfRun:
         """The same, of which labels of this run have to show it."""
         return replace(self, owes=True)

@@ -63,10 +63,11 @@ class Subject:
         return last_turn_of(self.scenario.synthetic_user)
 
     def ignores(self, rule: str, line: int) -> bool:
-        """Whether a comment says so: on the line, on the one above, or at the head of the scenario."""
+        """Whether a comment says so: on the line, alone on the one above, or at the head of the scenario."""
         lines = self.document.content.splitlines()
         head = _head_of(lines, self.document.first_line)
-        return any(rule in _ignored(text) for text in (*head, *lines[max(0, line - 2) : line]))
+        above = [text for text in lines[max(0, line - 2) : line - 1] if _goes_with_next(text)]
+        return any(rule in _ignored(text) for text in (*head, *above, *lines[line - 1 : line]))
 
 
 def last_turn_of(user: SyntheticUser) -> int:
@@ -87,6 +88,11 @@ def _of_tools(value: Any) -> Iterator[Loc]:
         for index, assertion in enumerate(criterion.get("assertions") or ()):
             if not isinstance(assertion, Mapping) or "text" in assertion:
                 yield "evaluation", "tool_usage", "tool_call_criteria", place, "assertions", index
+
+
+def _goes_with_next(line: str) -> bool:
+    """Whether a comment on it is about the next line too: beside an entry, it is about that one only."""
+    return line.lstrip().startswith("#") or line.partition("#")[0].rstrip().endswith(":")
 
 
 def _head_of(lines: list[str], first_line: int) -> list[str]:

@@ -33,7 +33,7 @@ def require_fit(items: Sequence[pytest.Item], judge: JudgeSettings, loaded: Load
     config = items[0].config
     one = JudgeOfRun.of(judge, loaded)
     known = config.stash.setdefault(JUDGES, {})
-    if one.print in known:
+    if one.key in known:
         return
     if one.require is not None and not _is_measured_here(items, one):
         lacking = shortfall(one.require, on_labels(results_of(config), one.print, config.rootpath))
@@ -41,7 +41,7 @@ def require_fit(items: Sequence[pytest.Item], judge: JudgeSettings, loaded: Load
             raise unfit(one.model, lacking)
     elif one.require is not None:
         one = one.owing()
-    known[one.print] = one
+    known[one.key] = one
 
 
 def results_of(config: pytest.Config) -> Path:
@@ -79,7 +79,7 @@ def take_judges(config: pytest.Config, load: Mapping[str, Any]) -> None:
     judges = config.stash.setdefault(JUDGES, {})
     for data in json.loads(load.get("judges", "[]")):
         one = JudgeOfRun.from_json(data)
-        judges[one.print] = one.and_also(judges.get(one.print))
+        judges[one.key] = one.and_also(judges.get(one.key))
     for data in json.loads(load.get("measured", "[]")):
         note_measured(config, Measured.from_json(data))
 

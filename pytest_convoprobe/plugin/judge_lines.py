@@ -42,8 +42,8 @@ def _of_labels(one: Measured) -> str:
 
 def _of_canaries(config: pytest.Config) -> list[str]:
     results, digest = results_of(config), canaries().digest
-    judges = config.stash.get(JUDGES, {}).values()
-    known = [(one.model, canaries_of(results, one.print, digest)) for one in judges if one.model]
+    judges = {one.print: one.model for one in config.stash.get(JUDGES, {}).values() if one.model}
+    known = [(model, canaries_of(results, judge_print, digest)) for judge_print, model in judges.items()]
     return [canaries_line(model, found) + ("" if found else _HOW) for model, found in known]
 
 

@@ -51,7 +51,7 @@ LEFT_OUT: pytest.StashKey[list[str]] = pytest.StashKey()
 #: On the config: whether the notices of the settings have been shown.
 NOTED: pytest.StashKey[bool] = pytest.StashKey()
 #: On the config: the judges of the run so far, by fingerprint.
-JUDGES: pytest.StashKey[dict[str, JudgeOfRun]] = pytest.StashKey()
+JUDGES: pytest.StashKey[dict[tuple[str, str], JudgeOfRun]] = pytest.StashKey()
 #: On the config: what labels files of this run have shown, by fingerprint of the judge and file.
 MEASURED: pytest.StashKey[dict[tuple[str, str], Measured]] = pytest.StashKey()
 #: On the item of a labels file: the judge that it measures, and the settings that name it.

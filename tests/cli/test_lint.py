@@ -44,6 +44,14 @@ def test_the_project_is_looked_at(folder: Path, convoprobe: Convoprobe) -> None:
     assert lines[-1] == "2 files looked at: 1 finding"
 
 
+def test_where_nothing_is_looked_at_nothing_is_fine(folder: Path, convoprobe: Convoprobe) -> None:
+    (folder / "empty").mkdir()
+    for words in ((), ("empty",)):
+        result = convoprobe("lint", *words)
+        assert result.exit_code == 2
+        assert "no scenario files in this folder" in result.stderr
+
+
 def test_a_broken_file_hides_no_other(folder: Path, convoprobe: Convoprobe) -> None:
     write(folder, "vague", VAGUE)
     (folder / "scenarios" / "broken.yaml").write_text("name: [\n")

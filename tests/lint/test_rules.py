@@ -234,6 +234,11 @@ def test_places(tmp_path: Path) -> None:
         ("    # convoprobe: ignore=vague-criterion\n    - The agent is helpful.\n", []),
         ("    - The agent is helpful.  # convoprobe: ignore=no-effect, vague-criterion\n", []),
         ("    - The agent is helpful.  # convoprobe: ignore=no-effect\n", ["vague-criterion"]),
+        # Beside one criterion, it says nothing of the next.
+        (
+            "    - It is good.  # convoprobe: ignore=vague-criterion\n    - The agent is helpful.\n",
+            ["vague-criterion"],
+        ),
     ],
 )
 def test_a_comment_ignores_a_rule(tmp_path: Path, text: str, rules: list[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.calibration.judges import AGENT as SAID
 from tests.calibration.judges import answers, labelled
 from tests.support import warm_process
 from tests.support.chat_server import ChatServer
@@ -121,16 +123,23 @@ def test_labels_files_prove_a_judge_together_and_once(tmp_path: Path) -> None:
 
 
 def test_a_test_that_runs_a_scenario_needs_a_fit_judge_too(tmp_path: Path) -> None:
+    """Whatever an earlier one needed whose settings name the same judge."""
     with project(tmp_path) as made:
         made.settings(require={"labels": 10})
+        shutil.copytree(tmp_path / "scenarios", tmp_path / "strict")
+        shutil.move(tmp_path / "convoprobe.yaml", tmp_path / "strict")
+        made.settings()
         (tmp_path / "test_it.py").write_text(
-            "def test_it(convoprobe):\n"
-            "    convoprobe.run('scenarios/talk.yaml', target=lambda message: 'At ten.').assert_passed()\n"
+            "import pytest\n"
+            "@pytest.mark.parametrize('folder', ['scenarios', 'strict'])\n"
+            "def test_it(convoprobe, folder):\n"
+            f"    convoprobe.run(folder + '/talk.yaml', target=lambda _: {SAID!r}).assert_passed()\n"
         )
         status, shown = made.run("test_it.py")
         assert status == 1
         assert "the judge openai/fake may not gate: 0 labels of at least 10" in shown
-        assert made.server.requests == []
+        assert "1 failed, 1 passed" in shown
+        assert "FAILED test_it.py::test_it[strict]" in shown
 
 
 def test_an_outage_is_an_error_and_not_a_failure(tmp_path: Path) -> None:

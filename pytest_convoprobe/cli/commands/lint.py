@@ -59,7 +59,7 @@ def command(
         convoprobe lint scenarios/ --ignore vague-criterion
     """  # noqa: D301 - click looks for the character itself
     _require_rules(ignored)
-    files = [one for path in paths or (Project.here().root,) for one in scenario_files(path, ())]
+    files = [one for path in paths or (Project.here().root,) for one in _files(path)]
     found = [finding for file, fault in files for finding in _of_file(file, fault, ignored)]
     problems: list[str] = []
     if asks:
@@ -73,6 +73,14 @@ def command(
     else:
         _print(found, problems, len(files))
     ctx.exit(status)
+
+
+def _files(path: Path) -> list[tuple[Path, NotRun]]:
+    """Those below a folder. None at all is a wrong path, and must not look like scenarios without a fault."""
+    found = list(scenario_files(path, ()))
+    if not found:
+        raise UsageProblem(f"{shown_path(path)}: no scenario files in this folder")
+    return found
 
 
 def _require_rules(ignored: Collection[str]) -> None:
