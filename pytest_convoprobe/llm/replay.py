@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -97,7 +98,8 @@ class Replaying:
                 return self._as_said(call.reply, context.role)
         # The check comes after the look-up: a miss names what differs from the nearest recorded call.
         if self._mode == "only":
-            raise ReplayMiss(_miss(self._recording, context, fingerprint, ordinal, repeat))
+            used = frozenset(used.request.digest for used in self._replayed)
+            raise ReplayMiss(_miss(self._recording, context, fingerprint, ordinal, repeat, used))
         return await self._live(request, fingerprint, ordinal)
 
     async def aclose(self) -> None:
@@ -190,9 +192,19 @@ class Replaying:
         return replace(reply, text=text, tool_requests=tuple(asked), top_tokens=likely, thoughts=thoughts)
 
 
-def _miss(recording: Recording, context: CallContext, request: Fingerprint, ordinal: int, repeat: int) -> str:
-    """What the call was, what changed since it was recorded, and how to record it again."""
-    reasons = _reasons(recording, context, request, ordinal, repeat)
+def _miss(
+    recording: Recording,
+    context: CallContext,
+    request: Fingerprint,
+    ordinal: int,
+    repeat: int,
+    used: AbstractSet[str],
+) -> str:
+    """What the call was, what changed since it was recorded, and how to record it again.
+
+    `used` are the digests of the recorded calls that were replayed already.
+    """
+    reasons = _reasons(recording, context, request, ordinal, repeat, used)
     # With a full stop, since annotations and tables show all of it in one line.
     listed = "\n".join(f"  - {reason}" for reason in reasons) + "."
     return "\n".join(
@@ -207,16 +219,31 @@ def _miss(recording: Recording, context: CallContext, request: Fingerprint, ordi
 
 
 def _reasons(
-    recording: Recording, context: CallContext, request: Fingerprint, ordinal: int, repeat: int
+    recording: Recording,
+    context: CallContext,
+    request: Fingerprint,
+    ordinal: int,
+    repeat: int,
+    used: AbstractSet[str],
 ) -> tuple[str, ...]:
     here = recording.at(context.trial, context.role, context.turn)
     if not here:
         return (_never(recording, context),)
-    nearest = min(here, key=lambda call: (distance(request, call.request), abs(call.ordinal - ordinal)))
+    # A call that was replayed is another question, such as the first vote of two: nothing of it has changed.
+    left = [call for call in here if call.request.digest not in used - {request.digest}]
+    if not left:
+        return (_FURTHER,)
+    nearest = min(left, key=lambda call: (distance(request, call.request), abs(call.ordinal - ordinal)))
     equal = sum(call.request.digest == request.digest for call in here)
     return differences(request, nearest.request, _SOURCES.get(context.role)) or (
         f"the same call is made {_times(repeat)} now, recorded {_times(equal)}",
     )
+
+
+_FURTHER = (
+    "it is one call more than were recorded: the recorded trial ended before it, such as by an outage, or "
+    "needed no second vote or second look"
+)
 
 
 def _never(recording: Recording, context: CallContext) -> str:

@@ -318,6 +318,15 @@ To record it again, run the same with `run.replay: record`."""
         with pytest.raises(ReplayMiss, match="the same call is made twice now, recorded once"):
             await replaying.complete(request())
 
+    async def test_a_further_question_is_not_compared_with_those_that_were_answered(
+        self, bench: Bench
+    ) -> None:
+        await bench.record([(request("a"), "yes")])
+        replaying, _ = bench.trial("only")
+        await replaying.complete(request("a"))
+        with pytest.raises(ReplayMiss, match="it is one call more than were recorded"):
+            await replaying.complete(request("b", "c"))
+
     async def test_compares_with_the_nearest_call_of_the_turn(self, bench: Bench) -> None:
         await bench.record([(request("a", "b", "c"), "yes"), (request("a", "b", "c", "d", "e"), "no")])
         assert "  - message 5 (user) changed: " in await bench.miss(request("a", "b", "c", "d", "changed"))
