@@ -78,10 +78,15 @@ def most_calls(settings: JudgeSettings, criteria: int) -> int:
 def other_judge(settings: JudgeSettings, first: Sequence[CriterionResult]) -> JudgeSettings:
     """Who gives the second vote: another model if there is a panel, else the same.
 
-    It is the last member that gave its first vote: one that is down can't give a second one either.
+    It is the last member that gave its first vote: one that is down can't give a second one either. Where
+    the panel has found something against the agent, it is one that found it: a member that was outvoted
+    would take back each finding of a majority.
     """
     silent = {vote.model for found in first for vote in found.votes if vote.answer == NO_VOTE}
-    return [member for member in judges_of(settings) if member.model not in silent][-1]
+    members = [member for member in judges_of(settings) if member.model not in silent]
+    against = [found for found in first if found.holds is False]
+    outvoted = {vote.model for found in against for vote in found.votes if vote.holds is not False}
+    return ([member for member in members if member.model not in outvoted] or members)[-1]
 
 
 T = TypeVar("T")

@@ -50,6 +50,9 @@ async def ask(
         if attempt + 1 < attempts:
             # From the first request: a chain of repairs would show the model all of its wrong replies.
             current = _next_request(request, current, reply, outcome)
+            if attempt + 2 == attempts:
+                # The last attempt is the trial's own: wrong replies that are shared would stay wrong.
+                current = replace(current, shared=False)
     raise _given_up(current, reply, outcome, attempts, redactor or NoSecrets())
 
 

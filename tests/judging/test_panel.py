@@ -135,6 +135,17 @@ async def test_another_model_gives_the_second_vote_if_there_is_one() -> None:
     assert other_judge(settings("openai/b", "openai/c"), [without_c]).model == "openai/b"
 
 
+async def test_a_member_that_was_outvoted_does_not_take_the_finding_of_the_majority_back() -> None:
+    panel = settings("openai/b", "openai/c")
+    against = await result({"a": "not_met", "b": "not_met", "c": "met"})
+    assert other_judge(panel, [against]).model == "openai/b"
+    # Nobody found all that was found: the last one is as good as another.
+    other = await result({"a": "met", "b": "not_met", "c": "not_met"})
+    mixed = await result({"a": "not_met", "b": "met", "c": "not_met"})
+    assert other_judge(panel, [against, other]).model == "openai/b"
+    assert other_judge(panel, [against, other, mixed]).model == "openai/c"
+
+
 async def test_what_is_asked_once_is_asked_of_the_first_member_that_replies() -> None:
     async def ask(member: JudgeSettings) -> str:
         if member.model in down:

@@ -4,11 +4,13 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from pydantic import BaseModel
 
-from pytest_convoprobe.errors import LLMUnavailable
+from pytest_convoprobe.errors import LLMUnavailable, StructuredReplyError
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import CallContext, LLMReply, LLMRequest, Message, Role
 from pytest_convoprobe.llm.sharing import Sharing
+from pytest_convoprobe.llm.structured import ask
 from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.transcript import Usage
 
@@ -53,3 +55,17 @@ async def test_a_call_that_failed_is_made_again() -> None:
     with pytest.raises(LLMUnavailable):
         await sharing.complete(ASKED)
     assert (await sharing.complete(ASKED)).text == "an answer"
+
+
+class Said(BaseModel):
+    """A reply with one word."""
+
+    word: str
+
+
+async def test_wrong_replies_are_not_the_last_word_for_all_trials() -> None:
+    sharing = Sharing(FakeLLM(["no", "no", "no", '{"word": "yes"}']))
+    with pytest.raises(StructuredReplyError):
+        await ask(sharing, ASKED, Said)
+    # The first two attempts are answered as before, the last one is made.
+    assert (await ask(sharing, ASKED, Said)).word == "yes"
