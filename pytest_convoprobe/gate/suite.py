@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .drift import Drift
@@ -16,6 +16,7 @@ class SuiteDecision:
 
     `drift` is the test of all scenarios together; None if none of them has a past. `first_failed` of
     `first_talks` conversations failed, the first of each scenario with a past, where `expected` would have.
+    Of `broken` scenarios nothing is decided, since a conversation ended in an error.
     """
 
     decisions: tuple[Decision, ...]
@@ -23,13 +24,17 @@ class SuiteDecision:
     first_failed: int = 0
     first_talks: int = 0
     expected: float = 0.0
+    broken: int = 0
 
     @property
     def word(self) -> Word:
-        """Red if a scenario that blocks is red, or all together are; green if one scenario at least is."""
+        """Red if a scenario that blocks is red, or all together are; else green if one scenario at least is.
+
+        With an error it isn't green: nobody knows what that scenario would have come to.
+        """
         if any(blocks(one) and one.word is Word.RED for one in self.decisions) or self.has_drifted:
             return Word.RED
-        return Word.GREEN if self.count(Word.GREEN) else Word.UNDECIDED
+        return Word.GREEN if self.count(Word.GREEN) and not self.broken else Word.UNDECIDED
 
     @property
     def has_drifted(self) -> bool:
@@ -42,24 +47,31 @@ class SuiteDecision:
 
 
 def decide_suite(
-    decisions: Mapping[str, Decision], first_failed: Mapping[str, bool], alpha: float
+    decisions: Mapping[str, Decision],
+    first_failed: Mapping[str, bool],
+    alpha: float,
+    erred: Iterable[str] = (),
 ) -> SuiteDecision:
     """The decision about a run. `first_failed` says of each scenario whether its first conversation failed.
+
+    `erred` are the scenarios with a conversation that ended in an error. One that is decided all the same has
+    had another in its place.
 
     It depends on neither the order of the scenarios nor on which process ran them.
     """
     every = tuple(decisions[name] for name in sorted(decisions))
+    broken = len(set(erred) - set(decisions))
     compared = [
         (one.past, first_failed[one.scenario_id])
         for one in every
         if one.past is not None and blocks(one) and one.scenario_id in first_failed
     ]
     if not compared:
-        return SuiteDecision(every)
+        return SuiteDecision(every, broken=broken)
     prior = prior_of(one.past for one in every if one.past is not None)
     ruling = Drift(prior, alpha).rule(compared)
     failed, expected = sum(found for _, found in compared), sum(prior.rate(past) for past, _ in compared)
-    return SuiteDecision(every, ruling, failed, len(compared), expected)
+    return SuiteDecision(every, ruling, failed, len(compared), expected, broken)
 
 
 def blocks(decision: Decision) -> bool:

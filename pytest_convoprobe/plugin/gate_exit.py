@@ -13,11 +13,13 @@ from ..reports.audit_words import audit_line_of
 from ..reports.gate_lines import gate_lines
 from ..result import Outcome
 from ..results.store import open_run
+from ..results.trial_filter import has_file
 from ..text import harmless
 from .gating import forecast_of_ids
 from .keys import GATHERED, RECORDER
 from .session import load_settings
 from .storing import names_scenario
+from .terminal_summary import digests
 
 
 class GateExit:
@@ -56,7 +58,12 @@ def suite_decision(config: pytest.Config) -> SuiteDecision | None:
     recorder = config.stash.get(RECORDER, None)
     if recorder is None or not recorder.decided:
         return None
-    return decide_suite(recorder.decided, _first_failed(config), _alpha(config))
+    erred = [
+        one.scenario_id
+        for one in digests(config)
+        if one.outcome is Outcome.ERROR and has_file(one.scenario_id)
+    ]
+    return decide_suite(recorder.decided, _first_failed(config), _alpha(config), erred)
 
 
 def lines(config: pytest.Config, verbosity: int) -> list[str]:

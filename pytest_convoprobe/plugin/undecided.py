@@ -23,8 +23,10 @@ class NothingDecided:
         found = digests(self._config) if GATHERED in self._config.stash else []
         if any(one.outcome is Outcome.PASSED for one in found):
             return 0
-        # What a file skips has no blame.
-        return sum(one.outcome is Outcome.SKIPPED and one.blame is Blame.JUDGE for one in found)
+        # What a file skips has no blame. A scenario may have had several conversations.
+        return len(
+            {one.scenario_id for one in found if one.outcome is Outcome.SKIPPED and one.blame is Blame.JUDGE}
+        )
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

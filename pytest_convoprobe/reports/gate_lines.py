@@ -21,7 +21,8 @@ def gate_lines(suite: SuiteDecision, alpha: float, *, verbosity: int = 0) -> lis
     if not suite.decisions:
         return []
     lines = [_about_run(suite, alpha), *_about_scenarios(suite, verbosity), *_drift(suite), *_notes(suite)]
-    return lines if suite.count(Word.GREEN) else [*lines, "no scenario was decided green: the run fails"]
+    nothing_green = suite.word is Word.UNDECIDED and not suite.count(Word.GREEN)
+    return [*lines, "no scenario was decided green: the run fails"] if nothing_green else lines
 
 
 def _about_run(suite: SuiteDecision, alpha: float) -> str:
@@ -35,6 +36,8 @@ def _about_run(suite: SuiteDecision, alpha: float) -> str:
         f"{sum(one.overruled for one in every):,} overruled by the second vote",
         f"{suite.count(Word.UNDECIDED):,} undecided",
     ]
+    if suite.broken:
+        parts.append(f"{suite.broken:,} not decided because of an error")
     if unjudged := sum(one.unjudged for one in every):
         parts.insert(2, f"{unjudged:,} without a verdict")
     return f"gate ({_policies(every, alpha)}): {suite.word.value}. {', '.join(parts)}"

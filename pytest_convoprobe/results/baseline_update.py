@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from ..errors import ResultsError
 from ..gate.policies import Paired, fit_to_gate, long_enough
@@ -25,8 +25,7 @@ from .baseline_file import (
 from .fingerprints import changed_inputs
 from .past_talks import MOST, PastTalk, left_out_words, newest_alike, talks_of
 from .reading import StoredRun
-
-_YAML = (".yaml", ".yml")
+from .trial_filter import has_file
 
 
 @dataclass(frozen=True)
@@ -136,11 +135,6 @@ def accepting(
             empty = replace(kept, talks="", newest=now, accepted=accepted)
             changes.append(files.change(scenario_id, empty, "no conversation of it counts yet"))
     return BaselineUpdate(files.changed(), tuple(changes), tuple(left_out_words(found.left_out)))
-
-
-def has_file(scenario_id: str) -> bool:
-    """Whether a scenario is in a file of its own, and not a part of a test."""
-    return PurePath(scenario_id.partition("::")[0]).suffix.lower() in _YAML
 
 
 def _kept(files: _Files, scenario_id: str) -> KeptPast | None:

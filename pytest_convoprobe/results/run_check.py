@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from ..formatting import counted
 from ..gate.suite import SuiteDecision, blocks
@@ -13,9 +12,7 @@ from .index import IndexRow
 from .reading import StoredRun
 from .run_gate import suite_of
 from .run_info import ENDED_EARLY
-from .trial_filter import count, final, has_verdict
-
-_YAML = (".yaml", ".yml")
+from .trial_filter import count, final, has_file, has_verdict
 
 
 def findings_of(run: StoredRun, *, min_scenarios: int = 1, allow_failures: bool = False) -> list[str]:
@@ -29,16 +26,12 @@ def _incomplete(run: StoredRun, rows: list[IndexRow]) -> Iterator[str]:
     if not run.info.came_to_its_end:
         yield f"the run {ENDED_EARLY[run.info.state]}"
     selected = run.info.selection.trials if run.info.selection else 0
-    stored = sum(_is_of_a_file(row) for row in rows)
+    # Scenarios inside tests were not selected as such.
+    stored = sum(has_file(row.scenario_id) for row in rows)
     if stored < selected:
         yield f"{selected:,} trials were selected, and {stored:,} are stored"
     if run.missing:
         yield f"{counted(run.missing, 'trial')} missing from the stored results"
-
-
-def _is_of_a_file(row: IndexRow) -> bool:
-    """Whether the trial was an item of its own: scenarios inside tests were not selected as such."""
-    return PurePath(row.scenario_id.partition("::")[0]).suffix.lower() in _YAML
 
 
 def _too_few(rows: list[IndexRow], least: int) -> Iterator[str]:

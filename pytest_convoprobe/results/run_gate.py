@@ -11,7 +11,7 @@ from ..result import Outcome
 from .index import IndexRow
 from .reading import StoredRun
 from .run_info import RunInfo
-from .trial_filter import final, has_verdict
+from .trial_filter import final, has_file, has_verdict
 
 _ALPHA = 0.05
 
@@ -21,7 +21,13 @@ def suite_of(run: StoredRun) -> SuiteDecision | None:
     decisions = run.decisions()
     if not decisions:
         return None
-    return decide_suite(decisions, _first_failed(run, decisions), alpha_of(run.info))
+    # What a test makes of the errors in its own scenarios is up to the test.
+    erred = [
+        row.scenario_id
+        for row in final(run.rows())
+        if row.outcome is Outcome.ERROR and has_file(row.scenario_id)
+    ]
+    return decide_suite(decisions, _first_failed(run, decisions), alpha_of(run.info), erred)
 
 
 def alpha_of(info: RunInfo) -> float:

@@ -9,12 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import PurePath
 
 from ..errors import Blame
 from ..result import Outcome
 from .index import IndexRow
 
 _TELLING = frozenset({Blame.JUDGE, Blame.SIMULATOR, Blame.SCENARIO})
+_YAML = (".yaml", ".yml")
+
+
+def has_file(scenario_id: str) -> bool:
+    """Whether a scenario is in a file of its own, so an item of its own, and not a part of a test."""
+    return PurePath(scenario_id.partition("::")[0]).suffix.lower() in _YAML
 
 
 def has_verdict(row: IndexRow) -> bool:

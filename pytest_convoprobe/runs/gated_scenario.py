@@ -113,7 +113,7 @@ class GatedScenario:
     def _about_the_budget(self, ruling: Ruling) -> list[str]:
         used_up = ruling.word is Word.UNDECIDED and self._terms.most < self._terms.policy.most
         # What blocks nothing has no share of the budget: nobody spends conversations on it.
-        return ["its share of gate.max_talks is used up"] if used_up and self._terms.mode == "block" else []
+        return ["the share of gate.max_talks is used up"] if used_up and self._terms.mode == "block" else []
 
     @property
     def _fails(self) -> list[bool]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_convoprobe.gate.types import Decision, Word
+from pytest_convoprobe.results.run_gate import suite_of
 from pytest_convoprobe.results.store import open_run
 
 from .suite import Suite
@@ -43,7 +44,7 @@ def test_what_is_decided_of_each(gated: Suite) -> None:
         [
             "gate (confirm): 4 conversations, and at most 8 more",
             "gate: 2 of 2 failed: confirmed. One of the conversations:",
-            "gate (confirm): red. 3 scenarios, 6 conversations, 3 fails confirmed, *, 0 undecided",
+            "gate (confirm): red. 3 scenarios, 6 conversations, 3 fails confirmed, *, 1 not decided *",
             "  broken: 2 of 2 failed: confirmed",
             "  flaky: 1 of 3 failed: not confirmed",
             "XFAIL scenarios/flaky.yaml::flaky - 1 of 3 failed: not confirmed",
@@ -175,4 +176,21 @@ def test_what_the_judge_never_decides_is_its_error_and_not_a_decision(gated: Sui
     result.assert_outcomes(errors=1, passed=1)
     assert gated.started().count("one") == 3
     assert set(decisions(gated)) == {"two"}
-    result.stdout.fnmatch_lines(["*ERROR at setup of one: blame judge, not the agent*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at setup of one: blame judge, not the agent*",
+            "gate (confirm): undecided. 1 scenario, *, 1 not decided because of an error",
+        ]
+    )
+    run = open_run(sorted(Path(gated.path, ".convoprobe", "runs").iterdir())[-1])
+    stored = suite_of(run)
+    assert stored is not None
+    assert (stored.word, stored.broken) == (Word.UNDECIDED, 1)
+
+
+def test_scenarios_that_the_judge_never_decides_are_counted_once(gated: Suite) -> None:
+    gated.scenario("one", outcomes=["skipped"], blame="judge")
+    result = gated.run()
+    result.assert_outcomes(skipped=1)
+    assert gated.started().count("one") == 3
+    result.stdout.fnmatch_lines(["the judge could not decide 1 scenario, and none passed: the run fails, *"])

@@ -151,7 +151,7 @@ def test_the_budget_leaves_scenarios_undecided(known: Suite) -> None:
             "gate (paired): 4 conversations, and at most 6 more",
             "gate (paired, alpha 5 %): green. *, 1 undecided",
             "  flaky: 2 of 3 failed, base 4 of 20: undecided",
-            "  note: flaky: its share of gate.max_talks is used up",
+            "  note: flaky: the share of gate.max_talks is used up",
         ]
     )
 

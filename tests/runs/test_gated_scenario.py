@@ -99,7 +99,7 @@ def test_the_budget_bounds_what_is_added() -> None:
     assert len(gated.results) == 2
     found = decision(gated)
     assert found.word is Word.UNDECIDED
-    assert found.notes == ("its share of gate.max_talks is used up",)
+    assert found.notes == ("the share of gate.max_talks is used up",)
     # What passes needs no budget.
     assert decision(run(replace(PAIRED, more=0), PASSED)).word is Word.GREEN
 

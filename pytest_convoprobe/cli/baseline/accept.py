@@ -76,7 +76,7 @@ def _stored(project: Project, named: tuple[str, ...]) -> list[StoredRun]:
 
 def _all_of(stored: list[StoredRun]) -> list[str]:
     """All scenarios in files. Raises `UsageProblem` if there are none."""
-    from ...results.baseline_update import has_file
+    from ...results.trial_filter import has_file
 
     found = sorted({row.scenario_id for run in stored for row in run.rows() if has_file(row.scenario_id)})
     if not found:
