@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,7 +20,9 @@ from .gating import forecast_of_ids
 from .keys import GATHERED, RECORDER
 from .session import load_settings
 from .storing import names_scenario
-from .terminal_summary import digests
+
+if TYPE_CHECKING:
+    from ..reports.summary import Digest
 
 
 class GateExit:
@@ -60,7 +63,7 @@ def suite_decision(config: pytest.Config) -> SuiteDecision | None:
         return None
     erred = [
         one.scenario_id
-        for one in digests(config)
+        for one in _last_digests(config)
         if one.outcome is Outcome.ERROR and has_file(one.scenario_id)
     ]
     return decide_suite(recorder.decided, _first_failed(config), _alpha(config), erred)
@@ -71,8 +74,8 @@ def lines(config: pytest.Config, verbosity: int) -> list[str]:
     found = suite_decision(config)
     if found is None:
         return []
-    plain = all(one.word is Word.GREEN and not one.failed for one in found.decisions)
-    if verbosity < 0 and plain and not found.has_drifted:
+    decided_plainly = all(one.word is Word.GREEN and not one.failed for one in found.decisions)
+    if verbosity < 0 and decided_plainly and found.word is Word.GREEN:
         return []
     return [*gate_lines(found, _alpha(config), verbosity=verbosity), *_audited(config)]
 
@@ -93,11 +96,19 @@ def _alpha(config: pytest.Config) -> float:
 
 def _first_failed(config: pytest.Config) -> dict[str, bool]:
     """By scenario, whether the first of its conversations with a verdict failed."""
-    every = [digest for runs in config.stash.get(GATHERED, {}).values() for digest in runs[-1]]
     # What the judge couldn't decide says nothing, whatever outcome it has.
-    judged = [one for one in every if one.outcome is Outcome.PASSED or _has_failed(one.outcome, one.blame)]
+    judged = [
+        one
+        for one in _last_digests(config)
+        if one.outcome is Outcome.PASSED or _has_failed(one.outcome, one.blame)
+    ]
     judged.sort(key=lambda one: one.trial, reverse=True)  # so that the first one is written last
     return {one.scenario_id: one.outcome is Outcome.FAILED for one in judged}
+
+
+def _last_digests(config: pytest.Config) -> list[Digest]:
+    """What came of all items, of reruns the last."""
+    return [digest for runs in config.stash.get(GATHERED, {}).values() for digest in runs[-1]]
 
 
 def _has_failed(outcome: Outcome, blame: Blame | None) -> bool:

@@ -46,11 +46,20 @@ def command(
     project = Project.here(config_file, results_dir)
     texts = runs or ("HEAD" if commit_of("HEAD", project.root) else "latest",)
     update = with_runs(project.root, _stored(project, texts))
-    for ref in {ref.id: ref for text in texts for ref in dirty_runs(project.results, text)}.values():
-        Console.of().note(
-            f"note: run {ref.id} left out: it had changes that no commit has; name it to add it"
-        )
+    dirty = sorted({ref.id for text in texts for ref in dirty_runs(project.results, text)})
+    if dirty:
+        Console.of().note(f"note: {_changed_runs(dirty)}")
     finish(update, project.root, dry_run=dry_run, as_json=as_json)
+
+
+def _changed_runs(ids: list[str]) -> str:
+    """One line for all of them: on the machine of a developer there may be hundreds."""
+    if len(ids) == 1:
+        return f"run {ids[0]} left out: it had changes that no commit has; name it to add it"
+    return (
+        f"{len(ids):,} runs left out, the newest is {ids[-1]}: they had changes that no commit has; name one "
+        "to add it"
+    )
 
 
 def _stored(project: Project, texts: tuple[str, ...]) -> list[StoredRun]:
