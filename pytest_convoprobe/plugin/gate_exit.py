@@ -74,8 +74,9 @@ def lines(config: pytest.Config, verbosity: int) -> list[str]:
     found = suite_decision(config)
     if found is None:
         return []
-    decided_plainly = all(one.word is Word.GREEN and not one.failed for one in found.decisions)
-    if verbosity < 0 and decided_plainly and found.word is Word.GREEN:
+    # A note says that something was decided in another way than the user may think.
+    plain = not any(one.failed or one.notes for one in found.decisions)
+    if verbosity < 0 and plain and found.word is Word.GREEN and not found.count(Word.UNDECIDED):
         return []
     return [*gate_lines(found, _alpha(config), verbosity=verbosity), *_audited(config)]
 
