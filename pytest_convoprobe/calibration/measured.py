@@ -84,7 +84,7 @@ def kept(results: Path, judge_print: str) -> Iterator[Measured]:
     folder = _folder(results, judge_print)
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
         try:
-            found = read_kept(path, Measured.from_json, writer="convoprobe doctor --judge")
+            found = read_kept(path, Measured.from_json, writer="convoprobe doctor")
         except ResultsError:
             continue
         if found is not None and found.print == judge_print:

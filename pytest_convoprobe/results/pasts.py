@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..files import relative_name
-from ..formatting import moment
+from ..formatting import counted, moment
 from ..gate.policies import LEAST_PAST, fit_to_gate, long_enough
 from ..gate.types import Past
 from .audit_file import Audit, read_audit
@@ -37,10 +37,9 @@ class FoundPast:
 class Pasts:
     """The pasts of a run's scenarios. Files of baselines are read when a scenario first asks, and kept.
 
-    `audit` is the last one of the suite: a scenario whose verdicts flipped in it blocks nothing.
-
     `root` is where the ids of scenarios begin. `source` names what all pasts are from; empty where each
-    scenario has the file beside it, or none.
+    scenario has the file beside it, or none. `audit` is the last one of the suite: a scenario whose verdicts
+    flipped in it blocks nothing.
     """
 
     root: Path
@@ -150,7 +149,8 @@ def _accepted(past: Past, accepted: Accepted) -> FoundPast:
     """The past since a change that was meant. While it is short, it can't block: the change would."""
     meant = f"a change was accepted on {accepted.date}: {accepted.reason}"
     if not long_enough(past):
-        few = f"{past.talks} conversations since then, so it is only reported until there are {LEAST_PAST}"
+        talks = counted(past.talks, "conversation")
+        few = f"{talks} since then, so it is only reported until there are {LEAST_PAST}"
         return FoundPast(note=f"{meant}; {few}", may_block=False)
     found = _judged(past)
     return FoundPast(found.past, "; ".join(filter(None, (found.note, meant))), found.may_block)
@@ -166,7 +166,8 @@ def _judged(past: Past) -> FoundPast:
     if not past.talks:
         return FoundPast(note=f"{past.source} has no conversation of it; {_BY_CONFIRM}")
     if not long_enough(past):
-        few = f"{past.source} has only {past.talks} conversations of it, and at least {LEAST_PAST} are needed"
+        talks = counted(past.talks, "conversation")
+        few = f"{past.source} has only {talks} of it, and at least {LEAST_PAST} are needed"
         return FoundPast(note=f"{few}; {_BY_CONFIRM}")
     if not fit_to_gate(past):
         often = f"it failed {past.failed} of {past.talks} before"
