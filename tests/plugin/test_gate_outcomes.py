@@ -86,6 +86,16 @@ def test_x_stops_at_what_is_red_and_not_at_what_is_not(gated: Suite) -> None:
     assert set(decisions(gated)) == {"a", "b"}
 
 
+def test_lf_repeats_what_was_red_or_an_error_and_not_what_is_expected(gated: Suite) -> None:
+    gated.scenario("broken", outcomes=["failed"])
+    gated.scenario("down", outcomes=["error"])
+    gated.scenario("flaky", outcomes=["failed", "passed"])
+    gated.run().assert_outcomes(failed=1, errors=1, xfailed=1)
+    result = gated.run("--lf")
+    result.assert_outcomes(failed=1, errors=1)
+    result.stdout.fnmatch_lines(["  broken: 2 of 2 failed: confirmed"])
+
+
 def test_a_rerun_does_not_turn_red_into_green(gated: Suite) -> None:
     """It would pass if its conversations were counted from the beginning again."""
     gated.scenario("one", outcomes=["failed"], until_run=2)
