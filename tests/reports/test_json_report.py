@@ -6,6 +6,15 @@ from pathlib import Path
 
 import jsonschema
 
+from pytest_convoprobe.judging.types import (
+    About,
+    Criterion,
+    CriterionKind,
+    CriterionResult,
+    Shows,
+    UserReview,
+    Vote,
+)
 from pytest_convoprobe.reports.json_report import json_report, schema
 from pytest_convoprobe.reports.run_report import BaselineComparison, RunReport, read_report
 from pytest_convoprobe.result import Outcome
@@ -52,6 +61,18 @@ def test_odd_values_follow_the_schema() -> None:
     call = ToolCall("t", {"a": math.inf, "b": {1, 2}}, result=object(), latency=math.nan)
     transcript = Transcript((Turn(1, "lone \ud800 \x00", Reply("", (call,)), latency=math.inf),), pending="")
     checked(run_report([trial(transcript=transcript, score=math.nan, duration=math.inf)]))
+
+
+def test_all_that_is_known_of_a_criterion_follows_the_schema() -> None:
+    asked = Criterion("c1", CriterionKind.CORRECTNESS, "A", None, About.AGENT, Shows.PRESENCE, "Not A")
+    votes = Vote("not_met", False, "No."), Vote("not_met", False, "No.", "Hi", 1, "openai/x", "opposite")
+    known = CriterionResult(asked, "not_met", False, "No.", votes=votes, score=-1.5)
+    user = UserReview(hindered="It left", note="Not asked", never_said=("Oslo",))
+    data = checked(
+        run_report([trial(criteria=(known,), review=user, attempts=2, unmatched_tools=("no_such_tool",))])
+    )
+    (shown,) = data["trials"][0]["criteria"]
+    assert [vote["asked"] for vote in shown["votes"]] == ["statement", "opposite"]
 
 
 def test_an_empty_run_follows_the_schema() -> None:
