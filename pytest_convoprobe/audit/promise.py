@@ -44,10 +44,18 @@ def _broken(audit: Audit) -> Iterator[str]:
 def _unknown(audit: Audit) -> Iterator[str]:
     if not audit.gate.gates:
         yield "the false-red rate: no stored conversation rests on today's scenarios, prompts and judge"
-    elif not any(one.talks > LEAST_PAST for one in audit.scenarios) and audit.policy == "paired":
-        yield f"the gate with a past: every scenario has {LEAST_PAST} conversations or fewer"
+    elif words := _few(audit):
+        yield f"the false-red rate: {words}"
     if audit.gate.gates and audit.gate.missed_of("always", "one") is None:
         yield "what is missed: no scenario that gates has mutants that were judged"
+
+
+def _few(audit: Audit) -> str:
+    """Why the drawn gates show little: whoever talked once and passed can't fail in any of them."""
+    few = sum(one.talks <= LEAST_PAST for one in audit.scenarios)
+    if 2 * few <= len(audit.scenarios):
+        return ""
+    return f"{few} of {counted(len(audit.scenarios), 'scenario')} with {LEAST_PAST} conversations or fewer"
 
 
 def _advice(audit: Audit, first: int, try_first: TryFirst) -> Iterator[str]:
@@ -94,7 +102,7 @@ def _of_sight(audit: Audit) -> Iterator[str]:
 
 def _of_pasts(audit: Audit) -> Iterator[str]:
     short = [one for one in audit.scenarios if one.talks <= LEAST_PAST]
-    if short and audit.policy == "paired":
+    if short:
         yield (
             f"{counted(len(short), 'scenario')} with {LEAST_PAST} conversations or fewer on today's "
             f"fingerprints ({_named(short)}): run them nightly until there are twenty"

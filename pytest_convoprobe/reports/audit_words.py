@@ -40,8 +40,10 @@ def figures_words(audit: Audit) -> str:
     missed = "missed: not known" if always is None else f"missed: broken always {percent(always)}"
     if half is not None:
         missed += f", half of the time {percent(half)}"
-    failed = "; the promise does not hold" if audit.broken else ""
-    return f"{red}, {missed}; {number(gate.talks, 1)} conversations a scenario{failed}"
+    # What could not be measured must not pass for a promise that holds.
+    open_ = "; not all was measured" if audit.unknown else ""
+    promise = "; the promise does not hold" if audit.broken else open_
+    return f"{red}, {missed}; {number(gate.talks, 1)} conversations a scenario{promise}"
 
 
 def audit_line_of(run: StoredRun) -> str:

@@ -59,6 +59,7 @@ def test_what_is_too_old_or_about_something_else_was_not_measured(
 def test_without_an_audit_there_is_no_line_and_a_broken_promise_is_said() -> None:
     assert audit_line(None, {"a": PRINTS}, AT) == ""
     assert audit_line(replace(AUDIT, broken=("x",)), {}, AT).endswith("; the promise does not hold")
+    assert audit_line(replace(AUDIT, unknown=("x",)), {}, AT).endswith("; not all was measured")
     blind = replace(AUDIT, gate=replace(FIGURES, missed={}))
     assert "missed: not known" in audit_line(blind, {}, AT)
 
