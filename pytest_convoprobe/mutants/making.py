@@ -16,7 +16,7 @@ from .harmless import paraphrased
 from .of_calls import changes_of_calls
 from .of_prohibitions import changes_of_prohibitions
 from .of_words import changes_of_words
-from .proofs import held
+from .proofs import criteria_that_held
 from .types import ChangedTalk, Mutant, MutantKind
 
 
@@ -86,7 +86,7 @@ def _both(one: Mutant, other: Mutant) -> Mutant:
 
 
 def _controls(result: ScenarioResult, scenario: Scenario, before: frozenset[str] | None) -> Iterator[Mutant]:
-    must_hold = tuple(criterion.id for criterion, _ in held(result, scenario))
+    must_hold = tuple(criterion.id for criterion, _ in criteria_that_held(result, scenario))
     if not must_hold:
         return
     changed = paraphrased(result.transcript, (one.text for one in criteria_of(scenario.evaluation)))

@@ -9,7 +9,7 @@ from ..judging.types import About, Criterion, CriterionKind
 from ..result import ScenarioResult
 from ..scenario.models import Scenario
 from .of_words import with_last_words
-from .proofs import held
+from .proofs import criteria_that_held
 from .types import ChangedTalk, MutantKind
 
 MORE = "Is there anything else?"
@@ -54,7 +54,7 @@ _USERS = re.compile(rf"\b(?:{_USER}'s|their|his|her)\b", re.IGNORECASE)
 def changes_of_prohibitions(result: ScenarioResult, scenario: Scenario) -> Iterator[ChangedTalk]:
     """A change for each criterion that forbids certain words and held: the agent says them at the end."""
     most = scenario.evaluation.efficiency.max_conversation_turns
-    for criterion, found in held(result, scenario):
+    for criterion, found in criteria_that_held(result, scenario):
         about = criterion.about or found.criterion.about
         words = forbidden_words(criterion) if about in (None, About.AGENT) else None
         if words:

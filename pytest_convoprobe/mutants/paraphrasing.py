@@ -41,7 +41,7 @@ async def with_paraphrases(llm: LLM, talks: Sequence[Talk]) -> tuple[list[Talk],
 
 async def _paraphrase(llm: LLM, talk: Talk) -> Mutant | str:
     """The control, or why there is none; an empty text where none was wanted."""
-    if talk.settings is None or not talk.held:
+    if talk.settings is None or not talk.held_ids:
         return ""
     replies = [turn.reply.text for turn in talk.result.transcript.turns if not is_blank(turn.reply.text)]
     text = prompts.render(
@@ -79,5 +79,5 @@ def _control(talk: Talk, said: Sequence[str]) -> Mutant:
         "a model says the same in other words",
         said[0],
         number,
-        must_hold=talk.held,
+        must_hold=talk.held_ids,
     )

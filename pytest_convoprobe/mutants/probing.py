@@ -30,7 +30,7 @@ from ..scenario.models import Scenario
 from ..settings.models import ScenarioSettings
 from ..targets.port import Description
 from .making import mutants_of
-from .proofs import held
+from .proofs import criteria_that_held
 from .types import Mutant
 
 _BATCH = 4
@@ -56,9 +56,9 @@ class Talk:
     prints: Prints = NO_PRINTS
 
     @property
-    def held(self) -> tuple[str, ...]:
+    def held_ids(self) -> tuple[str, ...]:
         """The ids of the criteria that held in the stored verdict."""
-        return tuple(criterion.id for criterion, _ in held(self.result, self.scenario))
+        return tuple(criterion.id for criterion, _ in criteria_that_held(self.result, self.scenario))
 
     @property
     def scenario(self) -> Scenario:
@@ -104,7 +104,7 @@ class Probed:
         if self.mutant.by_code:
             return False
         # What did not hold before notices nothing now.
-        found = [self.holds(criterion) for criterion in self.talk.held]
+        found = [self.holds(criterion) for criterion in self.talk.held_ids]
         if False in found:
             return False
         return True if found and None not in found else None

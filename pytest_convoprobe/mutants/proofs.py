@@ -52,7 +52,9 @@ class CallProof:
     tool: str
 
 
-def held(result: ScenarioResult, scenario: Scenario) -> Iterator[tuple[Criterion, CriterionResult]]:
+def criteria_that_held(
+    result: ScenarioResult, scenario: Scenario
+) -> Iterator[tuple[Criterion, CriterionResult]]:
     """Today's criteria that held in a stored verdict, with the verdict."""
     # By their words: the ids move when a criterion is put in or taken out.
     stored = {(one.criterion.kind, one.criterion.text): one for one in result.criteria}
@@ -64,14 +66,14 @@ def held(result: ScenarioResult, scenario: Scenario) -> Iterator[tuple[Criterion
 
 def proofs(result: ScenarioResult, scenario: Scenario) -> Iterator[Proof]:
     """The criteria of which it is certain that words of the agent alone show them, and which words."""
-    for criterion, found in held(result, scenario):
+    for criterion, found in criteria_that_held(result, scenario):
         if criterion.kind is CriterionKind.CORRECTNESS and _by_words(criterion, found, result.transcript):
             yield from _proof(criterion, found, result.transcript)
 
 
 def call_proofs(result: ScenarioResult, scenario: Scenario) -> Iterator[CallProof]:
     """The criteria that are shown by the calls of one tool."""
-    for criterion, found in held(result, scenario):
+    for criterion, found in criteria_that_held(result, scenario):
         quote = found.quote or ""
         if _shows(criterion, found) is Shows.ABSENCE or not quote or criterion.kind is CriterionKind.FAILURE:
             continue

@@ -68,8 +68,8 @@ def command(
 
     A mutant is a refusal, an empty reply, a number that is off by one, a claim without its tool call, a
     statement that is taken back, a turn that is missing, a wrong argument, a prohibited call, or an order to
-    the judge. Each is made where the evidence of the stored verdict is. One more says the same in other
-    clothes and must still pass. The target is not called, and what checks decide costs nothing.
+    the judge. Each is made where the evidence of the stored verdict is. One more says the same in another
+    form and must still pass. The target is not called, and what checks decide costs nothing.
 
     A criterion that lets a mutant through can't protect a merge: its sentence is named. The result is kept
     in the folder of stored runs.
