@@ -115,7 +115,8 @@ def test_calibrate(done: Path, folder: Path, convoprobe: Convoprobe) -> None:
 def test_labels_without_an_answer(done: Path, folder: Path, convoprobe: Convoprobe) -> None:
     (folder / "labels.csv").write_text(LABELS)
     config = yaml.safe_load((done / "config.yaml").read_text())
-    with ChatServer([fault("400")]) as running:
+    # Twice: the first may mean that the server takes no schema, so it is asked again without one.
+    with ChatServer([fault("400"), fault("400")]) as running:
         config["llm"]["api_base"] = running.base_url
         (done / "config.yaml").write_text(yaml.safe_dump(config))
         result = convoprobe("bench", "calibrate", "hours", "labels.csv")

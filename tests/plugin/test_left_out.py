@@ -7,6 +7,12 @@ import pytest
 from .suite import TARGET, Suite
 
 
+@pytest.fixture(autouse=True)
+def without_settings(suite: Suite) -> None:
+    """An option in the ini file would make the suite a project that uses us."""
+    suite.gate = "auto"
+
+
 @pytest.mark.parametrize("folder", ["build", "dist", "venv", "x.egg"])
 def test_a_scenario_in_a_folder_that_pytest_passes_by(suite: Suite, folder: str) -> None:
     suite.scenario("one")
