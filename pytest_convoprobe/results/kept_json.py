@@ -25,7 +25,8 @@ def read_kept(path: Path, read: Callable[[Any], T], *, writer: str) -> T | None:
     """
     try:
         return read(json.loads(read_file(path)))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
+        # Where something else has the name of the folder, nothing can be stored, which is said elsewhere.
         return None
     except OSError as error:
         raise ResultsError(cannot(path, "read", error)) from None

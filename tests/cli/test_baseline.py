@@ -144,6 +144,9 @@ class TestUpdate:
         night(folder, 2, git=Git(commit, "main"))
         assert f"note: run {dirty} left out: it had changes" in convoprobe("baseline", "update").output
         assert past() == "0 of 3 ..."
+        newest = night(folder, 3, marks="xx", git=Git(commit, "main", dirty=True))
+        output = convoprobe("baseline", "update").output
+        assert f"note: 2 runs left out, the newest is {newest}: they had changes" in output
 
     def test_without_a_run_there_is_an_error(self, convoprobe: Convoprobe) -> None:
         result = convoprobe("baseline", "update")

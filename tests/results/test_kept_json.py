@@ -17,6 +17,8 @@ def test_the_folder_of_what_is_kept_is_not_for_version_control(tmp_path: Path) -
     assert (results / ".gitignore").read_text().endswith("*\n")
     assert read_kept(results / "some" / "file.json", dict, writer="us") == {"name": "Zürich \ud800"}
     assert read_kept(results / "none.json", dict, writer="us") is None
+    # A file has the name of the folder of stored runs: there is nothing in it.
+    assert read_kept(results / "some" / "file.json" / "more.json", dict, writer="us") is None
 
 
 def test_what_the_disk_refuses_is_said_in_words(tmp_path: Path) -> None:
