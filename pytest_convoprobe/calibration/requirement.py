@@ -81,9 +81,10 @@ def unfit(model: str, lacking: str) -> SettingsError:
 def shortfall(require: JudgeRequirement, measured: Iterable[Measured]) -> str:
     """What the judge has not reached, in words; empty if it has reached all that is required.
 
-    All labels count together, of whichever files they are.
+    All labels count together, of whichever files they are. A copy of a file shows nothing more.
     """
-    answers = [one for found in measured for one in _apart(found)]
+    distinct = {found.digest: found for found in measured}
+    answers = [one for found in distinct.values() for one in _apart(found)]
     return shortfall_of(require, figures_of(answers))
 
 

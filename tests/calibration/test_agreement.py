@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_convoprobe.calibration.agreement import LabelAnswer, figures_of
@@ -65,7 +67,9 @@ def test_what_cannot_be_computed_is_not_reached() -> None:
 
 def test_files_count_together() -> None:
     one = answers((6, True, True), (6, False, False))
-    files = [Measured("m", "print", name, "digest", 0.0, tuple(one)) for name in ("a", "b")]
+    files = [Measured("m", "print", name, f"digest of {name}", 0.0, tuple(one)) for name in ("a", "b")]
     assert shortfall(JudgeRequirement(labels=24, kappa=1), files) == ""
     assert shortfall(JudgeRequirement(labels=24, kappa=1), files[:1]) == "12 labels of at least 24"
+    copy = replace(files[0], file="copy of a")
+    assert shortfall(JudgeRequirement(labels=24, kappa=1), [files[0], copy]) == "12 labels of at least 24"
     assert Measured.from_json(files[0].to_json()) == files[0]
