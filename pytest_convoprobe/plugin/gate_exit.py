@@ -17,7 +17,7 @@ from ..results.store import open_run
 from ..results.trial_filter import has_file
 from ..text import harmless
 from .gating import forecast_of_ids
-from .keys import GATHERED, RECORDER
+from .keys import ERRED, GATHERED, RECORDER
 from .session import load_settings
 from .storing import names_scenario
 
@@ -43,6 +43,11 @@ class GateExit:
             reporter.ensure_newline()
             reporter.write_line(line)
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a scenario that had no conversation: a fixture broke, or its worker died."""
+        if report.failed and report.when != "call" and names_scenario(report.nodeid):
+            self._config.stash.setdefault(ERRED, set()).add(report.nodeid)
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a run that is worse than before as a whole, and one in which nothing was decided."""
@@ -66,7 +71,8 @@ def suite_decision(config: pytest.Config) -> SuiteDecision | None:
         for one in _last_digests(config)
         if one.outcome is Outcome.ERROR and has_file(one.scenario_id)
     ]
-    return decide_suite(recorder.decided, _first_failed(config), _alpha(config), erred)
+    alone = config.stash.setdefault(ERRED, set())
+    return decide_suite(recorder.decided, _first_failed(config), _alpha(config), {*erred, *alone})
 
 
 def lines(config: pytest.Config, verbosity: int) -> list[str]:

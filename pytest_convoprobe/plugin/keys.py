@@ -38,6 +38,8 @@ CRASHED: pytest.StashKey[list[Spent]] = pytest.StashKey()
 TAGS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 #: On the config: digests of results by node id, gathered from reports, so from xdist's workers too.
 GATHERED: pytest.StashKey[dict[tuple[str, str | None], list[list[Digest]]]] = pytest.StashKey()
+#: On the config: the ids of items of scenarios that ended in an error outside of their conversations.
+ERRED: pytest.StashKey[set[str]] = pytest.StashKey()
 #: On the config: how many scenarios each file has that was collected, selected or not.
 COLLECTED: pytest.StashKey[dict[Path, int]] = pytest.StashKey()
 #: On the config: how old the conversations of benchmarks' gates are, in words, by node id.

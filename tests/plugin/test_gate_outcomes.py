@@ -198,6 +198,23 @@ def test_what_the_judge_never_decides_is_its_error_and_not_a_decision(gated: Sui
     assert (stored.word, stored.broken) == (Word.UNDECIDED, 1)
 
 
+def test_a_scenario_without_a_conversation_is_counted_beside_the_decisions(gated: Suite) -> None:
+    gated.scenario("one")
+    gated.scenario("two")
+    gated.conftest(
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def database(request):
+            assert request.node.name != "two", "the database is down"
+        """
+    )
+    result = gated.run()
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.fnmatch_lines(["gate (*): undecided. 1 scenario, *, 1 not decided because of an error"])
+
+
 def test_scenarios_that_the_judge_never_decides_are_counted_once(gated: Suite) -> None:
     gated.scenario("one", outcomes=["skipped"], blame="judge")
     result = gated.run()
