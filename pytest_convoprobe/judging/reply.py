@@ -59,6 +59,9 @@ class KeyedReply(BaseModel):
     def _by_id(cls, data: Any) -> Any:
         asked = tuple(cls.model_fields)
         found, problems = _keyed(data) if isinstance(data, Mapping) else ({}, [])
+        if len(asked) == 1 and data and _is_bare(found, cls.model_fields[asked[0]].annotation):
+            # Asked about one thing only, models like to leave its id out.
+            found = {asked[0]: data}
         problems += [f"{name} has no answer" for name in asked if name not in found]
         problems += [f"{name} was not asked" for name in found if name not in asked and _ID.fullmatch(name)]
         if problems:
@@ -135,6 +138,11 @@ def _keyed(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     counts = Counter(name for name, _ in pairs if _ID.fullmatch(name))
     twice = [f"{name} is answered {count} times" for name, count in counts.items() if count > 1]
     return dict(pairs), twice
+
+
+def _is_bare(found: Mapping[str, Any], answer: Any) -> bool:
+    """Whether these are the fields of an answer, and not answers by their ids."""
+    return set(answer.model_fields) <= set(found)
 
 
 def _as_id(value: object) -> str:

@@ -68,6 +68,13 @@ def test_an_id_may_be_written_loosely(identifier: str) -> None:
     assert read({"answers": listed({identifier: answer("met"), **others})}) == VERDICTS
 
 
+def test_one_answer_alone_may_leave_out_its_id() -> None:
+    whole = answer("met", quote=None, turn=None, absence=True)
+    assert read(whole, QUESTIONS[:1]) == {"c1": "met"}
+    with pytest.raises(ValidationError, match="c1 has no answer; f1 has no answer"):
+        read(whole, QUESTIONS[:2])
+
+
 def test_unknown_keys_do_no_harm() -> None:
     assert read({**GOOD, "c1": answer("met", confidence=0.3), "summary": "Fine."}) == VERDICTS
 
