@@ -6,16 +6,18 @@ to fit. They are not guessed from the words either, since a scenario may be in a
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, create_model
 
 from .. import prompts
 from ..errors import JudgeError, StructuredReplyError
+from ..llm.json_text import json_objects
 from ..llm.masking import TextRedactor
 from ..llm.port import LLM, CallContext, LLMRequest, Message
 from ..llm.structured import ask
@@ -41,18 +43,30 @@ def _opposite(text: str, value: str) -> str:
     return said
 
 
+def _opposite_or_none(text: str, value: str) -> str | None:
+    return None if same_words(value, text) else _opposite(text, value)
+
+
 class Aspects(BaseModel):
-    """What the judge says about one criterion."""
+    """What the judge says about one criterion; `opposite` is None if it only repeats the criterion."""
 
     about: Annotated[About, BeforeValidator(as_word)]
     shows: Annotated[Shows, BeforeValidator(as_word)]
-    opposite: str
+    opposite: str | None = None
 
 
-def _aspects_of(criterion: Criterion) -> type[Aspects]:
+def _asked_of(criterion: Criterion) -> type[Aspects]:
+    """What the model has to answer."""
     if criterion.opposite is not None:
-        return Aspects  # the author's counts, whatever the model says
+        # The author's counts, whatever the model says.
+        return create_model("Aspects", __base__=Aspects, opposite=(str, ...))
     check: Callable[[str], str] = partial(_opposite, criterion.text)
+    return create_model("Aspects", __base__=Aspects, opposite=(Annotated[str, AfterValidator(check)], ...))
+
+
+def _read_from(criterion: Criterion) -> type[Aspects]:
+    """What counts of an answer that repeats the criterion as its opposite, after it was asked again."""
+    check: Callable[[str], str | None] = partial(_opposite_or_none, criterion.text)
     return create_model("Aspects", __base__=Aspects, opposite=(Annotated[str, AfterValidator(check)], ...))
 
 
@@ -72,8 +86,9 @@ async def settle(
     One call for those that lack something, none if there are none. Equal calls of a session are made once.
     Without `evidence`, `about` and `shows` are not missed, without `opposites` an opposite is not. Raises
     `JudgeError` if there is no usable answer: to guess whom a criterion is about could let anybody's words
-    prove it. Where no evidence is owed, the criteria stay as they are then: a judge by log-odds is taken
-    because its model can't write such answers.
+    prove it. Small models repeat a criterion as its opposite, and again when they are asked again: then it
+    has none. Where no evidence is owed, the criteria stay as they are: a judge by log-odds is taken because
+    its model can't write such answers.
     """
     open_ones = [one for one in criteria if not is_settled(one, evidence=evidence, opposite=opposites)]
     if not open_ones:
@@ -81,16 +96,28 @@ async def settle(
     request = LLMRequest(
         model, _messages(description, open_ones), context, schema_name="criteria", shared=True
     )
-    reply_type = keyed_reply("AspectsReply", tuple((one.id, _aspects_of(one)) for one in open_ones))
+    reply_type = keyed_reply("AspectsReply", tuple((one.id, _asked_of(one)) for one in open_ones))
     try:
         reply = await ask(llm, request, reply_type, redactor=redactor)
     except StructuredReplyError as error:
         if not evidence:
             return tuple(criteria)
-        message = f"What the criteria are about is not known. {error}. {_REMEDY}"
-        raise JudgeError(message, reply=error.reply) from error
+        without = _without_opposites(error.reply, open_ones)
+        if without is None:
+            message = f"What the criteria are about is not known. {error}. {_REMEDY}"
+            raise JudgeError(message, reply=error.reply) from error
+        reply = without
     asked = {one.id for one in open_ones}
     return tuple(_with(one, reply) if one.id in asked else one for one in criteria)
+
+
+def _without_opposites(text: str, criteria: Sequence[Criterion]) -> KeyedReply | None:
+    """The last reply, if all that is wrong with it are repeated criteria; else None."""
+    reply_type = keyed_reply("AspectsReply", tuple((one.id, _read_from(one)) for one in criteria))
+    for candidate in json_objects(text):
+        with contextlib.suppress(ValidationError):
+            return reply_type.model_validate(candidate)
+    return None
 
 
 def _messages(description: str, criteria: Sequence[Criterion]) -> tuple[Message, ...]:

@@ -154,6 +154,14 @@ async def test_a_criterion_repeated_as_its_own_opposite_is_asked_about_again(rep
     assert "c1.opposite: Value error, is the criterion itself" in llm.requests[1].messages[-1].content
 
 
+async def test_a_model_that_only_repeats_a_criterion_leaves_it_without_an_opposite() -> None:
+    same = {**ABOUT, "opposite": "The agent asks for the city"}
+    llm = FakeLLM([*[json.dumps({"c1": same})] * 3, reply(MET)])
+    (found,) = await judged(llm, PLAIN)
+    assert (found.holds, found.criterion.about, found.criterion.opposite) == (True, About.AGENT, None)
+    assert opposite_of(found.criterion).text == "It is not true that: The agent asks for the city"
+
+
 async def test_the_order_of_the_first_question_is_that_of_the_scenario() -> None:
     llm = FakeLLM([reply(MET, NOT_TRIGGERED)])
     await judged(llm, BOTH)
