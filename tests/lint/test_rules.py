@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+import pytest_convoprobe
 from pytest_convoprobe.lint.linting import lint_file
 from pytest_convoprobe.lint.rules import IDS, RULES
 from pytest_convoprobe.scenario.search import find_scenario_files
@@ -212,7 +213,10 @@ def test_nothing_is_wrong_with_what_we_publish(tmp_path: Path) -> None:
                 # A part of a scenario is no valid file.
                 faults = [one for one in lint_file(file) if one.rule != "invalid-file"]
                 assert [str(one) for one in faults] == [], page
-    files = [*find_scenario_files(ROOT / "scenarios"), ROOT / "pytest_convoprobe/cli/starter/scenario.yaml"]
+    files = [
+        *find_scenario_files(ROOT / "scenarios"),
+        Path(pytest_convoprobe.__file__).parent / "cli/starter/scenario.yaml",
+    ]
     assert [str(finding) for file in files for finding in lint_file(file)] == []
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import pytest_convoprobe
 from pytest_convoprobe.reports.markdown import MARK
 
 WORKFLOW = Path(__file__).parents[2] / "docs/examples/pull-request-comment.yml"
@@ -57,12 +58,16 @@ def test_the_next_push_edits_it(job: Path) -> None:
     )
 
 
-NIGHTLY = [Path("docs/examples/github-actions.yml"), Path("pytest_convoprobe/cli/starter/workflow.yml")]
+# The package may be installed elsewhere than beside the tests.
+NIGHTLY = [
+    Path(__file__).parents[2] / "docs/examples/github-actions.yml",
+    Path(pytest_convoprobe.__file__).parent / "cli/starter/workflow.yml",
+]
 
 
 @pytest.mark.parametrize("workflow", NIGHTLY, ids=["documented", "starter"])
 def test_the_nightly_job_commits_what_changed_in_the_baseline(job: Path, workflow: Path) -> None:
-    text = (Path(__file__).parents[2] / workflow).read_text(encoding="utf-8")
+    text = workflow.read_text(encoding="utf-8")
     nightly = yaml.safe_load(text)["jobs"]["nightly"]
     (script,) = [step["run"] for step in nightly["steps"] if step.get("name") == "Update the baseline"]
     repository = job / "main"
