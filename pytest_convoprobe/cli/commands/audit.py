@@ -115,12 +115,17 @@ def command(
     # Of some scenarios only, it would be shown as that of the suite.
     if expression is None:
         write_audit(project.results, audit)
+    ctx.exit(_shown(audit, as_json))
+
+
+def _shown(audit: Audit, as_json: bool) -> int:
+    """Write the audit to the terminal. The exit status that it means."""
     status = FINDINGS if audit.broken else TROUBLE if audit.unknown else OK
     if as_json:
         write_json({"exit_status": status, **audit.to_json()})
     else:
         _print(audit, status)
-    ctx.exit(status)
+    return status
 
 
 def _planned(planned: JudgePlan, found: AuditMaterial) -> str:

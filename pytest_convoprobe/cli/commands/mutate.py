@@ -94,11 +94,7 @@ def command(
             raise UsageProblem(f"nothing to change in {stored.id}: no conversation with a verdict matches")
         known = {} if again else read_mutations(project.results)
         planned = forecast(found, known, calls)
-        Console.of().note(_planned(planned, found))
-        if asks:
-            Console.of().note(
-                f"--llm: {len(found)} calls more, and up to {2 * len(found)} for what comes of them"
-            )
+        _announce(planned, found, asks)
         if dry_run:
             ctx.exit(OK)
         if asks:
@@ -112,6 +108,15 @@ def command(
     else:
         _print(found, probed, kept)
     ctx.exit(status)
+
+
+def _announce(planned: MutationPlan, talks: Sequence[Talk], asks: bool) -> None:
+    """Say what will be asked, before the first call; `asks` is whether a model words a second control."""
+    Console.of().note(_planned(planned, talks))
+    if asks:
+        Console.of().note(
+            f"--llm: {len(talks)} calls more, and up to {2 * len(talks)} for what comes of them"
+        )
 
 
 def _planned(planned: MutationPlan, talks: Sequence[Talk]) -> str:
