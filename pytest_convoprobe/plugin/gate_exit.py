@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..errors import Blame, ConvoprobeError
-from ..gate.suite import SuiteDecision, blocks, decide_suite
+from ..errors import ConvoprobeError
+from ..gate.suite import SuiteDecision, blocks
 from ..gate.types import Word
 from ..reports.audit_words import audit_line_of
 from ..reports.gate_lines import gate_lines
-from ..result import Outcome
+from ..results.run_gate import suite_from
 from ..results.store import open_run
-from ..results.trial_filter import has_file
 from ..text import harmless
 from .gating import forecast_of_ids
 from .keys import ERRED, GATHERED, RECORDER
@@ -66,13 +65,8 @@ def suite_decision(config: pytest.Config) -> SuiteDecision | None:
     recorder = config.stash.get(RECORDER, None)
     if recorder is None or not recorder.decided:
         return None
-    erred = [
-        one.scenario_id
-        for one in _last_digests(config)
-        if one.outcome is Outcome.ERROR and has_file(one.scenario_id)
-    ]
     alone = config.stash.setdefault(ERRED, set())
-    return decide_suite(recorder.decided, _first_failed(config), _alpha(config), {*erred, *alone})
+    return suite_from(recorder.decided, _last_digests(config), _alpha(config), alone)
 
 
 def lines(config: pytest.Config, verbosity: int) -> list[str]:
@@ -101,22 +95,6 @@ def _alpha(config: pytest.Config) -> float:
         return 0.05
 
 
-def _first_failed(config: pytest.Config) -> dict[str, bool]:
-    """By scenario, whether the first of its conversations with a verdict failed."""
-    # What the judge couldn't decide says nothing, whatever outcome it has.
-    judged = [
-        one
-        for one in _last_digests(config)
-        if one.outcome is Outcome.PASSED or _has_failed(one.outcome, one.blame)
-    ]
-    judged.sort(key=lambda one: one.trial, reverse=True)  # so that the first one is written last
-    return {one.scenario_id: one.outcome is Outcome.FAILED for one in judged}
-
-
 def _last_digests(config: pytest.Config) -> list[Digest]:
     """What came of all items, of reruns the last."""
     return [digest for runs in config.stash.get(GATHERED, {}).values() for digest in runs[-1]]
-
-
-def _has_failed(outcome: Outcome, blame: Blame | None) -> bool:
-    return outcome is Outcome.FAILED and blame is not Blame.JUDGE

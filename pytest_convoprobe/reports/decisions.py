@@ -27,7 +27,7 @@ def is_excused(outcome: Outcome, decision: Decision | None) -> bool:
 def sentence(decision: Decision) -> str:
     """The decision for people, with what keeps it from blocking: `…; in quarantine, so it blocks nothing`."""
     said = decision.sentence()
-    if decision.mode == "block":
+    if blocks(decision):
         return said
     return f"{said}; {_MODES.get(decision.mode, one_line(visible(decision.mode)))}, so it blocks nothing"
 
@@ -47,7 +47,7 @@ def drift_in_words(suite: SuiteDecision) -> str:
 
 def badge(decision: Decision) -> str:
     """The decision in two words, beside the outcome of one of its conversations; empty if all is plain."""
-    if decision.mode != "block":
+    if not blocks(decision):
         return decision.mode
     if decision.word is not Word.GREEN:
         return str(decision.word.value)
@@ -58,7 +58,7 @@ def badge(decision: Decision) -> str:
 
 def listed(decisions: Iterable[Decision]) -> list[Decision]:
     """Those that a reader has to know of, the most serious first: all but those that simply passed."""
-    shown = [one for one in decisions if one.failed or one.word is not Word.GREEN or one.mode != "block"]
+    shown = [one for one in decisions if one.failed or one.word is not Word.GREEN or not blocks(one)]
     return sorted(shown, key=lambda one: (not stops(one), _SERIOUS.index(one.word), one.scenario_id))
 
 

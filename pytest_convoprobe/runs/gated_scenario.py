@@ -13,7 +13,8 @@ from ..errors import Blame
 from ..gate.policies import out_of_talks
 from ..gate.types import Decision, Past, Policy, Ruling, Word
 from ..judging.types import CriterionResult
-from ..result import Outcome, ScenarioResult
+from ..result import ScenarioResult
+from ..results.run_gate import is_judged
 
 _HOPELESS = 5
 """So many conversations without any verdict: a judge that can't decide these won't decide the next one."""
@@ -67,7 +68,7 @@ class GatedScenario:
 
         Then nothing is decided: what the others said may be right, and nobody knows what this one would say.
         """
-        return next((one for one in self.results if not _is_judged(one) and not is_unjudged(one)), None)
+        return next((one for one in self.results if not is_judged(one) and not is_unjudged(one)), None)
 
     @property
     def next_trial(self) -> int | None:
@@ -81,7 +82,7 @@ class GatedScenario:
         """The conversation that shows best how the scenario did: one that failed, else one with a verdict."""
         results = self.results
         failed = [one for one in results if _has_failed(one)]
-        judged = [one for one in results if _is_judged(one)]
+        judged = [one for one in results if is_judged(one)]
         return next(iter((*failed, *judged, *reversed(results))))
 
     def decision(self) -> Decision | None:
@@ -117,7 +118,7 @@ class GatedScenario:
 
     @property
     def _fails(self) -> list[bool]:
-        return [_has_failed(one) for one in self.results if _is_judged(one)]
+        return [_has_failed(one) for one in self.results if is_judged(one)]
 
     def _is_over(self) -> bool:
         fails, talks = self._fails, len(self._results)
@@ -140,7 +141,7 @@ def kept_for_rerun(results: Iterable[ScenarioResult]) -> list[ScenarioResult]:
     If a rerun began with nothing, a failure could be run again until it passes, and the gate would be wrong
     more often than it says.
     """
-    return [one for one in results if _is_judged(one)]
+    return [one for one in results if is_judged(one)]
 
 
 def is_unjudged(result: ScenarioResult) -> bool:
@@ -148,12 +149,8 @@ def is_unjudged(result: ScenarioResult) -> bool:
     return result.blame is Blame.JUDGE and not result.passed
 
 
-def _is_judged(result: ScenarioResult) -> bool:
-    return result.passed or _has_failed(result)
-
-
 def _has_failed(result: ScenarioResult) -> bool:
-    return result.outcome is Outcome.FAILED and not is_unjudged(result)
+    return is_judged(result) and not result.passed
 
 
 def _is_overruled(result: CriterionResult) -> bool:
