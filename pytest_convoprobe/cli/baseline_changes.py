@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +13,28 @@ if TYPE_CHECKING:
     from ..results.baseline_update import BaselineUpdate, PastChange
 
 
-def finish(update: BaselineUpdate, root: Path, *, dry_run: bool, as_json: bool) -> None:
-    """Write the files, unless it is a dry run, and show what changed. Raises `ResultsError`."""
-    from ..results.baseline_file import write_baseline
+def finish(make: Callable[[], BaselineUpdate], root: Path, *, dry_run: bool, as_json: bool) -> None:
+    """Write the files, unless it is a dry run, and show what changed. Raises `ResultsError`.
 
-    if not dry_run:
-        for path, entries in update.files.items():
-            write_baseline(path, entries)
+    `make` reads the files and works out what becomes of them. Nobody else changes them meanwhile.
+    """
+    update = make() if dry_run else _written(make, root)
     names = [relative_name(path, root) for path in update.files]
     if as_json:
         changes = [_as_json(change, root) for change in update.changes]
         write_json({"written": not dry_run, "files": names, "changes": changes, "notes": update.notes})
     else:
         _print(update, names, dry_run)
+
+
+def _written(make: Callable[[], BaselineUpdate], root: Path) -> BaselineUpdate:
+    from ..results.baseline_file import changing_baselines, write_baseline
+
+    with changing_baselines(root):
+        update = make()
+        for path, entries in update.files.items():
+            write_baseline(path, entries, has_locked=root)
+    return update
 
 
 def _print(update: BaselineUpdate, names: list[str], dry_run: bool) -> None:

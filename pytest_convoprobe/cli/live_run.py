@@ -120,7 +120,7 @@ class LiveRun:
             path for path in find_scenario_files(self._project.root) if path.absolute() != file.absolute()
         ]
         existing = len(load_scenarios(file)) + sum(map(looks_like_scenario, others))
-        return Selection(1, existing, self._trials)
+        return Selection(1, existing, self._trials, 1)
 
     def _row(self, result: ScenarioResult, job: Job) -> IndexRow:
         return row_of(TrialRecord(result, self._recorder.prints(job)), run=self.id, offset=0, length=0)

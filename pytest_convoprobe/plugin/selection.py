@@ -76,7 +76,7 @@ def selection_of(session: pytest.Session, deselected: Iterable[pytest.Item]) -> 
     uncollected = [path for path in elsewhere if looks_like_scenario(path)]
     existing = sum(collected.values()) + len(uncollected) + len(tests | others)
     trials = sum(order_of(item) is not None for item in session.items)
-    return Selection(len(scenarios | tests), existing, trials)
+    return Selection(len(scenarios | tests), existing, trials, len(scenarios))
 
 
 def _units(items: Iterable[pytest.Item]) -> tuple[set[str], set[str]]:

@@ -7,10 +7,11 @@ counts, and nothing that anybody said.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -256,10 +257,29 @@ def _text(value: object) -> str:
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def write_baseline(path: Path, entries: Mapping[str, KeptPast]) -> None:
-    """Replace the file in one step. Raises `ResultsError` if the disk refuses."""
+@contextlib.contextmanager
+def changing_baselines(root: Path) -> Iterator[None]:
+    """Keep other processes from changing the files below `root` between reading and writing them.
+
+    Of two updates at once, one would otherwise write what it read before the other wrote, and take that
+    back. Raises `ResultsError` if somebody else takes too long.
+    """
+    with contextlib.ExitStack() as lock:
+        try:
+            lock.enter_context(locked(root))
+        except (OSError, TimeoutError) as error:
+            raise ResultsError(f"the files of baselines cannot be changed: {error}") from None
+        yield
+
+
+def write_baseline(path: Path, entries: Mapping[str, KeptPast], *, has_locked: Path | None = None) -> None:
+    """Replace the file in one step. Raises `ResultsError` if the disk refuses.
+
+    `has_locked` is a folder that the caller has locked: to lock it again would wait for oneself.
+    """
     try:
-        with locked(path.parent):
+        ours = has_locked is not None and path.parent.samefile(has_locked)
+        with contextlib.nullcontext() if ours else locked(path.parent):
             write_atomically(path, dumps(entries).encode("utf-8"))
     except (OSError, TimeoutError) as error:
         words = cannot(path, "written", error) if isinstance(error, OSError) else str(error)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..errors import Blame
 from ..formatting import counted
 from ..gate.types import Word
+from ..result import Outcome
 from .fingerprints import Prints, changed_inputs
 from .index import IndexRow
 from .reading import StoredRun
@@ -76,15 +77,21 @@ def _conversations(run: StoredRun) -> Iterator[IndexRow]:
 
 @dataclass(frozen=True)
 class _Worse:
-    """What the gate of a run found worse than before: these scenarios, or all of them together."""
+    """What the gate of a run found worse than before: these scenarios, or all of them together.
+
+    `undecided` are those about which it decided nothing, because a conversation broke off.
+    """
 
     scenarios: frozenset[str] = frozenset()
     together: bool = False
+    undecided: frozenset[str] = frozenset()
 
     def reason(self, run: StoredRun, row: IndexRow) -> str:
         """Why a conversation doesn't count; empty if it does."""
         if row.scenario_id in self.scenarios:
             return f"the gate of {run.id} was red on {row.scenario_id}"
+        if row.scenario_id in self.undecided:
+            return f"the gate of {run.id} decided nothing on {row.scenario_id}: a conversation broke off"
         return f"all scenarios of {run.id} together failed more often than before" if self.together else ""
 
 
@@ -97,11 +104,25 @@ def _worse(run: StoredRun) -> _Worse:
     What was red without a past was compared with nothing. It counts: a first past without its failures would
     look better than the agent is.
     """
-    gate = suite_of(run)
+    gate, undecided = suite_of(run), _undecided(run)
     if gate is None:
-        return _NOTHING
+        return _Worse(undecided=undecided)
     red = (one.scenario_id for one in gate.decisions if one.word is Word.RED and one.past is not None)
-    return _Worse(frozenset(red), gate.has_drifted)
+    return _Worse(frozenset(red), gate.has_drifted, undecided)
+
+
+def _undecided(run: StoredRun) -> frozenset[str]:
+    """The scenarios about which the gate decided nothing, because a conversation broke off.
+
+    A broken scenario needs more conversations, so it uses up a budget more often than others. If its failures
+    counted then, it would be "as before" some nights later, as with what was red.
+    """
+    decided, chosen = run.decisions(), run.info.selection
+    # In a run without a decision, this tells scenarios with one item from those with an item for each trial.
+    if not decided and (chosen is None or chosen.in_files != chosen.trials):
+        return frozenset()
+    erred = (row for row in final(run.rows()) if row.outcome is Outcome.ERROR)
+    return frozenset({row.scenario_id for row in erred if row.blame is not Blame.JUDGE} - decided.keys())
 
 
 def _unfit(run: StoredRun, row: IndexRow) -> str:

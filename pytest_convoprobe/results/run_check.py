@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ..formatting import counted
@@ -25,13 +26,24 @@ def findings_of(run: StoredRun, *, min_scenarios: int = 1, allow_failures: bool 
 def _incomplete(run: StoredRun, rows: list[IndexRow]) -> Iterator[str]:
     if not run.info.came_to_its_end:
         yield f"the run {ENDED_EARLY[run.info.state]}"
-    selected = run.info.selection.trials if run.info.selection else 0
-    # Scenarios inside tests were not selected as such.
-    stored = sum(has_file(row.scenario_id) for row in rows)
-    if stored < selected:
-        yield f"{selected:,} trials were selected, and {stored:,} are stored"
+    yield from _fewer_than_selected(run, rows)
     if run.missing:
         yield f"{counted(run.missing, 'trial')} missing from the stored results"
+
+
+def _fewer_than_selected(run: StoredRun, rows: list[IndexRow]) -> Iterator[str]:
+    """What a run was to have and hasn't. Scenarios inside tests were not selected as such."""
+    if run.info.selection is None:
+        return
+    selected, scenarios = run.info.selection.trials, run.info.selection.in_files or 0
+    trials = Counter(row.scenario_id for row in rows if has_file(row.scenario_id))
+    if len(trials) < scenarios:
+        yield f"{counted(scenarios, 'scenario')} selected, and {len(trials):,} stored"
+    # The gate adds conversations, and these must not make up for others that are gone.
+    decided = run.decisions()
+    stored = sum(1 if scenario in decided else count for scenario, count in trials.items())
+    if stored < selected:
+        yield f"{counted(selected, 'trial')} selected, and {stored:,} stored"
 
 
 def _too_few(rows: list[IndexRow], least: int) -> Iterator[str]:

@@ -63,12 +63,15 @@ class Selection:
 
     `scenarios` are those that were selected, each counted once, and `existing` those that there are. A file
     that was not collected counts as one scenario, for nobody looked into it. `trials` are the selected
-    scenarios times their trials; scenarios inside tests are not among them.
+    scenarios times their trials; scenarios inside tests are not among them. A scenario that the gate decides
+    has one, whatever number of conversations that takes. `in_files` are the `scenarios` without tests; None
+    where it isn't known.
     """
 
     scenarios: int
     existing: int
     trials: int
+    in_files: int | None = None
 
     @property
     def partial(self) -> bool:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_convoprobe.cli.baseline_changes import finish
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.gate.types import Decision, Past, Word
 from pytest_convoprobe.redaction import Redactor
+from pytest_convoprobe.results.baseline_update import BaselineUpdate, with_runs
 from pytest_convoprobe.results.fingerprints import Prints
-from pytest_convoprobe.results.store import Git, RunState, RunWriter
+from pytest_convoprobe.results.store import Git, RunState, RunWriter, open_run
 
 from ..results.test_pasts import commits
 from .conftest import Convoprobe
@@ -23,6 +26,7 @@ PRINTS = Prints(
     scenario="a" * 16, prompts="b" * 16, own_prompts="c" * 16, judge="d" * 16, judge_model="openai/gpt-4o",
     user="e" * 16, user_model="openai/gpt-4o-mini",
 )  # fmt: skip
+QUIET = {"dry_run": False, "as_json": True}
 FILE = Path("scenarios/_baseline.json")
 
 
@@ -214,6 +218,31 @@ class TestAccept:
         assert unknown.exit_code == 2
         assert "no scenario 'refund'" in unknown.output
         assert not FILE.exists()
+
+
+def test_of_two_updates_at_once_none_is_lost(folder: Path) -> None:
+    """The second one begins while the first has read the file and not written it yet."""
+    began = threading.Event()
+    stored = [
+        open_run(folder / ".convoprobe" / "runs" / night(folder, day, name))
+        for day, name in ((1, "late"), (2, "gift"))
+    ]
+
+    def second() -> BaselineUpdate:
+        began.set()
+        return with_runs(folder, stored[1:])
+
+    other = threading.Thread(target=finish, args=(second, folder), kwargs=QUIET)
+
+    def first() -> BaselineUpdate:
+        update = with_runs(folder, stored[:1])
+        other.start()
+        assert not began.wait(0.1)
+        return update
+
+    finish(first, folder, **QUIET)
+    other.join()
+    assert (past("late"), past("gift")) == ("0 of 3 ...", "0 of 3 ...")
 
 
 def test_a_run_that_was_stopped_is_said_to_be(folder: Path, convoprobe: Convoprobe) -> None:

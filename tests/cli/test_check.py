@@ -47,7 +47,7 @@ def test_a_run_that_broke_off(folder: Path, convoprobe: Convoprobe) -> None:
     result = convoprobe("check", "latest")
     assert result.exit_code == 1
     assert "  the run broke off: its process ended without a word" in result.output
-    assert "  2 trials were selected, and 1 are stored" in result.output
+    assert "  2 trials selected, and 1 stored" in result.output
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_scenarios_inside_tests_are_not_those_that_were_selected(
 ) -> None:
     inside = passed("two", scenario_id="test_it.py::test_two::two")
     store(folder, 1, [passed("one"), inside], selection=Selection(3, 3, 2))
-    assert "2 trials were selected, and 1 are stored" in convoprobe("check").output
+    assert "2 trials selected, and 1 stored" in convoprobe("check").output
 
 
 def test_lost_trials(folder: Path, convoprobe: Convoprobe) -> None:

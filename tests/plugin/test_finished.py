@@ -56,7 +56,7 @@ def newest(suite: Suite) -> StoredRun:
 def test_all_that_was_selected_was_reported(three: Suite, workers: list[str]) -> None:
     three.run_process("--convoprobe-trials=2", *workers, plugins=["xdist"] if workers else [])
     info = newest(three).info
-    assert (info.state, info.selection) == (RunState.FINISHED, Selection(3, 3, 6))
+    assert (info.state, info.selection) == (RunState.FINISHED, Selection(3, 3, 6, 3))
 
 
 @pytest.mark.parametrize(
@@ -82,16 +82,16 @@ def test_a_project_has_what_its_testpaths_have(three: Suite) -> None:
     three.write("pytest.ini", "[pytest]\ntestpaths = pack*/scenarios")
     three.scenario("inside", file="package/scenarios/a.yaml")
     three.run()
-    assert newest(three).info.selection == Selection(1, 1, 1)
+    assert newest(three).info.selection == Selection(1, 1, 1, 1)
     three.scenario("beside", file="package/scenarios/b.yaml")
     three.run("package/scenarios/a.yaml")
-    assert newest(three).info.selection == Selection(1, 2, 1)
+    assert newest(three).info.selection == Selection(1, 2, 1, 1)
 
 
 def test_a_test_that_runs_scenarios_counts_like_one(three: Suite) -> None:
     three.write("test_it.py", "def test_a(convoprobe): pass\ndef test_b(convoprobe): pass\n")
     three.run("-k", "not test_b")
-    assert newest(three).info.selection == Selection(4, 5, 3)
+    assert newest(three).info.selection == Selection(4, 5, 3, 3)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from pytest_convoprobe.results.audit_file import Audit, FlipFigures, GateFigures
 from pytest_convoprobe.results.baseline_file import Accepted, KeptPast, write_baseline
 from pytest_convoprobe.results.fingerprints import Prints
 from pytest_convoprobe.results.pasts import pasts_of
-from pytest_convoprobe.results.run_info import Git, RunInfo, RunState
+from pytest_convoprobe.results.run_info import Git, RunInfo, RunState, Selection
 
 from .support import trial, writer
 
@@ -53,6 +53,7 @@ def stored(
     state: RunState = RunState.FINISHED,
     decision: Decision | None = None,
     decisions: Iterable[Decision] = (),
+    selection: Selection | None = None,
 ) -> str:
     run = f"202611{day:02}T120000Z-{day:06x}"
     out = writer(folder / ".convoprobe", run)
@@ -61,7 +62,7 @@ def stored(
     for one in (decision, *decisions):
         if one:
             out.add_decision(one)
-    out.write_info(RunInfo(run, 1.0, state=state, ended=2.0, git=git))
+    out.write_info(RunInfo(run, 1.0, state=state, ended=2.0, git=git, selection=selection))
     out.close()
     return run
 
@@ -143,6 +144,19 @@ class TestStoredRuns:
         pasts = pasts_of(tmp_path, tmp_path / ".convoprobe", "latest")
         assert pasts.of(ID, PRINTS) == Past(1, 9, "4 runs of latest")
         assert len(pasts.notes) == 2
+
+    def test_a_scenario_that_the_gate_could_not_decide_is_left_out(self, tmp_path: Path) -> None:
+        """Or one that is broken, and uses up the budget each night, would be as before some day."""
+        stored(tmp_path, 1, outcomes("." * 8))
+        broken_off = [*outcomes("x"), trial(outcome=Outcome.ERROR, blame=Blame.BUDGET, trial=2)]
+        other = Decision("scenarios/all.yaml::other", "paired", Word.GREEN, 0, 1, Past(0, 8))
+        stored(tmp_path, 2, [*broken_off, trial("other")], decision=other)
+        stored(tmp_path, 3, broken_off, selection=Selection(1, 2, 1, 1))
+        pasts = pasts_of(tmp_path, tmp_path / ".convoprobe", "latest")
+        assert pasts.of(ID, PRINTS) == Past(0, 8, "3 runs of latest")
+        assert sum("decided nothing on scenarios/all.yaml::greeting" in note for note in pasts.notes) == 2
+        stored(tmp_path, 4, broken_off, selection=Selection(1, 2, 2, 1))
+        assert of(tmp_path, "latest") == Past(1, 9, "4 runs of latest")
 
     def test_a_run_that_was_red_as_a_whole_is_left_out(self, tmp_path: Path) -> None:
         stored(tmp_path, 1, outcomes("." * 8))

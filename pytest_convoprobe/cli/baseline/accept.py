@@ -60,8 +60,13 @@ def command(
     stored = _stored(project, runs)
     wanted = _all_of(stored) if scenario is None else [_id_of(project, stored, scenario)]
     accepted = Accepted(now.date().isoformat(), one_line(reason).strip())
-    update = accepting(project.root, wanted, stored, accepted, f"{now:%Y%m%dT%H%M%SZ}")
-    finish(update, project.root, dry_run=dry_run, as_json=as_json)
+    begins = f"{now:%Y%m%dT%H%M%SZ}"
+    finish(
+        lambda: accepting(project.root, wanted, stored, accepted, begins),
+        project.root,
+        dry_run=dry_run,
+        as_json=as_json,
+    )
 
 
 def _stored(project: Project, named: tuple[str, ...]) -> list[StoredRun]:

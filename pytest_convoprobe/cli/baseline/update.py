@@ -45,11 +45,11 @@ def command(
 
     project = Project.here(config_file, results_dir)
     texts = runs or ("HEAD" if commit_of("HEAD", project.root) else "latest",)
-    update = with_runs(project.root, _stored(project, texts))
+    stored = _stored(project, texts)
     dirty = sorted({ref.id for text in texts for ref in dirty_runs(project.results, text)})
     if dirty:
         Console.of().note(f"note: {_changed_runs(dirty)}")
-    finish(update, project.root, dry_run=dry_run, as_json=as_json)
+    finish(lambda: with_runs(project.root, stored), project.root, dry_run=dry_run, as_json=as_json)
 
 
 def _changed_runs(ids: list[str]) -> str:
