@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 from .cutting import exceeds
 from .text import is_blank
@@ -45,6 +45,14 @@ class Usage:
         )
 
 
+class CallKind(str, Enum):
+    """What an agent called: a tool, another agent that goes on in its place, or one that works for it."""
+
+    TOOL = "tool"
+    HANDOFF = "handoff"
+    SUB_AGENT = "sub_agent"
+
+
 @dataclass(frozen=True)
 class ToolCall:
     """One call of a tool by the target.
@@ -54,6 +62,10 @@ class ToolCall:
     call that was never carried out: the tool doesn't exist, its arguments can't be used, or it was refused.
     `unreported` names the parts, `"arguments"` and `"result"`, of which the target says nothing, and `cut`
     those of which only a part was kept, since they are longer than `run.max_text`.
+
+    `id` is the call's own id, and `parent` the id of the call inside which it was made, both empty if the
+    target doesn't report them. `agent` is the name of the agent that called. Calls that were asked for
+    together share a `group`. `fault` says in words which fault was injected (see `faults:` of a scenario).
     """
 
     name: str
@@ -64,11 +76,36 @@ class ToolCall:
     executed: bool = True
     unreported: tuple[str, ...] = field(default=(), compare=False)
     cut: tuple[str, ...] = field(default=(), compare=False)
+    id: str = field(default="", compare=False)
+    parent: str = field(default="", compare=False)
+    agent: str = ""
+    group: str = field(default="", compare=False)
+    kind: CallKind = CallKind.TOOL
+    fault: str = ""
 
     @property
     def failed(self) -> bool:
         """Whether it did nothing: it was never carried out, or it ended in an error."""
         return self.error is not None or not self.executed
+
+
+@dataclass(frozen=True)
+class PendingRequest:
+    """Something for which the agent waits for a person: a permission to call a tool, or an answer.
+
+    `kind` is `"approval"` or `"question"`. `text` is what the agent asks, `tool` and `arguments` the call
+    that waits, `choices` the answers that it offers. `answer` is None while it waits, then `"approve"`,
+    `"reject"` or the words that were given; `reason` was said with it.
+    """
+
+    id: str
+    kind: Literal["approval", "question"] = "approval"
+    text: str = ""
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    choices: tuple[str, ...] = ()
+    answer: str | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,7 +118,9 @@ class Reply:
     wrote for itself alone: neither the user nor the judge gets them. A `text` with `<think>…</think>` is
     divided into both. `gaps` says in words why `tool_calls` or `usage` is None, by the name of the part; it
     is not stored. `cut` names the parts, `"text"` and `"thoughts"`, of which only a part was kept, since they
-    are longer than `run.max_text`.
+    are longer than `run.max_text`. `pending` are the requests to a person that came up with this reply,
+    answered or not. `startup` is the time in seconds that was spent on starting something, such as a
+    server: it isn't part of the turn's latency.
     """
 
     text: str
@@ -92,6 +131,8 @@ class Reply:
     thoughts: str = ""
     gaps: Mapping[str, str] = field(default_factory=dict, compare=False)
     cut: tuple[str, ...] = field(default=(), compare=False)
+    pending: tuple[PendingRequest, ...] = ()
+    startup: float = field(default=0.0, compare=False)
 
     def __post_init__(self) -> None:
         if self.tool_calls is not None and not isinstance(self.tool_calls, tuple):

@@ -68,7 +68,7 @@ class TargetSection(Section):
     def code_references(self) -> tuple[str, ...]:
         """All references to Python code, `path/file.py:object`."""
         values = (getattr(self, name) for name in self.code_fields)
-        return tuple(one for value in values for one in ([value] if isinstance(value, str) else value))
+        return tuple(one for value in values for one in ([value] if isinstance(value, str) else value or ()))
 
     @property
     def label(self) -> str | None:
@@ -126,8 +126,8 @@ class PythonTarget(TargetSection):
     """An object in Python: a function, an async function, a class, or a factory of one."""
 
     name_field = "object"
-    answer_fields = ("object",)
-    code_fields = ("object",)
+    answer_fields = ("object", "context")
+    code_fields = ("object", "context")
 
     type: Literal["python"] = Field("python", description="`python`.")
     object: Text = Field(description="`package.module:object` or `path/file.py:object`.")
@@ -137,6 +137,11 @@ class PythonTarget(TargetSection):
         "thread, one conversation at a time (`same`).",
     )
     tools: tuple[Text, ...] | None = Field(None, description=_TOOL_NAMES)
+    context: Text | None = Field(
+        None,
+        description="A function that gives what a framework's agent gets in each conversation, such as its "
+        "dependencies: `package.module:function` or `path/file.py:function`.",
+    )
 
 
 class VersionSource(Section):

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from ..errors import SettingsError, TargetStartError
 from ..settings.models import HttpTarget, ModelTarget, PythonTarget, TargetSection
+from .adapters.registry import adapter_for
 from .call_style import answering
 from .given_objects import Use, owner_of
-from .loading import parse_reference
+from .loading import Reference, parse_reference
 from .model import ModelAgent
 from .port import Target
 from .python import PythonAgent, as_port, is_target
@@ -61,7 +62,7 @@ def as_target(
 
 def is_single_object(value: object) -> bool:
     """Whether it is an object that may remember what was said, and so can't talk with several users."""
-    if isinstance(value, (TargetSection, str)) or is_target(value):
+    if isinstance(value, (TargetSection, str)) or is_target(value) or adapter_for(value) is not None:
         return False
     return owner_of(value) is not None
 
@@ -71,6 +72,8 @@ def _same(settings: TargetSection | None) -> bool:
 
 
 def _require_answering(value: object) -> None:
+    if adapter_for(value) is not None:
+        return
     try:
         found = answering(value)
     except ValueError as error:
@@ -88,6 +91,7 @@ def _model_agent(settings: ModelTarget, rootdir: Path) -> Target:
 
 def _python_agent(settings: PythonTarget, rootdir: Path) -> Target:
     reference = settings.object
+    context = _context_of(settings)
     try:
         return PythonAgent(
             parse_reference(reference),
@@ -95,9 +99,17 @@ def _python_agent(settings: PythonTarget, rootdir: Path) -> Target:
             name=reference,
             tools=settings.tools,
             same_thread=_same(settings),
+            context=context,
         )
     except TargetStartError as error:
         raise SettingsError.of(str(error), path="target.object") from None
+
+
+def _context_of(settings: PythonTarget) -> Reference | None:
+    try:
+        return None if settings.context is None else parse_reference(settings.context)
+    except TargetStartError as error:
+        raise SettingsError.of(str(error), path="target.context") from None
 
 
 def _http_agent(settings: HttpTarget, _: Path) -> Target:

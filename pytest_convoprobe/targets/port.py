@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ..cutting import MOST_TEXT
 from ..llm.port import LLM, ToolSpec
 from ..project_code.agent_loops import Home
 from ..project_code.callers_thread import CallersThread
-from ..transcript import Reply, ToolCall
+from ..transcript import PendingRequest, Reply, ToolCall
+
+
+class ToolFaults(Protocol):
+    """Injects faults into the calls of tools in one conversation.
+
+    Whoever carries out a tool's call does it through one of these, which count the calls by the tool's name.
+    They return what the agent is to get: the result of `call`, another one, or none at all. They raise what
+    `call` raises, or the injected error. `call_id` is the call's id, if it has one.
+    """
+
+    async def around(self, tool: str, call: Callable[[], Awaitable[Any]], *, call_id: str = "") -> Any: ...
+
+    def around_sync(self, tool: str, call: Callable[[], Any], *, call_id: str = "") -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -23,7 +36,9 @@ class ConversationContext:
     where asynchronous code of the project runs, by default the loop on which the conversation starts. `now`
     is when the conversation begins, with its zone (see `start_time.template_values`); None if nobody knows.
     `waiting` is the thread that waits for the conversation, if it can make calls meanwhile. `max_text` is
-    how many characters of one text or value are kept of what the target gives.
+    how many characters of one text or value are kept of what the target gives. `faults` are the faults that
+    are injected into calls of tools; None if there are none. A target that can't inject them raises
+    `TargetStartError` when a conversation with faults starts.
     """
 
     id: str
@@ -34,6 +49,7 @@ class ConversationContext:
     now: datetime | None = None
     waiting: CallersThread | None = None
     max_text: int = MOST_TEXT
+    faults: ToolFaults | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +97,17 @@ class KeepsCalls(Protocol):
     """
 
     def calls_so_far(self) -> tuple[ToolCall, ...]: ...
+
+
+@runtime_checkable
+class Resumes(Protocol):
+    """A conversation that goes on after the requests of its last reply were answered. Optional.
+
+    `resume` gets all of them, each with its `answer`, and returns the rest of the reply: only the words,
+    calls and usage since then, and the requests that came up meanwhile.
+    """
+
+    async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply: ...
 
 
 def calls_so_far(conversation: TargetConversation) -> tuple[ToolCall, ...]:

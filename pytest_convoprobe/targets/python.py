@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..errors import TargetStartError
+from ..llm.port import ToolSpec
 from ..project_code.calls import StartsCalls
 from .call_style import is_async, needs_nothing
 from .failures import start_failure
@@ -17,6 +19,7 @@ from .hosted import Hosted, RunsElsewhere, home_of
 from .loading import Once, Reference, load_object
 from .port import ConversationContext, Description, Target, TargetConversation, description_of, named_tools
 from .python_conversation import AgentSource, PythonConversation, source_of
+from .session_options import MakesOptions
 
 _ABSENT = object()
 
@@ -27,6 +30,7 @@ class PythonAgent(RunsElsewhere):
     `source` is the object, or where to import it from: that is done once, in a thread, when the first
     conversation starts. An object that is itself a `Target` is used as it is. `use` says what may be done
     with an object that has a state of its own. `tools` are the names of the agent's tools, if they are known.
+    `context` is a reference to the function that gives each conversation of a framework's agent its context.
     With `same_thread`, synchronous code and the import run on the thread that waits for the conversation.
     """
 
@@ -39,12 +43,14 @@ class PythonAgent(RunsElsewhere):
         use: Use = Use.MANY,
         tools: Sequence[str] | None = None,
         same_thread: bool = False,
+        context: Reference | None = None,
     ) -> None:
         self.name = name
         self.same_thread = same_thread
         self._tools = named_tools(tools)
         self._use = use
         self._source: Once[Target | AgentSource] = Once(functools.partial(_load, source, rootdir, name))
+        self._context = None if context is None else Once(functools.partial(_function, context, rootdir))
         self._hosted: Hosted | None = None
 
     async def start(self, context: ConversationContext) -> TargetConversation:
@@ -59,7 +65,9 @@ class PythonAgent(RunsElsewhere):
                 f"`{self.name}` is to run on the thread of its test (`target.thread: same`), but no test "
                 "waits for this conversation: leave the setting out here"
             )
-        conversation = PythonConversation(self.name, home_of(context), worker, context.max_text)
+        maker = None if self._context is None else await self._context.get(worker)
+        options = MakesOptions(context, maker)
+        conversation = PythonConversation(self.name, home_of(context), worker, context.max_text, options)
         try:
             await conversation.open(source, self._use)
         except BaseException:
@@ -78,9 +86,16 @@ class PythonAgent(RunsElsewhere):
     def describe(self) -> Description:
         """What the object says if it is a target itself and was loaded, and the tools of the settings."""
         source = self._source.value
-        is_other = source is None or isinstance(source, AgentSource)
-        described = Description() if is_other else description_of(as_port(source))
+        if source is None or isinstance(source, AgentSource):
+            described = Description(tools=_tools_of(source))
+        else:
+            described = description_of(as_port(source))
         return described if self._tools is None else replace(described, tools=self._tools)
+
+
+def _tools_of(source: AgentSource | None) -> tuple[ToolSpec, ...] | None:
+    """The tools of a framework's agent, as far as its adapter can list them."""
+    return source.adapter.tools_of(source.value) if source and source.adapter else None
 
 
 def runs_on_waiting_thread(target: Target) -> bool:
@@ -126,6 +141,15 @@ def _load(source: object, rootdir: Path, name: str) -> Target | AgentSource:
         return source_of(agent)
     except ValueError as error:
         raise TargetStartError(f"`{name}` can't be used as a target: {error}") from None
+
+
+def _function(reference: Reference, rootdir: Path) -> Callable[..., Any]:
+    found = load_object(reference, rootdir)
+    if not callable(found):
+        raise TargetStartError(
+            f"`target.context`: `{reference}` is a {type(found).__qualname__}, not a function"
+        )
+    return found
 
 
 def _make(kind: type, name: str) -> object:

@@ -14,6 +14,8 @@ from ..project_code.agent_loops import CallTask, Home
 from ..project_code.calls import Raised, StartsCalls, in_thread_of
 from ..threads import CallThread
 from ..transcript import Reply, ToolCall
+from .adapters.registry import Adapter, adapter_for
+from .adapters.sessions import AgentSession
 from .call_style import (
     METHODS,
     Calling,
@@ -32,6 +34,7 @@ from .hosted import closing
 from .plain_values import described
 from .reply_forms import Collecting, ReplyReader, Stream
 from .reply_parts import calls_known_to
+from .session_options import MakesOptions
 
 Step = tuple[Callable[[], Any], bool]
 """Something to call, and whether that has to be done on the loop."""
@@ -44,13 +47,15 @@ class AgentSource:
     """Where conversations get their agents from.
 
     `makes_agents`: calling `value` without arguments makes one; otherwise `value` itself is the agent, and
-    `owner` the object that has its state, if any. `on_loop` is where it is made.
+    `owner` the object that has its state, if any. `on_loop` is where it is made. With `adapter`, the agent is
+    that of a framework, and each conversation is a session of its own.
     """
 
     value: Any
     makes_agents: bool
     on_loop: bool
     owner: object | None = None
+    adapter: Adapter | None = None
 
 
 def source_of(agent: object) -> AgentSource:
@@ -59,12 +64,22 @@ def source_of(agent: object) -> AgentSource:
         return AgentSource(agent, True, is_answered_on_loop(agent))
     if _is_function(agent) and takes_nothing(agent):
         return AgentSource(agent, True, is_async(agent))
+    if (adapter := adapter_for(agent)) is not None:
+        return AgentSource(agent, False, True, adapter=adapter)
     _calling_of(agent)
     return AgentSource(agent, False, inspect.isfunction(agent), owner_of(agent))
 
 
 def _is_function(agent: object) -> bool:
     return inspect.isroutine(agent) or isinstance(agent, functools.partial)
+
+
+@dataclass(frozen=True)
+class _Adapted:
+    """An agent that only an adapter can talk with."""
+
+    adapter: Adapter
+    agent: Any
 
 
 def _calling_of(agent: object) -> Calling:
@@ -79,16 +94,22 @@ class PythonConversation:
     """One conversation: an agent of its own, what was said, and a thread and a task for the agent's code."""
 
     def __init__(
-        self, name: str, home: Home, worker: StartsCalls | None = None, most_text: int = MOST_TEXT
+        self,
+        name: str,
+        home: Home,
+        worker: StartsCalls | None = None,
+        most_text: int = MOST_TEXT,
+        options: MakesOptions | None = None,
     ) -> None:
         self._name = name
         self._home = home
+        self._options = options
         self._worker: StartsCalls = worker or CallThread()
         self._task: CallTask | None = None
         self._history: History = []
         self._replies = ReplyReader(most_text)
         self._calling: Calling | None = None
-        self._close: Step | None = None
+        self._closers: list[Step] = []
         self._let_go: Callable[[], None] | None = None
         self._closed = False
         self._calls: tuple[ToolCall, ...] = ()
@@ -102,11 +123,35 @@ class PythonConversation:
             if source.owner is not None:
                 self._let_go = claim(source.owner, use, self._name)
             # Whoever has made an object opens and closes it, too.
-            self._calling = await self._guarded(lambda: source.value, source.on_loop, failed, read)
-            return
-        enter, close, on_loop = await self._guarded(source.value, source.on_loop, failed, _entering)
-        self._calling = await self._guarded(enter, on_loop, failed, read)
-        self._close = close
+            found = await self._guarded(lambda: source.value, source.on_loop, failed, read)
+        else:
+            enter, close, on_loop = await self._guarded(source.value, source.on_loop, failed, _entering)
+            found = await self._guarded(enter, on_loop, failed, read)
+            self._closers += [close] if close else []
+        self._calling = await self._session(found) if isinstance(found, _Adapted) else self._plain(found)
+
+    def _plain(self, found: Calling) -> Calling:
+        """How an object of the project answers, which has no place for what only adapters can use."""
+        if self._options is not None and (unusable := self._options.only_for_adapters):
+            raise TargetStartError(
+                f"`{self._name}` is not an agent of a framework that has an adapter: {unusable}"
+            )
+        return found
+
+    async def _session(self, found: _Adapted) -> Calling:
+        """Open a session with an agent of a framework."""
+        doing = f"a session with `{self._name}` ({found.adapter.framework}) could not be opened"
+        options = self._options or MakesOptions()
+
+        async def opened() -> AgentSession:
+            return await found.adapter.open(found.agent, await options.make())
+
+        wrap = functools.partial(start_failure, doing)
+        calling_, close = await self._guarded(opened, True, wrap, _calling_and_close)
+        # A session is closed before its agent.
+        self._closers[:0] = [close] if close else []
+        found_calling: Calling = calling_
+        return found_calling
 
     async def send(self, message: str) -> Reply:
         if self._calling is None:
@@ -140,8 +185,8 @@ class PythonConversation:
         self._closed = True
         abandoned = self._worker.busy or (self._task is not None and self._task.unusable)
         try:
-            if self._close is not None and not abandoned:
-                await closing(self._guarded(*self._close, failure, _nothing), self._name)
+            for step in () if abandoned else self._closers:
+                await closing(self._guarded(*step, failure, _nothing), self._name)
         finally:
             self._worker.stop()
             # Code that was abandoned may still run: nobody else may talk with its object.
@@ -287,7 +332,14 @@ def _whole(result: object, most: int) -> object:
     return collected.stream
 
 
-def _calling_or_failed(doing: str, agent: object) -> Calling | _Failed:
+def _calling_and_close(session: AgentSession) -> tuple[Calling, Step | None]:
+    close = getattr(session, "aclose", None)
+    return calling(session.send), None if close is None else (close, is_async(close))
+
+
+def _calling_or_failed(doing: str, agent: object) -> Calling | _Adapted | _Failed:
+    if (adapter := adapter_for(agent)) is not None:
+        return _Adapted(adapter, agent)
     try:
         return _calling_of(agent)
     except ValueError as error:

@@ -1,0 +1,35 @@
+"""What an adapter makes of an agent: a session, which is one conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ...transcript import Reply
+from ..port import ToolFaults
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """What a session is opened with.
+
+    `conversation_id` is unique within the run. `context` is what the function of `target.context` gave for
+    this conversation, None without one. Tools are called through `faults`, if there are any: an adapter
+    whose framework has no place for that raises `TargetStartError`.
+    """
+
+    conversation_id: str
+    context: Any = None
+    faults: ToolFaults | None = None
+
+
+class AgentSession(Protocol):
+    """One conversation with an agent of a framework.
+
+    `send` may be a coroutine function, which runs on the event loop of the session's agents, or a plain one,
+    which runs in a thread of the conversation. Sessions may also have `resume` (see `port.Resumes`),
+    `calls_so_far` (see `port.KeepsCalls`), `usage_so_far` and `aclose`.
+    """
+
+    def send(self, message: str) -> Reply | Awaitable[Reply]: ...

@@ -1,0 +1,48 @@
+"""What conversations with agents of frameworks are given, made anew for each: their context, and faults."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .adapters.sessions import SessionOptions
+from .call_style import takes_nothing
+from .hosted import LLMFromElsewhere
+from .port import ConversationContext
+
+
+@dataclass(frozen=True)
+class MakesOptions:
+    """Makes the options of a session. `context_maker` is the function of `target.context`."""
+
+    conversation: ConversationContext | None = None
+    context_maker: Callable[..., Any] | None = None
+
+    @property
+    def only_for_adapters(self) -> str:
+        """What other objects can't be given, as the end of a message; empty if there is nothing."""
+        if self.context_maker is not None:
+            return "`target.context` is for those. Leave it out, and let a factory make the agent"
+        if self.conversation is not None and self.conversation.faults is not None:
+            return "no faults can be injected into the tools of another one (`faults`)"
+        return ""
+
+    async def make(self) -> SessionOptions:
+        """Called on the event loop of the agents, since the function is code of the project."""
+        if self.conversation is None:
+            return SessionOptions("")
+        faults = self.conversation.faults
+        return SessionOptions(self.conversation.id, await self._context(self.conversation), faults)
+
+    async def _context(self, conversation: ConversationContext) -> Any:
+        if self.context_maker is None:
+            return None
+        given = () if takes_nothing(self.context_maker) else (_from_elsewhere(conversation),)
+        value = self.context_maker(*given)
+        return await value if inspect.isawaitable(value) else value
+
+
+def _from_elsewhere(conversation: ConversationContext) -> ConversationContext:
+    return replace(conversation, llm=LLMFromElsewhere(conversation.llm))
