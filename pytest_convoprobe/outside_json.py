@@ -34,6 +34,29 @@ def _whole(digits: str) -> int | str:
     return int(digits) if len(digits) <= _MOST_DIGITS else digits
 
 
+class DoubledKey(ValueError):
+    """A key that an object has twice, as some merges leave it; JSON's reader takes the last one."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(f"the key `{key}` is given twice")
+
+
+def check_keys(text: str) -> None:
+    """Raise `DoubledKey` if an object in a JSON text that somebody wrote by hand has a key twice."""
+    # Numbers stay text: only the keys count, and long numbers would be refused.
+    json.loads(text, object_pairs_hook=_once, parse_int=str, parse_float=str)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DoubledKey(key)
+        found[key] = value
+    return found
+
+
 def digits_of(number: int) -> int:
     """How many decimal digits a number has, give or take one."""
     return number.bit_length() * 30103 // 100000 + 1

@@ -226,7 +226,25 @@ def forecast(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
     if not gated or config.option.collectonly or config.getoption("setuponly", False):
         return []
     policies = sorted({item.stash[GATED] for item in gated}, reverse=True)
-    return [forecast_words(" and ".join(policies), *gate_of(gated[0]).forecast())]
+    return [
+        forecast_words(" and ".join(policies), *gate_of(gated[0]).forecast()),
+        *_unused_trials(config, policies),
+    ]
+
+
+def _unused_trials(config: pytest.Config, policies: Iterable[str]) -> list[str]:
+    """That the ini file asks for trials, and a policy that was asked for makes one item of a scenario.
+
+    It isn't an error: a run may ask for another policy than the one that the ini file was written for.
+    """
+    trials = options.trials(config)
+    if trials == 1:
+        return []
+    gate = " and ".join(sorted(policies, reverse=True))
+    return [
+        f"note: convoprobe_trials = {trials} is not used: the gate is {gate}, which decides about all "
+        "conversations of a scenario together; how many it begins with is gate.first"
+    ]
 
 
 def forecast_words(policy: str, first: int, more: int) -> str:
@@ -251,7 +269,8 @@ def forecast_of_ids(config: pytest.Config, ids: Iterable[str]) -> list[str]:
         return []
     budget = _source(config).main.settings.gate.max_talks
     bounded = more if budget is None else min(more, budget)
-    return [forecast_words(" and ".join(sorted(policies, reverse=True)), first, bounded)]
+    words = forecast_words(" and ".join(sorted(policies, reverse=True)), first, bounded)
+    return [words, *_unused_trials(config, policies)]
 
 
 def one_talk_terms(terms: Terms, why: str) -> Terms:

@@ -201,9 +201,11 @@ def check_gate(config: pytest.Config) -> None:
     policy = value_of(config, "gate")
     if policy not in ("paired", "confirm"):
         return
-    if config.getoption("convoprobe_trials", None) and config.getoption("convoprobe_gate", None):
+    given = "--convoprobe-trials" if config.getoption("convoprobe_trials", None) else ""
+    given = given or ("--count" if _repeats(config) > 1 else "")
+    if given and config.getoption("convoprobe_gate", None):
         raise pytest.UsageError(
-            f"--convoprobe-trials makes an item of each trial, and --convoprobe-gate={policy} decides about "
+            f"{given} makes an item of each trial, and --convoprobe-gate={policy} decides about "
             "the trials of a scenario together: leave out one of them. The first conversations of the paired "
             "gate are --convoprobe-first"
         )

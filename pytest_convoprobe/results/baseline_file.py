@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ..errors import Problem, ResultsError
 from ..files import cannot, locked, read_text, relative_name, shown_path, write_atomically
-from ..outside_json import read_json
+from ..outside_json import DoubledKey, check_keys, read_json
 from ..yaml_source import Document, parse
 from ..yaml_source.explain import explain, refusal
 from .fingerprints import Prints
@@ -170,9 +170,9 @@ def _json(text: str, path: Path) -> Any:
         raise _problem(path, Problem("a merge left its marks here: keep one of the two sides", line=line))
     try:
         data = read_json(text)
-        json.loads(text, object_pairs_hook=_once)
+        check_keys(text)
         return data
-    except _Doubled as error:
+    except DoubledKey as error:
         line = text.count("\n", 0, text.rfind(_text(error.key))) + 1
         raise _problem(path, Problem(f"the key {_text(error.key)} is given twice", line=line)) from None
     except json.JSONDecodeError as error:
@@ -180,23 +180,6 @@ def _json(text: str, path: Path) -> Any:
         raise _problem(path, place) from None
     except ValueError as error:
         raise _problem(path, Problem(f"it is not JSON: {error}")) from None
-
-
-class _Doubled(ValueError):
-    """A key that a mapping has twice, as some merges leave it; JSON's reader takes the last one."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        super().__init__(key)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _Doubled(key)
-        found[key] = value
-    return found
 
 
 _WHAT_TO_DO = (

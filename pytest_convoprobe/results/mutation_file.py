@@ -132,6 +132,14 @@ def add_mutations(results: Path, found: Iterable[ScenarioMutations]) -> None:
     replace_kept(results, results / FILE, content)
 
 
+def check_mutations_can_be_kept(results: Path) -> None:
+    """Write what is known once more: a folder that refuses it is found out before anything is paid for.
+
+    Raises `ResultsError`.
+    """
+    add_mutations(results, ())
+
+
 def _known(results: Path) -> dict[str, ScenarioMutations]:
     try:
         return read_mutations(results)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Problem
-from ..files import open_file
+from ..outside_json import DoubledKey, check_keys
 from .document import Document, Loc, dotted
-from .parsing import Parsed
-from .text import MAX_BYTES, decode
+from .parsing import Parsed, content_of
+from .text import decode
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,9 @@ class LinePlaces:
 
 def read_json_lines(path: Path, file: str) -> Parsed:
     """Read a file of JSON Lines; one that can't be read is a problem too. `file` is its name in messages."""
-    try:
-        with open_file(path) as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        return Parsed((), (Problem(f"the file can't be read: {reason}", file),))
+    data = content_of(path, file)
+    if isinstance(data, Problem):
+        return Parsed((), (data,))
     text, problems = decode(data, file)
     found = list(_documents(file, text.content)) if text is not None else []
     documents = tuple(one for one in found if isinstance(one, Document))
@@ -81,6 +78,10 @@ def _documents(file: str, content: str) -> Iterator[Document | Problem]:
             continue
         try:
             value = json.loads(line)
+            check_keys(line)
+        except DoubledKey as error:
+            column = line.rfind(json.dumps(error.key, ensure_ascii=False)) + 1
+            yield Problem(f"{error} in this line", file, number, max(column, 1), error.key, line)
         except json.JSONDecodeError as error:
             yield Problem(f"the line is not JSON: {error.msg}", file, number, error.colno, "", line)
         except (ValueError, RecursionError) as error:

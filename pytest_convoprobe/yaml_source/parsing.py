@@ -46,18 +46,22 @@ class Parsed:
 def read(path: Path, file: str | None = None) -> Parsed:
     """Read and parse a file; one that can't be read is a problem too. `file` is its name in messages."""
     name = str(path) if file is None else file
+    data = content_of(path, name)
+    return Parsed((), (data,)) if isinstance(data, Problem) else parse(data, name)
+
+
+def content_of(path: Path, name: str) -> bytes | Problem:
+    """The bytes of a file that people write, or why they can't be had; `name` is the file's in messages."""
     try:
         with open_file(path) as stream:
             data = stream.read(MAX_BYTES + 1)
             size = path.stat().st_size if len(data) > MAX_BYTES else 0
     except IsADirectoryError:
-        return Parsed((), (Problem("this is a folder, not a file", name),))
+        return Problem("this is a folder, not a file", name)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return Parsed((), (Problem(f"the file can't be read: {reason}", name),))
-    if size:
-        return Parsed((), (Problem(too_large(size), name),))
-    return parse(data, name)
+        return Problem(f"the file can't be read: {reason}", name)
+    return Problem(too_large(size), name) if size else data
 
 
 def parse(data: bytes | str, file: str = "<text>") -> Parsed:

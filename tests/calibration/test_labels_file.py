@@ -129,3 +129,14 @@ def test_the_built_in_conversations_have_both_truths_of_each_kind() -> None:
         # With these nobody has to ask the judge what a criterion is about.
         assert all(criterion.about and criterion.shows and criterion.opposite for criterion in one.criteria)
     assert all(both == {True, False} for both in truths.values())
+
+
+def test_a_file_of_json_lines_is_refused_for_what_yaml_is(tmp_path: Path) -> None:
+    """A doubled key, of which JSON's reader takes the last one, and a size that nobody meant."""
+    path = tmp_path / "x.labels.jsonl"
+    path.write_text('{"id": "a", "turns": [{"user": "Hi", "agent": "Hi"}], "id": "b", "criteria": []}\n')
+    with pytest.raises(ScenarioFileError, match=r"x.labels.jsonl:1:55: id: the key `id` is given twice in"):
+        load_labels(path, "x.labels.jsonl")
+    path.write_bytes(b" " * 2_500_000)
+    with pytest.raises(ScenarioFileError, match=r"2.5 MB, and at most 1 MB are read; split it into several"):
+        load_labels(path, "x.labels.jsonl")

@@ -98,6 +98,17 @@ def test_what_code_decides_asks_nobody(folder: Path, convoprobe: Convoprobe, a_j
     assert "c1 not known, no mutant is about it: The agent is nice." in result.stdout
 
 
+def test_what_could_not_be_kept_is_not_paid_for(
+    folder: Path, convoprobe: Convoprobe, a_judge: ChatServer
+) -> None:
+    stored(folder, a_judge.base_url, [ARRIVES])
+    (folder / ".convoprobe" / "mutations.json").mkdir()
+    result = convoprobe("mutate", "--again")
+    assert result.exit_code == 2
+    assert "mutations.json cannot be written: Is a directory" in result.output
+    assert a_judge.requests == []
+
+
 def test_a_limit_of_calls(folder: Path, convoprobe: Convoprobe, a_judge: ChatServer) -> None:
     stored(folder, a_judge.base_url, [ARRIVES, REFUND])
     result = convoprobe("mutate", "--calls", "4")

@@ -38,6 +38,18 @@ def test_good_files(project: Path) -> None:
     ]
 
 
+def test_a_quarantine_that_is_over_is_named(project: Path) -> None:
+    gate = "gate: {mode: quarantine, expires: %s, reason: '#123'}\n"
+    (project / "scenarios" / "a.yaml").write_text(f"{MINIMAL}{gate % '2020-01-31'}")
+    (project / "scenarios" / "b.yaml").write_text(f"{MINIMAL}{gate % '9999-12-31'}")
+    result = validate("-q", "scenarios")
+    assert result.exit_code == 0
+    assert [line for line in result.output.splitlines() if line.startswith("note")] == [
+        f"note: {Path('scenarios/a.yaml')}:1: {load_scenarios(project / 'scenarios' / 'a.yaml')[0].id}: "
+        "quarantine ended on 2020-01-31, so it blocks again: #123"
+    ]
+
+
 def test_quietly(project: Path) -> None:
     (project / "scenarios" / "a.yaml").write_text(MINIMAL)
     assert validate("-q", "scenarios").output == "1 file checked, 1 scenario, all good\n"

@@ -172,6 +172,17 @@ def test_what_is_made_for_each_test_allows_one_conversation(gated: Suite) -> Non
     )
 
 
+def test_trials_of_the_ini_file_that_the_policy_does_not_use_are_named(gated: Suite) -> None:
+    gated.write("pytest.ini", "[pytest]\nconvoprobe_trials = 4\n")
+    gated.scenario("one")
+    result = gated.run("--convoprobe-gate=confirm")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["note: convoprobe_trials = 4 is not used: the gate is confirm, which*"])
+    result = gated.run()
+    result.assert_outcomes(passed=4)
+    assert "is not used" not in result.stdout.str()
+
+
 def test_asking_for_trials_or_for_recordings_makes_each_an_item(gated: Suite) -> None:
     gated.scenario("one", outcomes=["failed", "passed"])
     gated.run("--convoprobe-trials=2").assert_outcomes(failed=1, passed=1)

@@ -23,6 +23,7 @@ from typing import Any
 
 from ...errors import Problem, SettingsError
 from ...files import read_text, shown_path
+from ...outside_json import DoubledKey, check_keys
 from ...suggest import suggest
 from ...yaml_source.explain import MISSING, describe, must_be, unknown_key
 
@@ -115,6 +116,10 @@ def _json_lines(text: str) -> Iterator[_Row | Problem]:
             continue
         try:
             values = json.loads(content)
+            check_keys(content)
+        except DoubledKey as error:
+            yield Problem(f"{error} in this line", line=line)
+            continue
         except json.JSONDecodeError as error:
             yield Problem(f"the line is not JSON ({error.msg}); {_columns()}", line=line, column=error.colno)
             continue

@@ -155,12 +155,13 @@ def _measured(
     )
     from ...audit.promise import with_promise
     from ...redaction import Redactor
-    from ...results.mutation_file import add_mutations, read_mutations
+    from ...results.mutation_file import add_mutations, check_mutations_can_be_kept, read_mutations
 
     known = read_mutations(project.results)
     if calls == 0:
         judged = JudgeFindings({}, known_now(found, known))
     else:
+        check_mutations_can_be_kept(project.results)
         with progress_line() as progress:
             judged = ask(found, session, known, again=again, calls=calls, tick=progress.tick)
         add_mutations(project.results, judged.new)

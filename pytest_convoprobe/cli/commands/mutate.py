@@ -85,7 +85,7 @@ def command(
     end_when_stuck()
     from ...mutants.probing import forecast, talks_of
     from ...redaction import Redactor
-    from ...results.mutation_file import read_mutations
+    from ...results.mutation_file import check_mutations_can_be_kept, read_mutations
     from ...runs.session import Session
 
     with Session(project.source({"judge.model": judge_model}), project.root) as session:
@@ -97,6 +97,7 @@ def command(
         _announce(planned, found, asks)
         if dry_run:
             ctx.exit(OK)
+        check_mutations_can_be_kept(project.results)
         if asks:
             found = _paraphrased(session, found)
         keep = partial(_kept, project, stored.id, redactor=Redactor(session.settings.secrets))

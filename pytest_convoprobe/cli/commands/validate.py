@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...formatting import counted
+from ...text import harmless, one_line
 from ..console import write_json
 from ..exits import FINDINGS, OK
 from ..project import Project, json_option
@@ -158,8 +160,20 @@ def _check(file: Path, tally: _Tally) -> tuple[Sequence[LoadedScenario], Sequenc
         tally.problems += len(error.problems)
         return (), error.problems, str(error)
     tally.scenarios += len(loaded)
+    _note_ended(file, loaded)
     problems, text = _names(file, loaded, tally)
     return loaded, problems, text or _good(file, loaded)
+
+
+def _note_ended(file: Path, loaded: Sequence[LoadedScenario]) -> None:
+    """Say which scenarios block again because their day is over: nothing in the file shows it."""
+    from ...scenario.gate_rule import mode_of
+
+    for one in loaded:
+        rule = one.scenario.gate if one.scenario else None
+        mode, words = mode_of(rule, date.today())
+        if mode == "block" and words:
+            click.echo(harmless(f"note: {file}:{one.line}: {one.id}: {one_line(words)}"), err=True)
 
 
 def _names(file: Path, loaded: Sequence[LoadedScenario], tally: _Tally) -> tuple[Sequence[Problem], str]:

@@ -122,3 +122,9 @@ def test_a_value_of_a_json_line_has_a_column(tmp_path: Path) -> None:
     text = '{"conversation": "a", "metric": "m01", "present" : "perhaps"}\n'
     (found,) = problems(tmp_path, text, "labels.jsonl")
     assert found.startswith("1:52: present: ")
+
+
+def test_a_key_that_a_json_line_has_twice_is_a_problem(tmp_path: Path) -> None:
+    text = '{"conversation": "a", "metric": "m01", "present": true, "present": false}\n'
+    (found,) = problems(tmp_path, text, "labels.jsonl")
+    assert "the key `present` is given twice in this line" in found
