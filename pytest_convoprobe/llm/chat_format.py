@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from copy import deepcopy
 from typing import Any
@@ -35,11 +36,14 @@ _WORDS = {
 }
 
 
-def call_parameters(request: LLMRequest, *, schema: bool, refused: Collection[str] = ()) -> dict[str, Any]:
+def call_parameters(
+    request: LLMRequest, *, schema: bool, refused: Collection[str] = (), most_top_tokens: int | None = None
+) -> dict[str, Any]:
     """The call as keywords: what the settings set, then `extra_params`, which take precedence.
 
     `schema` says whether to send `request.schema`. `refused` names the parameters that this model is known to
     refuse. They are left out, but `max_tokens` is sent under its newer name, `max_completion_tokens`.
+    `most_top_tokens` is the most that it gives the chances of, if it has refused more.
     """
     settings = request.model
     wanted = {
@@ -50,7 +54,7 @@ def call_parameters(request: LLMRequest, *, schema: bool, refused: Collection[st
         "tools": [_tool(spec) for spec in request.tools] or None,
         "response_format": _response_format(request) if schema else None,
         "logprobs": True if request.top_tokens else None,
-        "top_logprobs": request.top_tokens or None,
+        "top_logprobs": min(request.top_tokens, most_top_tokens or request.top_tokens) or None,
         **settings.extra_params,
     }
     if "max_tokens" in refused:
@@ -65,6 +69,24 @@ def refused_parameter(sent: Collection[str], message: str) -> str | None:
         if parameter in sent and any(word in lowered for word in words):
             return parameter
     return None
+
+
+# "must be less than or equal to 5", "greater than max allowed: 5", "between 0 and 5", "in the range [0, 5]"
+_AT_MOST = re.compile(
+    r"(?:at most|equal to|no more than|up to|max\w*(?: \w+){0,2}:?|<=?|≤|between \d+ and|\[\d+,)\s*(\d+)\b",
+    re.IGNORECASE,
+)
+
+
+def fewer_top_tokens(sent: object, message: str) -> int | None:
+    """How many tokens' chances a provider gives that refuses to give those of `sent`, by its own words.
+
+    None where its refusal is about something else, or names no smaller number.
+    """
+    if not isinstance(sent, int) or "logprobs" not in message:
+        return None
+    named = [int(number) for number in _AT_MOST.findall(message)]
+    return max((number for number in named if 0 < number < sent), default=None)
 
 
 def chat_messages(messages: tuple[Message, ...]) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ from ..settings.requirements import require_model
 from .chat_format import (
     call_parameters,
     chat_messages,
+    fewer_top_tokens,
     own_prices,
     plain_headers,
     read_reply,
@@ -50,8 +51,9 @@ class LiteLLM:
     """Calls models through LiteLLM; a single attempt each, of at most `ModelSettings.timeout` seconds.
 
     It belongs to the event loop of the first call. A parameter that a model refuses (`temperature`,
-    `response_format`) is left out from then on; the repeated call counts as an attempt. Whether schemas are
-    sent under `structured_output: auto` is found out by the first call that has one (`schema_probe`).
+    `response_format`) is left out from then on; the repeated call counts as an attempt. Where a
+    provider gives the chances of fewer tokens than were asked for, that many are asked for. Whether schemas
+    are sent under `structured_output: auto` is found out by the first call that has one (`schema_probe`).
     """
 
     def __init__(self, redactor: TextRedactor | None = None, max_text: int = MOST_TEXT) -> None:
@@ -60,6 +62,7 @@ class LiteLLM:
         self._module: Future[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._refused: defaultdict[Endpoint, set[str]] = defaultdict(set)
+        self._top_tokens: dict[Endpoint, int] = {}
         self._schemas = SchemaProbes()
         self._priced: dict[str, bool] = {}
         self._abandoned: set[asyncio.Task[Any]] = set()
@@ -147,6 +150,8 @@ class LiteLLM:
             if outcome.refused == FORMAT:
                 schema = False
                 self._schemas.settle(request.model, SchemaUse.REFUSED)
+            elif outcome.top_tokens is not None:
+                self._top_tokens[endpoint_of(request.model)] = outcome.top_tokens
             elif outcome.refused is not None:
                 refused.add(outcome.refused)
             elif probe and schema and outcome.error.status in _REFUSALS:
@@ -171,7 +176,8 @@ class LiteLLM:
         # The parameters contain the key in plain text. Errors are returned, not raised, so that no traceback
         # with local variables shows this frame.
         settings = request.model
-        parameters = call_parameters(request, schema=schema, refused=refused)
+        most = self._top_tokens.get(endpoint_of(settings))
+        parameters = call_parameters(request, schema=schema, refused=refused, most_top_tokens=most)
         arm_warning_filter()
         from .provider_traffic import watched  # here, since it imports httpx, which a replay doesn't need
 
@@ -194,7 +200,9 @@ class LiteLLM:
             # Without a schema of ours, the parameter comes from `extra_params`, and we never leave these out.
             if wrong == FORMAT and (settings.structured_output == "schema" or not schema):
                 wrong = None
-            return _Failed(failure, wrong)
+            # What `extra_params` set is sent as it is.
+            sent = None if "top_logprobs" in settings.extra_params else parameters.get("top_logprobs")
+            return _Failed(failure, wrong, fewer_top_tokens(sent, failure.message) if named else None)
 
     async def _bounded(self, call: asyncio.Task[Any], seconds: float) -> Any:
         """The result of the call. It is abandoned if it takes too long or is cancelled."""
@@ -224,10 +232,11 @@ class LiteLLM:
 
 @dataclass(frozen=True)
 class _Failed:
-    """A failed attempt, and the parameter without which it may work."""
+    """A failed attempt, and the parameter without which it may work, or how many top tokens may."""
 
     error: LLMError
     refused: str | None = None
+    top_tokens: int | None = None
 
 
 def _fixed(request: LLMRequest) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pytest_convoprobe.errors import LLMUnavailable
 from pytest_convoprobe.llm.chat_format import (
     call_parameters,
     chat_messages,
+    fewer_top_tokens,
     read_reply,
     refused_parameter,
 )
@@ -41,6 +42,23 @@ def test_what_is_set_is_sent() -> None:
 
 def test_the_chances_of_tokens_are_asked_for() -> None:
     assert call_parameters(request(top_tokens=5), schema=True) == {"logprobs": True, "top_logprobs": 5}
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        ("Invalid value for 'top_logprobs': must be less than or equal to 5.", 5),
+        ("Requested sample logprobs of 20, which is greater than max allowed: 10", 10),
+        ("top_logprobs must be between 0 and 8 (status 400)", 8),
+        ("top_logprobs: value 20 is not in the range [0, 5]", 5),
+        ("logprobs is not supported with gpt-5", None),
+        ("max_tokens must be at most 5", None),
+        ("top_logprobs must be at most 0", None),
+        ("top_logprobs must be at least 1 and at most 20", None),
+    ],
+)
+def test_how_many_tokens_a_provider_gives_the_chances_of(words: str, most: int | None) -> None:
+    assert fewer_top_tokens(20, words) == most
 
 
 @pytest.mark.parametrize(

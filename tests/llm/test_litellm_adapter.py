@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import pickle
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -155,6 +157,21 @@ async def test_calls_that_are_refused_together_each_recover(llm: LiteLLM) -> Non
     with ChatServer(refuses=["temperature"], latency=0.05) as server:
         replies = await asyncio.gather(*(llm.complete(to(server, temperature=0.0)) for _ in range(4)))
     assert {reply.attempts for reply in replies} == {2}
+
+
+async def test_fewer_top_tokens_are_asked_for_where_that_is_the_most(llm: LiteLLM) -> None:
+    def answer(body: dict[str, Any]) -> Completion | Fault:
+        if body["top_logprobs"] > 5:
+            refusal = {"error": {"message": "Invalid 'top_logprobs': must be at most 5.", "code": 400}}
+            return Fault("few", status=400, body=json.dumps(refusal))
+        return Completion("Yes", top_tokens={"Yes": -0.1, "No": -2.5})
+
+    with ChatServer(answer) as server:
+        asked = replace(to(server), top_tokens=20)
+        first, second = await llm.complete(asked), await llm.complete(asked)
+    assert (first.attempts, second.attempts) == (2, 1)
+    assert [body["top_logprobs"] for body in server.bodies] == [20, 5, 5]
+    assert second.top_tokens == {"Yes": -0.1, "No": -2.5}
 
 
 async def test_a_refused_schema_falls_back_to_text(llm: LiteLLM) -> None:
