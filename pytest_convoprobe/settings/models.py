@@ -6,86 +6,25 @@ docs/reference/settings.md shows the descriptions of the fields.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
     Field,
-    SecretStr,
     SerializeAsAny,
-    model_validator,
 )
 
 from ..cutting import MOST_TEXT
-from .field_types import Count, Limit, Money, Seconds, Text, Time, WebAddress
+from .field_types import Count, Limit, Money, Seconds, Text, Time
 from .gate_settings import GateSettings
+
+# `as`: other modules take all types of targets from here.
+from .http_settings import HttpTarget as HttpTarget
 from .judge_settings import Judge, JudgeSettings
 from .mask_rules import MaskRule
 from .model_settings import ModelSettings, Section
-
-
-class TargetSection(Section):
-    """The settings of a target, and what the rest of the package asks of them whatever their type is.
-
-    A type is a subclass, an entry of `TARGET_TYPES`, and a builder in `targets/factory.py`. The settings of a
-    target that is a language model are a `ModelSettings` too. What they don't set comes from `llm`.
-    """
-
-    name_field: ClassVar[str]
-    """The field with the target's name in results. It decides the type of a target that gives none."""
-    signs: ClassVar[tuple[str, ...]] = ()
-    """Other fields that decide the type."""
-    answer_fields: ClassVar[tuple[str, ...]]
-    """The fields that answers depend on. They are part of the keys of a benchmark's rows."""
-    code_fields: ClassVar[tuple[str, ...]] = ()
-    """The fields with references to Python code, `path/file.py:object`."""
-
-    type: str
-
-    @classmethod
-    def type_name(cls) -> str:
-        """What settings give as its `type`."""
-        name: str = cls.model_fields["type"].default
-        return name
-
-    @classmethod
-    def is_model(cls) -> bool:
-        """Whether a target of this type is a language model."""
-        return issubclass(cls, ModelSettings)
-
-    def identified(self) -> bool:
-        """Whether the settings, and the version where one is reported, are all that its answers depend on.
-
-        A stored conversation with any other target may be with another agent than the present one.
-        """
-        return False
-
-    def reports_version(self) -> bool:
-        """Whether the target can be asked which version of it is running."""
-        return False
-
-    @property
-    def code_references(self) -> tuple[str, ...]:
-        """All references to Python code, `path/file.py:object`."""
-        values = (getattr(self, name) for name in self.code_fields)
-        return tuple(one for value in values for one in ([value] if isinstance(value, str) else value or ()))
-
-    @property
-    def label(self) -> str | None:
-        """What the target is called in results; None for a model that isn't named."""
-        label: str | None = getattr(self, self.name_field)
-        return label
-
-    @property
-    def as_model(self) -> ModelSettings | None:
-        """The same settings as those of a language model; None if the target is something else."""
-        return self if isinstance(self, ModelSettings) else None
-
-    def with_system_prompt(self, prompt: str) -> TargetSection | None:
-        """The same with another system prompt; None for a type that takes none."""
-        if "system_prompt" not in type(self).model_fields:
-            return None
-        return self.model_copy(update={"system_prompt": prompt})
+from .target_section import TOOL_NAMES
+from .target_section import TargetSection as TargetSection
 
 
 class ModelTarget(TargetSection, ModelSettings):
@@ -116,12 +55,6 @@ class ModelTarget(TargetSection, ModelSettings):
         return not self.tools
 
 
-_TOOL_NAMES = (
-    "Names of all of the agent's tools. A required tool that isn't one of them is an error before the first "
-    "call."
-)
-
-
 class PythonTarget(TargetSection):
     """An object in Python: a function, an async function, a class, or a factory of one."""
 
@@ -136,78 +69,12 @@ class PythonTarget(TargetSection):
         description="Where synchronous code runs: in a thread of each conversation (`own`), or on the test's "
         "thread, one conversation at a time (`same`).",
     )
-    tools: tuple[Text, ...] | None = Field(None, description=_TOOL_NAMES)
+    tools: tuple[Text, ...] | None = Field(None, description=TOOL_NAMES)
     context: Text | None = Field(
         None,
         description="A function that gives what a framework's agent gets in each conversation, such as its "
         "dependencies: `package.module:function` or `path/file.py:function`.",
     )
-
-
-class VersionSource(Section):
-    """Where an HTTP service reports its version: in each answer, or at an address of its own."""
-
-    path: Text | None = Field(None, description="JMESPath of the version in a JSON answer.")
-    header: Text | None = Field(None, description="Name of the response header with the version.")
-    url: WebAddress | None = Field(
-        None,
-        description="Address that is asked for the version with GET. If unset, the first answer to a message "
-        "has it.",
-    )
-
-    @model_validator(mode="after")
-    def _one_place(self) -> VersionSource:
-        if self.path and self.header:
-            raise ValueError("give `path` or `header`, not both")
-        if not (self.path or self.header or self.url):
-            raise ValueError("give a `path`, a `header`, or a `url`")
-        return self
-
-
-def _version_source(value: Any) -> Any:
-    """A text alone is the path."""
-    return {"path": value} if isinstance(value, str) and value else value
-
-
-class HttpTarget(TargetSection):
-    """An HTTP service. `url`, `headers` and `body` are templates; `text` and the like are JMESPath."""
-
-    name_field = "url"
-    answer_fields = ("url", "method", "body", "text", "tool_calls", "ended")
-
-    type: Literal["http"] = Field("http", description="`http`.")
-    url: Text = Field(description="Address for each message; a template.")
-    method: Text = Field("POST", description="HTTP method.")
-    headers: dict[str, SecretStr] = Field(default_factory=dict, description="Headers; values are templates.")
-    body: Any = Field(
-        None,
-        description="The request's body: a text, or data with texts. All texts are templates with `message`, "
-        "`history`, `messages`, `conversation_id`, `now` and `today`.",
-    )
-    text: Text = Field("text", description="JMESPath of the reply's text.")
-    tool_calls: Text | None = Field(None, description="JMESPath of the reply's tool calls.")
-    tool_calls_optional: bool = Field(
-        False,
-        description="An answer without `tool_calls` means that no tool was called. Otherwise, checks of tool "
-        "calls are errors then.",
-    )
-    usage: Text | None = Field(None, description="JMESPath of the token usage.")
-    ended: Text | None = Field(
-        None, description="JMESPath that is true if the agent has ended the conversation."
-    )
-    tools: tuple[Text, ...] | None = Field(None, description=_TOOL_NAMES)
-    version: Annotated[VersionSource, BeforeValidator(_version_source)] | None = Field(
-        None,
-        description="Where the service reports its version: a JMESPath, or a mapping with `path` or "
-        "`header`, and `url` if it is asked elsewhere. A benchmark keys conversations by it.",
-    )
-    timeout: Seconds = Field(60.0, description="Limit of one request, in seconds.")
-
-    def identified(self) -> bool:
-        return self.version is not None
-
-    def reports_version(self) -> bool:
-        return self.version is not None
 
 
 TARGET_TYPES: dict[str, type[TargetSection]] = {

@@ -19,7 +19,7 @@ from ...http_body import ACCEPTED, unpacked
 from ...own_traffic import unlogged
 from ...project_code.tracebacks import clean, describe
 from ...redaction import Redactor
-from ...settings.models import HttpTarget
+from ...settings.http_settings import HttpTarget
 from ...settings.secret_places import secrets_of
 from ...start_time import present, template_values
 from ...transcript import Reply

@@ -12,7 +12,7 @@ from ...cutting import MOST_TEXT, at_most, not_too_many
 from ...outside_json import read_json
 from ...project_code.tracebacks import clean
 from ...redaction import Redactor
-from ...settings.models import HttpTarget, VersionSource
+from ...settings.http_settings import HttpTarget, VersionSource
 from ...transcript import Reply, ToolCall, Usage
 from ..reply_forms import said
 from ..reply_parts import as_tool_call, as_usage, joined_text

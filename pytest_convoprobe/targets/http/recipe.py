@@ -13,7 +13,7 @@ from jinja2 import TemplateError
 
 from ...errors import SettingsError
 from ...project_code.tracebacks import describe
-from ...settings.models import HttpTarget
+from ...settings.http_settings import HttpTarget
 from ...start_time import present, template_values
 from .templates import Filling, compile_text, compile_tree
 
