@@ -13,6 +13,7 @@ from ..gate.suite import SuiteDecision
 from ..gate.types import Decision
 from ..result import Outcome, ScenarioResult
 from ..results.compare import Comparison, FailOn, compare, compare_runs, facts
+from ..results.fingerprints import ExplainTools
 from ..results.history import Point, Trend, trends
 from ..results.index import IndexRow
 from ..results.records import TrialRecord
@@ -21,6 +22,7 @@ from ..results.run_gate import suite_of
 from ..results.run_info import RunInfo, RunState
 from ..results.spent_calls import ByRole, Spends, without_result
 from ..results.store import RunRef, StoredRun, final
+from ..results.tool_schemas import ToolSchemas
 from ..results.tools_seen import never_called
 from ..results.trial_filter import has_verdict
 from ..scenario.tool_names import matches
@@ -176,6 +178,7 @@ def read_report(
         infos={ref.id: ref.info for ref in before},
         notes=(*run.notes, *_missing(run)),
         baseline=against,
+        explain=ToolSchemas((run.path, *(ref.path for ref in before))).explain,
     )
     rest = without_result(run.calls, report.results)
     gate = suite_of(run)
@@ -212,10 +215,11 @@ def make_report(
     infos: Mapping[str, RunInfo] | None = None,
     notes: tuple[str, ...] = (),
     baseline: BaselineComparison | None = None,
+    explain: ExplainTools | None = None,
 ) -> RunReport:
     """The report on trials; `rows` are theirs, `earlier` those of the runs before, described by `infos`."""
     now = {row.scenario_id for row in rows}
-    found = trends([*earlier, *rows], WINDOW)
+    found = trends([*earlier, *rows], WINDOW, explain)
     return RunReport(
         info=info,
         trials=tuple(in_order(trials)),
@@ -223,12 +227,16 @@ def make_report(
         trends={trend.scenario_id: trend for trend in found if trend.scenario_id in now},
         runs=_whole([*earlier, *rows]),
         baseline=baseline,
-        previous=_previous(info, rows, earlier, infos or {}),
+        previous=_previous(info, rows, earlier, infos or {}, explain),
     )
 
 
 def _previous(
-    info: RunInfo, rows: Sequence[IndexRow], earlier: Sequence[IndexRow], infos: Mapping[str, RunInfo]
+    info: RunInfo,
+    rows: Sequence[IndexRow],
+    earlier: Sequence[IndexRow],
+    infos: Mapping[str, RunInfo],
+    explain: ExplainTools | None,
 ) -> BaselineComparison | None:
     """The comparison with a comparable run before this one, if there is one.
 
@@ -243,7 +251,7 @@ def _previous(
     run = max(known, key=known.__getitem__, default="")
     if not run or not known[run]:
         return None
-    compared = compare(by_run[run], rows, base=facts(before[run]), head=facts(info))
+    compared = compare(by_run[run], rows, base=facts(before[run]), head=facts(info), explain=explain)
     changed = {**dict.fromkeys(run_changes(before[run], info), 0), **compared.changed}
     return BaselineComparison(run, replace(compared, changed=changed), run_name(before[run]))
 

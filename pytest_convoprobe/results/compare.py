@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 from ..result import Outcome
 from ..stats import Interval, mcnemar_exact, mean_difference
-from .fingerprints import changes, from_to
+from .fingerprints import ExplainTools, changes, from_to
 from .index import IndexRow
 from .run_changes import run_changes
+from .tool_schemas import ToolSchemas
 from .trial_filter import final, has_verdict, is_undecided, mean, mean_known
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ def compare_runs(base: StoredRun, head: StoredRun, *, ended: bool | None = None)
             missing=head.missing,
             unstored=head.unstored,
         ),
+        explain=ToolSchemas((base.path, head.path)).explain,
     )
     settings = dict.fromkeys(run_changes(base.info, head.info), 0)
     return replace(found, changed={**settings, **found.changed})
@@ -193,14 +195,16 @@ def compare(
     *,
     base: RunFacts = RunFacts(),
     head: RunFacts = RunFacts(),
+    explain: ExplainTools | None = None,
 ) -> Comparison:
     """Compare two sets of trials. Of a trial that was run again in its run, the last counts.
 
-    Where a run is not whole, what it lacks wasn't added or removed: the facts say what to call it.
+    Where a run is not whole, what it lacks wasn't added or removed: the facts say what to call it. `explain`
+    has words for what changed in the target's tools.
     """
     before, after = _by_scenario(base_rows), _by_scenario(head_rows)
     keys = [key for key in {**before, **after} if key in before or not _is_skipped(after[key])]
-    found = [_change(before.get(key, []), after.get(key, []), base, head) for key in keys]
+    found = [_change(before.get(key, []), after.get(key, []), base, head, explain) for key in keys]
     pairs = [pair for key in before.keys() & after.keys() for pair in _pairs(before[key], after[key])]
     differences = [change.rate_change for change in found if change.rate_change is not None]
     only_base = sum(was and not now for was, now in pairs)
@@ -238,7 +242,11 @@ def _by_scenario(rows: Iterable[IndexRow]) -> dict[str, list[IndexRow]]:
 
 
 def _change(
-    base: list[IndexRow], head: list[IndexRow], of_base: RunFacts, of_head: RunFacts
+    base: list[IndexRow],
+    head: list[IndexRow],
+    of_base: RunFacts,
+    of_head: RunFacts,
+    explain: ExplainTools | None,
 ) -> ScenarioChange:
     before, after = _side(base), _side(head)
     newest = (head or base)[-1]
@@ -248,16 +256,16 @@ def _change(
         kind=_kind(before, after, of_base, of_head),
         base=before,
         head=after,
-        changed=_changed(base[-1], head[-1]) if base and head else (),
+        changed=_changed(base[-1], head[-1], explain) if base and head else (),
         flipped=_flipped(base, head),
     )
 
 
-def _changed(base: IndexRow, head: IndexRow) -> tuple[str, ...]:
+def _changed(base: IndexRow, head: IndexRow, explain: ExplainTools | None) -> tuple[str, ...]:
     """What the newest trials of both sides rest on. A trial without a conversation doesn't say it."""
     other = base.target and head.target and base.target != head.target
     target = (from_to("target", base.target, head.target),) if other else ()
-    return (*changes(base.prints, head.prints), *target)
+    return (*changes(base.prints, head.prints, explain), *target)
 
 
 def _side(rows: Sequence[IndexRow]) -> ScenarioInRun | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from importlib.resources import files
@@ -63,17 +63,21 @@ _NAMES = tuple(one.name for one in fields(Prints))
 NO_PRINTS = Prints()
 
 
-def changes(before: Prints, after: Prints) -> tuple[str, ...]:
+ExplainTools = Callable[[str, str], str]
+"""What is different between two sets of tools, given their fingerprints, to follow "target's tools"."""
+
+
+def changes(before: Prints, after: Prints, explain: ExplainTools | None = None) -> tuple[str, ...]:
     """What is different: "scenario", "judge's model a → b", "prompts", "target's tools" and so on.
 
     What one of the two doesn't know isn't called a change.
     """
     if before is after:
         return ()
-    return tuple(_changes(before, after))
+    return tuple(_changes(before, after, explain))
 
 
-def _changes(before: Prints, after: Prints) -> Iterator[str]:
+def _changes(before: Prints, after: Prints, explain: ExplainTools | None) -> Iterator[str]:
     if _differ(before.scenario, after.scenario):
         yield "scenario"
     if _differ(before.prompts, after.prompts):
@@ -81,8 +85,9 @@ def _changes(before: Prints, after: Prints) -> Iterator[str]:
         yield from list(_changes_of_roles(before, after)) or ["prompts"]
     if _differ(before.target_prompt, after.target_prompt):
         yield "target's system prompt"
-    if _differ(before.target_tools, after.target_tools):
-        yield "target's tools"
+    old, new = before.target_tools, after.target_tools
+    if old is not None and new is not None and old != new:
+        yield f"target's tools{explain(old, new) if explain else ''}"
 
 
 def _changes_of_roles(before: Prints, after: Prints) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ..result import Outcome
 from ..stats import Interval, pass_at_k, pass_hat_k, wilson
-from .fingerprints import NO_PRINTS, changes
+from .fingerprints import NO_PRINTS, ExplainTools, changes
 from .index import IndexRow
 from .trial_filter import errors, final, has_verdict, is_undecided, mean, mean_known
 
@@ -134,10 +134,13 @@ class Stability:
         return pass_hat_k(self.trials, self.passed, k)
 
 
-def trends(rows: Iterable[IndexRow], window: int = 20) -> list[Trend]:
-    """Each scenario over the last `window` runs that had it, in the order of their ids."""
+def trends(rows: Iterable[IndexRow], window: int = 20, explain: ExplainTools | None = None) -> list[Trend]:
+    """Each scenario over the last `window` runs that had it, in the order of their ids.
+
+    `explain` has words for what changed in the target's tools.
+    """
     by_scenario = _grouped(final(rows))
-    return [_trend(found, window) for _, found in sorted(by_scenario.items())]
+    return [_trend(found, window, explain) for _, found in sorted(by_scenario.items())]
 
 
 def flaky(rows: Iterable[IndexRow], min_runs: int = 5) -> list[Stability]:
@@ -229,12 +232,12 @@ def _outcomes(rows: Iterable[IndexRow]) -> dict[str, int]:
     return dict(Counter(row.outcome.value for row in rows))
 
 
-def _trend(rows: Sequence[IndexRow], window: int) -> Trend:
+def _trend(rows: Sequence[IndexRow], window: int, explain: ExplainTools | None) -> Trend:
     by_run: defaultdict[str, list[IndexRow]] = defaultdict(list)
     for row in sorted(rows, key=_when):
         by_run[row.run].append(row)
     runs = list(by_run.values())[-window:] if window > 0 else []
-    points = _points(runs)
+    points = _points(runs, explain)
     trials, passed = sum(point.trials for point in points), sum(point.passed for point in points)
     newest = max(rows, key=_when)
     return Trend(
@@ -257,12 +260,12 @@ def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(total)
 
 
-def _points(runs: Iterable[Sequence[IndexRow]]) -> list[Point]:
+def _points(runs: Iterable[Sequence[IndexRow]], explain: ExplainTools | None) -> list[Point]:
     """A run that only skipped the scenario, or broke before it, has no fingerprints, and hides no change."""
     points, before = [], NO_PRINTS
     for rows in runs:
         now = next((row.prints for row in reversed(rows) if row.prints != NO_PRINTS), NO_PRINTS)
-        points.append(_point(rows, changes(before, now)))
+        points.append(_point(rows, changes(before, now, explain)))
         before = before if now == NO_PRINTS else now
     return points
 

@@ -10,7 +10,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,17 @@ from typing import Any
 from ..files import Lines, locked, write_atomically
 from ..gate.types import Decision
 from ..llm.ledger import Spending
-from ..llm.port import Role
+from ..llm.port import Role, ToolSpec
 from ..redaction import Redactor
 from ..result import ScenarioResult
 from .decisions import decision_record, decisions_file
 from .fingerprints import NO_PRINTS, Prints
 from .index import row_of, to_line
 from .out_of_git import keep_out_of_git
-from .records import TrialRecord, from_record, to_record
+from .records import TrialRecord, from_record, plain, to_record
 from .run_info import RunInfo
 from .spent_calls import call_record, calls_file
+from .tool_schemas import tool_records, tools_file
 
 RUNS = "runs"
 INFO = "run.json"
@@ -114,6 +115,18 @@ class RunWriter:
     def add_decision(self, decision: Decision) -> None:
         """Append what the gate decided about a scenario, masked."""
         self._add_line(self._decisions, decision_record(decision, time.time()))
+
+    def add_tools(self, digest: str, tools: Sequence[ToolSpec]) -> None:
+        """Store a target's tools, masked, once in a run; `digest` is their fingerprint."""
+        file = self.folder / tools_file(digest)
+        with self._lock:
+            try:
+                if not file.exists():
+                    self._make_folder()
+                    records = self._redactor.data(plain(tool_records(tools)))
+                    write_atomically(file, (json.dumps(records, indent=1) + "\n").encode("ascii"))
+            except OSError as error:
+                self._complain(error)
 
     def _add_line(self, lines: Lines, record: dict[str, Any]) -> None:
         masked = self._redactor.data(record)

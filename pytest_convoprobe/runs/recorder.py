@@ -77,6 +77,7 @@ class RunRecorder:
         self._written: RunInfo | None = None
         self._problems: dict[str, None] = {}
         self._prints: dict[tuple[str, int], Prints] = {}
+        self._tools_stored: set[str] = set()
         self._describe_targets = True
         self._unstored: list[TrialRecord] = []
         self._carried_away = 0
@@ -252,7 +253,14 @@ class RunRecorder:
                 if not self._stopped:
                     self._prints[job.scenario_id, job.trial] = prints
                     self._writer.append(entry)
+                    self._store_tools(prints, description)
                     self._describe_once()
+
+    def _store_tools(self, prints: Prints, description: Description) -> None:
+        """Once for each set of tools: it is the same for all trials of a target."""
+        if prints.target_tools and prints.target_tools not in self._tools_stored:
+            self._tools_stored.add(prints.target_tools)
+            self._writer.add_tools(prints.target_tools, description.tools or ())
 
     @property
     def results(self) -> Path:

@@ -74,12 +74,13 @@ def command(
         convoprobe trends --scenario refund --window 10
     """  # noqa: D301 - click looks for the character itself
     from ...results.history import trends
+    from ...results.tool_schemas import ToolSchemas
 
     project = Project.here(config_file, results_dir)
     rows = all_rows(project, in_scenario(scenario))
     if scenario and not rows:
         raise UsageProblem(f"no stored scenario has {scenario!r} in its id or name")
-    found = trends(rows, window)
+    found = trends(rows, window, ToolSchemas(run.path for run in project.runs()).explain)
     if as_json:
         write_json(found)
         return
