@@ -16,7 +16,7 @@ from ..project_code.deadline import Deadline
 from ..redaction import Redactor
 from ..results.lookup import list_runs
 from ..results.tools_seen import never_called
-from ..runs.preconditions import tool_names
+from ..runs.preconditions import described_tools
 from ..scenario.discovery import DEFAULT_PATTERNS
 from ..scenario.loading import LoadedScenario, load_scenarios
 from ..scenario.root import ini_words
@@ -33,6 +33,7 @@ from .no_target import FIXTURE_IS_FOR_PYTEST
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..llm.port import ToolSpec
     from ..settings.loading import LoadedSettings
     from .project import Project
 
@@ -42,8 +43,14 @@ class _StartTimeout(TimeLimitExceeded):
         super().__init__(f"{name} did not start within {exact_seconds(seconds)} (run.turn_timeout)")
 
 
-async def tools_of_target(loaded: LoadedSettings, root: Path) -> tuple[str, ...] | None:
-    """The names of the tools of the target in these settings; None if it doesn't say which it has.
+async def names_of_tools(loaded: LoadedSettings, root: Path) -> tuple[str, ...] | None:
+    """The names of what `tools_of_target` gives."""
+    tools = await tools_of_target(loaded, root)
+    return None if tools is None else tuple(tool.name for tool in tools)
+
+
+async def tools_of_target(loaded: LoadedSettings, root: Path) -> tuple[ToolSpec, ...] | None:
+    """The tools of the target in these settings; None if it doesn't say which it has.
 
     The target is started if that is needed, but gets no message. Raises what the settings and the target
     raise.
@@ -54,7 +61,7 @@ async def tools_of_target(loaded: LoadedSettings, root: Path) -> tuple[str, ...]
     mask = Redactor(loaded.secrets).text
     target = build_target(settings, rootdir=loaded.root or root, mask=mask)
     try:
-        tools = await tool_names(target)
+        tools = await described_tools(target)
         if tools is None and not runs_on_waiting_thread(target):
             tools = await _tools_once_started(target, loaded)
     finally:
@@ -62,7 +69,7 @@ async def tools_of_target(loaded: LoadedSettings, root: Path) -> tuple[str, ...]
     return tools
 
 
-async def _tools_once_started(target: Target, loaded: LoadedSettings) -> tuple[str, ...] | None:
+async def _tools_once_started(target: Target, loaded: LoadedSettings) -> tuple[ToolSpec, ...] | None:
     """Many targets import their tools when the first conversation starts."""
     llm, agents = build_llm(loaded.settings.run, Redactor(loaded.secrets), Budget()), AgentLoops()
     limit = loaded.settings.run.turn_timeout
@@ -71,7 +78,7 @@ async def _tools_once_started(target: Target, loaded: LoadedSettings) -> tuple[s
             context = ConversationContext(uuid4().hex, llm, "validate", home=agents)
             conversation = await stoppable(hosted(target).start(context))
             try:
-                return await tool_names(target)
+                return await described_tools(target)
             finally:
                 await conversation.aclose()
     finally:
@@ -106,7 +113,7 @@ async def tool_findings(project: Project, loaded: LoadedSettings, *, start: bool
     if not needed:
         return []
     try:
-        tools = await tools_of_target(loaded, project.root) if start else None
+        tools = await names_of_tools(loaded, project.root) if start else None
     except ConvoprobeError:
         return []  # what is wrong with the target has been said
     if tools is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import ScenarioError
 from ..llm.known_models import check_model
-from ..llm.port import Role
+from ..llm.port import Role, ToolSpec
 from ..scenario.models import Scenario
 from ..scenario.tool_names import compare_names, matches, names_in, resembling
 from ..settings.model_settings import ModelSettings
@@ -92,8 +92,13 @@ def unmatched_tools(
 
 async def tool_names(target: Target) -> tuple[str, ...] | None:
     """The names of the target's tools, as it describes itself; None if it doesn't say them."""
+    tools = await described_tools(target)
+    return None if tools is None else tuple(tool.name for tool in tools)
+
+
+async def described_tools(target: Target) -> tuple[ToolSpec, ...] | None:
+    """The target's tools, as it describes itself; None if it doesn't say which it has."""
     try:
-        described = await ask_description(target)
+        return (await ask_description(target)).tools
     except Exception:  # noqa: BLE001 - the project's code, or its time limit: who stores the run says so
         return None
-    return None if described.tools is None else tuple(tool.name for tool in described.tools)

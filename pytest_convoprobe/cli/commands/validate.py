@@ -112,11 +112,11 @@ class _Tools:
     def of(self, file: Path) -> tuple[str, ...] | None:
         """The tools for this scenario file; the first time, a note where the target doesn't say them."""
         from ..event_loop import run_async
-        from ..tool_names import tools_of_target
+        from ..tool_names import names_of_tools
 
         loaded = self._settings.of(str(file.absolute()))
         if loaded.file not in self._known:
-            starting = tools_of_target(loaded, self._project.root)
+            starting = names_of_tools(loaded, self._project.root)
             self._known[loaded.file] = run_async(starting, "starting the target …")
             if self._known[loaded.file] is None:
                 click.echo(_NOT_SAID, err=True)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pytest_convoprobe.cli import main
+
+TOOLS = '''
+def look_up(order: str, limit: int = 3) -> str:
+    """Looks up an order.
+
+    Args:
+        order: Its number.
+    """
+    return order
+
+
+def lookup(order):
+    pass
+'''
+MODEL = "target: {type: model, model: openai/x, tools: ['shop.py:look_up', 'shop.py:lookup']}\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "shop.py").write_text(TOOLS)
+    (tmp_path / "convoprobe.yaml").write_text(MODEL)
+    (tmp_path / "pyproject.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def tools(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["tools", *arguments])
+
+
+@pytest.mark.usefixtures("project")
+def test_tools_are_listed_and_reviewed() -> None:
+    result = tools()
+    assert result.exit_code == 1
+    lines = result.output.splitlines()
+    assert lines[1].split("  ")[0] == "look_up"
+    assert "order: string, [limit: integer]" in lines[1]
+    assert "look_up: a model can't tell it from `lookup`: the names differ in case and signs only" in lines
+    assert "lookup: its description only repeats its name" in lines
+    assert "lookup: the parameter `order` has no type" in lines
+    assert "    low undocumented-parameter: say what it is, in which form and unit" in lines
+    assert lines[-1].startswith("2 tools reviewed: ")
+
+
+@pytest.mark.usefixtures("project")
+def test_as_json_and_with_rules_left_out() -> None:
+    ignored = [
+        word
+        for rule in ("alike", "no-description", "untyped-parameter", "undocumented-parameter")
+        for word in ("--ignore", rule)
+    ]
+    result = tools("--json", *ignored)
+    assert result.exit_code == 0
+    data = json.loads(result.output)
+    assert [tool["name"] for tool in data["tools"]] == ["look_up", "lookup"]
+    assert data["suggestions"] == []
+
+
+@pytest.mark.usefixtures("project")
+def test_an_unknown_rule_is_a_usage_error() -> None:
+    result = tools("--ignore", "alikes")
+    assert result.exit_code == 2
+    assert "did you mean" in result.output
+
+
+def test_names_alone_are_nothing_to_review(project: Path) -> None:
+    text = "target: {type: python, object: 'shop.py:lookup', tools: [lookup]}\n"
+    (project / "convoprobe.yaml").write_text(text)
+    result = tools()
+    assert result.exit_code == 3
+    assert "only the names of the tools are known" in result.output
+
+
+def test_a_target_that_does_not_say_its_tools_is_not_a_good_one(project: Path) -> None:
+    (project / "convoprobe.yaml").write_text("target: {type: python, object: 'shop.py:lookup'}\n")
+    result = tools()
+    assert result.exit_code == 3
+    assert "doesn't say which tools it has" in result.output
