@@ -59,14 +59,14 @@ Messages are for people and contain no secrets: whoever raises one has masked it
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from enum import Enum
 from textwrap import indent
 from typing import Any
 
 from .formatting import exact_seconds
-from .text import cell_width, without_commands
+from .problems import Problem as Problem
+from .transcript import ToolCall, Usage
 
 
 class Blame(str, Enum):
@@ -79,49 +79,6 @@ class Blame(str, Enum):
     SCENARIO = "scenario"
     BUDGET = "budget"
     RECORDING = "recording"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that is wrong with a file, with the place where it is.
-
-    `line` and `column` count from 1; 0 means that the place is not known.
-    `path` is the key's path (`synthetic_user.traits.patience`), empty at the top. `advice` says what to
-    do; it may have several lines and holds no text from a file. `remedies` are as in `ConvoprobeError`.
-    """
-
-    message: str
-    file: str = ""
-    line: int = 0
-    column: int = 0
-    path: str = ""
-    source_line: str = ""
-    advice: str = ""
-    remedies: tuple[str, ...] = ()
-
-    def masked(self, mask: Callable[[str], str]) -> Problem:
-        """The same without the secrets that `mask` knows."""
-        return replace(self, message=mask(self.message), source_line=mask(self.source_line))
-
-    def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
-        head = _printable(": ".join(part for part in (place, self.path, self.message) if part))
-        excerpt = self._excerpt() if self.source_line.strip() else ""
-        # A CI system obeys what its log says, and the line may be a stranger's.
-        return without_commands("\n".join(part for part in (head, excerpt, self.advice) if part))
-
-    def _excerpt(self) -> str:
-        """The offending line, or the part of it around the column, with a caret below it."""
-        line = _printable(self.source_line.expandtabs(1).rstrip("\n"))
-        start = max(0, self.column - 1 - 60)
-        shown = line[start : start + 100]
-        before = shown[: max(0, self.column - 1 - start)]
-        return f"    {shown}\n    {' ' * cell_width(before)}^"
-
-
-def _printable(text: str) -> str:
-    """One character for one: what could move a terminal's cursor or turn text around becomes `?`."""
-    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 class ConvoprobeError(Exception):
@@ -368,10 +325,22 @@ class JudgeError(ConvoprobeError):
 
 
 class TargetError(ConvoprobeError):
-    """The target gave no reply. `trace` is a short traceback of the user's own code, if any."""
+    """The target gave no reply. `trace` is a short traceback of the user's own code, if any.
 
-    def __init__(self, message: str, *, trace: str = "") -> None:
+    `tool_calls` and `usage` are what it had done for the message by then, as far as it is known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        trace: str = "",
+        tool_calls: Sequence[ToolCall] = (),
+        usage: Usage | None = None,
+    ) -> None:
         self.trace = trace
+        self.tool_calls = tool_calls
+        self.usage = usage
         super().__init__(message)
 
 

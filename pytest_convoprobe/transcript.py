@@ -95,7 +95,8 @@ class PendingRequest:
 
     `kind` is `"approval"` or `"question"`. `text` is what the agent asks, `tool` and `arguments` the call
     that waits, `choices` the answers that it offers. `answer` is None while it waits, then `"approve"`,
-    `"reject"` or the words that were given; `reason` was said with it.
+    `"reject"` or the words that were given; `reason` was said with it. `after` says how many calls of the
+    turn were made before it came up.
     """
 
     id: str
@@ -106,6 +107,17 @@ class PendingRequest:
     choices: tuple[str, ...] = ()
     answer: str | None = None
     reason: str = ""
+    after: int = field(default=0, compare=False)
+
+    @property
+    def is_approval(self) -> bool:
+        """Whether a call of a tool waits for it."""
+        return self.kind == "approval"
+
+    @property
+    def waits(self) -> bool:
+        """Whether nobody has answered it yet."""
+        return self.answer is None
 
 
 @dataclass(frozen=True)
@@ -190,7 +202,8 @@ class Transcript:
     """A conversation: its turns, why it ended, and the message without a reply, if there is one.
 
     `pending` is the user message that was waiting for a reply when the conversation was interrupted, and
-    `pending_calls` are the tool calls that the target had made for it by then, as far as it reports them.
+    `pending_calls` and `pending_usage` are the tool calls and the tokens that the target had made and used
+    for it by then, as far as it reports them.
     `unsaid` counts the messages of the script that were not sent, since the agent ended the conversation.
     `now` is when the conversation began, with the zone: the user and the judge were given that time. It is
     None for one that was recorded or stored before that was known.
@@ -202,6 +215,7 @@ class Transcript:
     unsaid: int = 0
     now: datetime | None = None
     pending_calls: tuple[ToolCall, ...] = ()
+    pending_usage: Usage | None = None
 
     @property
     def tool_calls(self) -> tuple[tuple[int, ToolCall], ...]:

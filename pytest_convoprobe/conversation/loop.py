@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from ..errors import BudgetExceeded, ConvoprobeError, SimulatorError, TargetCrashed, TurnTimeout
 from ..project_code.deadline import Deadline
 from ..scenario.tool_names import matches
-from ..targets.port import TargetConversation, calls_so_far
+from ..targets.port import SoFar, TargetConversation
 from ..transcript import Reply, Termination, ToolCall, Transcript, Turn
-from .port import Status, UserMessage, UserSimulator
+from .exchange import Exchange
+from .port import Approver, NobodyAnswers, Status, UserMessage, UserSimulator
 from .repetition import goes_in_circles
 
 _ENDED_BY_USER = {Status.DONE: Termination.USER_DONE, Status.GAVE_UP: Termination.USER_GAVE_UP}
@@ -61,22 +62,27 @@ class Conversation:
         target: TargetConversation,
         limits: Limits,
         *,
+        approver: Approver | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._user = user
-        self._target = target
+        self._exchange = Exchange(target, approver or NobodyAnswers())
         self._limits = limits
         self._clock = clock
         self._turns: list[Turn] = []
         self._pending: str | None = None
-        self._pending_calls: tuple[ToolCall, ...] = ()
+        self._so_far = SoFar()
         self._termination: Termination | None = None
 
     @property
     def transcript(self) -> Transcript:
         """What was said until now; complete once `run` has returned or raised."""
         return Transcript(
-            tuple(self._turns), self._termination, self._pending, pending_calls=self._pending_calls
+            tuple(self._turns),
+            self._termination,
+            self._pending,
+            pending_calls=self._so_far.calls,
+            pending_usage=self._so_far.usage,
         )
 
     async def run(self) -> None:
@@ -102,29 +108,25 @@ class Conversation:
             message = await self._next_message()
             # A user that leaves without a word has nothing to send: an empty message is not a goodbye.
             if message.text.strip() or message.status is Status.CONTINUE:
-                await self._exchange(message)
+                await self._talk_once(message)
             self._termination = self._reason_to_end(message)
 
     async def _next_message(self) -> UserMessage:
         async with self._deadline("synthetic user"):
             return await self._user.next_message(tuple(self._turns))
 
-    async def _exchange(self, message: UserMessage) -> None:
+    async def _talk_once(self, message: UserMessage) -> None:
         self._pending = message.text
         started = self._clock()
-        async with self._deadline("target"):
-            reply = await self._sent(message.text)
-        latency = self._clock() - started
+        try:
+            async with self._deadline("target"):
+                reply = await self._exchange.sent(message.text, self._number)
+        finally:
+            self._so_far = self._exchange.so_far
+        # What a framework needs to start something is no time that the agent takes to answer.
+        latency = max(0.0, self._clock() - started - reply.startup)
         self._turns.append(Turn(self._number, message.text, reply, message.origin, latency))
         self._pending = None
-
-    async def _sent(self, message: str) -> Reply:
-        try:
-            return await self._target.send(message)
-        except BaseException:
-            # A cancellation too: what the agent did before its time was up has been done.
-            self._pending_calls = calls_so_far(self._target)
-            raise
 
     def _reason_to_end(self, message: UserMessage) -> Termination | None:
         # The user comes first: whether it got what it wanted says more than who closed the door.

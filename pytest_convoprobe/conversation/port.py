@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from ..transcript import Origin, Turn
+from ..transcript import Origin, PendingRequest, Turn
 
 
 class Status(str, Enum):
@@ -39,3 +39,24 @@ class UserSimulator(Protocol):
     """
 
     async def next_message(self, turns: Sequence[Turn]) -> UserMessage: ...
+
+
+class Approver(Protocol):
+    """Answers what the agent asks a person while it works on a message.
+
+    It gets the requests for which the agent waits together: in a turn, at its first pause (0), its second…
+    Each comes back with its answer, or as it is if nothing answers it.
+    """
+
+    def answered(
+        self, requests: tuple[PendingRequest, ...], *, turn: int, pause: int
+    ) -> tuple[PendingRequest, ...]: ...
+
+
+class NobodyAnswers:
+    """An approver that answers nothing."""
+
+    def answered(
+        self, requests: tuple[PendingRequest, ...], *, turn: int, pause: int
+    ) -> tuple[PendingRequest, ...]:
+        return requests

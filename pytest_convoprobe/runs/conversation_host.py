@@ -19,8 +19,16 @@ from ..project_code.callers_thread import CallersThread
 from ..project_code.calls import in_own_thread, stoppable
 from ..project_code.deadline import Deadline
 from ..targets.hosted import hosted
-from ..targets.port import ConversationContext, Target, TargetConversation, calls_so_far
-from ..transcript import Reply, ToolCall
+from ..targets.port import (
+    ConversationContext,
+    Target,
+    TargetConversation,
+    calls_so_far,
+    resume,
+    so_far,
+    usage_so_far,
+)
+from ..transcript import PendingRequest, Reply, ToolCall, Usage
 
 T = TypeVar("T")
 
@@ -68,14 +76,34 @@ class _Counted:
         self._metered = metered
 
     async def send(self, message: str) -> Reply:
-        self._metered.before_agent()
-        reply = await self._inner.send(message)
-        if reply.usage is not None:
-            self._metered.take_agents_own(reply.usage)
+        return await self._counted(self._inner.send(message))
+
+    async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
+        return await self._counted(resume(self._inner, answered))
+
+    async def _counted(self, asking: Coroutine[Any, Any, Reply]) -> Reply:
+        try:
+            self._metered.before_agent()
+        except BaseException:
+            asking.close()
+            raise
+        try:
+            reply = await asking
+        except BaseException as error:
+            self._take(so_far(error, self._inner).usage)
+            raise
+        self._take(reply.usage)
         return reply
+
+    def _take(self, usage: Usage | None) -> None:
+        if usage is not None:
+            self._metered.take_agents_own(usage)
 
     def calls_so_far(self) -> tuple[ToolCall, ...]:
         return calls_so_far(self._inner)
+
+    def usage_so_far(self) -> Usage | None:
+        return usage_so_far(self._inner)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -15,11 +15,11 @@ from ..project_code.calls import Raised
 from ..project_code.clock import current_clock
 from ..project_code.deadline import Deadline
 from ..project_code.tracebacks import describe
-from ..transcript import Reply, ToolCall
+from ..transcript import PendingRequest, Reply, ToolCall, Usage
 from .failures import failure, of_the_wiring, unusable
-from .port import ConversationContext, Target, TargetConversation
+from .port import ConversationContext, SoFar, Target, TargetConversation, resume
 from .reply_forms import as_reply
-from .reply_parts import calls_known_to
+from .reply_parts import done_so_far
 
 T = TypeVar("T")
 
@@ -74,28 +74,40 @@ class _HostedConversation:
         self._llm = LLMFromElsewhere(context.llm)
         self._context = replace(context, llm=self._llm)
         self._inner: TargetConversation | None = None
-        self._calls: tuple[ToolCall, ...] = ()
+        self._done = SoFar()
 
     async def open(self, target: Target) -> None:
         self._inner = await self._run(lambda: target.start(self._context))
 
     async def send(self, message: str) -> Reply:
+        return await self._answered(lambda inner: inner.send(message))
+
+    async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
+        return await self._answered(lambda inner: resume(inner, answered))
+
+    async def _answered(self, ask: Callable[[TargetConversation], Coroutine[Any, Any, Reply]]) -> Reply:
         assert self._inner is not None  # noqa: S101 - nobody has the conversation before it is open
         inner = self._inner
-        self._calls = ()
-        return await self._run(lambda: self._sent(inner, message))
+        self._done = SoFar()
+        return await self._run(lambda: self._sent(inner, ask))
 
-    async def _sent(self, inner: TargetConversation, message: str) -> Reply:
+    async def _sent(
+        self, inner: TargetConversation, ask: Callable[[TargetConversation], Coroutine[Any, Any, Reply]]
+    ) -> Reply:
         try:
-            return await _as_data(inner.send(message), self._context.max_text)
-        except BaseException:
+            return await _as_data(ask(inner), self._context.max_text)
+        except BaseException as error:
             # On its own loop, a cancellation included: it knows what it has done by now.
-            self._calls = calls_known_to(inner)
+            self._done = done_so_far(error, inner)
             raise
 
     def calls_so_far(self) -> tuple[ToolCall, ...]:
         """The calls that the conversation reported when the message failed."""
-        return self._calls
+        return self._done.calls
+
+    def usage_so_far(self) -> Usage | None:
+        """The tokens that the conversation reported when the message failed."""
+        return self._done.usage
 
     async def aclose(self) -> None:
         inner, self._inner = self._inner, None

@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 from ..cutting import MOST_TEXT
+from ..errors import TargetError, TargetStartError
 from ..llm.port import LLM, ToolSpec
 from ..project_code.agent_loops import Home
 from ..project_code.callers_thread import CallersThread
-from ..transcript import PendingRequest, Reply, ToolCall
+from ..transcript import PendingRequest, Reply, ToolCall, Usage
 
 
 class ToolFaults(Protocol):
@@ -100,19 +101,64 @@ class KeepsCalls(Protocol):
 
 
 @runtime_checkable
+class KeepsUsage(Protocol):
+    """A conversation that knows the tokens that were used for a message that got no reply. Optional.
+
+    As with `KeepsCalls`, objects of the project may have it. None: they aren't known.
+    """
+
+    def usage_so_far(self) -> Usage | None: ...
+
+
+@runtime_checkable
 class Resumes(Protocol):
     """A conversation that goes on after the requests of its last reply were answered. Optional.
 
     `resume` gets all of them, each with its `answer`, and returns the rest of the reply: only the words,
-    calls and usage since then, and the requests that came up meanwhile.
+    calls and usage since then, and the requests that came up meanwhile. A call that was refused is one with
+    `executed=False`. Objects of the project that answer messages may have the method too.
     """
 
     async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply: ...
 
 
+@dataclass(frozen=True)
+class SoFar:
+    """What was done for a message that got no reply: the calls, and the tokens if they are known."""
+
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None
+
+
 def calls_so_far(conversation: TargetConversation) -> tuple[ToolCall, ...]:
     """The tool calls that were made for the message that is being answered, as far as they are known."""
     return conversation.calls_so_far() if isinstance(conversation, KeepsCalls) else ()
+
+
+def usage_so_far(conversation: TargetConversation) -> Usage | None:
+    """The tokens that were used for the message that is being answered; None if they aren't known."""
+    return conversation.usage_so_far() if isinstance(conversation, KeepsUsage) else None
+
+
+def so_far(error: BaseException, conversation: TargetConversation) -> SoFar:
+    """What was done for a message that failed, by the error itself or else by the conversation."""
+    said = error if isinstance(error, TargetError) else TargetError("")
+    return SoFar(
+        tuple(said.tool_calls) or calls_so_far(conversation), said.usage or usage_so_far(conversation)
+    )
+
+
+async def resume(conversation: TargetConversation, answered: tuple[PendingRequest, ...]) -> Reply:
+    """The rest of the reply, of a conversation that waited for these answers."""
+    if not isinstance(conversation, Resumes):
+        raise TargetStartError(CANNOT_RESUME)
+    return await conversation.resume(answered)
+
+
+CANNOT_RESUME = (
+    "the agent waits for a person (`pending` of its reply), but it has no method `resume` that takes the "
+    "answers: give the object that answers messages the method `resume(answered)`"
+)
 
 
 @runtime_checkable

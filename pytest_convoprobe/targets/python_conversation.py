@@ -13,7 +13,7 @@ from ..errors import TargetError, TargetStartError
 from ..project_code.agent_loops import CallTask, Home
 from ..project_code.calls import Raised, StartsCalls, in_thread_of
 from ..threads import CallThread
-from ..transcript import Reply, ToolCall
+from ..transcript import PendingRequest, Reply, ToolCall, Usage
 from .adapters.registry import Adapter, adapter_for
 from .adapters.sessions import AgentSession
 from .call_style import (
@@ -32,8 +32,9 @@ from .failures import failure, start_failure, unusable
 from .given_objects import Use, claim, owner_of
 from .hosted import closing
 from .plain_values import described
+from .port import CANNOT_RESUME, SoFar
 from .reply_forms import Collecting, ReplyReader, Stream
-from .reply_parts import calls_known_to
+from .reply_parts import done_so_far
 from .session_options import MakesOptions
 
 Step = tuple[Callable[[], Any], bool]
@@ -112,7 +113,7 @@ class PythonConversation:
         self._closers: list[Step] = []
         self._let_go: Callable[[], None] | None = None
         self._closed = False
-        self._calls: tuple[ToolCall, ...] = ()
+        self._done = SoFar()
 
     async def open(self, source: AgentSource, use: Use) -> None:
         """Get an agent that no other conversation has, from the object that the settings or a test name."""
@@ -158,20 +159,43 @@ class PythonConversation:
             raise TargetStartError(f"`{self._name}` was not started")
         earlier = [dict(entry) for entry in self._history]
         call = functools.partial(self._calling, message, earlier)
-        self._calls = ()
-        reply: Reply = await self._guarded(call, self._calling.on_loop, failure, self._read, self._note_calls)
+        reply = await self._answered(call, self._calling.on_loop)
         self._history.append({"role": "user", "content": message})
         self._history.append({"role": "assistant", "content": reply.text})
         return reply
 
+    async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
+        found = getattr(self._agent, "resume", None)
+        if not callable(found):
+            raise TargetStartError(CANNOT_RESUME)
+        reply = await self._answered(functools.partial(found, answered), is_async(found))
+        if self._history:
+            # For whoever gets the history, the rest of a reply is a part of it.
+            said = self._history[-1]["content"]
+            self._history[-1]["content"] = "\n\n".join(filter(None, (said, reply.text)))
+        return reply
+
+    async def _answered(self, call: Callable[[], Any], on_loop: bool) -> Reply:
+        self._done = SoFar()
+        reply: Reply = await self._guarded(call, on_loop, failure, self._read, self._note)
+        return reply
+
+    @property
+    def _agent(self) -> object:
+        """The object whose method answers messages; None for a function."""
+        return None if self._calling is None else owner_of(self._calling.function)
+
     def calls_so_far(self) -> tuple[ToolCall, ...]:
         """The calls that the agent reported when the message failed; none if its code could not be ended."""
-        return self._calls
+        return self._done.calls
 
-    def _note_calls(self) -> None:
+    def usage_so_far(self) -> Usage | None:
+        """The tokens that the agent reported when the message failed."""
+        return self._done.usage
+
+    def _note(self, error: BaseException) -> None:
         """Ask the agent, where its code runs, what it has done for the message that fails."""
-        if self._calling is not None:
-            self._calls = calls_known_to(owner_of(self._calling.function))
+        self._done = done_so_far(error, self._agent)
 
     def _read(self, value: object) -> Reply | _Failed:
         try:
@@ -201,7 +225,7 @@ class PythonConversation:
         on_loop: bool,
         wrap: Callable[[BaseException], TargetError],
         read: Callable[[Any], Any],
-        failing: Callable[[], None] = lambda: None,
+        failing: Callable[[BaseException], None] = lambda _: None,
     ) -> Any:
         """What `read` makes of what the user's code gives; `failing` is called there if it gives nothing.
 
@@ -274,7 +298,7 @@ class _Reading:
 
     read: Callable[[Any], Any]
     wrap: Callable[[BaseException], TargetError]
-    failing: Callable[[], None]
+    failing: Callable[[BaseException], None]
     most: int
 
     def in_thread(self, call: Callable[[], Any]) -> Any:
@@ -313,7 +337,7 @@ class _Reading:
         """What the caller gets for what the user's code raised; None if that has to be raised on."""
         if isinstance(error, StopIteration):
             return None  # it cannot leave a thread or a coroutine: Python makes another error of it
-        self.failing()
+        self.failing(error)
         # What isn't an Exception is the end of its time, or a call of sys.exit().
         return _Failed(self.wrap(error)) if isinstance(error, Exception) else None
 

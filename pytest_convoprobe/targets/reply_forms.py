@@ -5,8 +5,8 @@ a text, a `Reply`                         as it is
 `(text, tool calls)`                      also with the usage as a third item
 messages, or a state with `messages`      see `message_lists`
 a completion of a model                   the message in `choices[0]`, `message` or `output`
-something with `text`, `content`,         that field, with `tool_calls`, `usage` and `ended`
-`output` or `final_output`
+something with `text`, `content`,         that field, with `tool_calls`, `usage`, `ended`,
+`output` or `final_output`                `pending` and `startup`
 any other mapping, dataclass or           structured output: its JSON is the text
 pydantic value
 ========================================  ====================================================
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,10 +28,12 @@ from pydantic import BaseModel
 from ..cutting import MOST_TEXT, at_most, cut_end
 from ..transcript import Reply, ToolCall, Usage
 from .message_lists import MessageReader, is_message, is_message_list
+from .pending_forms import as_pending
 from .plain_values import clean_text, described, plain
 from .reply_parts import (
     Cuts,
     as_ended,
+    as_seconds,
     as_thoughts,
     as_tool_calls,
     as_usage,
@@ -146,7 +149,7 @@ class ReplyReader:
     def _with_fields(self, value: object, reply: Reply) -> Reply:
         """What the answer says beside its messages counts more than they do."""
         about = _of_fields(value)
-        changes: dict[str, Any] = {"ended": as_ended(value)}
+        changes: dict[str, Any] = {"ended": as_ended(value), **_beside(value)}
         if about is not None:
             changes |= {"text": about.text, "cut": tuple(dict.fromkeys((*reply.cut, *about.cut)))}
         calls, usage = as_tool_calls(field_of(value, "tool_calls")), as_usage(field_of(value, "usage"))
@@ -201,13 +204,24 @@ def _message_in(value: object) -> object | None:
 
 
 def _of_fields(value: object) -> Reply | None:
-    calls = field_of(value, "tool_calls")
+    calls, beside = field_of(value, "tool_calls"), _beside(value)
     text = _text_in(value, calls)
+    if text is None and beside["pending"]:
+        text = ""  # who waits for a person need not have said anything
     if text is None:
         return None
     usage = as_usage(field_of(value, "usage"))
     earlier = value.cut if isinstance(value, Reply) else ()
-    return said(text, as_tool_calls(calls), usage, as_ended(value), lambda: as_thoughts(value), cut=earlier)
+    reply = said(text, as_tool_calls(calls), usage, as_ended(value), lambda: as_thoughts(value), cut=earlier)
+    return dataclasses.replace(reply, **beside)
+
+
+def _beside(value: object) -> dict[str, Any]:
+    """What an answer may have besides words, calls and tokens."""
+    startup = as_seconds(field_of(value, "startup"))
+    # A time that isn't one (negative, not a number) would make a latency of nonsense.
+    usable = startup is not None and 0 <= startup < math.inf
+    return {"pending": as_pending(field_of(value, "pending")), "startup": startup if usable else 0.0}
 
 
 def _text_in(value: object, calls: object) -> str | None:

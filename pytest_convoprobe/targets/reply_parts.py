@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..cutting import not_too_many, noticed
-from ..errors import TargetCrashed
+from ..errors import TargetCrashed, TargetError
 from ..outside_json import read_json
 from ..text import shorten
-from ..transcript import MOST_TOKENS, ToolCall, Usage, token_count
+from ..transcript import MOST_TOKENS, CallKind, ToolCall, Usage, token_count
 from .plain_values import clean_text, described, plain, short_text, text_of
-from .port import KeepsCalls
+from .port import KeepsCalls, KeepsUsage, SoFar
 
 T = TypeVar("T")
 
@@ -61,11 +61,24 @@ def as_tool_call(value: object) -> ToolCall:
             arguments=cuts.of("arguments", lambda: as_arguments(first_field(inner, *_ARGUMENT_KEYS))),
             result=cuts.of("result", lambda: plain(first_field(value, *_RESULT_KEYS))),
             error=cuts.of("error", lambda: _as_error(field_of(value, "error"), value)),
-            latency=_as_seconds(field_of(value, "latency")),
+            latency=as_seconds(field_of(value, "latency")),
             unreported=_unreported(value, inner),
         )
     earlier = value.cut if isinstance(value, ToolCall) else ()
-    return replace(call, executed=_was_executed(value, call), cut=cuts.found(earlier))
+    return replace(call, executed=_was_executed(value, call), cut=cuts.found(earlier), **_relations(value))
+
+
+_RELATIONS = ("id", "parent", "agent", "group", "fault")
+
+
+def _relations(value: object) -> dict[str, Any]:
+    """What a call says of itself among others: its id, its parent, its agent, its group and its kind."""
+    named = {key: said for key in _RELATIONS if isinstance(said := field_of(value, key), str)}
+    found: dict[str, Any] = {key: clean_text(text) for key, text in named.items()}
+    # Many libraries give a call a `kind` or `type` of their own, such as "function": these are tools.
+    kind = field_of(value, "kind")
+    known = isinstance(kind, str) and kind in {one.value for one in CallKind}
+    return {**found, "kind": CallKind(kind)} if known else found
 
 
 class Cuts:
@@ -185,15 +198,38 @@ def as_tool_calls(value: object) -> tuple[ToolCall, ...] | None:
     return tuple(map(as_tool_call, not_too_many(value)))
 
 
-def calls_known_to(agent: object) -> tuple[ToolCall, ...]:
-    """The calls that an object of the project's says it has made so far for the message; () if it doesn't.
+def done_so_far(error: BaseException, agent: object) -> SoFar:
+    """What was done for a message that failed: as the error says, or else the object of the project's.
 
-    To be called where its code runs.
+    To be called where the project's code runs. The error has it as plain data afterwards.
     """
+    said = _said_by(error) if isinstance(error, TargetError) else SoFar()
+    found = SoFar(said.calls or _calls_of(agent), said.usage or _usage_of(agent))
+    if isinstance(error, TargetError):
+        error.tool_calls, error.usage = found.calls, found.usage
+    return found
+
+
+def _said_by(error: TargetError) -> SoFar:
+    calls = _or_none(lambda: as_tool_calls(error.tool_calls)) or ()
+    return SoFar(calls, _or_none(lambda: as_usage(error.usage)))
+
+
+def _calls_of(agent: object) -> tuple[ToolCall, ...]:
+    return (
+        _or_none(lambda: as_tool_calls(agent.calls_so_far()) if isinstance(agent, KeepsCalls) else ()) or ()
+    )
+
+
+def _usage_of(agent: object) -> Usage | None:
+    return _or_none(lambda: as_usage(agent.usage_so_far() if isinstance(agent, KeepsUsage) else None))
+
+
+def _or_none(read: Callable[[], T]) -> T | None:
     try:
-        return as_tool_calls(agent.calls_so_far()) or () if isinstance(agent, KeepsCalls) else ()
+        return read()
     except Exception:  # noqa: BLE001 - the conversation has failed already, and that error is the one to show
-        return ()
+        return None
 
 
 def _from_tuple(value: Sequence[object]) -> ToolCall:
@@ -233,7 +269,8 @@ def as_ended(value: object) -> bool:
     return bool(found)
 
 
-def _as_seconds(value: object) -> float | None:
+def as_seconds(value: object) -> float | None:
+    """A number of seconds; None for what isn't a number."""
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 

@@ -29,7 +29,8 @@ class AgentSession(Protocol):
 
     `send` may be a coroutine function, which runs on the event loop of the session's agents, or a plain one,
     which runs in a thread of the conversation. Sessions may also have `resume` (see `port.Resumes`),
-    `calls_so_far` (see `port.KeepsCalls`), `usage_so_far` and `aclose`.
+    `calls_so_far` (see `port.KeepsCalls`), `usage_so_far` and `aclose`. The two speak of what was done since
+    the last `send` or `resume` began.
     """
 
     def send(self, message: str) -> Reply | Awaitable[Reply]: ...

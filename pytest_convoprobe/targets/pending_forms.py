@@ -1,0 +1,61 @@
+"""The requests to a person in an answer, `Reply.pending`, as plain data.
+
+A request is a `PendingRequest`, or a mapping or object with the same fields.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..transcript import PendingRequest
+from .plain_values import clean_text, described, plain
+from .reply_parts import as_arguments, field_of, first_field
+
+_FIELDS = ("id", "text", "tool", "kind", "question", "arguments")
+
+
+def as_pending(value: object) -> tuple[PendingRequest, ...]:
+    """The requests of a list; none for what isn't a list. Raises `ValueError` for one that can't be read.
+
+    Agents have fields of this name for other things too, such as a flag or a number.
+    """
+    if not isinstance(value, (list, tuple)):
+        return ()
+    return tuple(_request(one, number) for number, one in enumerate(value, start=1))
+
+
+def _request(value: object, number: int) -> PendingRequest:
+    if isinstance(value, str) or not any(field_of(value, key) for key in _FIELDS):
+        # Left out, an approval that nobody gave would pass for one that the agent never asked for.
+        raise ValueError(
+            f"`pending` has {described(value)}: each request needs an `id`, a `kind` (approval or question), "
+            "and a `tool` or a `text`"
+        )
+    tool, answer = field_of(value, "tool"), field_of(value, "answer")
+    return PendingRequest(
+        id=_text(field_of(value, "id")) or str(number),
+        kind=_kind(field_of(value, "kind"), tool),
+        text=_text(first_field(value, "text", "question")),
+        tool=_text(tool),
+        arguments=as_arguments(first_field(value, "arguments", "args")),
+        choices=_choices(field_of(value, "choices")),
+        answer=None if answer is None else _text(answer),
+        reason=_text(field_of(value, "reason")),
+        after=value.after if isinstance(value, PendingRequest) else 0,
+    )
+
+
+def _kind(kind: object, tool: object) -> Literal["approval", "question"]:
+    """Where nothing is said: what names no tool is a question, since nothing can be permitted."""
+    if kind not in ("approval", "question", None):
+        raise ValueError(f"the `kind` of a request is approval or question, not {described(kind)}")
+    return "question" if kind == "question" or (kind is None and not tool) else "approval"
+
+
+def _choices(value: object) -> tuple[str, ...]:
+    return tuple(map(_text, value)) if isinstance(value, (list, tuple)) else ()
+
+
+def _text(value: object) -> str:
+    found: object = plain(value)
+    return "" if found is None else clean_text(found if isinstance(found, str) else str(found))
