@@ -129,7 +129,8 @@ class PythonConversation:
             enter, close, on_loop = await self._guarded(source.value, source.on_loop, failed, _entering)
             found = await self._guarded(enter, on_loop, failed, read)
             self._closers += [close] if close else []
-        self._calling = await self._session(found) if isinstance(found, _Adapted) else self._plain(found)
+        own = source.makes_agents
+        self._calling = await self._session(found, own) if isinstance(found, _Adapted) else self._plain(found)
 
     def _plain(self, found: Calling) -> Calling:
         """How an object of the project answers, which has no place for what only adapters can use."""
@@ -139,13 +140,13 @@ class PythonConversation:
             )
         return found
 
-    async def _session(self, found: _Adapted) -> Calling:
-        """Open a session with an agent of a framework."""
+    async def _session(self, found: _Adapted, own: bool) -> Calling:
+        """Open a session with an agent of a framework, which is this conversation's `own` or shared."""
         doing = f"a session with `{self._name}` ({found.adapter.framework}) could not be opened"
         options = self._options or MakesOptions()
 
         async def opened() -> AgentSession:
-            return await found.adapter.open(found.agent, await options.make())
+            return await found.adapter.open(found.agent, await options.make(own))
 
         wrap = functools.partial(start_failure, doing)
         calling_, close = await self._guarded(opened, True, wrap, _calling_and_close)

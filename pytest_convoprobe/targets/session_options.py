@@ -29,12 +29,15 @@ class MakesOptions:
             return "no faults can be injected into the tools of another one (`faults`)"
         return ""
 
-    async def make(self) -> SessionOptions:
-        """Called on the event loop of the agents, since the function is code of the project."""
+    async def make(self, own: bool = False) -> SessionOptions:
+        """Called on the event loop of the agents, since the function is code of the project.
+
+        `own` says that the agent was made for this conversation.
+        """
         if self.conversation is None:
-            return SessionOptions("")
+            return SessionOptions("", own=own)
         faults = self.conversation.faults
-        return SessionOptions(self.conversation.id, await self._context(self.conversation), faults)
+        return SessionOptions(self.conversation.id, await self._context(self.conversation), faults, own)
 
     async def _context(self, conversation: ConversationContext) -> Any:
         if self.context_maker is None:

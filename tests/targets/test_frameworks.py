@@ -49,7 +49,6 @@ async def said(agent: object, context: Callable[..., ConversationContext]) -> st
         ("haystack.core.pipeline", "run", "Haystack", "ChatMessage.from_user"),
         ("dspy.primitives.module", "__call__", "DSPy", "dspy.History"),
         ("google.adk.agents", "run", "Google ADK", "InMemoryRunner"),
-        ("strands.agent.agent", "__call__", "Strands", "self.agent(message)"),
         ("agno.agent", "run", "Agno", "add_history_to_context"),
         ("semantic_kernel.agents", "send", "Semantic Kernel", "thread=self.thread"),
         ("transformers.pipelines", "__call__", "Transformers", "def answer(message, history)"),

@@ -46,7 +46,7 @@ class Adapter:
         return import_module(f".{self.module}", __package__)
 
 
-ADAPTERS: tuple[Adapter, ...] = ()
+ADAPTERS: tuple[Adapter, ...] = (Adapter("Strands", ("strands.Agent",), "strands"),)
 """All adapters, the most particular classes first."""
 
 

@@ -16,12 +16,14 @@ class SessionOptions:
 
     `conversation_id` is unique within the run. `context` is what the function of `target.context` gave for
     this conversation, None without one. Tools are called through `faults`, if there are any: an adapter
-    whose framework has no place for that raises `TargetStartError`.
+    whose framework has no place for that raises `TargetStartError`. `own` says that the agent was made for
+    this conversation alone; otherwise others may talk with the same object meanwhile.
     """
 
     conversation_id: str
     context: Any = None
     faults: ToolFaults | None = None
+    own: bool = False
 
 
 class AgentSession(Protocol):

@@ -1,0 +1,263 @@
+"""Agents of Strands: an agent of its own for each conversation, since one refuses a second call at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from ...errors import TargetStartError, TargetUnavailable
+from ...llm.port import ToolSpec
+from ...project_code.tracebacks import describe
+from ...transcript import CallKind, PendingRequest, Reply, ToolCall, Usage
+from ..failures import is_unavailable
+from ..plain_values import plain
+from .agent_calls import AgentCalls
+from .own_agents import require_new
+from .sessions import SessionOptions
+from .strands_clones import clone, sub_agents_of
+from .strands_faults import inject
+
+_CALL_OF_INTERRUPT = re.compile(r"(before_tool_call|tool_call):(.+):[0-9a-f-]{36}$")
+_DEFAULT_NAME = "Strands Agents"
+_LAST = 1000
+"""The order of hooks that come after all others, which may change what is called or what it gave."""
+
+_ANSWERS = {"approve": "y", "reject": "n"}
+"""What Strands' own interventions take for an approval, and most hooks do: see its documents."""
+
+
+async def open_session(agent: Any, options: SessionOptions) -> StrandsSession:
+    """A conversation with an agent like this one, or with itself if it was made for the conversation."""
+    if not (options.context is None or isinstance(options.context, Mapping)):
+        raise TargetStartError("`target.context` has to give a mapping: Strands' `invocation_state`")
+    if options.own:
+        require_new(agent)
+    return StrandsSession(agent if options.own else clone(agent), options)
+
+
+def tools_of(agent: Any) -> tuple[ToolSpec, ...]:
+    """The tools of an agent."""
+    specs = (tool.tool_spec for tool in agent.tool_registry.registry.values())
+    return tuple(_tool_spec(spec) for spec in specs)
+
+
+def _tool_spec(spec: Mapping[str, Any]) -> ToolSpec:
+    schema = spec.get("inputSchema", {})
+    return ToolSpec(spec["name"], spec.get("description", ""), plain(schema.get("json", schema)))
+
+
+class StrandsSession:
+    """One conversation with an agent of Strands, and with the agents that it has as tools."""
+
+    def __init__(self, agent: Any, options: SessionOptions) -> None:
+        self._agent = agent
+        self._context = options.context
+        self._calls = AgentCalls()
+        self._pending: tuple[PendingRequest, ...] = ()
+        self._watched = [_Watched(agent, self._calls, None)]
+        for watched in self._watched:  # it grows meanwhile
+            self._watched += [_Watched(sub, self._calls, watched) for sub in sub_agents_of(watched.agent)]
+        if options.faults is not None:
+            for watched in self._watched:
+                inject(watched.agent, options.faults, watched.call_id)
+        self._spent = self._all_tokens()
+
+    async def send(self, message: str) -> Reply:
+        """The reply to a message; where a question waits, the message is the answer."""
+        if self._pending:
+            return await self._answered({request.id: message for request in self._pending})
+        return await self._run(message)
+
+    async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
+        """Go on after requests of the last reply were answered."""
+        given = {one.id: one.answer for one in answered if one.answer is not None}
+        return await self._answered({id: _ANSWERS.get(answer, answer) for id, answer in given.items()})
+
+    def calls_so_far(self) -> tuple[ToolCall, ...]:
+        """The calls that were made for the message that is being answered."""
+        return self._calls.so_far()
+
+    def usage_so_far(self) -> Usage | None:
+        """The tokens that were used for the message that is being answered."""
+        total = self._all_tokens()
+        used = Usage(
+            total.prompt_tokens - self._spent.prompt_tokens,
+            total.completion_tokens - self._spent.completion_tokens,
+        )
+        # Models that report no tokens count as 0 in Strands.
+        return used if used.total else None
+
+    async def _answered(self, answers: Mapping[str, str]) -> Reply:
+        self._pending = ()
+        responses = [{"interruptId": id, "response": answer} for id, answer in answers.items()]
+        return await self._run([{"interruptResponse": response} for response in responses])
+
+    async def _run(self, prompt: object) -> Reply:
+        state = {} if self._context is None else {"invocation_state": dict(self._context)}
+        result = await self._agent.invoke_async(prompt, **state)
+        self._refuse_outage()
+        interrupts = result.interrupts or () if result.stop_reason == "interrupt" else ()
+        self._pending = tuple(self._request(interrupt) for interrupt in interrupts)
+        usage = self.usage_so_far()
+        self._spent = self._all_tokens()
+        return Reply(
+            text=_text_of(result),
+            # A call that waits for an answer is reported once it has ended.
+            tool_calls=self._calls.take_ended() if interrupts else self._calls.take(),
+            usage=usage,
+            thoughts=_thoughts_of(result),
+            pending=self._pending,
+        )
+
+    def _refuse_outage(self) -> None:
+        """An agent that is a tool gives the failure of its model as a result: it isn't the agent's fault."""
+        for watched in self._watched:
+            if watched.outage is not None:
+                what = f"the model of the agent `{watched.agent.name}`"
+                raise TargetUnavailable(f"{what} did not answer: {describe(watched.outage)}")
+
+    def _request(self, interrupt: Any) -> PendingRequest:
+        """Strands lets hooks and tools ask for anything: a hook before a call asks for its approval."""
+        found = _CALL_OF_INTERRUPT.search(interrupt.id)
+        call = self._waiting(found[2]) if found else None
+        said = isinstance(interrupt.reason, str) and interrupt.reason
+        inside = not found or found[1] == "tool_call"
+        return PendingRequest(
+            id=interrupt.id,
+            kind="question" if said and inside else "approval",
+            text=said or _named_reason(interrupt),
+            tool="" if call is None else call.name,
+            arguments={} if call is None else call.arguments,
+        )
+
+    def _waiting(self, tool_use_id: str) -> ToolCall | None:
+        ids = (id for watched in self._watched if (id := watched.call_id(tool_use_id)))
+        return next((call for id in ids if (call := self._calls.call(id)) is not None), None)
+
+    def _all_tokens(self) -> Usage:
+        counts = (watched.agent.event_loop_metrics.accumulated_usage for watched in self._watched)
+        return sum((Usage(count["inputTokens"], count["outputTokens"]) for count in counts), Usage())
+
+
+class _Watched:
+    """An agent whose calls are written down. `holder` is the agent that has it as a tool."""
+
+    def __init__(self, agent: Any, calls: AgentCalls, holder: _Watched | None) -> None:
+        self.agent = agent
+        self.outage: Exception | None = None
+        self._calls = calls
+        self._holder = holder
+        self._ids: dict[str, str] = {}
+        self._running: dict[int, str] = {}
+        hooks = import_module("strands.hooks")
+        agent.hooks.add_callback(hooks.BeforeToolCallEvent, self._before, order=_LAST)
+        agent.hooks.add_callback(hooks.AfterToolCallEvent, self._after, order=_LAST)
+        agent.hooks.add_callback(hooks.AfterModelCallEvent, self._after_model, order=_LAST)
+
+    def call_id(self, tool_use_id: str) -> str:
+        """The id in the calls of the call with this id of Strands; empty if there is none."""
+        return self._ids.get(tool_use_id, "")
+
+    def _before(self, event: Any) -> None:
+        use, tool = event.tool_use, event.selected_tool
+        if _is_structured_output(tool):
+            return
+        # After an answer, the call that waited for it comes again.
+        if not self._calls.waits(own := self.call_id(use["toolUseId"])):
+            name = self.agent.name
+            own = self._calls.begin(
+                use["name"],
+                use["input"],
+                id=use["toolUseId"],
+                agent="" if name == _DEFAULT_NAME else name,
+                parent="" if self._holder is None else self._holder.running(self.agent),
+                group=self._group(use["toolUseId"]),
+                kind=_kind_of(tool),
+            )
+            self._ids[use["toolUseId"]] = own
+        if (sub := _agent_in(tool)) is not None:
+            self._running[id(sub)] = own
+
+    def running(self, sub: Any) -> str:
+        """The call inside which one of its agents works; it can only do one at a time."""
+        return self._running.get(id(sub), "")
+
+    def _after(self, event: Any) -> None:
+        if _is_structured_output(event.selected_tool):
+            return
+        given = event.result
+        failed = given.get("status") == "error"
+        value = _value_of(given.get("content", ()))
+        unknown = event.selected_tool is None
+        self._calls.end(
+            self.call_id(event.tool_use["toolUseId"]),
+            result=None if failed else value,
+            error=_as_text(value) if failed else None,
+            executed=not (unknown or event.cancel_message is not None),
+            arguments=event.tool_use["input"],
+        )
+
+    def _after_model(self, event: Any) -> None:
+        error = event.exception
+        self.outage = error if error is not None and is_unavailable(error) else None
+
+    def _group(self, tool_use_id: str) -> str:
+        """Calls of the same message of the model were asked for together."""
+        for message in reversed(self.agent.messages):
+            uses = [block["toolUse"]["toolUseId"] for block in message["content"] if "toolUse" in block]
+            if tool_use_id in uses:
+                return uses[0] if len(uses) > 1 else ""
+        return ""
+
+
+def _is_structured_output(tool: Any) -> bool:
+    """Whether it only is how Strands has the model give its answer."""
+    return getattr(tool, "tool_type", "") == "structured_output"
+
+
+def _agent_in(tool: Any) -> Any:
+    return getattr(tool, "agent", None) if getattr(tool, "tool_type", "") == "agent" else None
+
+
+def _kind_of(tool: Any) -> CallKind:
+    if _agent_in(tool) is None:
+        return CallKind.TOOL
+    # A delegate's answer goes to the user as it is.
+    return CallKind.HANDOFF if getattr(tool, "delegate", False) else CallKind.SUB_AGENT
+
+
+def _value_of(content: Any) -> Any:
+    """A tool's result: its text, its data, or a list of several."""
+    values = [block[key] for block in content for key in ("text", "json") if key in block]
+    others = [f"({key})" for block in content for key in block if key not in ("text", "json")]
+    found = [*values, *others]
+    return found[0] if len(found) == 1 else found or ""
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+
+
+def _named_reason(interrupt: Any) -> str:
+    about = "" if interrupt.reason is None else f": {_as_text(interrupt.reason)}"
+    return f"{interrupt.name}{about}"
+
+
+def _blocks(result: Any) -> Iterator[Mapping[str, Any]]:
+    return (block for block in result.message.get("content", ()) if isinstance(block, Mapping))
+
+
+def _text_of(result: Any) -> str:
+    if result.structured_output is not None:
+        return str(result.structured_output.model_dump_json())
+    texts = [block["text"] for block in _blocks(result) if "text" in block]
+    cited = (block.get("citationsContent", {}).get("content", ()) for block in _blocks(result))
+    return "\n".join([*texts, *(part["text"] for parts in cited for part in parts if "text" in part)])
+
+
+def _thoughts_of(result: Any) -> str:
+    thoughts = (block.get("reasoningContent", {}).get("reasoningText", {}) for block in _blocks(result))
+    return "\n".join(text for thought in thoughts if (text := thought.get("text")))
