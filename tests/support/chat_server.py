@@ -12,9 +12,10 @@ loop, in this process or in another one, can talk to it. In a test::
     ChatServer(refuses=("temperature",))               # 400 whenever the body has that field
 
 An answer is a text, a mapping (sent as JSON text), a `Completion`, or a `Fault`; functions may return any of
-these (one that raises is answered with 400). Faults are also known by name (see `fault`). `server.requests`
-holds all that came in, `server.peak` the largest number of requests at once. What a judge is asked besides
-its verdict is answered by itself and kept in `server.routine` (see judge_routine.py), unless `routine=False`.
+these (one that raises is answered with 400). Faults are also known by name (see `fault`). A request with
+`stream` gets its answer as server-sent events. `server.requests` holds all that came in, `server.peak` the
+largest number of requests at once. What a judge is asked besides its verdict is answered by itself and kept
+in `server.routine` (see judge_routine.py), unless `routine=False`.
 
 For benchmarks and xdist it runs as a process: ``python -m tests.support.chat_server --port 0 --latency 0.2``
 prints ``READY http://127.0.0.1:PORT/v1``; ``GET /stats`` tells its counts as JSON.
@@ -36,6 +37,7 @@ from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from typing import Any
 
+from .chat_streams import as_stream
 from .default_answers import default_answer
 from .judge_routine import JudgeRoutine
 
@@ -340,6 +342,8 @@ class ChatServer:
         if self._judge_routine:
             self._judge_routine.heard(request.contents, said.text or "")
         body = _completion_body(said, str(request.body.get("model", "fake")), number)
+        if request.body.get("stream"):
+            return await _respond(writer, 200, as_stream(body), "text/event-stream")
         return await _respond(writer, 200, json.dumps(body))
 
     def _choose(self, body: dict[str, Any]) -> Answer:
