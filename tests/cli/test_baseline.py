@@ -181,6 +181,7 @@ class TestAccept:
         assert result.exit_code == 0, result.output
         assert "0 of 20 failed → 3 of 4 failed" in result.output
         assert past() == "3 of 4 xxx."
+        assert "3 of 4 failed, and what fails more often than not blocks nothing; if its" in result.output
         accepted = entries()["late.yaml::late"]["accepted"]
         assert accepted["reason"] == "#12: shorter answers"
         night(folder, 3, marks="..")

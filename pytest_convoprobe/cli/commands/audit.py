@@ -211,7 +211,7 @@ def _print(audit: Audit, status: int) -> None:
     if audit.advice:
         console.say("to change:")
     for line in audit.advice:
-        console.say(console.safe(f"  {line}"))
+        console.say(f"  {console.safe(line)}")
     console.say(_last(audit, status))
 
 
