@@ -121,7 +121,8 @@ def _dotted(name: str) -> ModuleType:
 def _imported(file: Path) -> ModuleType | None:
     """The module that has been imported from this file. One that is being imported is waited for."""
     for name, module in list(sys.modules.items()):
-        if isinstance(module, ModuleType) and _file_of(module, file.name) == file:
+        # By the type: libraries of cffi, as in cryptography, say that they are modules, and are not.
+        if issubclass(type(module), ModuleType) and _file_of(module, file.name) == file:
             return importlib.import_module(name)
     return None
 

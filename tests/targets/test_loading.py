@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -208,6 +209,18 @@ def test_a_file_imported_under_another_name_is_used(tmp_path: Path, monkeypatch:
     monkeypatch.syspath_prepend(tmp_path / "shop_of_tests")
     importlib.import_module("agent")
     assert load("shop_of_tests/agent.py:name", tmp_path) == "agent"
+
+
+def test_what_only_looks_like_a_module_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Library:
+        __slots__ = ()
+        __class__ = ModuleType  # type: ignore[assignment]
+
+    monkeypatch.setitem(sys.modules, "_library_of_tests", Library())  # type: ignore[arg-type]
+    (tmp_path / "agent.py").write_text("word = 'found'")
+    assert load("agent.py:word", tmp_path) == "found"
 
 
 def test_a_module_and_its_file_are_one(tmp_path: Path) -> None:

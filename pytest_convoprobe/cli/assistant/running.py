@@ -1,0 +1,118 @@
+"""The tools that run scenarios, within a budget for the whole life of the server."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .answers import answer
+from .commands import Finished, Running, output_of
+from .reading import Reading
+
+_MOST_WAIT = 50.0
+"""Seconds. Many clients give up on a tool after a minute."""
+_TAIL = 4_000
+_SPENT_NOTHING = (4, 5)
+"""Exit statuses of pytest: a wrong command line, and nothing to run. After another one, a run was stored, or
+its spending isn't known."""
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What runs may spend in all: US dollars, tokens, or both; None is no limit."""
+
+    cost: float | None = None
+    tokens: int | None = None
+
+    def less(self, cost: float, tokens: int) -> Allowance:
+        """What is left after so much was spent."""
+        return Allowance(
+            None if self.cost is None else self.cost - cost,
+            None if self.tokens is None else self.tokens - tokens,
+        )
+
+    @property
+    def used_up(self) -> bool:
+        """Whether nothing is left."""
+        return (self.cost is not None and self.cost <= 0) or (self.tokens is not None and self.tokens <= 0)
+
+    def options(self) -> list[str]:
+        """The options that keep a run of pytest within it."""
+        limits = {"cost": self.cost, "tokens": self.tokens}
+        return [f"--convoprobe-max-{name}={value}" for name, value in limits.items() if value is not None]
+
+
+class ScenarioRuns:
+    """Runs pytest on scenarios, one run at a time. A run is started, and asked for until it has ended."""
+
+    def __init__(self, root: Path, allowance: Allowance) -> None:
+        self._root = root
+        self._left = allowance
+        self._paths = Reading(root)
+        self._running: Running | None = None
+        self._before: str | None = None
+
+    async def run_scenarios(self, paths: list[str], keyword: str = "", wait: float = 30.0) -> str:
+        """Run scenarios with pytest, within the server's budget. Talking and judging cost money and time.
+
+        `paths` are scenario files, folders, or ids such as `scenarios/a.yaml::Refund`; `keyword` is pytest's
+        -k.
+        If it has not ended after `wait` seconds (at most 50), ask `run_status` for it.
+        """
+        if self._running is not None:
+            raise ValueError("a run is going on: ask `run_status` for it first")
+        if self._left.used_up:
+            raise ValueError("the budget of this server is used up: a person has to start it again")
+        if not paths:
+            raise ValueError("name at least one file, folder or id of a scenario")
+        chosen = ["-k", keyword] if keyword else []
+        words = [*self._left.options(), *chosen, "--", *self._paths.inside(paths)]
+        self._before = await self._newest()
+        self._running = await Running.start(("-m", "pytest", "-q", *words), self._root)
+        return await self.run_status(wait)
+
+    async def run_status(self, wait: float = 30.0) -> str:
+        """Whether the run of `run_scenarios` has ended; then its output, and its id for `show_run`."""
+        if self._running is None:
+            raise ValueError("no run is going on")
+        finished = await self._running.finished(min(max(wait, 0.0), _MOST_WAIT))
+        if finished is None:
+            return json.dumps({"state": "running", "next": "ask `run_status` again"})
+        self._running = None
+        return await self._ended(finished)
+
+    async def stop(self) -> None:
+        """End a run that is going on."""
+        if self._running is not None:
+            await self._running.stop()
+
+    async def _ended(self, finished: Finished) -> str:
+        run = await self._newest()
+        run = None if run == self._before else run
+        if run is not None:
+            await self._count(run)
+        elif finished.status not in _SPENT_NOTHING:
+            self._left = Allowance(0.0, 0)
+        found = {
+            "state": "ended",
+            "exit_status": finished.status,
+            "run": run,
+            "left": {"cost": self._left.cost, "tokens": self._left.tokens},
+            "output": f"{finished.output}{finished.complaint}"[-_TAIL:],
+        }
+        return answer(json.dumps(found, ensure_ascii=False))
+
+    async def _newest(self) -> str | None:
+        found: list[dict[str, Any]] = json.loads(await output_of(("runs", "--json", "--limit=1"), self._root))
+        return str(found[0]["id"]) if found else None
+
+    async def _count(self, run: str) -> None:
+        """Take what a run has spent from the allowance. What isn't known uses all of it up."""
+        report = json.loads(await output_of(("report", "--json", run), self._root))
+        spent = [*report["totals"]["spent"].values(), *report["totals"]["without_result"].values()]
+        costs = [one["cost"] for one in spent]
+        cost = self._left.cost or 0.0 if None in costs else sum(costs)
+        tokens = sum(one["prompt_tokens"] + one["completion_tokens"] for one in spent)
+        self._left = self._left.less(cost, tokens)
