@@ -46,7 +46,10 @@ class Adapter:
         return import_module(f".{self.module}", __package__)
 
 
-ADAPTERS: tuple[Adapter, ...] = (Adapter("Strands", ("strands.Agent",), "strands"),)
+ADAPTERS: tuple[Adapter, ...] = (
+    Adapter("PydanticAI", ("pydantic_ai.AbstractAgent",), "pydanticai"),
+    Adapter("Strands", ("strands.Agent",), "strands"),
+)
 """All adapters, the most particular classes first."""
 
 
