@@ -92,15 +92,17 @@ class _Session:
 
     def _said_beside(self) -> str:
         """What the agent says with the calls that wait."""
-        response = self._messages[-1] if self._messages else None
-        parts = getattr(response, "parts", ())
+        responses = [message for message in self._messages if message.kind == "response"]
+        parts = responses[-1].parts if responses else ()
         return clean_text("\n\n".join(part.content for part in parts if part.part_kind == "text"))
 
     def _results(self, answers: Mapping[str, str], answered: Mapping[str, PendingRequest]) -> Any:
         """The answers as PydanticAI takes them."""
         package = import_module("pydantic_ai")
         approvals = {
-            call.tool_call_id: self._decision(package, answers[call.tool_call_id], answered.get(call.tool_call_id))
+            call.tool_call_id: self._decision(
+                package, answers[call.tool_call_id], answered.get(call.tool_call_id)
+            )
             for call in self._waiting.approvals
             if call.tool_call_id in answers
         }
@@ -115,7 +117,9 @@ class _Session:
         if answer == "approve":
             asked = self._asked[request.id].arguments if request else {}
             changed = request is not None and dict(request.arguments) != dict(asked)
-            return package.ToolApproved(override_args=dict(request.arguments) if request and changed else None)
+            return package.ToolApproved(
+                override_args=dict(request.arguments) if request and changed else None
+            )
         words = (request.reason if request else "") or ("" if answer == "reject" else answer)
         return package.ToolDenied(words) if words else package.ToolDenied()
 
@@ -141,4 +145,8 @@ def _as_text(output: Any) -> str:
     if output is None:
         return ""
     value = plain(output)
-    return json.dumps(value, ensure_ascii=False) if is_structured(output) or not isinstance(value, str) else value
+    return (
+        json.dumps(value, ensure_ascii=False)
+        if is_structured(output) or not isinstance(value, str)
+        else value
+    )

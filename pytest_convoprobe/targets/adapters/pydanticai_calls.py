@@ -42,7 +42,9 @@ def calls_of(recorder: Recorder, waiting: frozenset[str] = frozenset()) -> tuple
 
 def thoughts_of(recorder: Recorder) -> str:
     """What the agent itself thought, not those that its tools run."""
-    parts = [part for run in recorder.runs[:1] for response in _own(run, "response") for part in response.parts]
+    parts = [
+        part for run in recorder.runs[:1] for response in _own(run, "response") for part in response.parts
+    ]
     said = [part.content for part in parts if part.part_kind == "thinking" and part.content]
     return clean_text("\n\n".join(said))
 
@@ -73,12 +75,14 @@ class _RunCalls:
         """The calls that were asked for together, for each answer of the model."""
         responses = [message for message in self._run.messages if message.kind == "response"]
         for number, response in enumerate(responses):
-            parts = [part for part in response.parts if part.part_kind in _CALLS and self._counts(response, part)]
+            parts = [
+                part for part in response.parts if part.part_kind in _CALLS and self._counts(response, part)
+            ]
             if calls := [call for part in parts if (call := self._call(part, f"{self._run.id}/{number}"))]:
                 yield calls
 
     def _counts(self, response: Any, part: Any) -> bool:
-        """Whether the call was made in this run. One that has waited for a person was asked for in another."""
+        """Whether the call was made in this run. One that waited for a person was asked for in another."""
         is_new = response.run_id == self._run.id
         return part.tool_call_id not in self._waiting if is_new else part.tool_call_id in self._returns
 
@@ -90,7 +94,7 @@ class _RunCalls:
             name, kind = self._executions.functions.get(part.tool_call_id, name), CallKind.HANDOFF
         call = ToolCall(
             clean_text(name),
-            as_arguments(part.args),
+            as_arguments(self._executions.arguments.get(part.tool_call_id, part.args)),
             latency=self._executions.seconds.get(part.tool_call_id),
             id=part.tool_call_id,
             parent=self._run.parent,
@@ -108,7 +112,8 @@ class _RunCalls:
             return replace(call, error=error, unreported=("result",) if error is None else ())
         outcome = getattr(part, "outcome", "success") if part.part_kind != "retry-prompt" else "retried"
         if outcome == "success":
-            return replace(call, result=plain(part.content))
+            # Of an output tool, it is a phrase of PydanticAI's.
+            return call if call.kind is CallKind.HANDOFF else replace(call, result=plain(part.content))
         words = part.content if isinstance(part.content, str) else str(plain(part.content))
         # Whether a tool asked for another try or never ran, its arguments being wrong.
         ran = call.id in self._executions.seconds or bool(call.parent)
@@ -116,7 +121,7 @@ class _RunCalls:
 
 
 def _returns(run: Run) -> Mapping[str, Any]:
-    """The parts with the results of this run, by the id of the call; of native tools they are in responses."""
+    """The parts with results of this run, by the id of the call; those of native tools are in responses."""
     own = [message for kind in ("request", "response") for message in _own(run, kind)]
     parts = [part for message in own for part in message.parts if part.part_kind in _RETURNS]
     return {part.tool_call_id: part for part in parts if part.tool_call_id}

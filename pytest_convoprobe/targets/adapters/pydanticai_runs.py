@@ -25,7 +25,7 @@ _INSIDE: ContextVar[str] = ContextVar("convoprobe_pydanticai_call", default="")
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its messages, filled as it goes on, its context (a `RunContext`), and the call it is inside."""
+    """One run: its messages, which grow, its context (a `RunContext`), and the call that it is inside of."""
 
     messages: list[Any]
     context: Any
@@ -46,12 +46,14 @@ class Executions:
     """What is known of the calls of tools beside the messages, by the call's id.
 
     `errors` are the exceptions that left tools and end the run: no message has them. `seconds` is how long a
-    call took. `functions` are the names of the functions that output tools have called.
+    call took. `functions` are the names of the functions that output tools have called. `arguments` are those
+    that a person has approved, perhaps other ones than the model's.
     """
 
     errors: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
 
 
 class Recorder:
@@ -104,8 +106,10 @@ class Recorder:
         kind = import_module("pydantic_ai.capabilities").Hooks
         return kind(tool_execute=self._tool, output_process=self._output)
 
-    async def _tool(self, _: Any, /, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
+    async def _tool(self, context: Any, /, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
         started = time.monotonic()
+        if context.tool_call_approved:
+            self.executions.arguments[call.tool_call_id] = args
         try:
             with _inside(call.tool_call_id):
                 return await self._through_faults(call, lambda: handler(args))
@@ -170,6 +174,4 @@ def _counted(usage: Any) -> Usage:
 
 
 def _less(now: Usage, before: Usage) -> Usage:
-    return Usage(
-        now.prompt_tokens - before.prompt_tokens, now.completion_tokens - before.completion_tokens
-    )
+    return Usage(now.prompt_tokens - before.prompt_tokens, now.completion_tokens - before.completion_tokens)

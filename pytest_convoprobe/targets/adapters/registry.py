@@ -49,6 +49,7 @@ class Adapter:
 ADAPTERS: tuple[Adapter, ...] = (
     Adapter("PydanticAI", ("pydantic_ai.AbstractAgent",), "pydanticai"),
     Adapter("Strands", ("strands.Agent",), "strands"),
+    Adapter("Google ADK", ("google.BaseAgent", "google.BaseNode", "google.App", "google.Runner"), "adk"),
 )
 """All adapters, the most particular classes first."""
 

@@ -1,0 +1,179 @@
+"""What ADK's events say: words, thoughts, calls of tools, tokens, and what waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...errors import TargetCrashed, TargetError, TargetUnavailable
+from ...transcript import CallKind, PendingRequest, ToolCall, Usage
+from ..plain_values import clean_text, plain
+from ..reply_parts import as_arguments, is_marked_failed
+from .adk_plugin import Recorded
+
+CONFIRMATION = "adk_request_confirmation"
+_FOR_CLIENTS = (CONFIRMATION, "adk_request_input", "adk_request_credential")
+# How ADK lets a model give structured output, and end a task: no tools of the agent's.
+_PSEUDO = (*_FOR_CLIENTS, "set_model_response", "finish_task")
+_OWN_HINT = "by responding with a FunctionResponse"
+_TRANSFER = "transfer_to_agent"
+_PASSING = (
+    "429",
+    "RESOURCE_EXHAUSTED",
+    "UNAVAILABLE",
+    "DEADLINE_EXCEEDED",
+    "INTERNAL",
+    "500",
+    "502",
+    "503",
+    "504",
+)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A request to a person, and what answers it: the call of ADK's, by id and name."""
+
+    request: PendingRequest
+    function_id: str
+    function: str
+
+
+@dataclass
+class TurnEvents:
+    """The events since a message was sent.
+
+    `held` are calls of earlier ones that waited for a person, and `given` the results that were given now in
+    place of a tool's, by the id of the call. `refused` are the ids of those that must not be made.
+    """
+
+    recorded: Recorded
+    session: str
+    held: Mapping[str, ToolCall] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+    refused: frozenset[str] = frozenset()
+
+    def text(self) -> str:
+        """What the user reads: the final words of each agent that spoke, or all words if none were final."""
+        said = [(event, _words(event, thought=False)) for event in self._outer()]
+        final = [words for event, words in said if words and event.is_final_response()]
+        texts = final or [words for _, words in said if words]
+        return clean_text("\n\n".join(texts))
+
+    def output(self) -> Any:
+        """What a workflow gives in place of words; None without it."""
+        given = [event.output for event in self._outer() if getattr(event, "output", None) is not None]
+        return given[-1] if given else None
+
+    def thoughts(self) -> str:
+        thought = [_words(event, thought=True) for event in self._outer()]
+        return clean_text("\n\n".join(filter(None, thought)))
+
+    def usage(self) -> Usage | None:
+        """The tokens of all agents; None if no event has any."""
+        counts = [event.usage_metadata for event in self._whole() if event.usage_metadata]
+        return sum(map(_usage, counts), Usage()) if counts else None
+
+    def waiting(self) -> tuple[Waiting, ...]:
+        """What was asked of a person and is not answered, without what is asked inside of another agent."""
+        answered = {one.id for event in self._whole() for one in event.get_function_responses()}
+        asked = [
+            call
+            for event in self._outer()
+            for call in event.get_function_calls()
+            if call.id in (event.long_running_tool_ids or ()) and call.id not in answered
+        ]
+        return tuple(map(_waiting, asked))
+
+    def calls(self, waiting: tuple[Waiting, ...] = ()) -> tuple[ToolCall, ...]:
+        """All calls in the order in which they began. Those that wait for a person were not made yet."""
+        not_yet = {one.request.id for one in waiting}
+        responses = {one.id: one for event in self._whole() for one in event.get_function_responses()}
+        fresh = [self._call(event, call) for event in self._whole() for call in _asked(event)]
+        again = [self._ended(call, responses) for id_, call in self.held.items() if id_ in responses]
+        answered = [replace(self.held[id_], result=words, unreported=()) for id_, words in self.given.items()]
+        ended = [self._ended(call, responses) for call in fresh if call.id not in not_yet]
+        return (*answered, *again, *ended)
+
+    def error(self) -> TargetError | None:
+        """What it means that a model gave an error in place of an answer; None if there was none."""
+        events = list(self._whole())
+        failed = next((event for event in reversed(events) if event.error_code), None)
+        if failed is None:
+            return None
+        words = clean_text(f"{failed.error_code}: {failed.error_message or 'no message'}")
+        if str(failed.error_code).upper() in _PASSING:
+            return TargetUnavailable(f"a service that the target needs did not answer: {words}")
+        return TargetCrashed(f"the agent's model gave no answer: {words}")
+
+    def _whole(self) -> Iterator[Any]:
+        """Partial ones are pieces of others that follow."""
+        return (event for _, event in self.recorded.events if not event.partial and event.author != "user")
+
+    def _outer(self) -> Iterator[Any]:
+        """Those that are no answers to a call of a tool."""
+        ids = {call.id for event in self._whole() for call in event.get_function_calls()}
+        for session, event in self.recorded.events:
+            # A branch is `agent@call.agent@call`, of the calls that it is inside of.
+            branch = {part.partition("@")[2] for part in (event.branch or "").split(".")}
+            inside = session != self.session or not ids.isdisjoint(branch)
+            if not event.partial and event.author != "user" and not inside:
+                yield event
+
+    def _call(self, event: Any, call: Any) -> ToolCall:
+        kind = CallKind.SUB_AGENT if call.id in self.recorded.agents else CallKind.TOOL
+        return ToolCall(
+            clean_text(call.name or ""),
+            as_arguments(dict(call.args or {})),
+            id=call.id or "",
+            parent=self.recorded.parents.get(call.id, ""),
+            agent=clean_text(event.author),
+            group=event.id,
+            kind=CallKind.HANDOFF if call.name == _TRANSFER else kind,
+        )
+
+    def _ended(self, call: ToolCall, responses: Mapping[str, Any]) -> ToolCall:
+        recorded = self.recorded
+        call = replace(call, latency=recorded.seconds.get(call.id))
+        error = recorded.errors.get(call.id)
+        if call.id not in responses:
+            return replace(call, error=error, unreported=() if error else ("result",))
+        given = dict(responses[call.id].response or {})
+        result = plain(given["result"] if given.keys() == {"result"} else given)
+        if error is None and (
+            given.keys() == {"error"} or is_marked_failed({"isError": given.get("isError")})
+        ):
+            error, result = clean_text(str(given.get("error") or result)), None
+        ran = call.id not in recorded.unknown and call.id not in self.refused
+        return replace(call, result=None if given.keys() == {"error"} else result, error=error, executed=ran)
+
+
+def _asked(event: Any) -> list[Any]:
+    return [call for call in event.get_function_calls() if call.name not in _PSEUDO]
+
+
+def _words(event: Any, *, thought: bool) -> str:
+    parts = (event.content.parts if event.content else None) or ()
+    return "".join(part.text for part in parts if part.text and bool(part.thought) is thought)
+
+
+def _usage(counts: Any) -> Usage:
+    written = (counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0)
+    read = (counts.prompt_token_count or 0) + (counts.tool_use_prompt_token_count or 0)
+    return Usage(int(read), int(written))
+
+
+def _waiting(call: Any) -> Waiting:
+    args = as_arguments(dict(call.args or {}))
+    if call.name != CONFIRMATION:
+        words = args.get("message") or args.get("question") or ""
+        request = PendingRequest(call.id, "question", clean_text(str(words)), clean_text(call.name), args)
+        return Waiting(request, call.id, call.name)
+    original = args.get("originalFunctionCall") or {}
+    hint = str((args.get("toolConfirmation") or {}).get("hint") or "")
+    # ADK's own hint is for the developer of a client.
+    hint = "" if _OWN_HINT in hint else clean_text(hint)
+    name, arguments = str(original.get("name") or ""), original.get("args") or {}
+    request = PendingRequest(str(original.get("id") or call.id), "approval", hint, name, arguments)
+    return Waiting(request, call.id, call.name)
