@@ -26,7 +26,7 @@ class Finished:
     complaint: str
 
 
-class Running:
+class RunningCommand:
     """A command that runs."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -34,7 +34,7 @@ class Running:
         self._output = asyncio.ensure_future(process.communicate())
 
     @classmethod
-    async def start(cls, words: Sequence[str], root: Path) -> Running:
+    async def start(cls, words: Sequence[str], root: Path) -> RunningCommand:
         """Start it in the folder `root`, without standard input."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -72,7 +72,7 @@ class Running:
 
 async def output_of(words: Sequence[str], root: Path) -> str:
     """What `convoprobe` prints for these words. Raises `ValueError` with what it complains about."""
-    running = await Running.start(("-m", "pytest_convoprobe.cli", *words), root)
+    running = await RunningCommand.start(("-m", "pytest_convoprobe.cli", *words), root)
     try:
         found = await running.finished(_SECONDS)
     finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .answers import answer
-from .commands import Finished, Running, output_of
+from .commands import Finished, RunningCommand, output_of
 from .reading import Reading
 
 _MOST_WAIT = 50.0
@@ -20,15 +20,15 @@ its spending isn't known."""
 
 
 @dataclass(frozen=True)
-class Allowance:
+class ServerBudget:
     """What runs may spend in all: US dollars, tokens, or both; None is no limit."""
 
     cost: float | None = None
     tokens: int | None = None
 
-    def less(self, cost: float, tokens: int) -> Allowance:
+    def less(self, cost: float, tokens: int) -> ServerBudget:
         """What is left after so much was spent."""
-        return Allowance(
+        return ServerBudget(
             None if self.cost is None else self.cost - cost,
             None if self.tokens is None else self.tokens - tokens,
         )
@@ -47,11 +47,11 @@ class Allowance:
 class ScenarioRuns:
     """Runs pytest on scenarios, one run at a time. A run is started, and asked for until it has ended."""
 
-    def __init__(self, root: Path, allowance: Allowance) -> None:
+    def __init__(self, root: Path, budget: ServerBudget) -> None:
         self._root = root
-        self._left = allowance
+        self._left = budget
         self._paths = Reading(root)
-        self._running: Running | None = None
+        self._running: RunningCommand | None = None
         self._before: str | None = None
 
     async def run_scenarios(self, paths: list[str], keyword: str = "", wait: float = 30.0) -> str:
@@ -70,7 +70,7 @@ class ScenarioRuns:
         chosen = ["-k", keyword] if keyword else []
         words = [*self._left.options(), *chosen, "--", *self._paths.inside(paths)]
         self._before = await self._newest()
-        self._running = await Running.start(("-m", "pytest", "-q", *words), self._root)
+        self._running = await RunningCommand.start(("-m", "pytest", "-q", *words), self._root)
         return await self.run_status(wait)
 
     async def run_status(self, wait: float = 30.0) -> str:
@@ -94,7 +94,7 @@ class ScenarioRuns:
         if run is not None:
             await self._count(run)
         elif finished.status not in _SPENT_NOTHING:
-            self._left = Allowance(0.0, 0)
+            self._left = ServerBudget(0.0, 0)
         found = {
             "state": "ended",
             "exit_status": finished.status,
@@ -109,7 +109,7 @@ class ScenarioRuns:
         return str(found[0]["id"]) if found else None
 
     async def _count(self, run: str) -> None:
-        """Take what a run has spent from the allowance. What isn't known uses all of it up."""
+        """Take what a run has spent from the budget. What isn't known uses all of it up."""
         report = json.loads(await output_of(("report", "--json", run), self._root))
         spent = [*report["totals"]["spent"].values(), *report["totals"]["without_result"].values()]
         costs = [one["cost"] for one in spent]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..exits import CommandFailed
 from .answers import NOTICE
 from .reading import Reading
-from .running import Allowance, ScenarioRuns
+from .running import ScenarioRuns, ServerBudget
 
 _INSTRUCTIONS = (
     "Stored test runs of conversational agents, and the scenarios that test them. "
@@ -22,9 +22,9 @@ _HOMES = (("mcp.server.mcpserver", "MCPServer"), ("mcp.server.fastmcp", "FastMCP
 """Where the two major versions of the package have the same class."""
 
 
-async def serve(root: Path, allowance: Allowance | None) -> None:
-    """Serve until standard input ends, with an allowance also runs. Raises `CommandFailed` without `mcp`."""
-    runs = None if allowance is None else ScenarioRuns(root, allowance)
+async def serve(root: Path, budget: ServerBudget | None) -> None:
+    """Serve until standard input ends, with a budget also runs. Raises `CommandFailed` without `mcp`."""
+    runs = None if budget is None else ScenarioRuns(root, budget)
     package = _package()
     server = package.server("convoprobe", instructions=_INSTRUCTIONS, log_level="CRITICAL")
     for tool in _tools(Reading(root), runs):

@@ -28,7 +28,7 @@ def command(allow_run: bool, max_cost: float | None, max_tokens: int | None) -> 
     Example:
         convoprobe mcp --allow-run --max-cost 0.50
     """  # noqa: D301 - click looks for the character itself
-    from ..assistant.running import Allowance
+    from ..assistant.running import ServerBudget
     from ..assistant.server import serve
 
     budget = max_cost is not None or max_tokens is not None
@@ -36,4 +36,6 @@ def command(allow_run: bool, max_cost: float | None, max_tokens: int | None) -> 
         raise UsageProblem("--allow-run needs a budget: --max-cost, --max-tokens, or both")
     if budget and not allow_run:
         raise UsageProblem("--max-cost and --max-tokens are for --allow-run")
-    asyncio.run(serve(Project.here().root.resolve(), Allowance(max_cost, max_tokens) if allow_run else None))
+    asyncio.run(
+        serve(Project.here().root.resolve(), ServerBudget(max_cost, max_tokens) if allow_run else None)
+    )

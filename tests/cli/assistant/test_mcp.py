@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.cli.assistant.answers import NOTICE, PAGE, answer
-from pytest_convoprobe.cli.assistant.running import Allowance, ScenarioRuns
+from pytest_convoprobe.cli.assistant.running import ScenarioRuns, ServerBudget
 from tests.cli import live
 from tests.cli.conftest import Convoprobe
 from tests.cli.stored import failed, passed, store
@@ -84,12 +84,12 @@ def test_scenarios_run_within_the_budget_of_the_server(folder: Path, chat_server
 
 
 def test_what_runs_have_spent_is_gone() -> None:
-    left = Allowance(0.5, 1_000).less(0.2, 400)
+    left = ServerBudget(0.5, 1_000).less(0.2, 400)
     assert left.options() == ["--convoprobe-max-cost=0.3", "--convoprobe-max-tokens=600"]
     assert not left.used_up
     assert left.less(0.1, 600).used_up
     assert left.less(0.3, 0).used_up
-    runs = ScenarioRuns(Path.cwd(), Allowance(tokens=0))
+    runs = ScenarioRuns(Path.cwd(), ServerBudget(tokens=0))
     with pytest.raises(ValueError, match="budget of this server is used up"):
         asyncio.run(runs.run_scenarios(["scenarios"]))
 
