@@ -47,6 +47,9 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     Interrupted                    raised inside code of the user's that has used up its time
     Terminated                     a KeyboardInterrupt: the process got SIGTERM
     ProcessLost                    a worker process is gone; its items are done again
+    DoubledKey                     a ValueError of the reader of JSON: an object has a key twice
+    ToolFailed                     what a tool raises under an injected fault: the agent's own code gets it
+    └── ToolTimedOut               the same for a timeout
     UnreadableAnswers              a warning of pytest's: answers that count neither way
 
 Classes whose names begin with `_` never leave their module, or are abstract. `tests/test_errors.py` compares

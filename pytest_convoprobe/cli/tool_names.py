@@ -97,7 +97,7 @@ def name_problems(
         if one.scenario is None:
             continue
         ends = one.scenario.synthetic_user.ends_with_tools
-        found = compare_names(one.scenario.evaluation.tool_usage, tools, ends)
+        found = compare_names(one.scenario.evaluation.tool_usage, tools, ends, one.scenario.faults)
         problems += [Problem(text, one.file, one.line, path=one.id) for text in found.problems]
         notes += [f"{one.file}:{one.line}: {one.id}: {text}" for text in found.notes]
     return problems, notes
@@ -155,5 +155,5 @@ def scenarios_of(project: Project, loaded: LoadedSettings) -> Iterator[LoadedSce
 def _needed(one: LoadedScenario) -> Iterator[ToolName]:
     """The required and prohibited names: those that check nothing if they match nothing."""
     if one.scenario is not None:
-        names = names_in(one.scenario.evaluation.tool_usage)
+        names = names_in(one.scenario.evaluation.tool_usage, faults=one.scenario.faults)
         yield from (name for name in names if name.key != "optional_tools")

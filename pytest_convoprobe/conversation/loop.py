@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from ..errors import BudgetExceeded, ConvoprobeError, SimulatorError, TargetCrashed, TurnTimeout
 from ..project_code.deadline import Deadline
-from ..scenario.tool_names import matches
 from ..targets.port import SoFar, TargetConversation
+from ..tool_patterns import matches
 from ..transcript import Reply, Termination, ToolCall, Transcript, Turn
 from .exchange import Exchange
 from .port import Approver, NobodyAnswers, Status, UserMessage, UserSimulator

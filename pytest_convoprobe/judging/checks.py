@@ -7,7 +7,8 @@ from itertools import accumulate
 
 from ..errors import ScenarioError
 from ..scenario.models import Efficiency, Evaluation
-from ..scenario.tool_names import matches, names_in, same_but_spelling
+from ..scenario.tool_names import names_in, same_but_spelling
+from ..tool_patterns import matches
 from ..transcript import Transcript
 from .tool_checks import tool_checks
 from .types import CheckResult

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..excerpts import fitting, whole_text
-from ..scenario.tool_names import matches
+from ..tool_patterns import matches
 from ..transcript import Termination, ToolCall, Transcript, Turn
 from .evidence import Located, NotFound, Sources
 from .transcript_view import EMPTY, NO_REPLY, call_line, end_line, last_turn

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from ..formatting import counted
 from ..scenario.models import ToolAssertion, ToolUsage
-from ..scenario.tool_names import matches
 from ..text import shorten
+from ..tool_patterns import matches
 from ..transcript import ToolCall
 from .arguments import unmet, wanted
 from .transcript_view import call_line

@@ -10,7 +10,7 @@ from ..conversation.suspicion import is_english
 from ..formatting import counted
 from ..judging.types import CriterionKind
 from ..scenario.models import SimulatedTurns, ToolAssertion
-from ..scenario.tool_names import matches
+from ..tool_patterns import matches
 from .finding import Fault
 from .of_tools import against, named_calls, other_tools
 from .subject import Subject

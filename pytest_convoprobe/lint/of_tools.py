@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..conversation.suspicion import is_english
 from ..judging.types import CriterionKind
 from ..scenario.models import ToolAssertion, ToolUsage
-from ..scenario.tool_names import is_pattern, matches
+from ..tool_patterns import is_pattern, matches
 from .finding import Fault
 from .subject import Sentence, Subject
 from .words import AGENTS, is_negated

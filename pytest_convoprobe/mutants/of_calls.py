@@ -10,8 +10,8 @@ from typing import Any
 from ..judging.transcript_view import call_line
 from ..result import ScenarioResult
 from ..scenario.models import Evaluation, Scenario, ToolAssertion
-from ..scenario.tool_names import matches
 from ..text import has_words
+from ..tool_patterns import matches
 from ..transcript import ToolCall, Transcript
 from .numbers import moved, numbers_in
 from .proofs import CallProof, call_proofs, is_said

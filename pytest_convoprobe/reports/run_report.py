@@ -25,7 +25,7 @@ from ..results.store import RunRef, StoredRun, final
 from ..results.tool_schemas import ToolSchemas
 from ..results.tools_seen import never_called
 from ..results.trial_filter import has_verdict
-from ..scenario.tool_names import matches
+from ..tool_patterns import matches
 from .audit_words import audit_line_of
 from .comparison import run_name, run_notes
 from .decisions import is_excused

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..settings.models import ScenarioSettings
     from ..targets.port import Description
 
+_FAULTS = "target's faults"
 _ROLES = {"judge": "judge's", "user": "synthetic user's"}
 # What neither the conversation nor the verdict depends on.
 _NOT_CONTENT = {"name", "tags", "skip", "metadata", "gate"}
@@ -32,7 +33,8 @@ class Prints:
 
     `scenario` is of what the scenario says, wherever the file is; `prompts` of our own prompts and of
     the settings of the judge and the synthetic user; `target_prompt` and `target_tools` of the
-    target's system prompt and the schemas of its tools.
+    target's system prompt and the schemas of its tools. `target_faults` is of the faults that its settings
+    name; None if there are none.
 
     The others are parts of `prompts`, so that a change of it has a name: `own_prompts` of our own prompts,
     `judge` and `user` of the settings of the two without their models, and the models' names. Earlier
@@ -48,10 +50,11 @@ class Prints:
     judge_model: str | None = field(default=None, compare=False)
     user: str | None = field(default=None, compare=False)
     user_model: str | None = field(default=None, compare=False)
+    target_faults: str | None = None
 
     def to_json(self) -> dict[str, str | None]:
         """A plain dict."""
-        return {name: getattr(self, name) for name in _NAMES}
+        return {name: getattr(self, name) for name in _NAMES if name not in _LATER or getattr(self, name)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any] | None) -> Prints:
@@ -60,6 +63,8 @@ class Prints:
 
 
 _NAMES = tuple(one.name for one in fields(Prints))
+# Left out where they are not set, so that records look as those of earlier releases do.
+_LATER = frozenset(("target_faults",))
 NO_PRINTS = Prints()
 
 
@@ -88,6 +93,8 @@ def _changes(before: Prints, after: Prints, explain: ExplainTools | None) -> Ite
     old, new = before.target_tools, after.target_tools
     if old is not None and new is not None and old != new:
         yield f"target's tools{explain(old, new) if explain else ''}"
+    if before.target_faults != after.target_faults:
+        yield _FAULTS
 
 
 def _changes_of_roles(before: Prints, after: Prints) -> Iterator[str]:
@@ -114,6 +121,8 @@ def changed_inputs(before: Prints, now: Prints) -> tuple[str, ...]:
         if getattr(before, f"{role}_model") != getattr(now, f"{role}_model")
     )
     own = ["scenario"] if _unlike(before, now, "scenario") else []
+    # Unlike its prompt, the faults of a target are no part of what is tested.
+    own += [_FAULTS] if before.target_faults != now.target_faults else []
     return (*own, *(["prompts"] if _unlike(before, now, "own_prompts") else []), *models, *roles)
 
 
@@ -145,6 +154,7 @@ def take_prints(
         judge_model=redactor.text(settings.judge.model or "") or None,
         user=_without_model(settings.synthetic_user, redactor),
         user_model=redactor.text(settings.synthetic_user.model or "") or None,
+        target_faults=_of_faults(settings, redactor) if settings.faults else None,
     )
 
 
@@ -204,6 +214,11 @@ def _of_tools(target: Description, redactor: Redactor) -> str:
     from ..settings.model_settings import ModelSettings
 
     return _call(ModelSettings(), redactor, tools=target.tools).tools or _digest([])
+
+
+def _of_faults(settings: ScenarioSettings, redactor: Redactor) -> str:
+    rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in settings.faults]
+    return _digest(redactor.data(rules))
 
 
 def _digest(value: Any) -> str:

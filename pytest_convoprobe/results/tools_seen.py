@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..errors import ResultsError
-from ..scenario.tool_names import matches
 from ..text import one_line, visible
+from ..tool_patterns import matches
 from .reading import RunRef
 
 RUNS = 20

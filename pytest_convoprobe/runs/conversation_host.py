@@ -23,6 +23,7 @@ from ..targets.port import (
     ConversationContext,
     Target,
     TargetConversation,
+    ToolFaults,
     calls_so_far,
     resume,
     so_far,
@@ -52,10 +53,13 @@ class ConversationHost:
         now: datetime | None = None,
         waiting: CallersThread | None = None,
         max_text: int = MOST_TEXT,
+        faults: ToolFaults | None = None,
     ) -> AsyncIterator[Conversation]:
         """A conversation between the two, ready to run; its end at the target is closed after the block."""
         # Of no scenario or trial: some targets get the id, and an agent must not know that it is tested.
-        context = ConversationContext(uuid4().hex, llm, scenario, trial, self._agents, now, waiting, max_text)
+        context = ConversationContext(
+            uuid4().hex, llm, scenario, trial, self._agents, now, waiting, max_text, faults
+        )
         talking = await hosted(target).start(context)
         try:
             counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking

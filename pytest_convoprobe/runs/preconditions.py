@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..errors import ScenarioError
+from ..faults.rules import FaultRule
 from ..llm.known_models import check_model
 from ..llm.port import Role, ToolSpec
 from ..scenario.models import Scenario
-from ..scenario.tool_names import compare_names, matches, names_in, resembling
+from ..scenario.tool_names import compare_names, names_in, resembling
 from ..settings.model_settings import ModelSettings
 from ..settings.models import ScenarioSettings
 from ..settings.requirements import require_model
 from ..targets.about import ask_description
 from ..targets.port import Target
+from ..tool_patterns import matches
 from ..transcript import Transcript
 
 
@@ -45,16 +49,19 @@ def _calls_user(scenario: Scenario) -> bool:
     return user.max_turns > 1 and not literal
 
 
-async def require_known_tools(scenario: Scenario, target: Target) -> tuple[str, ...] | None:
+async def require_known_tools(
+    scenario: Scenario, target: Target, faults: Sequence[FaultRule] = ()
+) -> tuple[str, ...] | None:
     """The names of the target's tools; None if it doesn't say them, or if the scenario names none.
 
-    Raises `ScenarioError` for names of the scenario that mean none of them. The target has been started.
+    `faults` are those of the scenario and its target. Raises `ScenarioError` for names that mean none of the
+    tools. The target has been started.
     """
     usage, ends = scenario.evaluation.tool_usage, scenario.synthetic_user.ends_with_tools
-    if not ends and not any(names_in(usage)):
+    if not any(names_in(usage, ends, faults)):
         return None
     tools = await tool_names(target)
-    problems = () if tools is None else compare_names(usage, tools, ends).problems
+    problems = () if tools is None else compare_names(usage, tools, ends, faults).problems
     if problems:
         raise ScenarioError("; ".join(problems))
     return tools

@@ -25,6 +25,8 @@ from ..errors import (
     TargetError,
     TimeLimitExceeded,
 )
+from ..faults.plan import FaultPlan, require_delays_fit, require_injected
+from ..faults.rules import FaultRule
 from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
 from ..judging.judge import judge
@@ -114,6 +116,7 @@ class _Trial:
         self._host = host
         self._ledger = ledger
         self._conversation: Conversation | None = None
+        self._faults: FaultPlan | None = None
         self._checks: tuple[CheckResult, ...] = ()
         self._criteria: tuple[CriterionResult, ...] = ()
         self._termination: Termination | None = None
@@ -179,6 +182,9 @@ class _Trial:
     async def _verdict(self, llm: LLM) -> Verdict:
         if self._job.held is None:
             await self._converse(llm)
+        elif self._job.reviews:
+            # Labels and mutants have conversations that nobody ran as the scenario says.
+            require_injected(self._fault_rules, self.transcript)
         self._checks = await self._checked()
         try:
             self._criteria = await self._judge(llm)
@@ -225,6 +231,7 @@ class _Trial:
 
     async def _converse(self, llm: LLM) -> None:
         job, user = self._job, self._user(llm)
+        self._faults = self._planned()
         opened = self._host.conversation(
             job.target,
             user,
@@ -235,14 +242,27 @@ class _Trial:
             now=self._now,
             waiting=job.waiting,
             max_text=job.settings.run.max_text,
+            faults=self._faults,
         )
         async with opened as self._conversation:
-            self._tools = await require_known_tools(job.scenario, job.target)
+            self._tools = await require_known_tools(job.scenario, job.target, self._fault_rules)
             try:
                 await self._conversation.run()
             except TargetCrashed:
                 require_ends_as_called(job.scenario, self.transcript, self._tools)
                 raise
+        if self._faults is not None:
+            self._faults.require_reached()
+
+    @property
+    def _fault_rules(self) -> tuple[FaultRule, ...]:
+        return (*self._job.scenario.faults, *self._job.settings.faults)
+
+    def _planned(self) -> FaultPlan | None:
+        """The faults of this conversation; None if there are none."""
+        rules = self._fault_rules
+        require_delays_fit(rules, self._job.settings.run.turn_timeout)
+        return FaultPlan(rules, self._job.scenario_id, self._job.trial) if rules else None
 
     def _user(self, llm: LLM) -> UserSimulator:
         user = self._job.scenario.synthetic_user
@@ -284,6 +304,8 @@ class _Trial:
         if self._conversation and transcript.termination is Termination.AGENT_ENDED:
             left = unsaid(self._job.scenario.synthetic_user, len(transcript.turns))
             transcript = replace(transcript, unsaid=left)
+        if self._faults is not None:
+            transcript = self._faults.marked(transcript)
         ended = self._termination or transcript.termination
         return replace(transcript, termination=ended, now=self._now)
 

@@ -9,10 +9,10 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from ..text import has_words, is_blank
+from ..tool_patterns import name_complaint
 from ..yaml_source.explain import UNION_TAG, describe, refusal
 from ..yaml_source.placeholders import complaint, fill
 from .rules import BOOLEAN_WORDS, UNTIL_DONE, pattern_complaint, skip_complaint
-from .tool_names import name_complaint
 
 
 class ScenarioPart(BaseModel):

@@ -18,6 +18,8 @@ from pydantic import (
     field_validator,
 )
 
+from ..faults.rules import FaultRule
+from ..tool_patterns import matches
 from ..yaml_source.explain import UNION_TAG, complain
 from .assertions import ArgumentCondition, ToolAssertion
 from .fields import (
@@ -37,7 +39,6 @@ from .fields import (
 from .gate_rule import GateRule
 from .rules import landmark_complaints, prohibition_complaints, script_complaints
 from .sentences import CriterionItem, JudgedSentence, sentence_or_facts
-from .tool_names import matches
 
 __all__ = [
     "ArgumentCondition",
@@ -318,6 +319,12 @@ class Scenario(ScenarioPart):
     )
     config: ScenarioConfig | None = Field(
         None, description="Settings of the judge and the synthetic user for this scenario only."
+    )
+    faults: tuple[FaultRule, ...] = Field(
+        (),
+        description="What goes wrong with calls of tools, to see what the agent makes of it. They come "
+        "before those of the target.",
+        examples=[[{"tool": "get_weather", "call": 1, "kind": "timeout"}]],
     )
     gate: GateRule | None = Field(None, description="Whether the scenario may make a run fail.")
     metadata: dict[str, JsonValue] = Field(

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from ..suggest import is_slip_of
 from ..text import has_words, is_blank
+from ..tool_patterns import matches
 from ..yaml_source import Loc
-from .tool_names import matches
 
 Complaints = Iterator[tuple[Loc, str]]
 UNTIL_DONE = "until_done"

@@ -1,7 +1,4 @@
-"""Names of tools in a scenario: patterns, and what a target has no tool for.
-
-A name may be a pattern of the shell (`mcp__shop__delete_*`), in which upper and lower case differ.
-"""
+"""Names of tools in a scenario, and what a target has no tool for. Each may be a pattern."""
 
 from __future__ import annotations
 
@@ -13,36 +10,13 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from ..suggest import plain_name, suggest
-from ..text import is_blank
+from ..tool_patterns import is_pattern, matches
 
 _NAMESPACE = re.compile(r"__|[./:]")
 _TYPO = 0.75
 _LONG_ENOUGH = 3
 _WHOLE_TYPO = 0.9
 _SAYS_NOTHING = frozenset(("tool", "tools", "function", "fn"))
-_OTHER_PATTERNS = re.compile(r"[{}|\\^$()]|^!|^/.*/$|\[(?!.*\])|,\s")
-
-
-def matches(pattern: str, name: str) -> bool:
-    """Whether a name or pattern of a scenario means the tool of this name."""
-    return pattern == name or fnmatchcase(name, pattern)
-
-
-def is_pattern(name: str) -> bool:
-    """Whether it may mean several tools."""
-    return any(character in name for character in "*?[")
-
-
-def name_complaint(name: str) -> str | None:
-    """Why no tool can have this name, if so; nothing is known of the tools that there are."""
-    if any(is_blank(character) and not character.isspace() for character in name):
-        return "it has invisible characters, so it is not the name that it looks like"
-    if _OTHER_PATTERNS.search(name):
-        return (
-            "this matches no tool: write a name as it is, or with `*` for any text, `?` for one character "
-            "and `[ab]` for one of these; write each name on a line of its own"
-        )
-    return None
 
 
 class ToolAssertions(Protocol):
@@ -93,12 +67,25 @@ class ToolName:
         return any(matches(self.name, tool) for tool in tools)
 
 
-def names_in(usage: NamesTools, ends_with: Sequence[str] = ()) -> Iterator[ToolName]:
+class NamesFaultyTool(Protocol):
+    """A fault in calls of a tool. Without a call it is an error, unless it is `optional`."""
+
+    @property
+    def tool(self) -> str: ...
+
+    @property
+    def optional(self) -> bool: ...
+
+
+def names_in(
+    usage: NamesTools, ends_with: Sequence[str] = (), faults: Sequence[NamesFaultyTool] = ()
+) -> Iterator[ToolName]:
     """Every name of a tool that the scenario depends on. A call of those in `ends_with` ends it.
 
     An optional tool matters only where the others are forbidden.
     """
     yield from (ToolName("synthetic_user.ends_with_tools", name, True) for name in ends_with)
+    yield from (ToolName("faults", fault.tool, not fault.optional) for fault in faults)
     lists = (
         ("required_tools", usage.required_tools, True),
         ("optional_tools", usage.optional_tools if usage.only_listed else (), False),
@@ -129,7 +116,12 @@ class NameFindings:
     notes: tuple[str, ...]
 
 
-def compare_names(usage: NamesTools, tools: Sequence[str], ends_with: Sequence[str] = ()) -> NameFindings:
+def compare_names(
+    usage: NamesTools,
+    tools: Sequence[str],
+    ends_with: Sequence[str] = (),
+    faults: Sequence[NamesFaultyTool] = (),
+) -> NameFindings:
     """The scenario's names beside the tools that the target has.
 
     A name without a tool is a problem if it is needed, or if it resembles a tool. Otherwise it is a
@@ -139,7 +131,7 @@ def compare_names(usage: NamesTools, tools: Sequence[str], ends_with: Sequence[s
     allowed = {*usage.required_tools, *usage.optional_tools}
     others = [tool for tool in tools if tool not in allowed]
     problems, notes = [], []
-    for one in names_in(usage, ends_with):
+    for one in names_in(usage, ends_with, faults):
         if one.known_in(tools):
             continue
         near = resembling(one.name, tools if one.needed else others)

@@ -62,6 +62,7 @@ def scenario_settings(loaded: LoadedSettings, override: RoleChanges | None = Non
         ),
         run=loaded.settings.run,
         gate=loaded.settings.gate,
+        faults=loaded.settings.target.faults if loaded.settings.target else (),
     )
 
 

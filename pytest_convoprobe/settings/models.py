@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from ..cutting import MOST_TEXT
+from ..faults.rules import FaultRule
 from .field_types import Count, Limit, Money, Seconds, Text, Time
 from .gate_settings import GateSettings
 
@@ -210,3 +211,5 @@ class ScenarioSettings(Section):
     synthetic_user: ModelSettings
     run: RunSettings
     gate: GateSettings = GateSettings()
+    faults: tuple[FaultRule, ...] = ()
+    """Those of the target."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
+from ..faults.rules import FaultRule
 from .model_settings import ModelSettings, Section
 
 TOOL_NAMES = (
@@ -29,6 +32,9 @@ class TargetSection(Section):
     """The fields with references to Python code, `path/file.py:object`."""
 
     type: str
+    faults: tuple[FaultRule, ...] = Field(
+        (), description="What goes wrong with calls of tools in every scenario. A scenario's own come first."
+    )
 
     @classmethod
     def type_name(cls) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..errors import ConvoprobeError, TargetCrashed, TargetError, TargetStartError, TargetUnavailable
 from ..excerpts import TEXT_LIMIT, cut_middle
+from ..faults.spoiling import ToolFailed
 from ..forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ..project_code.host_loop import used_several_loops
 from ..project_code.tracebacks import describe, short_trace
@@ -122,6 +123,12 @@ def failure(error: BaseException) -> TargetError:
     for kind in (TargetUnavailable, TargetStartError, TargetCrashed):
         if isinstance(error, kind):
             return kind(_text_of(error), trace=error.trace or trace)
+    if (injected := next((one for one in _chain(error) if isinstance(one, ToolFailed)), None)) is not None:
+        # A timeout of this kind is no fault of a service: whether the agent copes with it is what is tested.
+        return TargetCrashed(
+            f"the target raised {describe(error)}, after a fault (`faults`) that a tool had: {injected}",
+            trace=trace,
+        )
     if (wiring := of_the_wiring(error)) is not None:
         return wiring
     if isinstance(error, Exception) and is_unavailable(error):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..errors import CloseTimeout, ConvoprobeError, LoopLost
+from ..faults.spoiling import ToolFailed
 from ..llm.port import LLM, LLMReply, LLMRequest
 from ..project_code.agent_loops import CallTask, Home, LoopHome
 from ..project_code.calls import Raised
@@ -17,7 +18,7 @@ from ..project_code.deadline import Deadline
 from ..project_code.tracebacks import describe
 from ..transcript import PendingRequest, Reply, ToolCall, Usage
 from .failures import failure, of_the_wiring, unusable
-from .port import ConversationContext, SoFar, Target, TargetConversation, resume
+from .port import ConversationContext, SoFar, Target, TargetConversation, refuse_faults, resume
 from .reply_forms import as_reply
 from .reply_parts import done_so_far
 
@@ -50,6 +51,9 @@ class Hosted(RunsElsewhere):
         return self._target.name
 
     async def start(self, context: ConversationContext) -> TargetConversation:
+        # Asked by name alone: a target that doesn't say so never looked at `context.faults`.
+        if not getattr(type(self._target), "injects_faults", False):
+            refuse_faults(type(self._target).__qualname__, context)
         self._home = home_of(context)
         task = self._home.open()
         conversation = _HostedConversation(task, context)
@@ -124,7 +128,9 @@ class _HostedConversation:
         except Raised as raised:
             if (wiring := of_the_wiring(raised.error)) is not None:
                 raise wiring from None
-            if isinstance(raised.error, Exception) and not isinstance(raised.error, asyncio.CancelledError):
+            # A tool's injected failure says nothing of who is to blame: the agent should have coped with it.
+            others = (asyncio.CancelledError, ToolFailed)
+            if isinstance(raised.error, Exception) and not isinstance(raised.error, others):
                 raise raised.error from None  # a target says by its error who is to blame
             raise failure(raised.error) from None
 

@@ -17,6 +17,7 @@ from ..start_time import TEMPLATE_NAMES, template_values
 from ..thoughts import without_thoughts
 from ..transcript import Reply, ToolCall, Usage
 from ..yaml_source.placeholders import complaint, fill
+from .faulty_calls import with_faults
 from .hosted import RunsElsewhere
 from .loading import Once, Reference, load_object, parse_reference
 from .port import ConversationContext, Description
@@ -141,7 +142,13 @@ class _ModelConversation:
 
     async def _call(self, request: ToolRequest, place: int) -> None:
         context = self._context
-        call = await self._toolbox.call(request, context.home, context.max_text)
+        # A tool that doesn't exist has no faults: the model is to read that there is none.
+        exists = any(spec.name == request.name for spec in self._toolbox.specs)
+        call = await with_faults(
+            context.faults if exists else None,
+            request,
+            lambda: self._toolbox.call(request, context.home, context.max_text),
+        )
         asked = ("arguments",) if request.cut else ()
         self._calls[place] = replace(call, cut=(*asked, *call.cut))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
@@ -21,7 +21,13 @@ class ToolFaults(Protocol):
     Whoever carries out a tool's call does it through one of these, which count the calls by the tool's name.
     They return what the agent is to get: the result of `call`, another one, or none at all. They raise what
     `call` raises, or the injected error. `call_id` is the call's id, if it has one.
+
+    Calls are numbered in the order in which they begin. Where several that were asked for together may begin
+    in any order, such as in threads, `asked` numbers them before: it gets the name of the tool and the id of
+    each call, in the order in which the agent asked for them. To name a call twice changes nothing.
     """
+
+    def asked(self, calls: Iterable[tuple[str, str]]) -> None: ...
 
     async def around(self, tool: str, call: Callable[[], Awaitable[Any]], *, call_id: str = "") -> Any: ...
 
@@ -59,6 +65,26 @@ class Description:
 
     system_prompt: str | None = None
     tools: tuple[ToolSpec, ...] | None = None
+
+
+@runtime_checkable
+class InjectsFaults(Protocol):
+    """A target of the project's own that carries out its tools through `context.faults`. Optional.
+
+    With faults, a conversation with any other target is a start error: they would never happen.
+    """
+
+    injects_faults: bool
+
+
+def refuse_faults(name: str, context: ConversationContext) -> None:
+    """Raise `TargetStartError` if faults are to be injected, for targets whose tools are out of reach."""
+    if context.faults is not None:
+        raise TargetStartError(
+            f"`faults`: no faults can be injected into the tools of `{name}`, which carries them out itself. "
+            "They can for targets of the type `model`, for agents of frameworks that have an adapter, and "
+            "for a `Target` of your own that uses `context.faults` and sets `injects_faults = True`"
+        )
 
 
 def named_tools(names: Sequence[str] | None) -> tuple[ToolSpec, ...] | None:

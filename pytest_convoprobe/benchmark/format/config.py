@@ -8,7 +8,7 @@ models, and its `llm`), defaults. What the project was given on the command line
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -113,6 +113,7 @@ class _ConfigReader:
         common = self._model("llm", ModelSettings)
         models = {role: self._role(role, common) for role in ROLES}
         targets = self._targets(common)
+        self._refuse_faults(targets)
         plain = {name: self._plain(name, kind) for name, kind in _PLAIN.items()}
         switches = self._switches()
         demographics, problems = read_demographics(self._document)
@@ -291,6 +292,16 @@ class _ConfigReader:
         in_project = (*_for_others(below), *_for_others(above), *agent)
         in_file = _for_others((common, self._override("llm", ModelSettings)))
         return to_model(type(section), merge((*in_project, *in_file, own)))
+
+    def _refuse_faults(self, targets: list[tuple[Any, str | None, TargetSection]]) -> None:
+        """Rows don't say which call had a fault, so an evaluator would blame the agent for it."""
+        listed = self._document.value.get("targets") is not None
+        for index, (_, name, section) in enumerate(targets):
+            if section.faults:
+                place: Loc = ("targets", index) if listed else ()
+                message = f"`faults` of {name or section.label or 'the target'}: a benchmark injects none"
+                advice = "Use them in scenarios, or name a target without faults in `targets`."
+                self._problems.append(replace(self._document.problem(place, message), advice=advice))
 
     def _named(self, targets: list[tuple[Any, str | None, TargetSection]]) -> tuple[TargetEntry, ...]:
         ids = name_targets(

@@ -24,7 +24,7 @@ from ...settings.secret_places import secrets_of
 from ...start_time import present, template_values
 from ...transcript import Reply
 from ..hosted import RunsElsewhere
-from ..port import ConversationContext, Description, named_tools
+from ..port import ConversationContext, Description, named_tools, refuse_faults
 from .answer import AnswerReader, HttpAnswer, VersionReader
 from .recipe import TEMPLATE_ERRORS, Recipe, RequestParts
 
@@ -55,6 +55,7 @@ class HttpAgent(RunsElsewhere):
         self.name = f"{settings.method.upper()} {self._recipe.shown_url}"
 
     async def start(self, context: ConversationContext) -> _HttpConversation:
+        refuse_faults(self.name, context)
         return _HttpConversation(self, context)
 
     async def aclose(self) -> None:

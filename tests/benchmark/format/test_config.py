@@ -278,6 +278,10 @@ def test_no_target_is_called_as_all_of_them_are(config: Config) -> None:
             "run: {concurrency: {simulate: many}}",
             'run.concurrency.simulate: must be a whole number of 1 or more, got the text "many"',
         ),
+        (
+            "targets: [{model: a, faults: [{tool: find, kind: empty}]}]",
+            "`faults` of a: a benchmark injects none",
+        ),
         ("run: {concurrency: {evaluat: 2}}", "unknown stage; did you mean `evaluate`?"),
         ("user_model: {model: '${NAME}'}", "user_model.model: the environment variable NAME is not set"),
     ],
@@ -291,7 +295,7 @@ def test_a_problem_has_its_place(refuse) -> None:
         "config.yaml:3:5: targets[0].temprature: unknown key; did you mean `temperature`? Valid here: "
         "model, provider, api_base, api_key, temperature, max_tokens, timeout, max_attempts, extra_headers, "
         "extra_params, extra_instructions, context_size, reasoning, structured_output, "
-        "input_cost_per_token, output_cost_per_token, type, system_prompt, tools, max_tool_rounds\n"
+        "input_cost_per_token, output_cost_per_token, type, faults, system_prompt, tools, max_tool_rounds\n"
         "        temprature: 1\n"
         "        ^"
     )

@@ -1,0 +1,185 @@
+"""The faults of one conversation: which call gets which, and which calls got one.
+
+A call is known by its tool's name and its number: how many calls of the tool the agent had asked for by then.
+So a fault is in the same call whatever else runs at the same time. See `targets.port.ToolFaults`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from threading import Lock
+from typing import Any
+
+from ..errors import ScenarioError
+from ..formatting import counted, exact_seconds
+from ..transcript import Reply, ToolCall, Transcript
+from .rules import FaultRule
+from .spoiling import error_of, fixed_result, spoiled
+
+
+@dataclass(frozen=True)
+class Injected:
+    """A fault that a call got: the `number`-th one of the tool in the conversation."""
+
+    tool: str
+    number: int
+    call_id: str
+    words: str
+
+
+class FaultPlan:
+    """Injects the faults of one conversation. See `targets.port.ToolFaults`.
+
+    Of several rules for a call, the first one counts. Threads may share a plan: frameworks carry out tools
+    in several of them.
+    """
+
+    def __init__(self, rules: Iterable[FaultRule], scenario: str, trial: int) -> None:
+        self.rules = tuple(rules)
+        self._key = f"{scenario} {trial}"
+        self._lock = Lock()
+        self._calls: Counter[str] = Counter()
+        self._asked: dict[str, tuple[str, int]] = {}
+        self._reached: set[int] = set()
+        self._injected: list[Injected] = []
+
+    def asked(self, calls: Iterable[tuple[str, str]]) -> None:
+        """Number calls before they are carried out: each tool and the call's id, in the agent's order."""
+        with self._lock:
+            for tool, call_id in calls:
+                # Without an id nobody could say later which of them begins.
+                if call_id and call_id not in self._asked:
+                    self._calls[tool] += 1
+                    self._asked[call_id] = (tool, self._calls[tool])
+
+    async def around(self, tool: str, call: Callable[[], Awaitable[Any]], *, call_id: str = "") -> Any:
+        """What the agent gets for a call, or the error that it gets. See `ToolFaults`."""
+        rule = self._rule_for(tool, call_id)
+        if rule is None:
+            return await call()
+        if rule.seconds:
+            await asyncio.sleep(rule.seconds)
+        return _replaced(rule) if _replaces(rule) else spoiled(rule, await call())
+
+    def around_sync(self, tool: str, call: Callable[[], Any], *, call_id: str = "") -> Any:
+        """The same for code that runs in a thread."""
+        rule = self._rule_for(tool, call_id)
+        if rule is None:
+            return call()
+        if rule.seconds:
+            time.sleep(rule.seconds)
+        return _replaced(rule) if _replaces(rule) else spoiled(rule, call())
+
+    def marked(self, transcript: Transcript) -> Transcript:
+        """The transcript with the words of its fault at each call that got one."""
+        with self._lock:
+            injected = tuple(self._injected)
+        if not injected:
+            return transcript
+        calls = [*(call for _, call in transcript.tool_calls), *transcript.pending_calls]
+        faults = {place: one.words for one in injected if (place := _place(one, calls)) is not None}
+        marks = iter(replace(call, fault=faults.get(at, call.fault)) for at, call in enumerate(calls))
+
+        def reply(old: Reply) -> Reply:
+            theirs = old.tool_calls
+            return old if theirs is None else replace(old, tool_calls=tuple(next(marks) for _ in theirs))
+
+        turns = tuple(replace(turn, reply=reply(turn.reply)) for turn in transcript.turns)
+        return replace(transcript, turns=turns, pending_calls=tuple(marks))
+
+    def require_reached(self) -> None:
+        """Raise `ScenarioError` if there was no call for one of the faults: nothing was tested then."""
+        missed = [rule for at, rule in enumerate(self.rules) if at not in self._reached and not rule.optional]
+        if missed:
+            raise ScenarioError(_never_reached(missed, self._calls))
+
+    def _rule_for(self, tool: str, call_id: str) -> FaultRule | None:
+        """The rule for a call that begins now; None if it gets no fault."""
+        with self._lock:
+            number = self._number(tool, call_id)
+            found = [at for at, rule in enumerate(self.rules) if rule.is_for(tool) and _is_for(rule, number)]
+            # A rule that comes after another one has been reached too: that it doesn't count is no miss.
+            self._reached.update(found)
+            chosen = next((at for at in found if self._happens(self.rules[at], tool, number)), None)
+            if chosen is None:
+                return None
+            rule = self.rules[chosen]
+            self._injected.append(Injected(tool, number, call_id, rule.words))
+            return rule
+
+    def _number(self, tool: str, call_id: str) -> int:
+        # Taken out: the second attempt at a call is another call of the tool.
+        known = self._asked.pop(call_id, None)
+        if known is not None and known[0] == tool:
+            return known[1]
+        self._calls[tool] += 1
+        return self._calls[tool]
+
+    def _happens(self, rule: FaultRule, tool: str, number: int) -> bool:
+        if rule.chance is None:
+            return True
+        # Of the call alone: which calls there were before, or are at the same time, changes nothing.
+        return Random(f"{rule.seed} {rule.kind} {self._key} {tool} {number}").random() < rule.chance  # noqa: S311
+
+
+def require_delays_fit(rules: Sequence[FaultRule], turn_timeout: float) -> None:
+    """Raise `ScenarioError` for a fault that takes as long as a turn may: the turn could only time out."""
+    for rule in rules:
+        if rule.seconds is not None and rule.seconds >= turn_timeout:
+            raise ScenarioError(
+                f"faults: `{rule.tool}` waits {exact_seconds(rule.seconds)}, but a turn may take only "
+                f"{exact_seconds(turn_timeout)} (run.turn_timeout): make `seconds` shorter"
+            )
+
+
+def require_injected(rules: Sequence[FaultRule], transcript: Transcript) -> None:
+    """Raise `ScenarioError` if a stored conversation is not one with these faults."""
+    calls = [*(call for _, call in transcript.tool_calls), *transcript.pending_calls]
+    for rule in rules:
+        # With a chance, a call that was spared is as good as one that was hit.
+        found = any(rule.is_for(call.name) and (call.fault or rule.chance is not None) for call in calls)
+        if not found and not rule.optional:
+            raise ScenarioError(
+                f"faults: in the stored conversation, {rule.where} did not get the fault ({rule.words}); "
+                "run the scenario again"
+            )
+
+
+def _is_for(rule: FaultRule, number: int) -> bool:
+    return rule.call is None or number in rule.call
+
+
+def _replaces(rule: FaultRule) -> bool:
+    """Whether the tool itself is not carried out."""
+    return bool(rule.error) or rule.kind == "result"
+
+
+def _replaced(rule: FaultRule) -> Any:
+    if rule.error:
+        raise error_of(rule)
+    return fixed_result(rule)
+
+
+def _place(one: Injected, calls: Sequence[ToolCall]) -> int | None:
+    """Where the call is among all calls of the conversation: by its id, else by its number."""
+    theirs = [at for at, call in enumerate(calls) if call.name == one.tool]
+    by_id = [at for at in theirs if one.call_id and calls[at].id == one.call_id]
+    numbered = theirs[one.number - 1] if one.number <= len(theirs) else None
+    if len(by_id) == 1:
+        return by_id[0]
+    # Some models give the same ids in each turn.
+    return numbered if numbered in by_id or not by_id else by_id[-1]
+
+
+def _never_reached(missed: Sequence[FaultRule], calls: Counter[str]) -> str:
+    described = "; ".join(f"{rule.where} ({rule.words})" for rule in missed)
+    made = ", ".join(f"`{tool}` {counted(number, 'time')}" for tool, number in calls.items()) or "no tool"
+    return (
+        f"faults: the conversation has not reached {described}; the agent called {made}. A fault that never "
+        "happens tests nothing: lead the conversation there, or set `optional: true`"
+    )
