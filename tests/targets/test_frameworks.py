@@ -39,7 +39,6 @@ async def said(agent: object, context: Callable[..., ConversationContext]) -> st
     ("module", "method", "framework", "line"),
     [
         ("pydantic_ai.agent", "run", "PydanticAI", "message_history=self.history"),
-        ("smolagents.agents", "__call__", "smolagents", "reset=False"),
         ("langgraph.pregel", "invoke", "LangGraph", 'state["messages"]'),
         ("langchain_core.runnables.base", "invoke", "LangChain", "chain.ainvoke([*history"),
         ("langchain_openai.chat_models", "__call__", "LangChain", "chain.ainvoke([*history"),

@@ -50,6 +50,7 @@ ADAPTERS: tuple[Adapter, ...] = (
     Adapter("PydanticAI", ("pydantic_ai.AbstractAgent",), "pydanticai"),
     Adapter("Strands", ("strands.Agent",), "strands"),
     Adapter("Google ADK", ("google.BaseAgent", "google.BaseNode", "google.App", "google.Runner"), "adk"),
+    Adapter("smolagents", ("smolagents.MultiStepAgent",), "smolagents"),
 )
 """All adapters, the most particular classes first."""
 
