@@ -34,25 +34,28 @@ def _whole(digits: str) -> int | str:
     return int(digits) if len(digits) <= _MOST_DIGITS else digits
 
 
-class DoubledKey(ValueError):
-    """A key that an object has twice, as some merges leave it; JSON's reader takes the last one."""
+def doubled_key(text: str) -> str | None:
+    """A key that an object in a JSON text has twice, as some merges leave it; None if each is there once.
 
-    def __init__(self, key: str) -> None:
-        self.key = key
-        super().__init__(f"the key `{key}` is given twice")
+    JSON's reader takes the last one without a word. The text has to be JSON.
+    """
+    try:
+        # Numbers stay text: only the keys count, and long numbers would be refused.
+        json.loads(text, object_pairs_hook=_once, parse_int=str, parse_float=str)
+    except _Doubled as error:
+        return str(error)
+    return None
 
 
-def check_keys(text: str) -> None:
-    """Raise `DoubledKey` if an object in a JSON text that somebody wrote by hand has a key twice."""
-    # Numbers stay text: only the keys count, and long numbers would be refused.
-    json.loads(text, object_pairs_hook=_once, parse_int=str, parse_float=str)
+class _Doubled(Exception):
+    pass
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise DoubledKey(key)
+            raise _Doubled(key)
         found[key] = value
     return found
 

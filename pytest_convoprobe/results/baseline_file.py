@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ..errors import Problem, ResultsError
 from ..files import cannot, locked, read_text, relative_name, shown_path, write_atomically
-from ..outside_json import DoubledKey, check_keys, read_json
+from ..outside_json import doubled_key, read_json
 from ..yaml_source import Document, parse
 from ..yaml_source.explain import explain, refusal
 from .fingerprints import Prints
@@ -170,16 +170,16 @@ def _json(text: str, path: Path) -> Any:
         raise _problem(path, Problem("a merge left its marks here: keep one of the two sides", line=line))
     try:
         data = read_json(text)
-        check_keys(text)
-        return data
-    except DoubledKey as error:
-        line = text.count("\n", 0, text.rfind(_text(error.key))) + 1
-        raise _problem(path, Problem(f"the key {_text(error.key)} is given twice", line=line)) from None
+        doubled = doubled_key(text)
     except json.JSONDecodeError as error:
         place = Problem(f"it is not whole JSON: {error.msg}", line=error.lineno, column=error.colno)
         raise _problem(path, place) from None
     except ValueError as error:
         raise _problem(path, Problem(f"it is not JSON: {error}")) from None
+    if doubled is not None:
+        line = text.count("\n", 0, text.rfind(_text(doubled))) + 1
+        raise _problem(path, Problem(f"the key {_text(doubled)} is given twice", line=line))
+    return data
 
 
 _WHAT_TO_DO = (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Problem
-from ..outside_json import DoubledKey, check_keys
+from ..outside_json import doubled_key
 from .document import Document, Loc, dotted
 from .parsing import Parsed, content_of
 from .text import decode
@@ -78,13 +78,19 @@ def _documents(file: str, content: str) -> Iterator[Document | Problem]:
             continue
         try:
             value = json.loads(line)
-            check_keys(line)
-        except DoubledKey as error:
-            column = line.rfind(json.dumps(error.key, ensure_ascii=False)) + 1
-            yield Problem(f"{error} in this line", file, number, max(column, 1), error.key, line)
+            doubled = doubled_key(line)
         except json.JSONDecodeError as error:
             yield Problem(f"the line is not JSON: {error.msg}", file, number, error.colno, "", line)
         except (ValueError, RecursionError) as error:
             yield Problem(f"the line is not JSON: {error}", file, number, 1, "", line)
         else:
+            if doubled is not None:
+                yield _given_twice(doubled, file, number, line)
+                continue
             yield Document(value, LinePlaces(file, number, line), content=line)
+
+
+def _given_twice(key: str, file: str, number: int, line: str) -> Problem:
+    """A key with escapes may be written otherwise than it is found; then the line has to do."""
+    column = line.rfind(json.dumps(key, ensure_ascii=False)) + 1
+    return Problem(f"the key `{key}` is given twice in this line", file, number, max(column, 1), key, line)

@@ -23,7 +23,7 @@ from typing import Any
 
 from ...errors import Problem, SettingsError
 from ...files import read_text, shown_path
-from ...outside_json import DoubledKey, check_keys
+from ...outside_json import doubled_key
 from ...suggest import suggest
 from ...yaml_source.explain import MISSING, describe, must_be, unknown_key
 
@@ -116,15 +116,15 @@ def _json_lines(text: str) -> Iterator[_Row | Problem]:
             continue
         try:
             values = json.loads(content)
-            check_keys(content)
-        except DoubledKey as error:
-            yield Problem(f"{error} in this line", line=line)
-            continue
+            doubled = doubled_key(content)
         except json.JSONDecodeError as error:
             yield Problem(f"the line is not JSON ({error.msg}); {_columns()}", line=line, column=error.colno)
             continue
         except (ValueError, RecursionError) as error:
             yield Problem(f"the line is not JSON ({error}); {_columns()}", line=line)
+            continue
+        if doubled is not None:
+            yield Problem(f"the key `{doubled}` is given twice in this line", line=line)
             continue
         if not isinstance(values, dict):
             yield Problem(f"the line is not a JSON object; {_columns()}", line=line, column=1)
