@@ -11,32 +11,47 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import run_scenario
-    from .errors import ConvoprobeError, TargetUnavailable
+    from .errors import ConvoprobeError, TargetCrashed, TargetStartError, TargetUnavailable
     from .result import Outcome, ScenarioErrored, ScenarioFailed, ScenarioResult
-    from .transcript import Reply, ToolCall, Usage
+    from .targets.port import ConversationContext, Target, TargetConversation
+    from .transcript import CallKind, PendingRequest, Reply, ToolCall, Usage
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "run_scenario": "api",
     "ConvoprobeError": "errors",
+    "TargetCrashed": "errors",
+    "TargetStartError": "errors",
     "TargetUnavailable": "errors",
     "Outcome": "result",
     "ScenarioErrored": "result",
     "ScenarioFailed": "result",
     "ScenarioResult": "result",
+    "ConversationContext": "targets.port",
+    "Target": "targets.port",
+    "TargetConversation": "targets.port",
+    "CallKind": "transcript",
+    "PendingRequest": "transcript",
     "Reply": "transcript",
     "ToolCall": "transcript",
     "Usage": "transcript",
 }
 
 __all__ = [
+    "CallKind",
+    "ConversationContext",
     "ConvoprobeError",
     "Outcome",
+    "PendingRequest",
     "Reply",
     "ScenarioErrored",
     "ScenarioFailed",
     "ScenarioResult",
+    "Target",
+    "TargetConversation",
+    "TargetCrashed",
+    "TargetStartError",
     "TargetUnavailable",
     "ToolCall",
     "Usage",

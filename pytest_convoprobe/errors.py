@@ -42,6 +42,7 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     CommandFailed                  the same, with another exit status
     FormatError                    a ValueError of the reader of recordings; becomes RecordingUnusable
     └── LaterVersion               the same, for a file of a later release
+    DoubledKey                     JSON with a key twice in a mapping; becomes a `Problem`
     ExpansionError                 YAML whose aliases have no end; becomes a `Problem`
     Raised                         an exception of the user's code, on its way to whoever called that
     Interrupted                    raised inside code of the user's that has used up its time

@@ -72,7 +72,7 @@ class Exchange:
         before = sum(len(reply.tool_calls or ()) for reply in rounds)
         answered = self._approver.answered(pending, turn=turn, pause=len(rounds) - 1)
         rounds[-1] = replace(rounds[-1], pending=tuple(replace(one, after=before) for one in answered))
-        _require_permissions(answered, turn)
+        self._require_permissions(answered, turn)
         if not any(one.waits for one in answered):
             return rounds[-1].pending
         if not all(one.waits for one in answered):
@@ -80,16 +80,14 @@ class Exchange:
             self._waiting = rounds[-1].pending
         return ()
 
-
-def _require_permissions(answered: Sequence[PendingRequest], turn: int) -> None:
-    for one in answered:
-        if one.waits and one.is_approval:
-            asked = f"{one.tool}({fitting(dict(one.arguments))})" if one.tool else one.text or one.id
-            raise ScenarioError(
-                f"turn {turn}: the agent waits for a permission that the scenario doesn't answer: "
-                f"{fitting(asked)}. Set `synthetic_user.approvals` to `approve`, to `reject`, or to rules "
-                "by tool, or write `answer: approve` into the script, behind the message"
-            )
+    def _require_permissions(self, answered: Sequence[PendingRequest], turn: int) -> None:
+        for one in answered:
+            if one.waits and one.is_approval:
+                asked = f"{one.tool}({fitting(dict(one.arguments))})" if one.tool else one.text or one.id
+                raise ScenarioError(
+                    f"turn {turn}: the agent waits for a permission that nothing answers: {fitting(asked)}. "
+                    f"{self._approver.advice}"
+                )
 
 
 def whole_reply(rounds: Sequence[Reply]) -> Reply:

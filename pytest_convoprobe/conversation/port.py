@@ -45,8 +45,12 @@ class Approver(Protocol):
     """Answers what the agent asks a person while it works on a message.
 
     It gets the requests for which the agent waits together: in a turn, at its first pause (0), its second…
-    Each comes back with its answer, or as it is if nothing answers it.
+    Each comes back with its answer, or as it is if nothing answers it. `advice` says what to do about an
+    approval that isn't answered.
     """
+
+    @property
+    def advice(self) -> str: ...
 
     def answered(
         self, requests: tuple[PendingRequest, ...], *, turn: int, pause: int
@@ -55,6 +59,8 @@ class Approver(Protocol):
 
 class NobodyAnswers:
     """An approver that answers nothing."""
+
+    advice = "Here nobody can give it: have the agent go on without, for example by a setting of its own"
 
     def answered(
         self, requests: tuple[PendingRequest, ...], *, turn: int, pause: int

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ..scenario.models import SimulatedTurns, SyntheticUser
-from ..scenario.rules import turns_of
+from ..scenario.models import ScriptedAnswer, SimulatedTurns, SyntheticUser
+from ..scenario.rules import is_open, turns_of
 from ..start_time import in_words
 from ..transcript import Origin, Turn
 from .port import Status, UserMessage
@@ -55,12 +55,15 @@ class ScenarioUser:
         self._opening = user.initial_query
         self._simulated = simulated
         self._landmarks = {landmark.turn: landmark.instruction for landmark in user.landmarks}
-        self._plan = tuple(_turn_by_turn(user.script)) or (SimulatedTurns(simulate=_UNTIL_DONE),)
+        free = (SimulatedTurns(simulate=_UNTIL_DONE),)
+        self._plan = tuple(_turn_by_turn(user.script)) if user.script else free
 
     async def next_message(self, turns: Sequence[Turn]) -> UserMessage:
         """The next message of the scenario; see `UserSimulator`."""
         if not turns:
-            return UserMessage(self._opening, origin=Origin.INITIAL)
+            # A script that only has answers ends with the opening.
+            status = Status.CONTINUE if self._plan else Status.DONE
+            return UserMessage(self._opening, status, Origin.INITIAL)
         number = len(turns) + 1
         part = self._part(number)
         if isinstance(part, str):
@@ -76,21 +79,17 @@ class ScenarioUser:
         return self._plan[min(number - 2, len(self._plan) - 1)]
 
     def _is_last(self, number: int) -> bool:
-        return number - 1 == len(self._plan) and not _is_open(self._plan[-1])
+        return number - 1 == len(self._plan) and not is_open(self._plan[-1])
 
     def _direction(self, part: SimulatedTurns, number: int) -> Direction:
         instructions = [part.instruction, self._landmarks.get(number)]
         landmark_ahead = any(turn > number for turn in self._landmarks)
-        may_end = (_is_open(part) or self._is_last(number)) and not landmark_ahead
+        may_end = (is_open(part) or self._is_last(number)) and not landmark_ahead
         return Direction(tuple(text for text in instructions if text), may_end)
 
 
-def _turn_by_turn(script: Sequence[str | SimulatedTurns]) -> Iterator[str | SimulatedTurns]:
+def _turn_by_turn(script: Sequence[str | SimulatedTurns | ScriptedAnswer]) -> Iterator[str | SimulatedTurns]:
     """A script's part for each of its turns; a part without a number of turns comes once, at the end."""
     for part in script:
-        yield from [part] * turns_of(part)
-
-
-def _is_open(part: str | SimulatedTurns) -> bool:
-    """Whether the user decides when this part ends."""
-    return isinstance(part, SimulatedTurns) and part.simulate == _UNTIL_DONE
+        if not isinstance(part, ScriptedAnswer):
+            yield from [part] * turns_of(part)

@@ -19,7 +19,7 @@ from ..errors import ConvoprobeError
 from ..llm.masking import TextRedactor
 from ..llm.port import LLM, CallContext, LLMRequest, Message
 from ..llm.structured import ask
-from ..scenario.models import SyntheticUser
+from ..scenario.models import SimulatedTurns, SyntheticUser
 from ..settings.model_settings import ModelSettings
 from ..text import one_line, shorten
 from ..transcript import Origin, Transcript, Turn
@@ -188,9 +188,8 @@ def _question(user: SyntheticUser, transcript: Transcript, findings: Sequence[Ag
 def _instructions(user: SyntheticUser) -> Iterator[str]:
     yield from (landmark.instruction for landmark in user.landmarks)
     for part in user.script:
-        instruction = None if isinstance(part, str) else part.instruction
-        if instruction:
-            yield instruction
+        if isinstance(part, SimulatedTurns) and part.instruction:
+            yield part.instruction
 
 
 class _Evidence:

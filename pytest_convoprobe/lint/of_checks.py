@@ -9,7 +9,7 @@ from typing import Any
 from ..conversation.suspicion import is_english
 from ..formatting import counted
 from ..judging.types import CriterionKind
-from ..scenario.models import SimulatedTurns, ToolAssertion
+from ..scenario.models import ScriptedAnswer, SimulatedTurns, ToolAssertion
 from ..tool_patterns import matches
 from .finding import Fault
 from .of_tools import against, named_calls, other_tools
@@ -198,7 +198,13 @@ def _known_to_user(subject: Subject) -> Iterator[str]:
     yield from (user.persona, user.initial_query, *user.clarification_behavior.known_facts)
     yield from (landmark.instruction for landmark in user.landmarks)
     for item in user.script:
-        yield item.instruction or "" if isinstance(item, SimulatedTurns) else item
+        yield _words_of(item)
+
+
+def _words_of(item: str | SimulatedTurns | ScriptedAnswer) -> str:
+    if isinstance(item, ScriptedAnswer):
+        return f"{item.answer} {item.reason or ''}"
+    return item if isinstance(item, str) else item.instruction or ""
 
 
 def _is_identifier(value: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from ..judging.criteria import criteria_of
 from ..judging.types import Criterion, CriterionKind
 from ..scenario.models import Scenario, SyntheticUser
-from ..scenario.rules import UNTIL_DONE, script_length
+from ..scenario.rules import is_open, script_length
 from ..yaml_source import Document, Loc
 
 _IGNORE = re.compile(r"#\s*convoprobe:\s*ignore=([\w\-, ]+)")
@@ -73,7 +73,7 @@ class Subject:
 def last_turn_of(user: SyntheticUser) -> int:
     """The turn that a script ends with, or else the limit."""
     script = user.script
-    open_end = not script or (not isinstance(script[-1], str) and script[-1].simulate == UNTIL_DONE)
+    open_end = not script or is_open(script[-1])
     return user.max_turns if open_end else script_length(script)
 
 

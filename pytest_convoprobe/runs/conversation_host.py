@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from ..conversation.loop import Conversation, Limits
-from ..conversation.port import UserSimulator
+from ..conversation.port import Approver, UserSimulator
 from ..cutting import MOST_TEXT
 from ..errors import ScenarioTimeout
 from ..llm.metered import Metered
@@ -54,6 +54,7 @@ class ConversationHost:
         waiting: CallersThread | None = None,
         max_text: int = MOST_TEXT,
         faults: ToolFaults | None = None,
+        approver: Approver | None = None,
     ) -> AsyncIterator[Conversation]:
         """A conversation between the two, ready to run; its end at the target is closed after the block."""
         # Of no scenario or trial: some targets get the id, and an agent must not know that it is tested.
@@ -63,7 +64,7 @@ class ConversationHost:
         talking = await hosted(target).start(context)
         try:
             counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking
-            yield Conversation(user, counted, limits)
+            yield Conversation(user, counted, limits, approver=approver)
         finally:
             await talking.aclose()
 

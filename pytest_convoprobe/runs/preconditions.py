@@ -8,7 +8,7 @@ from ..errors import ScenarioError
 from ..faults.rules import FaultRule
 from ..llm.known_models import check_model
 from ..llm.port import Role, ToolSpec
-from ..scenario.models import Scenario
+from ..scenario.models import Scenario, SimulatedTurns
 from ..scenario.tool_names import compare_names, names_in, resembling
 from ..settings.model_settings import ModelSettings
 from ..settings.models import ScenarioSettings
@@ -45,7 +45,7 @@ def require_models(
 def _calls_user(scenario: Scenario) -> bool:
     """Whether a model writes messages of the user: not all of them are given."""
     user = scenario.synthetic_user
-    literal = bool(user.script) and all(isinstance(part, str) for part in user.script)
+    literal = bool(user.script) and not any(isinstance(part, SimulatedTurns) for part in user.script)
     return user.max_turns > 1 and not literal
 
 

@@ -49,6 +49,7 @@ from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
 from ..threads import aside
 from ..transcript import Termination, Transcript
+from .approving import ScenarioApprover
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .job import Job
 from .preconditions import require_ends_as_called, require_known_tools, require_models, unmatched_tools
@@ -243,6 +244,7 @@ class _Trial:
             waiting=job.waiting,
             max_text=job.settings.run.max_text,
             faults=self._faults,
+            approver=ScenarioApprover(job.scenario.synthetic_user),
         )
         async with opened as self._conversation:
             self._tools = await require_known_tools(job.scenario, job.target, self._fault_rules)

@@ -21,6 +21,7 @@ from pydantic import (
 from ..faults.rules import FaultRule
 from ..tool_patterns import matches
 from ..yaml_source.explain import UNION_TAG, complain
+from .approvals import ApprovalRule, Approvals, ScriptedAnswer
 from .assertions import ArgumentCondition, ToolAssertion
 from .fields import (
     NOT_BOOLEAN_WORD,
@@ -41,6 +42,7 @@ from .rules import landmark_complaints, prohibition_complaints, script_complaint
 from .sentences import CriterionItem, JudgedSentence, sentence_or_facts
 
 __all__ = [
+    "ApprovalRule",
     "ArgumentCondition",
     "ClarificationBehavior",
     "Efficiency",
@@ -51,6 +53,7 @@ __all__ = [
     "ModelOverride",
     "Scenario",
     "ScenarioConfig",
+    "ScriptedAnswer",
     "SimulatedTurns",
     "SyntheticUser",
     "ToolAssertion",
@@ -113,19 +116,28 @@ class SimulatedTurns(ScenarioPart):
     instruction: Text | None = Field(None, description="An instruction for these turns.")
 
 
+def _script_item(value: Any) -> str:
+    """Which kind of item of a script a value is."""
+    answers = "answer" in value if isinstance(value, dict) else isinstance(value, ScriptedAnswer)
+    return f"{UNION_TAG}answer" if answers else text_or_mapping(value)
+
+
 ScriptItem = Annotated[
-    Annotated[Text, Tag(f"{UNION_TAG}text")] | Annotated[SimulatedTurns, Tag(f"{UNION_TAG}mapping")],
-    Discriminator(text_or_mapping),
+    Annotated[Text, Tag(f"{UNION_TAG}text")]
+    | Annotated[SimulatedTurns, Tag(f"{UNION_TAG}mapping")]
+    | Annotated[ScriptedAnswer, Tag(f"{UNION_TAG}answer")],
+    Discriminator(_script_item),
 ]
-"""A literal message, or a number of simulated turns."""
+"""A literal message, a number of simulated turns, or the answer to what the agent waits for."""
 
 
 class SyntheticUser(ScenarioPart):
     """The simulated person who talks with the agent.
 
     `initial_query` is turn 1. The items of `script` are the turns after it, in order. A text is
-    sent word for word; a mapping lets the model write the messages. At the end of the script, the
-    conversation ends as if the user were done. Without a script, every turn after the first is simulated.
+    sent word for word; a mapping with `simulate` lets the model write the messages, and one with `answer`
+    takes no turn: it answers what the agent waits for after the message before it. At the end of the script,
+    the conversation ends as if the user were done. Without a script, every turn after the first is simulated.
     """
 
     persona: Text = Field(
@@ -144,13 +156,20 @@ class SyntheticUser(ScenarioPart):
     )
     script: tuple[ScriptItem, ...] = Field(
         (),
-        description="The turns after the initial query, in order: literal messages and simulated turns.",
+        description="The turns after the initial query, in order: literal messages and simulated turns, and "
+        "answers to what the agent waits for.",
         examples=[["And the blue one?", {"simulate": 2}, {"simulate": "until_done"}]],
     )
     landmarks: tuple[Landmark, ...] = Field(
         (), description="Instructions that the user gets one turn at a time."
     )
 
+    approvals: Approvals | None = Field(
+        None,
+        description="What is answered where the agent waits for a person before it calls a tool: `approve`, "
+        "`reject`, or a list of rules by tool. Without an answer, the scenario ends in an error.",
+        examples=["approve", [{"tool": "refund", "answer": "reject", "reason": "Too much"}]],
+    )
     ends_with_tools: tuple[ToolPattern, ...] = Field(
         (),
         description="Tools with which the agent ends the conversation, such as a transfer to a person. "

@@ -10,7 +10,7 @@ import unicodedata
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from ..suggest import is_slip_of
 from ..text import has_words, is_blank
@@ -30,6 +30,20 @@ class SimulatedStretch(Protocol):
 
     @property
     def simulate(self) -> int | str: ...
+
+
+@runtime_checkable
+class ScriptAnswer(Protocol):
+    """An item of a script that answers what the agent waits for. It takes no turn."""
+
+    @property
+    def answer(self) -> str: ...
+
+    @property
+    def reason(self) -> str | None: ...
+
+
+ScriptItem = str | SimulatedStretch | ScriptAnswer
 
 
 class OnTurn(Protocol):
@@ -70,22 +84,29 @@ _NOT_A_REASON = BOOLEAN_WORDS | {
 }  # fmt: skip
 
 
-def turns_of(item: str | SimulatedStretch) -> int:
+def turns_of(item: ScriptItem) -> int:
     """How many turns a script's item takes; `until_done` takes one at least."""
-    if isinstance(item, str) or item.simulate == UNTIL_DONE:
+    if isinstance(item, str):
         return 1
-    return int(item.simulate)
+    if isinstance(item, ScriptAnswer):
+        return 0
+    return 1 if item.simulate == UNTIL_DONE else int(item.simulate)
 
 
-def script_length(script: Sequence[str | SimulatedStretch]) -> int:
+def is_open(item: ScriptItem) -> TypeGuard[SimulatedStretch]:
+    """Whether the user decides when this part of a script ends."""
+    return not isinstance(item, (str, ScriptAnswer)) and item.simulate == UNTIL_DONE
+
+
+def script_length(script: Sequence[ScriptItem]) -> int:
     """The turns that a script needs, the initial query included."""
     return 1 + sum(turns_of(item) for item in script)
 
 
-def script_complaints(script: Sequence[str | SimulatedStretch], max_turns: int | None) -> Complaints:
+def script_complaints(script: Sequence[ScriptItem], max_turns: int | None) -> Complaints:
     """A script fits into `max_turns` (None: not known), and ends with `until_done` if it has one."""
     for index, item in enumerate(script[:-1]):
-        if not isinstance(item, str) and item.simulate == UNTIL_DONE:
+        if is_open(item):
             yield (index + 1,), "nothing can follow `simulate: until_done`: the user ends the talk there"
             return
     needed = script_length(script)
@@ -98,7 +119,7 @@ def script_complaints(script: Sequence[str | SimulatedStretch], max_turns: int |
 
 
 def landmark_complaints(
-    landmarks: Sequence[OnTurn], max_turns: int | None, script: Sequence[str | SimulatedStretch]
+    landmarks: Sequence[OnTurn], max_turns: int | None, script: Sequence[ScriptItem]
 ) -> Complaints:
     """One landmark a turn, and none on a turn that never comes or that the script fills with a message."""
     literal, last = _literal_turns(script), _last_turn(script)
@@ -119,17 +140,28 @@ def landmark_complaints(
         seen.add(turn)
 
 
-def _literal_turns(script: Sequence[str | SimulatedStretch]) -> set[int]:
+def _literal_turns(script: Sequence[ScriptItem]) -> set[int]:
     """The turns that a script fills with literal messages."""
     ends = accumulate((turns_of(item) for item in script), initial=1)
     return {before + 1 for before, item in zip(ends, script, strict=False) if isinstance(item, str)}
 
 
-def _last_turn(script: Sequence[str | SimulatedStretch]) -> int | None:
+def _last_turn(script: Sequence[ScriptItem]) -> int | None:
     """The turn that a script ends with, None if the user decides."""
-    if not script or (not isinstance(script[-1], str) and script[-1].simulate == UNTIL_DONE):
+    if not script or is_open(script[-1]):
         return None
     return script_length(script)
+
+
+def answers_by_turn(script: Sequence[ScriptItem]) -> dict[int, list[ScriptAnswer]]:
+    """The answers of a script by the turn of the message before them, in order; turn 1 is the opening."""
+    found: dict[int, list[ScriptAnswer]] = {}
+    turn = 1
+    for item in script:
+        turn += turns_of(item)
+        if isinstance(item, ScriptAnswer):
+            found.setdefault(turn, []).append(item)
+    return found
 
 
 _ONLY_LISTED = "to forbid all tools but those that are listed, write `only_listed: true`"

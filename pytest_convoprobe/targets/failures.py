@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import re
-import ssl
-import urllib.error
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import ConvoprobeError, TargetCrashed, TargetError, TargetStartError, TargetUnavailable
@@ -16,30 +12,7 @@ from ..faults.spoiling import ToolFailed
 from ..forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ..project_code.host_loop import used_several_loops
 from ..project_code.tracebacks import describe, short_trace
-
-# By name, so that nothing needs to be installed or imported to tell them.
-_UNAVAILABLE = frozenset(
-    {
-        "aiohttp.ClientConnectionError",
-        "anthropic.APIConnectionError",
-        "botocore.ConnectTimeoutError",
-        "botocore.EndpointConnectionError",
-        "botocore.ReadTimeoutError",
-        "httpx.NetworkError",
-        "httpx.ProxyError",
-        "httpx.RemoteProtocolError",
-        "httpx.TimeoutException",
-        "openai.APIConnectionError",
-        "redis.ConnectionError",
-        "redis.TimeoutError",
-        "requests.ConnectionError",
-        "requests.Timeout",
-        "urllib3.HTTPError",
-        "websockets.ConnectionClosed",
-    }
-)
-_TYPES = (ConnectionError, TimeoutError, asyncio.TimeoutError, ssl.SSLError, TargetUnavailable)
-_ERRNOS = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.ETIMEDOUT})
+from .availability import alone, chain_of, is_unavailable
 
 _CLOSED_LOOP = re.compile(r"Event loop is closed")
 _DIFFERENT_LOOP = re.compile(
@@ -102,23 +75,10 @@ _BOUND = (
     ),
 )
 
-# A bug met while another error was handled is a bug, whatever that error was.
-_BUGS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    NameError,
-    NotImplementedError,
-    RecursionError,
-    SyntaxError,
-    TypeError,
-)
-
 
 def failure(error: BaseException) -> TargetError:
     """What an exception out of the agent's code means for the run; it carries the short trace."""
+    error = alone(error)
     trace = short_trace(error)
     for kind in (TargetUnavailable, TargetStartError, TargetCrashed):
         if isinstance(error, kind):
@@ -151,7 +111,7 @@ def of_the_wiring(error: BaseException) -> TargetUnavailable | None:
     There are several once each asynchronous test has its own, or a blocked one was replaced. A different loop
     than the one that runs here is a fixture's.
     """
-    said = [f"{type(link).__qualname__}: {_text_of(link)}" for link in _chain(error)]
+    said = [f"{type(link).__qualname__}: {_text_of(link)}" for link in chain_of(error)]
     cause = _cause(said)
     if cause is None:
         return None
@@ -191,50 +151,3 @@ def start_failure(doing: str, error: BaseException) -> TargetStartError:
         return TargetStartError(f"{doing}: {_text_of(error)}", trace=trace)
     reason = of_the_wiring(error) or describe(error)
     return TargetStartError(f"{doing}: {reason}", trace=short_trace(error))
-
-
-def is_unavailable(error: BaseException) -> bool:
-    """Whether it, or what it was raised from, is a fault of the network, a server or a provider."""
-    return any(_is_passing(link) for link in _chain(error))
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it; an error that was only being handled counts unless this is a bug."""
-    link: BaseException | None = error
-    seen: set[int] = set()
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
-        implicit = None if link.__suppress_context__ or isinstance(link, _BUGS) else link.__context__
-        link = link.__cause__ or implicit
-
-
-def _is_passing(error: BaseException) -> bool:
-    if isinstance(error, _TYPES) or type(error).__qualname__ == "gaierror":
-        return True
-    if isinstance(error, urllib.error.HTTPError):
-        return _is_passing_status(error.code)
-    if isinstance(error, urllib.error.URLError):
-        return True
-    if isinstance(error, OSError) and error.errno in _ERRNOS:
-        return True
-    return bool(_names(error) & _UNAVAILABLE) or _is_passing_status(_status(error))
-
-
-def _names(error: BaseException) -> set[str]:
-    """`httpx.ConnectError`, `httpx.NetworkError`, …: the package and the class, for each base."""
-    return {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in type(error).__mro__}
-
-
-def _status(error: BaseException) -> object:
-    response = getattr(error, "response", None)
-    candidates = (
-        getattr(error, "status_code", None),
-        getattr(response, "status_code", None),
-        getattr(error, "status", None),
-    )
-    return next((status for status in candidates if isinstance(status, int)), None)
-
-
-def _is_passing_status(status: object) -> bool:
-    return isinstance(status, int) and (status in (408, 429) or 500 <= status <= 599)

@@ -128,6 +128,69 @@ def test_a_circle_of_causes_comes_to_an_end() -> None:
     assert not is_unavailable(one)
 
 
+def of_class(path: str, *bases: type[BaseException], **fields: object) -> BaseException:
+    """An exception whose class has this module and name: the packages need not be installed."""
+    module, _, name = path.rpartition(".")
+    kind = type(name, bases or (Exception,), {"__module__": module, **fields})
+    return raised(kind("failed"))
+
+
+HttpxNetworkError = type("NetworkError", (Exception,), {"__module__": "httpx2._exceptions"})
+
+
+class Data:
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        of_class(
+            "httpx2._exceptions.ConnectError", type("NetworkError", (Exception,), {"__module__": "httpx2"})
+        ),
+        of_class("groq.APIConnectionError"),
+        of_class("mcp.shared.exceptions.MCPError", error=Data(-32000)),
+        of_class("google.genai.errors.ClientError", code=429),
+        of_class("botocore.exceptions.ClientError", response={"ResponseMetadata": {"HTTPStatusCode": 503}}),
+        of_class("botocore.exceptions.EventStreamError", response={"Error": {"Code": "ThrottlingException"}}),
+        of_class("anyio.BrokenResourceError"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_the_packages_of_frameworks_raise(error: BaseException) -> None:
+    assert is_unavailable(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        of_class("mcp.shared.exceptions.MCPError", error=Data(-32602)),
+        of_class("google.genai.errors.ClientError", code=400),
+        of_class("shop.Closed", code=503),
+        of_class("botocore.exceptions.ClientError", response={"Error": {"Code": "ValidationException"}}),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_they_raise_for_a_mistake_of_the_agents(error: BaseException) -> None:
+    assert not is_unavailable(error)
+
+
+class BaseExceptionGroup(Exception):
+    def __init__(self, *parts: BaseException) -> None:
+        self.exceptions = parts
+        super().__init__(f"{len(parts)} errors")
+
+
+def test_a_group_counts_by_the_errors_in_it() -> None:
+    lost, wrong = httpx.ConnectError("refused"), ValueError("wrong")
+    assert is_unavailable(BaseExceptionGroup(BaseExceptionGroup(lost), wrong))
+    assert not is_unavailable(BaseExceptionGroup(lost, KeyError("a bug")))
+    assert is_unavailable(raised_from(RuntimeError("no tools"), BaseExceptionGroup(wrong, lost)))
+    assert str(failure(BaseExceptionGroup(TargetUnavailable("the stock is down")))) == "the stock is down"
+    assert "ValueError: wrong" in str(failure(BaseExceptionGroup(wrong)))
+
+
 def test_a_crash_names_the_error() -> None:
     error = failure(raised(ValueError("no stock")))
     assert isinstance(error, TargetCrashed)
