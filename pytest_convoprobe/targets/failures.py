@@ -12,7 +12,8 @@ from ..faults.spoiling import ToolFailed
 from ..forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ..project_code.host_loop import used_several_loops
 from ..project_code.tracebacks import describe, short_trace
-from .availability import alone, chain_of, is_unavailable
+from .availability import alone, chain_of
+from .availability import is_unavailable as is_unavailable
 
 _CLOSED_LOOP = re.compile(r"Event loop is closed")
 _DIFFERENT_LOOP = re.compile(
@@ -83,7 +84,7 @@ def failure(error: BaseException) -> TargetError:
     for kind in (TargetUnavailable, TargetStartError, TargetCrashed):
         if isinstance(error, kind):
             return kind(_text_of(error), trace=error.trace or trace)
-    if (injected := next((one for one in _chain(error) if isinstance(one, ToolFailed)), None)) is not None:
+    if (injected := next((one for one in chain_of(error) if isinstance(one, ToolFailed)), None)) is not None:
         # A timeout of this kind is no fault of a service: whether the agent copes with it is what is tested.
         return TargetCrashed(
             f"the target raised {describe(error)}, after a fault (`faults`) that a tool had: {injected}",
