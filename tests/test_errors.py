@@ -9,6 +9,7 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import click
 import pytest
@@ -46,11 +47,21 @@ def _classes() -> dict[str, type[BaseException]]:
     for module in pkgutil.walk_packages([str(PACKAGE)], "pytest_convoprobe."):
         if module.name.endswith(("__main__", "starter")) or ".starter." in module.name:
             continue
-        for name, value in vars(importlib.import_module(module.name)).items():
+        for name, value in vars(_imported(module.name)).items():
             ours = inspect.isclass(value) and value.__module__.startswith("pytest_convoprobe")
             if ours and issubclass(value, BaseException) and not name.startswith("_"):
                 found[value.__name__] = value
     return found
+
+
+def _imported(name: str) -> ModuleType | SimpleNamespace:
+    """The module; an empty one for an adapter of a framework that isn't installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if ".targets.adapters." not in name or (error.name or "").startswith("pytest_convoprobe"):
+            raise
+        return SimpleNamespace()
 
 
 def _parent(found: type[BaseException]) -> str:

@@ -90,6 +90,20 @@ class AgentCalls:
                 arguments=entry.call.arguments if changed is None else changed,
             )
 
+    def change(self, id: str, *, kind: CallKind) -> None:
+        """Write down what a call turned out to be."""
+        with self._lock:
+            entry = self._entries.get(id)
+            if entry is not None:
+                entry.call = replace(entry.call, kind=kind)
+
+    def drop(self, id: str) -> ToolCall | None:
+        """Forget a call that didn't happen, and give what was known of it; its id is free again."""
+        with self._lock:
+            entry = self._entries.pop(id, None)
+            self._used.discard(id)
+            return None if entry is None else entry.call
+
     def call(self, id: str) -> ToolCall | None:
         """The call with this id, as it is now."""
         with self._lock:

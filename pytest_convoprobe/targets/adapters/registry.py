@@ -51,6 +51,7 @@ ADAPTERS: tuple[Adapter, ...] = (
     Adapter("Strands", ("strands.Agent",), "strands"),
     Adapter("Google ADK", ("google.BaseAgent", "google.BaseNode", "google.App", "google.Runner"), "adk"),
     Adapter("smolagents", ("smolagents.MultiStepAgent",), "smolagents"),
+    Adapter("LangGraph", ("langgraph.Pregel",), "langgraph"),
 )
 """All adapters, the most particular classes first."""
 
