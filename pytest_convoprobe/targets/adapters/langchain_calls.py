@@ -55,7 +55,7 @@ class _Spent:
         self.answers += 1
 
 
-class Recorder(BaseCallbackHandler):  # type: ignore[misc]
+class LangChainRecorder(BaseCallbackHandler):  # type: ignore[misc]
     """Writes down one message's calls. `asked` are those that waited for a person before."""
 
     # In the thread or on the loop of the run itself: else the order of what happened is lost.

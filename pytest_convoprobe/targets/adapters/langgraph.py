@@ -20,7 +20,7 @@ from ..plain_values import plain
 from ..reply_forms import as_reply
 from ..reply_parts import field_of, joined_text
 from . import langchain_faults
-from .langchain_calls import Recorder
+from .langchain_calls import LangChainRecorder
 from .langgraph_requests import WaitingInterrupt, resume_value, waiting_for
 from .langgraph_tools import tools_of as tools_of
 from .sessions import SessionOptions
@@ -76,7 +76,7 @@ class LangGraphSession:
         self._thread = thread
         self._options = options
         self._on_loop = on_loop
-        self._recorder = Recorder()
+        self._recorder = LangChainRecorder()
         self._waiting: tuple[WaitingInterrupt, ...] = ()
         self._seen: set[object] = set()
 
@@ -85,7 +85,7 @@ class LangGraphSession:
         if self._waiting:
             asked = (part for one in self._waiting for part in one.requests)
             return await self._resumed({one.id: _with_answer(one, message) for one in asked})
-        return await self._run({_MESSAGES: [HumanMessage(message)]}, Recorder())
+        return await self._run({_MESSAGES: [HumanMessage(message)]}, LangChainRecorder())
 
     async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
         """Go on after requests of the last reply were answered."""
@@ -105,9 +105,9 @@ class LangGraphSession:
 
     async def _resumed(self, answered: Mapping[str, PendingRequest]) -> Reply:
         given = Command(resume=resume_value(self._waiting, answered))
-        return await self._run(given, Recorder(self._recorder.asked))
+        return await self._run(given, LangChainRecorder(self._recorder.asked))
 
-    async def _run(self, given: object, recorder: Recorder) -> Reply:
+    async def _run(self, given: object, recorder: LangChainRecorder) -> Reply:
         self._waiting, self._recorder = (), recorder
         config = {**self._thread, "callbacks": [recorder]}
         more = {} if self._options.context is None else {"context": self._options.context}
@@ -118,7 +118,7 @@ class LangGraphSession:
                 state = await asyncio.to_thread(self._graph.invoke, given, config, **more)
         return self._reply(state, recorder)
 
-    def _reply(self, state: Any, recorder: Recorder) -> Reply:
+    def _reply(self, state: Any, recorder: LangChainRecorder) -> Reply:
         interrupts = state.pop(_INTERRUPTS, ()) if isinstance(state, dict) else ()
         self._waiting = tuple(waiting_for(one, recorder.paused) for one in interrupts)
         new = self._new(state)

@@ -38,7 +38,9 @@ def waiting_for(interrupt: Any, paused: Mapping[str, ToolCall]) -> WaitingInterr
     return WaitingInterrupt(id, "free", (_question(id, value, call),))
 
 
-def resume_value(waiting: Sequence[WaitingInterrupt], answered: Mapping[str, PendingRequest]) -> dict[str, Any]:
+def resume_value(
+    waiting: Sequence[WaitingInterrupt], answered: Mapping[str, PendingRequest]
+) -> dict[str, Any]:
     """What goes into `Command(resume=…)`: the answer to each interrupt, by its id."""
     return {
         one.id: _answer_to(one, [answered.get(part.id, part) for part in one.requests]) for one in waiting

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from ...llm.port import ToolSpec
 from ..call_style import METHODS
-from ..frameworks import own_answering
+from ..frameworks import framework_of_class, own_answering
 from .sessions import AgentSession, SessionOptions
 
 
@@ -28,7 +28,9 @@ class Adapter:
 
     def matches(self, kind: type) -> bool:
         """Whether the class is an agent's of this framework."""
-        names = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in kind.__mro__}
+        # The project may have a package with the name of a framework, such as `agents`.
+        bases = (base for base in kind.__mro__ if framework_of_class(base) is not None)
+        names = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in bases}
         return not names.isdisjoint(self.classes)
 
     async def open(self, agent: object, options: SessionOptions) -> AgentSession:
