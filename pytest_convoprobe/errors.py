@@ -44,6 +44,9 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     └── LaterVersion               the same, for a file of a later release
     DoubledKey                     JSON with a key twice in a mapping; becomes a `Problem`
     ExpansionError                 YAML whose aliases have no end; becomes a `Problem`
+    NotStarted                     an MCP server's program that can't be run; becomes a TargetStartError
+    Closed                         its connection is over; becomes a TargetUnavailable
+    NoResult                       its tool failed; becomes the call's error, which the model reads
     Raised                         an exception of the user's code, on its way to whoever called that
     Interrupted                    raised inside code of the user's that has used up its time
     Terminated                     a KeyboardInterrupt: the process got SIGTERM

@@ -30,7 +30,7 @@ def bounds(requirements: Iterable[str], operator: str) -> dict[str, Version]:
     }
 
 
-@pytest.mark.parametrize("extra", ["", "test", "ray"])
+@pytest.mark.parametrize("extra", ["", "test", "mcp", "ray"])
 def test_each_lower_bound_is_what_ci_installs(extra: str) -> None:
     lines = (REPOSITORY / ".ci" / "lowest.txt").read_text("utf-8").splitlines()
     installed = bounds((line for line in lines if line and not line.startswith("#")), "==")

@@ -58,7 +58,9 @@ def translate_old(document: Document) -> list[str]:
 
     Without a word on the agent, or with the type `simple`, the target is a model on `llm`.
     """
+    section = "target" if "target" in document.value else "agent"
     notices = _translate_agent(document)
+    _translate_server(document, section)
     for section in [key for key in document.value if key not in Settings.model_fields]:
         notices.append(set_aside(document, (section,)))
         del document.value[section]
@@ -86,10 +88,36 @@ def _translate_agent(document: Document) -> list[str]:
     kind = settings.get("type", agent if isinstance(agent, str) else "simple")
     if kind != "simple" or "factory" in settings:
         return [_how_to_name_the_agent(document, kind, settings)]
-    taken = ("system_prompt",)
+    taken = ("system_prompt", "mcp_server", "mcp_servers")
     document.value["target"] = {"type": "model", **{key: settings[key] for key in taken if key in settings}}
     document.rename(("agent",), ("target",))
     return [set_aside(document, ("agent", key)) for key in settings if key not in ("type", *taken)]
+
+
+def _translate_server(document: Document, section: str) -> None:
+    """`mcp_server` at the top or in the agent: the server of a target that is a model.
+
+    `section` is where the target is written.
+    """
+    target = document.value.get("target")
+    if not isinstance(target, dict) or target.get("type", "model") != "model" or "mcp_servers" in target:
+        return
+    for place, path in ((target, (section,)), (document.value, ())):
+        if server := place.get("mcp_server"):
+            target["mcp_servers"] = {_SERVER: _known_parts(server)}
+            document.rename((*path, "mcp_server"), ("target", "mcp_servers", _SERVER))
+            del place["mcp_server"]
+            return
+
+
+_SERVER = "server"
+
+
+def _known_parts(server: Any) -> Any:
+    """The server without the kind of its transport, which follows from its other keys."""
+    if not isinstance(server, dict):
+        return server
+    return {key: value for key, value in server.items() if key not in ("type", "transport", "name")}
 
 
 def _how_to_name_the_agent(document: Document, kind: object, settings: dict[str, Any]) -> str:

@@ -23,13 +23,14 @@ from .gate_settings import GateSettings
 from .http_settings import HttpTarget as HttpTarget
 from .judge_settings import Judge, JudgeSettings
 from .mask_rules import MaskRule
+from .mcp_settings import McpServers
 from .model_settings import ModelSettings, Section
 from .target_section import TOOL_NAMES
 from .target_section import TargetSection as TargetSection
 
 
 class ModelTarget(TargetSection, ModelSettings):
-    """A language model with a system prompt and Python functions as tools.
+    """A language model with a system prompt, and Python functions and MCP servers as its tools.
 
     Fields that it doesn't set come from `llm`. The exception is `extra_instructions`: these are for the
     judge and the synthetic user, and must not change the agent under test.
@@ -37,7 +38,7 @@ class ModelTarget(TargetSection, ModelSettings):
 
     name_field = "model"
     signs = ("system_prompt",)
-    answer_fields = (*ModelSettings.answer_fields, "system_prompt", "tools", "max_tool_rounds")
+    answer_fields = (*ModelSettings.answer_fields, "system_prompt", "tools", "max_tool_rounds", "mcp_servers")
     code_fields = ("tools",)
 
     type: Literal["model"] = Field("model", description="`model`.")
@@ -49,11 +50,15 @@ class ModelTarget(TargetSection, ModelSettings):
     tools: tuple[Text, ...] = Field(
         (), description="Python functions: `package.module:function` or `path/file.py:function`."
     )
+    mcp_servers: McpServers = Field(
+        default_factory=dict,
+        description="MCP servers whose tools the model gets, by name: see the table of a server.",
+    )
     max_tool_rounds: Count = Field(10, description="Maximum number of rounds of tool calls for one reply.")
 
     def identified(self) -> bool:
-        # Tools are code of the project, which may read anything.
-        return not self.tools
+        # Tools are code of the project or of a server, which may read anything.
+        return not self.tools and not self.mcp_servers
 
 
 class PythonTarget(TargetSection):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
@@ -26,7 +26,8 @@ PUBLIC_FIELDS = frozenset(
 
 # Of the settings, and of a benchmark's configuration.
 _PUBLIC_SECTIONS = frozenset(("run", "gate", "results", "generation", "evaluation", "demographics"))
-_OF_OTHERS = frozenset(("body", "extra_params", *_HEADERS))
+_OF_OTHERS = frozenset(("body", "extra_params", "env", *_HEADERS))
+_SERVERS = frozenset(("mcp_servers", "mcp_server"))
 _PUBLIC_QUERY = frozenset(("api-version",))  # Azure's: a date
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _URL = re.compile(r"[A-Za-z][\w+.-]*://[^\s?#]*(?P<query>[?#]\S*)?")
@@ -45,6 +46,8 @@ def secrets_in(data: Any, path: Loc = (), public: Collection[str] = ()) -> list[
         pairs = ((str(key), item) for key, item in data.items())
         return [secret for key, item in pairs for secret in secrets_in(item, (*path, key), public)]
     if isinstance(data, (list, tuple)):
+        if path[-1:] == ("args",):
+            return list(_argument_secrets(data, public))
         return [
             secret for index, item in enumerate(data) for secret in secrets_in(item, (*path, index), public)
         ]
@@ -53,6 +56,20 @@ def secrets_in(data: Any, path: Loc = (), public: Collection[str] = ()) -> list[
     if _named_secret(path) or (_is_header(path) and not is_plain(data)):
         return [data, *SCHEME.findall(data)]
     return list(_url_secrets(data, public))
+
+
+def _argument_secrets(arguments: Sequence[Any], public: Collection[str]) -> Iterator[str]:
+    """The secrets on a command line: `--api-key KEY`, `--api-key=KEY`, and those of addresses."""
+    before = ""
+    for argument in map(str, arguments):
+        name, sign, value = argument.partition("=")
+        if sign and is_secret_name(name):
+            yield value
+        elif before.startswith("-") and is_secret_name(before) and not argument.startswith("-"):
+            yield argument
+        else:
+            yield from _url_secrets(argument, public)
+        before = argument
 
 
 def secrets_of(section: BaseModel) -> list[str]:
@@ -83,6 +100,8 @@ def is_public(path: Loc) -> bool:
 
 def _is_header(path: Loc) -> bool:
     below_headers = any(part in _HEADERS for part in path[:-1])
+    if "env" in path[:-1] and _SERVERS.intersection(map(str, path)):
+        return True  # the variables of a process are how it gets its keys
     return below_headers and str(path[-1]).lower() not in _PUBLIC_HEADERS
 
 

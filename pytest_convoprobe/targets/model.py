@@ -1,16 +1,17 @@
-"""A language model as the target: a system prompt, tools in Python, and the loop between the two."""
+"""A language model as the target: a system prompt, tools, and the loop between the two."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..errors import SettingsError, TargetCrashed, TargetStartError
-from ..llm.port import CallContext, LLMReply, LLMRequest, Message, Role, ToolRequest
+from ..llm.port import CallContext, LLMReply, LLMRequest, Message, Role, ToolRequest, ToolSpec
 from ..settings.model_settings import ModelSettings
 from ..settings.models import ModelTarget
 from ..start_time import TEMPLATE_NAMES, template_values
@@ -20,8 +21,11 @@ from ..yaml_source.placeholders import complaint, fill
 from .faulty_calls import with_faults
 from .hosted import RunsElsewhere
 from .loading import Once, Reference, load_object, parse_reference
+from .mcp.requests import sampling_messages
+from .mcp.servers import McpServers
 from .port import ConversationContext, Description
 from .reply_parts import as_arguments
+from .tool_source import AllTools, ServedTools
 from .tools import Toolbox
 
 
@@ -48,17 +52,24 @@ class ModelAgent(RunsElsewhere):
         sources = [*(_reference(text, index) for index, text in enumerate(settings.tools)), *tools]
         root = rootdir or Path.cwd()
         self._toolbox = Once(lambda: Toolbox(_function(source, root) for source in sources))
+        self._servers = McpServers(settings.mcp_servers, root) if settings.mcp_servers else None
 
     async def start(self, context: ConversationContext) -> _ModelConversation:
-        return _ModelConversation(self._settings, await self._toolbox.get(), context)
+        conversation = _ModelConversation(self._settings, context)
+        await conversation.open(await self._toolbox.get(), self._servers)
+        return conversation
 
     async def aclose(self) -> None:
-        """Nothing is open: the `llm` belongs to whoever starts the conversations."""
+        """End the servers that conversations shared; the `llm` belongs to whoever starts conversations."""
+        if self._servers is not None:
+            await self._servers.aclose()
 
     def describe(self) -> Description:
-        """The system prompt, and the tools once they were imported."""
+        """The system prompt, and the tools once they were imported and listed."""
         toolbox = self._toolbox.value
-        return Description(_system_prompt(self._settings), toolbox.specs if toolbox is not None else None)
+        served = self._servers.specs if self._servers is not None else ()
+        tools = (*toolbox.specs, *served) if toolbox is not None and served is not None else None
+        return Description(_system_prompt(self._settings), tools)
 
 
 def _reference(text: str, index: int) -> Reference:
@@ -81,27 +92,37 @@ _UNFINISHED = "it had not returned when the conversation broke off"
 class _ModelConversation:
     """One conversation. Each call of the model has all of it again: models keep nothing between calls."""
 
-    def __init__(self, settings: ModelTarget, toolbox: Toolbox, context: ConversationContext) -> None:
+    def __init__(self, settings: ModelTarget, context: ConversationContext) -> None:
         self._model = _without_agent(settings)
         self._max_rounds = settings.max_tool_rounds
-        self._toolbox = toolbox
+        self._tools = AllTools(())
+        self._served: ServedTools | None = None
         self._context = context
         # A conversation of an old recording doesn't know when it began; then the prompt was sent as it is.
         system = fill(_system_prompt(settings), template_values(context.now) if context.now else {})
         self._messages = [Message("system", system)] if system else []
         self._turn = 0
         self._calls: list[ToolCall] = []
+        self._usage = Usage()
+        self._ids: set[str] = set()
+
+    async def open(self, toolbox: Toolbox, servers: McpServers | None) -> None:
+        """Get the tools ready; servers are started. Raises `TargetStartError` and `SettingsError`."""
+        if servers is not None:
+            self._served = await servers.open([spec.name for spec in toolbox.specs], self._sample)
+        self._tools = AllTools([toolbox, *([self._served] if self._served else [])])
 
     async def send(self, message: str) -> Reply:
         self._turn += 1
         self._calls = []
+        self._usage = Usage()
+        if self._served is not None:
+            await self._served.require_all()
         self._messages.append(Message("user", message))
         texts: list[tuple[str, str]] = []
         cut: list[str] = []
-        usage = Usage()
         for rounds_left in range(self._max_rounds, -1, -1):
             reply = await self._ask()
-            usage += reply.usage
             texts += [without_thoughts(reply.text), ("", reply.thoughts)]
             cut += reply.cut
             self._messages.append(Message("assistant", reply.text, reply.tool_requests))
@@ -110,47 +131,76 @@ class _ModelConversation:
             if not rounds_left:
                 # The agent's fault: a user of it would wait for ever, and pay for each round.
                 raise TargetCrashed(self._endless(reply.tool_requests))
-            await self._call_tools(reply.tool_requests)
+            await self._call_tools(reply.tool_requests, f"{self._turn}.{self._max_rounds - rounds_left + 1}")
         # What it said beside its tool calls was said to the user as well.
         said, thought = ("\n\n".join(filter(str.strip, parts)) for parts in zip(*texts, strict=True))
         kept = tuple(dict.fromkeys(cut))
-        return Reply(said, tuple(self._calls), usage, thoughts=thought, cut=kept)
+        asked = self._served.asked() if self._served is not None else ()
+        return Reply(said, tuple(self._calls), self._usage, thoughts=thought, cut=kept, pending=asked)
 
     def calls_so_far(self) -> tuple[ToolCall, ...]:
         """The calls of the message that is being answered, or was last."""
         return tuple(self._calls)
 
+    def usage_so_far(self) -> Usage:
+        """The tokens that were used for that message."""
+        return self._usage
+
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """End the servers of this conversation."""
+        if self._served is not None:
+            await self._served.aclose()
 
     async def _ask(self) -> LLMReply:
+        return await self._completed(tuple(self._messages), self._tools.specs)
+
+    async def _sample(self, params: Mapping[str, Any]) -> str:
+        """A text that the model writes for a server which may ask for it."""
+        return without_thoughts((await self._completed(sampling_messages(params), ())).text)[0]
+
+    async def _completed(self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...]) -> LLMReply:
         context = self._context
         call = CallContext(Role.TARGET, context.scenario, context.trial, self._turn)
-        request = LLMRequest(self._model, tuple(self._messages), call, self._toolbox.specs)
-        return await context.llm.complete(request)
+        reply = await context.llm.complete(LLMRequest(self._model, messages, call, tools))
+        self._usage += reply.usage
+        return reply
 
-    async def _call_tools(self, requests: tuple[ToolRequest, ...]) -> None:
+    async def _call_tools(self, requests: tuple[ToolRequest, ...], place: str) -> None:
         """All at once; results are handed back in the order in which they were asked for."""
         first = len(self._calls)
+        group = place if len(requests) > 1 else ""
         # Each has its place before it begins: what is interrupted has been called all the same.
         self._calls += [
-            ToolCall(request.name, as_arguments(request.arguments), error=_UNFINISHED) for request in requests
+            ToolCall(
+                request.name,
+                as_arguments(request.arguments),
+                error=_UNFINISHED,
+                id=self._own_id(request.id),
+                group=group,
+            )
+            for request in requests
         ]
         await asyncio.gather(*(self._call(request, first + at) for at, request in enumerate(requests)))
         for request, call in zip(requests, self._calls[first:], strict=True):
             self._messages.append(Message("tool", _as_read(call), tool_call_id=request.id))
 
+    def _own_id(self, given: str) -> str:
+        """The id that the model gave, or one like it: some models count from one in each reply."""
+        found = next(one for one in _numbered(given or "call") if one not in self._ids)
+        self._ids.add(found)
+        return found
+
     async def _call(self, request: ToolRequest, place: int) -> None:
-        context = self._context
+        context, begun = self._context, self._calls[place]
         # A tool that doesn't exist has no faults: the model is to read that there is none.
-        exists = any(spec.name == request.name for spec in self._toolbox.specs)
+        exists = any(spec.name == request.name for spec in self._tools.specs)
         call = await with_faults(
             context.faults if exists else None,
-            request,
-            lambda: self._toolbox.call(request, context.home, context.max_text),
+            replace(request, id=begun.id),
+            lambda: self._tools.call(request, context.home, context.max_text),
         )
         asked = ("arguments",) if request.cut else ()
-        self._calls[place] = replace(call, cut=(*asked, *call.cut))
+        self._calls[place] = replace(call, cut=(*asked, *call.cut), id=begun.id, group=begun.group)
 
     def _endless(self, wanted: tuple[ToolRequest, ...]) -> str:
         names = ", ".join(f"`{request.name}`" for request in wanted[:3])
@@ -158,6 +208,11 @@ class _ModelConversation:
             f"the model never answered: after {self._max_rounds} rounds of tool calls "
             f"(`target.max_tool_rounds`) it asked for {names} once more"
         )
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in count(2))
 
 
 def _system_prompt(settings: ModelTarget) -> str:

@@ -19,7 +19,6 @@ from pydantic.json_schema import GenerateJsonSchema
 from ..cutting import MOST_TEXT, at_most, noticed
 from ..errors import TargetCrashed, TargetStartError, TargetUnavailable
 from ..llm.port import ToolRequest, ToolSpec
-from ..outside_json import read_json
 from ..project_code.agent_loops import Home, LoopHome
 from ..project_code.calls import Raised, in_own_thread
 from ..project_code.tracebacks import describe
@@ -29,6 +28,7 @@ from .docstrings import Documented, read_docstring
 from .failures import of_the_wiring
 from .plain_values import clean_text, plain
 from .reply_parts import as_arguments
+from .tool_source import arguments_complaint, no_such_tool
 
 _MAX_NAME = 64
 _PLAIN_TYPES = (bool, int, float, str)
@@ -101,9 +101,9 @@ class Toolbox:
     ) -> _Given:
         tool = self._tools.get(request.name)
         if tool is None:
-            known = ", ".join(f"`{name}`" for name in self._tools) or "none"
-            raise _NotExecuted(f"there is no tool `{request.name}`; the tools are: {known}")
-        _check_json(request.arguments)
+            raise _NotExecuted(no_such_tool(request.name, self._tools))
+        if complaint := arguments_complaint(request.arguments):
+            raise _NotExecuted(complaint)
         as_data = partial(_as_data, most_text=most_text)
         return await _result(lambda: _called(tool, arguments), is_async(tool.function), home, as_data)
 
@@ -227,15 +227,6 @@ def _name_of(function: Callable[..., Any]) -> str:
     if name == "<lambda>":
         raise TargetStartError("a lambda can't be a tool: it has no name that a model could call it by")
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_MAX_NAME]
-
-
-def _check_json(arguments: str) -> None:
-    try:
-        parsed = read_json(arguments) if arguments.strip() else {}
-    except ValueError as error:
-        raise _NotExecuted(f"the arguments are not valid JSON: {error}") from None
-    if not isinstance(parsed, dict):
-        raise _NotExecuted("the arguments have to be a JSON object with a key for each parameter")
 
 
 def _complaint(error: ValidationError, tool: Tool) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pytest_convoprobe.errors import SettingsError
 from pytest_convoprobe.settings.merge import target_settings
 
 OLD = """
@@ -22,8 +25,8 @@ orchestrator:
 results:
   dir: test-results
   save_trends: true
-mcp_server:
-  command: npx some-server
+prompts:
+  old: "yes"
 """
 
 
@@ -38,7 +41,7 @@ def test_it_becomes_our_sections(load) -> None:
 def test_what_has_no_meaning_here_is_set_aside_with_a_notice(load) -> None:
     assert load(OLD, name="mcprobe.yaml").notices == (
         "mcprobe.yaml:14: `orchestrator` has no meaning here and was set aside",
-        "mcprobe.yaml:19: `mcp_server` has no meaning here and was set aside",
+        "mcprobe.yaml:19: `prompts` has no meaning here and was set aside",
         "mcprobe.yaml:18: `results.save_trends` has no meaning here and was set aside",
     )
 
@@ -46,6 +49,34 @@ def test_what_has_no_meaning_here_is_set_aside_with_a_notice(load) -> None:
 def test_a_simple_agent_is_a_model_on_llm(load) -> None:
     target = target_settings(load(OLD, name="mcprobe.yaml"))
     assert (target.type, target.model) == ("model", "ollama/llama3.2")
+
+
+@pytest.mark.parametrize(
+    ("server", "command", "args", "url"),
+    [
+        ("{command: python, args: [server.py], env: {KEY: v}}", "python", ("server.py",), None),
+        ("{command: npx some-server, transport: stdio}", "npx some-server", (), None),
+        ("npx some-server", "npx some-server", (), None),
+        ("{url: 'https://x.y/mcp', headers: {A: b}}", None, (), "https://x.y/mcp"),
+        ("https://x.y/mcp", None, (), "https://x.y/mcp"),
+    ],
+)
+@pytest.mark.parametrize("place", ["agent: {{type: simple, mcp_server: {}}}", "mcp_server: {}"])
+def test_a_server_gives_its_tools_to_the_model(
+    load, place: str, server: str, command: str | None, args: tuple[str, ...], url: str | None
+) -> None:
+    loaded = load(place.format(server) + "\nllm: {model: openai/x}\n", name="mcprobe.yaml")
+    target = target_settings(loaded)
+    (found,) = target.mcp_servers.values()
+    assert (found.command, found.args, found.url) == (command, args, url)
+    assert loaded.notices == ()
+    assert (target.type, target.model) == ("model", "openai/x")
+
+
+def test_a_mistake_in_a_server_is_reported_where_it_is_written(load) -> None:
+    text = "agent:\n  type: simple\n  mcp_server:\n    command: x\n    arg: [y]\n"
+    with pytest.raises(SettingsError, match=r"mcprobe.yaml:5:.*arg"):
+        load(text, name="mcprobe.yaml")
 
 
 def test_no_agent_is_a_model_on_llm(load) -> None:

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ...settings.mcp_settings import McpServer
 from ...settings.model_settings import ModelSettings
 from ...settings.models import TargetSection
 from ...targets.source_files import code_digest
@@ -47,5 +48,12 @@ def target_print(entry: TargetEntry, root: Path | None = None, version: str = ""
 
 def _parts(settings: ModelSettings | TargetSection) -> dict[str, Any]:
     # What is empty is left out, so a new field without a value changes no key.
-    values = {name: getattr(settings, name) for name in settings.answer_fields}
+    values = {name: _plain(getattr(settings, name)) for name in settings.answer_fields}
     return {name: value for name, value in values.items() if value not in (None, (), {})}
+
+
+def _plain(value: Any) -> Any:
+    """The value of a field, with what matters of a server in place of its whole section."""
+    if isinstance(value, McpServer):
+        return value.identity
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value
