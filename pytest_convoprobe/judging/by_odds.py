@@ -16,7 +16,7 @@ from ..transcript import Transcript
 from .log_odds import odds_of_yes
 from .questions import CANNOT_TELL, WORDS, JudgeQuestion
 from .transcript_view import View, view_of
-from .types import Criterion, CriterionResult
+from .types import About, Criterion, CriterionResult, Shows
 
 UNCERTAIN = 0.2
 """Nats on either side of the threshold in which nothing is decided.
@@ -32,7 +32,9 @@ _EMPTY = view_of(Transcript(()), ending=False)
 class OddsVoter:
     """A judge that answers by the chances of one word, with two calls of one token each. See `Voter`.
 
-    `now` is when the conversation began, in words; empty if nobody knows.
+    `now` is when the conversation began, in words; empty if nobody knows. `hidden` are those of whose words
+    the view shows only a part. A reply has no room for looking up the rest, so what such a judge would say
+    did not happen there is undecided.
     """
 
     llm: LLM
@@ -40,6 +42,7 @@ class OddsVoter:
     view: View
     context: CallContext
     now: str = ""
+    hidden: frozenset[About] = frozenset()
 
     @property
     def model(self) -> str:
@@ -51,7 +54,17 @@ class OddsVoter:
         `contrast` asks for the statement and its opposite, whichever of them is the question.
         """
         # One after the other: a local server keeps the conversation, which comes first, for the next call.
-        return tuple([await self._answer(question) for question in questions])
+        return tuple([self._seen(await self._answer(question)) for question in questions])
+
+    def _seen(self, found: CriterionResult) -> CriterionResult:
+        """Undecided, if it says that something did not happen where only a part was shown."""
+        about, shows = found.criterion.about or About.ANY, found.criterion.shows or Shows.PRESENCE
+        is_so = found.answer in ("met", "triggered")
+        hidden = bool(self.hidden) if about is About.ANY else about in self.hidden
+        if found.holds is None or not hidden or is_so is (shows is Shows.PRESENCE):
+            return found
+        finding = f"{found.finding} {_NOT_SHOWN}"
+        return CriterionResult(found.criterion, CANNOT_TELL, None, finding, score=found.score)
 
     async def _answer(self, question: JudgeQuestion) -> CriterionResult:
         if self.settings.method == "contrast":
@@ -90,6 +103,11 @@ def needed_by(settings: JudgeSettings) -> str:
     """What needs the probabilities, and what to do without, as `odds_of_yes` wants it."""
     return f"judge.method: {settings.method} needs; take another judge.model, or the method text"
 
+
+_NOT_SHOWN = (
+    "But a text of the conversation is too long to be shown whole, and by this judge.method nothing can be "
+    "looked up in it: what wasn't seen may be there. The method text can look it up."
+)
 
 _NO_OPPOSITE = (
     "Nobody knows the opposite of this criterion, which judge.method: contrast needs: write it as "

@@ -20,6 +20,8 @@ from ..transcript import Transcript
 from .aspects import settle
 from .by_odds import OddsVoter
 from .criteria import criteria_of
+from .long_texts import LongText, hidden_voices, long_texts
+from .looking_up import LookUpStep
 from .panel import first_reply, other_judge, panel_results
 from .passages import Quotable
 from .proof import Judged, Unproven, after_second_look, settled, weigh
@@ -45,8 +47,9 @@ async def judge(
 
     One call of each model, and another one for each of: what the criteria are about, where the author doesn't
     say it (once in a session); claims without evidence; a second vote on what speaks against the agent,
-    unless `judge.second_vote` or `vote` is off (the latter where code has found a fault already). Each takes
-    up to two more if its reply has the wrong shape. Raises `JudgeError` if the first two never have the right
+    unless `judge.second_vote` or `vote` is off (the latter where code has found a fault already). Where a
+    text was too long to be shown whole, each vote looks up lines of it before (`looking_up`). Each takes up
+    to two more if its reply has the wrong shape. Raises `JudgeError` if the first two never have the right
     shape, and what `llm` raises.
     """
     context = CallContext(Role.JUDGE, scenario_id, trial)
@@ -107,7 +110,7 @@ def voter_of(
     """One model that answers by the method of its settings."""
     if settings.method == "text":
         return TextVoter(llm, settings, case, context, redactor)
-    return OddsVoter(llm, settings, case.view, context, case.now)
+    return OddsVoter(llm, settings, case.view, context, case.now, hidden_voices(case.quotable.passages))
 
 
 @dataclass(frozen=True)
@@ -118,12 +121,16 @@ class Case:
     now: str
     view: View
     quotable: Quotable
+    long: tuple[LongText, ...] = ()
+    """The texts that the view shows only in part."""
 
     @classmethod
     def of(cls, scenario: Scenario, transcript: Transcript) -> Case:
         """Prepare a conversation; that of a megabyte takes a good part of a second."""
         now = in_words(transcript.now) if transcript.now else ""
-        return cls(scenario.description, now, view_of(transcript), Quotable.ready(transcript))
+        quotable = Quotable.ready(transcript)
+        long = long_texts(quotable.passages)
+        return cls(scenario.description, now, view_of(transcript), quotable, long)
 
 
 @dataclass(frozen=True)
@@ -141,8 +148,8 @@ class TextVoter:
         return self.settings.model or ""
 
     async def answers(self, questions: Sequence[JudgeQuestion]) -> tuple[CriterionResult, ...]:
-        """One call, and a second one if a claim has no evidence."""
-        request = self._request(questions)
+        """One call, and a second one if a claim has no evidence; before them, look-ups in long texts."""
+        request = self._request(questions, await self._looked_up(questions) if self.case.long else "")
         first = await self._ask(request, questions)
         judged = self._judged(questions, first)
         unproven = {key: value for key, value in judged.items() if isinstance(value, Unproven)}
@@ -150,7 +157,12 @@ class TextVoter:
             judged |= await self._second_look(request, first, unproven)
         return tuple(settled(judged[question.id]) for question in questions)
 
-    def _request(self, questions: Sequence[JudgeQuestion]) -> LLMRequest:
+    async def _looked_up(self, questions: Sequence[JudgeQuestion]) -> str:
+        case = self.case
+        step = LookUpStep(self.llm, self.settings, self.context, case.long, self.redactor)
+        return await step.found(case.view, questions, case.description, case.now)
+
+    def _request(self, questions: Sequence[JudgeQuestion], found: str) -> LLMRequest:
         extra = self.settings.extra_instructions or ""
         values = {
             "description": self.case.description,
@@ -160,7 +172,8 @@ class TextVoter:
             "example": example(questions),
         }
         system = Message("system", prompts.render("judge_system", extra_instructions=extra))
-        asked = Message("user", prompts.render("judge", **values))
+        before = prompts.render("look_up/before", found=found) + "\n\n" if found else ""
+        asked = Message("user", before + prompts.render("judge", **values))
         return LLMRequest(self.settings, (system, asked), self.context, schema_name="answers")
 
     async def _second_look(

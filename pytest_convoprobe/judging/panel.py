@@ -66,7 +66,8 @@ def judges_of(settings: JudgeSettings) -> tuple[JudgeSettings, ...]:
 def most_calls(settings: JudgeSettings, criteria: int) -> int:
     """How many calls a conversation with so many criteria takes at most: the first votes and the second.
 
-    Not counted are questions for evidence, repairs of a reply, and what is asked once in a session.
+    Not counted are questions for evidence, look-ups in long texts, repairs of a reply, and what is asked once
+    in a session.
     """
     members = len(judges_of(settings))
     # A contrast has asked from both sides already, so its own model isn't asked again.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..excerpts import fitting
 from ..formatting import counted
@@ -43,7 +43,7 @@ class View:
     text: str
     open: str
     close: str
-    last: int
+    last: int = 0
 
 
 def ending_of(transcript: Transcript) -> str | None:
@@ -56,10 +56,14 @@ def ending_of(transcript: Transcript) -> str | None:
 
 def view_of(transcript: Transcript, *, ending: bool = True) -> View:
     """The whole conversation between two fence lines. With `ending`, it says why the conversation ended."""
-    body = "\n".join(_body(transcript, ending))
+    return replace(fenced("\n".join(_body(transcript, ending)), "conversation"), last=last_turn(transcript))
+
+
+def fenced(body: str, what: str) -> View:
+    """Text of which each line that isn't ours begins with `| `, between two fence lines that name it."""
     nonce = _nonce(body)
-    opening, closing = f"<<<conversation {nonce}>>>", f"<<<end of conversation {nonce}>>>"
-    return View(f"{opening}\n{body}\n{closing}", opening, closing, last_turn(transcript))
+    opening, closing = f"<<<{what} {nonce}>>>", f"<<<end of {what} {nonce}>>>"
+    return View(f"{opening}\n{body}\n{closing}", opening, closing)
 
 
 def last_turn(transcript: Transcript) -> int:

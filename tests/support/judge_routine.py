@@ -1,8 +1,9 @@
 """What a judge is asked besides its verdict, answered so that a scripted verdict counts as it is.
 
 Most tests script one thing: what the judge says of a conversation. The question what the criteria are about,
-and the second vote, are routine for them: `JudgeRoutine` answers both. Any speaker's words are evidence, and
-a vote repeats what was said first. A test about the judge itself does without it.
+look-ups in long texts and the second vote are routine for them: `JudgeRoutine` answers all of these. Any
+speaker's words are evidence, and a vote repeats what was said first. A test about the judge itself does
+without it.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class JudgeRoutine:
         asked = "\n".join(others)
         if system.startswith("You read criteria for conversations"):
             return json.dumps({one: self._aspects(one) for one in _ids(asked)})
+        if system.startswith("You prepare the examination"):
+            return json.dumps({"look_up": []})
         fence = _FENCE.search(asked)
         if fence is None or "] statement (true / false" not in asked:
             return None
