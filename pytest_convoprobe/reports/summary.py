@@ -233,9 +233,9 @@ def _votes(digests: Sequence[Digest]) -> list[str]:
     if votes <= len(judged):
         return []
     spent = sum((digest.spending.get(Role.JUDGE, Spending()) for digest in judged), Spending())
-    each = dollars(None if spent.cost is None else spent.cost / votes)
+    each = dollars(None) if spent.cost is None else f"{dollars(spent.cost / votes)} a vote"
     mean = f"{votes / len(judged):.1f}".removesuffix(".0")
-    return [f"judge: {mean} votes a conversation, {each} a vote"]
+    return [f"judge: {mean} votes a conversation, {each}"]
 
 
 def _tokens_and_cost(spending: Spending) -> str:

@@ -62,6 +62,9 @@ def test_votes_of_the_judge_have_a_price() -> None:
     silent = result(Outcome.ERROR, criteria=(), spending=JUDGED)
     assert "judge: 2.5 votes a conversation, $0.2000 a vote" in summary_lines([by_four, alone, silent])
     assert not [line for line in summary_lines([alone, silent]) if "a vote" in line]
+    unpriced = {role: replace(spent, cost=None) for role, spent in JUDGED.items()}
+    line = "judge: 4 votes a conversation, price unknown"
+    assert line in summary_lines([replace(by_four, spending=unpriced), silent])
 
 
 def test_replayed_stands_apart_from_spent() -> None:

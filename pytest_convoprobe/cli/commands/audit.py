@@ -196,9 +196,10 @@ def _print(audit: Audit, status: int) -> None:
     )
     for extent, words in _EXTENTS.items():
         console.say(f"missed       {words}: {_missed(audit, extent)}")
+    price = dollars(None) if gate.cost is None else f"{dollars(gate.cost)} a scenario"
     console.say(
         f"cost         {number(gate.talks, 1)} conversations a scenario, in 95 % of the gates at most "
-        f"{number(gate.talks_95, 1)}; {dollars(gate.cost)} a scenario; "
+        f"{number(gate.talks_95, 1)}; {price}; "
         f"{percent(gate.undecided)} of the scenarios undecided"
     )
     console.say(f"judge        {_judge(audit)}")
