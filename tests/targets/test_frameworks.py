@@ -42,7 +42,6 @@ async def said(agent: object, context: Callable[..., ConversationContext]) -> st
         ("langgraph.pregel", "invoke", "LangGraph", 'state["messages"]'),
         ("langchain_core.runnables.base", "invoke", "LangChain", "chain.ainvoke([*history"),
         ("langchain_openai.chat_models", "__call__", "LangChain", "chain.ainvoke([*history"),
-        ("crewai.crew", "kickoff", "CrewAI", '"history": history'),
         ("llama_index.core.agent", "run", "LlamaIndex", "ctx=self.context"),
         ("autogen_agentchat.agents", "run", "AutoGen", "task=message"),
         ("haystack.core.pipeline", "run", "Haystack", "ChatMessage.from_user"),

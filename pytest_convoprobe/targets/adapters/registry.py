@@ -54,6 +54,7 @@ ADAPTERS: tuple[Adapter, ...] = (
     Adapter("Google ADK", ("google.BaseAgent", "google.BaseNode", "google.App", "google.Runner"), "adk"),
     Adapter("smolagents", ("smolagents.MultiStepAgent",), "smolagents"),
     Adapter("LangGraph", ("langgraph.Pregel",), "langgraph"),
+    Adapter("CrewAI", ("crewai.Crew", "crewai.Agent"), "crewai"),
 )
 """All adapters, the most particular classes first."""
 
