@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ from langgraph.pregel import Pregel
 
 from ...llm.port import ToolSpec
 from ..plain_values import plain
+from .closures import values_used_by
 
 
 def tools_of(graph: Any) -> tuple[ToolSpec, ...] | None:
@@ -51,14 +51,7 @@ def _within(value: Any) -> Iterator[object]:
 
 def _used_by(function: object) -> Iterator[object]:
     """The tools and graphs that a function of the project names."""
-    while hasattr(function, "func"):
-        function = function.func
-    function = inspect.unwrap(function) if callable(function) else None
-    # The framework's own functions use nothing of the project's that isn't found elsewhere.
-    if not inspect.isfunction(function) or function.__module__.startswith(("langchain", "langgraph")):
-        return
-    names = inspect.getclosurevars(function)
-    for value in (*names.nonlocals.values(), *names.globals.values()):
+    for value in values_used_by(function, ("langchain", "langgraph")):
         if isinstance(value, (BaseTool, Pregel, list, tuple)):
             yield value
 

@@ -55,6 +55,7 @@ ADAPTERS: tuple[Adapter, ...] = (
     Adapter("smolagents", ("smolagents.MultiStepAgent",), "smolagents"),
     Adapter("LangGraph", ("langgraph.Pregel",), "langgraph"),
     Adapter("CrewAI", ("crewai.Crew", "crewai.Agent"), "crewai"),
+    Adapter("OpenAI Agents SDK", ("agents.Agent",), "openai_agents"),
 )
 """All adapters, the most particular classes first."""
 
