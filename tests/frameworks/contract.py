@@ -15,7 +15,7 @@ import contextlib
 import itertools
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -23,10 +23,12 @@ from typing import Any, ClassVar
 import pytest
 
 from pytest_convoprobe.errors import TargetCrashed, TargetStartError, TargetUnavailable
+from pytest_convoprobe.faults.plan import FaultPlan
+from pytest_convoprobe.faults.rules import FaultRule
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.targets.factory import as_target
 from pytest_convoprobe.targets.port import ConversationContext, ToolFaults, description_of
-from pytest_convoprobe.transcript import CallKind, Reply, ToolCall, Usage
+from pytest_convoprobe.transcript import CallKind, Reply, ToolCall, Transcript, Turn, Usage
 from tests.support.chat_server import ChatServer
 
 from .shop import Shop, call
@@ -39,6 +41,9 @@ class Faults:
     """Lets `lookup` fail, gives `weather` another result, and lets all other tools be."""
 
     seen: list[tuple[str, str]] = field(default_factory=list)
+
+    def asked(self, calls: Iterable[tuple[str, str]]) -> None:
+        """They are numbered as they begin."""
 
     async def around(self, tool: str, call: Callable[[], Awaitable[Any]], *, call_id: str = "") -> Any:
         return self._other(tool, call_id) or await call()
@@ -262,6 +267,18 @@ class Contract:
         (reply,) = await said(agent, call("lookup", order="6"))
         assert shop.done == ["lookup 6"]
         assert names(reply) == ["lookup"]
+
+    async def test_the_fault_of_the_second_call_is_that_of_the_second_that_was_asked_for(
+        self, server: ChatServer, shop: Shop
+    ) -> None:
+        rule = FaultRule(tool="weather", kind="result", call=(2,), result="a storm (injected)")
+        faults = FaultPlan([rule], "scenario", 1)
+        asked = " and ".join(call("weather", city=city) for city in ("Rome", "Oslo", "Bonn"))
+        async with talking(self.agent(server.base_url, shop), faults) as conversation:
+            reply = await conversation.send(asked)
+        calls = [found for _, found in faults.marked(Transcript((Turn(1, asked, reply),))).tool_calls]
+        assert [found.fault for found in calls] == ["", "fixed result", ""]
+        assert [found.result for found in calls] == ["sunny in Rome", "a storm (injected)", "sunny in Bonn"]
 
     async def test_what_a_factory_makes_is_the_same(self, server: ChatServer, shop: Shop) -> None:
         (reply,) = await said(lambda: self.agent(server.base_url, shop), call("lookup", order="7"))

@@ -11,6 +11,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 
 from ...project_code.tracebacks import describe
 from ...transcript import CallKind, ToolCall, Usage
+from ..port import ToolFaults
 from ..reply_parts import as_arguments, as_usage, field_of, joined_text
 from .agent_calls import AgentCalls
 
@@ -56,12 +57,18 @@ class _Spent:
 
 
 class LangChainRecorder(BaseCallbackHandler):  # type: ignore[misc]
-    """Writes down one message's calls. `asked` are those that waited for a person before."""
+    """Writes down one message's calls. `asked` are those that waited for a person before.
+
+    `faults` learn in which order calls were asked for: synchronous tools begin in threads, in any order.
+    """
 
     # In the thread or on the loop of the run itself: else the order of what happened is lost.
     run_inline = True
 
-    def __init__(self, asked: Mapping[str, AskedCall] | None = None) -> None:
+    def __init__(
+        self, asked: Mapping[str, AskedCall] | None = None, faults: ToolFaults | None = None
+    ) -> None:
+        self._faults = faults
         self.calls = AgentCalls()
         self.asked: dict[str, AskedCall] = dict(asked or {})
         self.paused: dict[str, ToolCall] = {}
@@ -98,6 +105,8 @@ class LangChainRecorder(BaseCallbackHandler):  # type: ignore[misc]
         asked = list(_asked_by(message))
         group = str(run_id) if len(asked) > 1 else ""
         agent, parent = self._agent_around(run_id), self._call_around(run_id)
+        if self._faults is not None:
+            self._faults.asked((one.name, one.id) for one in asked)
         self.asked |= {one.id: replace(one, agent=agent, parent=parent, group=group) for one in asked}
 
     def on_tool_start(self, serialized: Any, input_str: str, *, run_id: object, **more: Any) -> None:

@@ -85,7 +85,8 @@ class LangGraphSession:
         if self._waiting:
             asked = (part for one in self._waiting for part in one.requests)
             return await self._resumed({one.id: _with_answer(one, message) for one in asked})
-        return await self._run({_MESSAGES: [HumanMessage(message)]}, LangChainRecorder())
+        recorder = LangChainRecorder(faults=self._options.faults)
+        return await self._run({_MESSAGES: [HumanMessage(message)]}, recorder)
 
     async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
         """Go on after requests of the last reply were answered."""
@@ -105,7 +106,7 @@ class LangGraphSession:
 
     async def _resumed(self, answered: Mapping[str, PendingRequest]) -> Reply:
         given = Command(resume=resume_value(self._waiting, answered))
-        return await self._run(given, LangChainRecorder(self._recorder.asked))
+        return await self._run(given, LangChainRecorder(self._recorder.asked, self._options.faults))
 
     async def _run(self, given: object, recorder: LangChainRecorder) -> Reply:
         self._waiting, self._recorder = (), recorder

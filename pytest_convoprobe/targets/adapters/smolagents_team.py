@@ -139,6 +139,8 @@ class _Member:
                 function = one.function
                 own = self._begin(function.name, function.arguments, str(one.id), group)
                 self._asked.append((own, function.name, function.arguments))
+                if self.team.faults is not None:
+                    self.team.faults.asked([(function.name, own)])
             return original(message, *more, **named)
 
         return process
