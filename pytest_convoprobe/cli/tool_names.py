@@ -27,6 +27,7 @@ from ..targets.factory import build_target
 from ..targets.hosted import hosted
 from ..targets.port import ConversationContext, Target
 from ..targets.python import runs_on_waiting_thread
+from .exits import CommandFailed
 from .finding import Finding
 from .no_target import FIXTURE_IS_FOR_PYTEST
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from ..llm.port import ToolSpec
     from ..settings.loading import LoadedSettings
+    from ..settings.models import TargetSection
     from .project import Project
 
 
@@ -43,29 +45,48 @@ class _StartTimeout(TimeLimitExceeded):
         super().__init__(f"{name} did not start within {exact_seconds(seconds)} (run.turn_timeout)")
 
 
+async def described_by_target(
+    loaded: LoadedSettings, root: Path, target: TargetSection | None = None
+) -> tuple[ToolSpec, ...]:
+    """What `tools_of_target` gives. Raises `CommandFailed` where descriptions and schemas aren't known."""
+    tools = await tools_of_target(loaded, root, target)
+    if tools is None:
+        raise CommandFailed(
+            "the target doesn't say which tools it has. A model, MCP servers and the agents of most "
+            "frameworks do, and a target of your own with a method `describe`"
+        )
+    if tools and not any(tool.description or tool.parameters for tool in tools):
+        raise CommandFailed("only the names of the tools are known (`target.tools`), not what they do")
+    if not tools:
+        raise CommandFailed("the target has no tools")
+    return tools
+
+
 async def names_of_tools(loaded: LoadedSettings, root: Path) -> tuple[str, ...] | None:
     """The names of what `tools_of_target` gives."""
     tools = await tools_of_target(loaded, root)
     return None if tools is None else tuple(tool.name for tool in tools)
 
 
-async def tools_of_target(loaded: LoadedSettings, root: Path) -> tuple[ToolSpec, ...] | None:
-    """The tools of the target in these settings; None if it doesn't say which it has.
+async def tools_of_target(
+    loaded: LoadedSettings, root: Path, target: TargetSection | None = None
+) -> tuple[ToolSpec, ...] | None:
+    """The tools of a target, by default that of the settings; None if it doesn't say which it has.
 
     The target is started if that is needed, but gets no message. Raises what the settings and the target
     raise.
     """
-    settings = target_settings(loaded)
+    settings = target or target_settings(loaded)
     if settings is None:
         raise NoTarget(FIXTURE_IS_FOR_PYTEST)
     mask = Redactor(loaded.secrets).text
-    target = build_target(settings, rootdir=loaded.root or root, mask=mask)
+    built = build_target(settings, rootdir=loaded.root or root, mask=mask)
     try:
-        tools = await described_tools(target)
-        if tools is None and not runs_on_waiting_thread(target):
-            tools = await _tools_once_started(target, loaded)
+        tools = await described_tools(built)
+        if tools is None and not runs_on_waiting_thread(built):
+            tools = await _tools_once_started(built, loaded)
     finally:
-        await target.aclose()
+        await built.aclose()
     return tools
 
 

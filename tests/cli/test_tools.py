@@ -72,7 +72,7 @@ def test_an_unknown_rule_is_a_usage_error() -> None:
     assert "did you mean" in result.output
 
 
-def test_names_alone_are_nothing_to_review(project: Path) -> None:
+def test_names_alone_are_not_enough(project: Path) -> None:
     text = "target: {type: python, object: 'shop.py:lookup', tools: [lookup]}\n"
     (project / "convoprobe.yaml").write_text(text)
     result = tools()

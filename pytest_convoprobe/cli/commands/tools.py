@@ -11,7 +11,7 @@ import click
 from ...formatting import counted
 from ...suggest import did_you_mean
 from ..console import Console, write_json
-from ..exits import FINDINGS, OK, CommandFailed, UsageProblem
+from ..exits import FINDINGS, OK, UsageProblem
 from ..project import Project, json_option, project_options
 from ..tables import Column, print_table
 
@@ -73,21 +73,11 @@ def _require_rules(ignored: Collection[str]) -> None:
 
 def _tools(project: Project) -> Sequence[ToolSpec]:
     from ..event_loop import run_async
-    from ..tool_names import tools_of_target
+    from ..tool_names import described_by_target
 
     # A tool's code runs only when it is called, so no model is needed, nor its key.
     loaded = project.settings({"run.replay": "only"})
-    tools = run_async(tools_of_target(loaded, project.root), "starting the target …")
-    if tools is None:
-        raise CommandFailed(
-            "the target doesn't say which tools it has. A model, MCP servers and the agents of most "
-            "frameworks do, and a target of your own with a method `describe`"
-        )
-    if tools and not any(tool.description or tool.parameters for tool in tools):
-        raise CommandFailed(
-            "only the names of the tools are known (`target.tools`): there is nothing to review"
-        )
-    return tools
+    return run_async(described_by_target(loaded, project.root), "starting the target …")
 
 
 def _as_json(tool: ToolSpec) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""What a model writes of a scenario, and the file that becomes of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, Field
+
+from ..text import one_line, visible
+
+_MOST_NAME = 60
+
+
+class Draft(BaseModel):
+    """A scenario as a model writes it."""
+
+    name: str = Field(description="A short title of the scenario.")
+    description: str = Field(description="What the scenario tests, in one sentence.")
+    persona: str = Field(description="Who the user is, what it wants, and how it writes.")
+    initial_query: str = Field(description="The user's first message, word for word.")
+    known_facts: list[str] = Field(default=[], description="What the user knows, and says when asked.")
+    unknown_facts: list[str] = Field(default=[], description="What the user doesn't know.")
+    required_tools: list[str] = Field(default=[], description="Tools that a right agent must call.")
+    prohibited_tools: list[str] = Field(default=[], description="Tools that it must not call.")
+    correctness_criteria: list[str] = Field(
+        description="What a right agent does or says, one plain fact that can be seen in each sentence."
+    )
+    failure_criteria: list[str] = Field(default=[], description="What a wrong agent does or says.")
+    max_turns: int = Field(default=6, description="How many turns the conversation takes at most.")
+    max_tool_calls: int | None = Field(default=None, description="A limit, for efficiency only.")
+
+
+def as_scenario(
+    draft: Draft, tags: Sequence[str], made_from: Mapping[str, Any], script: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The mapping of a scenario file, without empty parts. `script` has the user's later words."""
+    facts = _filled({"known_facts": _lines(draft.known_facts), "unknown_facts": _lines(draft.unknown_facts)})
+    user = {
+        "persona": draft.persona.strip(),
+        "initial_query": draft.initial_query.strip(),
+        "max_turns": 1 + len(script) if script else draft.max_turns,
+        "clarification_behavior": facts,
+        "script": list(script),
+    }
+    tools = {
+        "required_tools": _lines(draft.required_tools),
+        "prohibited_tools": _lines(draft.prohibited_tools),
+    }
+    evaluation = {
+        "correctness_criteria": _lines(draft.correctness_criteria),
+        "failure_criteria": _lines(draft.failure_criteria),
+        "tool_usage": _filled(tools),
+        "efficiency": _filled({"max_tool_calls": draft.max_tool_calls}),
+    }
+    return {
+        "name": one_line(draft.name)[:_MOST_NAME].strip(),
+        "description": draft.description.strip(),
+        "synthetic_user": _filled(user),
+        "evaluation": _filled(evaluation),
+        "tags": list(tags),
+        "metadata": {"generated": dict(made_from)},
+    }
+
+
+def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in (None, [], {}, "")}
+
+
+def _lines(values: Sequence[str]) -> list[str]:
+    """The texts, trimmed, without blank and repeated ones."""
+    return list(dict.fromkeys(one_line(value).strip() for value in values if value.strip()))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Sequences are indented below their key, as people write them."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def as_yaml(scenario: Mapping[str, Any], comment: Sequence[str]) -> str:
+    """The text of the file. `comment` are the lines above, which say what it was made from."""
+    head = "".join(f"# {one_line(visible(line))}\n" for line in comment)
+    return head + yaml.dump(dict(scenario), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def file_name(name: str) -> str:
+    """`refund-of-a-kettle`: a name for the file of a scenario, without its suffix."""
+    words = re.findall(r"[a-z0-9]+", name.casefold())
+    return "-".join(words)[:_MOST_NAME].strip("-") or "scenario"

@@ -1,0 +1,179 @@
+"""Conversations that really happened, from the files that other programs write.
+
+==================  ==========================================================================
+OpenAI messages     a list of messages, or `{"messages": […]}`; JSON, or one a line (JSONL)
+LangSmith           a run with `inputs` and `outputs`, or a list of runs
+Langfuse            a trace with `observations`, an observation, or a list of either
+our own runs        a stored trial, `convoprobe show RUN SCENARIO --json`, or a report
+==================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConvoprobeError
+from ..outside_json import read_json
+from ..results.records import from_record
+from ..targets.message_lists import MessageReader
+from ..transcript import Reply, Transcript, Turn
+
+_USER = ("user", "human")
+_KINDS = "OpenAI messages, an export of LangSmith or Langfuse, or a stored trial of convoprobe"
+
+
+class TranscriptError(ConvoprobeError):
+    """A file of conversations that can't be read."""
+
+
+def read_transcripts(path: Path) -> list[Transcript]:
+    """The conversations of a file. Raises `TranscriptError`, and OSError."""
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    found = [transcript for value in _values(text, path) for transcript in _of_value(value, path)]
+    if not any(transcript.turns for transcript in found):
+        raise TranscriptError(f"{path}: no message of a user was found; it should hold {_KINDS}")
+    return [transcript for transcript in found if transcript.turns]
+
+
+def _values(text: str, path: Path) -> Iterator[Any]:
+    """The JSON value of the file, or of each of its lines."""
+    try:
+        yield read_json(text)
+        return
+    except ValueError as error:
+        problem = str(error)
+    lines = [line for line in text.splitlines() if line.strip()]
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield read_json(line)
+        except ValueError as error:
+            where = f"{path}:{number}" if number > 1 else str(path)
+            raise TranscriptError(f"{where}: it is not JSON: {error if number > 1 else problem}") from None
+
+
+def _of_value(value: Any, path: Path) -> Iterator[Transcript]:
+    if _is_messages(value):
+        yield _transcript(value, path)
+    elif isinstance(value, list):
+        yield from (transcript for one in value for transcript in _of_value(one, path))
+    elif isinstance(value, dict):
+        yield from _of_mapping(value, path)
+
+
+def _of_mapping(value: dict[str, Any], path: Path) -> Iterator[Transcript]:
+    if "transcript" in value:
+        yield _stored(value, path)
+    elif isinstance(value.get("trials"), list):
+        yield from (_stored(one, path) for one in value["trials"] if isinstance(one, dict))
+    elif (messages := _longest(value)) is not None:
+        yield _transcript(messages, path)
+
+
+def _stored(value: Mapping[str, Any], path: Path) -> Transcript:
+    try:
+        return from_record(value).result.transcript
+    except ConvoprobeError as error:
+        raise TranscriptError(f"{path}: {error}") from None
+
+
+def _is_messages(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(_role(_plain(one)) for one in value)
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    role = message.get("role") or message.get("type")
+    return role if isinstance(role, str) and ("content" in message or "tool_calls" in message) else ""
+
+
+def _plain(message: object) -> dict[str, Any]:
+    """A message as a mapping; LangChain writes its own inside `kwargs`, with the class in `id`."""
+    if not isinstance(message, dict):
+        return {}
+    inner = message.get("kwargs")
+    if message.get("lc") and isinstance(inner, dict):
+        name = str((message.get("id") or [""])[-1])
+        return {"type": name.removesuffix("Message").casefold(), **inner}
+    return message
+
+
+def _longest(value: Mapping[str, Any]) -> list[Any] | None:
+    """The longest list of messages in a run or a trace: the last call of the model has all that was said."""
+    found = list(_exchanges(value, 0))
+    return max(found, key=len, default=None)
+
+
+def _exchanges(value: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
+    for asked, answered in (("messages", ""), ("inputs", "outputs"), ("input", "output")):
+        messages = _messages_in(value.get(asked))
+        if messages:
+            yield _joined(messages, _messages_in(value.get(answered)))
+    nested = ("observations", "child_runs", "runs", "traces")
+    for name in nested if depth < 5 else ():
+        for one in value.get(name) or ():
+            if isinstance(one, dict):
+                yield from _exchanges(one, depth + 1)
+
+
+def _joined(asked: list[Any], answered: list[Any]) -> list[Any]:
+    """What was said; an answer may repeat all of what was asked."""
+    repeats = len(answered) > len(asked) and answered[0] == asked[0]
+    return answered if repeats else [*asked, *answered]
+
+
+def _messages_in(value: Any, depth: int = 0) -> list[Any]:
+    """The messages in what a model was given or gave, in whatever it is wrapped."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        value = _parsed(value)
+    if _is_messages(value):
+        return list(value)
+    if isinstance(value, list) and len(value) == 1 and depth < 5:
+        return _messages_in(value[0], depth + 1)
+    if not isinstance(value, dict) or depth >= 5:
+        return []
+    if _role(_plain(value)):
+        return [value]
+    names = ("messages", "message", "choices", "generations", "output", "input")
+    return next((found for name in names if (found := _messages_in(value.get(name), depth + 1))), [])
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _transcript(messages: Sequence[Any], path: Path) -> Transcript:
+    turns: list[Turn] = []
+    said: str | None = None
+    answer: list[Any] = []
+    for message in [*map(_plain, messages), None]:
+        if message is not None and _role(message) not in _USER:
+            answer.append(message)
+            continue
+        if said is not None:
+            turns.append(Turn(len(turns) + 1, said, _reply(answer, path)))
+        said, answer = None if message is None else _text(message), []
+    return Transcript(tuple(turns))
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = (part.get("text", "") if isinstance(part, dict) else str(part) for part in content)
+        return "\n".join(filter(None, parts))
+    return content if isinstance(content, str) else ""
+
+
+def _reply(answer: Sequence[Any], path: Path) -> Reply:
+    if not answer:
+        return Reply("")
+    try:
+        reply = MessageReader().read(answer)
+    except ValueError as error:
+        raise TranscriptError(f"{path}: a message of the agent can't be read: {error}") from None
+    return reply if reply.tool_calls is not None else replace(reply, tool_calls=())
