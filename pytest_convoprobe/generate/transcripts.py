@@ -4,7 +4,7 @@
 OpenAI messages     a list of messages, or `{"messages": […]}`; JSON, or one a line (JSONL)
 LangSmith           a run with `inputs` and `outputs`, or a list of runs
 Langfuse            a trace with `observations`, an observation, or a list of either
-our own runs        a stored trial, `convoprobe show RUN SCENARIO --json`, or a report
+our own runs        a stored trial as JSON, or the JSON report of a run
 ==================  ==========================================================================
 """
 
@@ -26,16 +26,12 @@ _USER = ("user", "human")
 _KINDS = "OpenAI messages, an export of LangSmith or Langfuse, or a stored trial of convoprobe"
 
 
-class TranscriptError(ConvoprobeError):
-    """A file of conversations that can't be read."""
-
-
 def read_transcripts(path: Path) -> list[Transcript]:
-    """The conversations of a file. Raises `TranscriptError`, and OSError."""
+    """The conversations of a file. Raises `ValueError`, and OSError."""
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     found = [transcript for value in _values(text, path) for transcript in _of_value(value, path)]
     if not any(transcript.turns for transcript in found):
-        raise TranscriptError(f"{path}: no message of a user was found; it should hold {_KINDS}")
+        raise ValueError(f"{path}: no message of a user was found; it should hold {_KINDS}")
     return [transcript for transcript in found if transcript.turns]
 
 
@@ -52,7 +48,7 @@ def _values(text: str, path: Path) -> Iterator[Any]:
             yield read_json(line)
         except ValueError as error:
             where = f"{path}:{number}" if number > 1 else str(path)
-            raise TranscriptError(f"{where}: it is not JSON: {error if number > 1 else problem}") from None
+            raise ValueError(f"{where}: it is not JSON: {error if number > 1 else problem}") from None
 
 
 def _of_value(value: Any, path: Path) -> Iterator[Transcript]:
@@ -77,7 +73,7 @@ def _stored(value: Mapping[str, Any], path: Path) -> Transcript:
     try:
         return from_record(value).result.transcript
     except ConvoprobeError as error:
-        raise TranscriptError(f"{path}: {error}") from None
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _is_messages(value: object) -> bool:
@@ -175,5 +171,5 @@ def _reply(answer: Sequence[Any], path: Path) -> Reply:
     try:
         reply = MessageReader().read(answer)
     except ValueError as error:
-        raise TranscriptError(f"{path}: a message of the agent can't be read: {error}") from None
+        raise ValueError(f"{path}: a message of the agent can't be read: {error}") from None
     return reply if reply.tool_calls is not None else replace(reply, tool_calls=())

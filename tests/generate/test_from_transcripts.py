@@ -9,7 +9,7 @@ import pytest
 from pytest_convoprobe.generate.known import KnownScenarios
 from pytest_convoprobe.generate.making import Made, Writer
 from pytest_convoprobe.generate.reproducing import from_transcripts
-from pytest_convoprobe.generate.transcripts import TranscriptError, read_transcripts
+from pytest_convoprobe.generate.transcripts import read_transcripts
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.results.fingerprints import NO_PRINTS
@@ -121,7 +121,7 @@ def test_our_own_runs(tmp_path: Path) -> None:
     ],
 )
 def test_other_files_are_refused_with_a_reason(tmp_path: Path, value: Any, words: str) -> None:
-    with pytest.raises(TranscriptError, match=words):
+    with pytest.raises(ValueError, match=words):
         read(tmp_path, value)
 
 

@@ -15,7 +15,7 @@ from ...formatting import counted
 from ...suggest import did_you_mean
 from ..asking import asked_of_models
 from ..console import Console, write_json
-from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
+from ..exits import FINDINGS, OK, TROUBLE, CommandFailed, UsageProblem
 from ..project import Project, json_option
 from ..scenario_files import scenario_files
 
@@ -157,7 +157,10 @@ class _Work:
         from ...generate.transcripts import read_transcripts
         from ...redaction import Redactor
 
-        found = read_transcripts(file)
+        try:
+            found = read_transcripts(file)
+        except ValueError as error:
+            raise CommandFailed(str(error)) from None
         redactor = Redactor(self._loaded.secrets)
         self._note(f"{counted(len(found), 'conversation')}, from two to four calls each")
         return self._asked(lambda llm: from_transcripts(self._writer(llm, shown_path(file)), found, redactor))
@@ -205,12 +208,12 @@ class _Work:
         self._note_if_passed_by()
 
     def _note_if_passed_by(self) -> None:
-        """Say that pytest would not come by the new files: a scenario that never runs helps nobody."""
+        """Say that pytest would not come by the new files."""
         collected = {file.resolve() for file, fault in scenario_files(self._folder, ()) if not fault.reason}
         if any(Path(one["file"]).resolve() not in collected for one in self.written):
             self._note(
-                f"note: pytest doesn't take the files in {shown_path(self._folder)} for scenarios. Write to a "
-                "folder named `scenarios`, or set the ini option convoprobe_files"
+                f"note: pytest doesn't take the files in {shown_path(self._folder)} for scenarios. "
+                "Write to a folder named `scenarios`, or set the ini option convoprobe_files"
             )
 
     def _note(self, text: str) -> None:
