@@ -138,8 +138,7 @@ def _is_of(call: ToolCall, request: PendingRequest) -> bool:
 
 
 def _refused(request: PendingRequest) -> ToolCall:
-    why = f"the user refused it: {request.reason}" if request.reason else "the user refused it"
-    return ToolCall(request.tool, request.arguments, error=why, executed=False, id=request.id)
+    return ToolCall(request.tool, request.arguments, executed=False, id=request.id)
 
 
 def _calls(rounds: Sequence[Reply]) -> tuple[ToolCall, ...]:

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from ..excerpts import fitting, whole_text
 from ..tool_patterns import matches
-from ..transcript import Termination, ToolCall, Transcript, Turn
+from ..transcript import PendingRequest, Termination, ToolCall, Transcript, Turn
 from .evidence import Located, NotFound, Sources
-from .transcript_view import EMPTY, NO_REPLY, call_line, end_line, last_turn
+from .transcript_view import EMPTY, NO_REPLY, answer_words, asked_in, call_line, end_line, last_turn
 from .types import About, Criterion
 
 _ENDED_BY = {
@@ -134,7 +134,25 @@ def _of_turn(turn: Turn) -> Iterator[Passage]:
     for call in turn.reply.tool_calls or ():
         yield Passage(turn.number, About.TOOL, _call_texts(call), call.name)
         yield Passage(turn.number, About.AGENT, _different(_whole_call(call), call_line(call)), call.name)
+        if call.agent:
+            yield Passage(turn.number, About.AGENT, _quotable(call.agent))
+    for request in turn.reply.pending:
+        yield from _of_request(turn.number, request)
     yield Passage(turn.number, About.AGENT, _quotable(turn.reply.text))
+
+
+def _of_request(turn: int, request: PendingRequest) -> Iterator[Passage]:
+    """What the agent asked is its word, and the answer the user's. To ask for a call isn't to make it."""
+    if request.waits:
+        return
+    reason = _quotable(request.reason) if request.reason else ()
+    yield Passage(turn, About.AGENT, _different(_whole_request(request), asked_in(request)))
+    yield Passage(turn, About.USER, (answer_words(request), *reason))
+
+
+def _whole_request(request: PendingRequest) -> str:
+    call = f"{request.tool}({whole_text(dict(request.arguments))})" if request.tool else ""
+    return "\n".join(filter(None, (call, whole_text(request.text), *map(whole_text, request.choices))))
 
 
 def _call_texts(call: ToolCall) -> tuple[str, ...]:

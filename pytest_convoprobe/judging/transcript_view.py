@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from ..excerpts import fitting
 from ..formatting import counted
-from ..text import visible
-from ..transcript import Termination, ToolCall, Transcript, Turn
+from ..steps import AgentStep, names_agents, steps_of
+from ..text import one_line, visible
+from ..transcript import CallKind, PendingRequest, Termination, ToolCall, Transcript, Turn
 
 EMPTY = "(nothing)"
 NO_REPLY = "(no reply came)"
@@ -80,8 +81,9 @@ def call_line(call: ToolCall) -> str:
 def _body(transcript: Transcript, ending: bool) -> Iterator[str]:
     if transcript.turns and not transcript.reports_tools:
         yield "(This agent does not report its tool calls.)"
+    named = names_agents(transcript)
     for turn in transcript.turns:
-        yield from _turn(turn)
+        yield from _turn(turn, named)
     if transcript.pending is not None:
         yield f"Turn {last_turn(transcript)}"
         yield from _said("user", fitting(transcript.pending))
@@ -95,15 +97,66 @@ def end_line(transcript: Transcript) -> str:
     return f"The conversation ended: {ending_of(transcript) or 'for a reason that is not known'}."
 
 
-def _turn(turn: Turn) -> Iterator[str]:
+def _turn(turn: Turn, named: bool) -> Iterator[str]:
     yield f"Turn {turn.number}"
     yield from _said("user", fitting(turn.user))
-    for call in turn.reply.tool_calls or ():
-        yield from _said("agent calls a tool", call_line(call))
-        yield from _outcome(call)
-        yield from _cut("call", [part for part in call.cut if part in _SHOWN])
+    for step in steps_of(turn.reply):
+        # What happened inside a call is further to the right.
+        yield from (f"{'  ' * step.depth}{line}" for line in _step(step, named))
     yield from _said("agent", fitting(turn.reply.text))
     yield from _cut("reply", [part for part in turn.reply.cut if part in _SHOWN])
+
+
+def _step(step: AgentStep, named: bool) -> Iterator[str]:
+    if isinstance(step.what, PendingRequest):
+        yield from _request(step.what)
+        return
+    call = step.what
+    yield from _said(_CALLS[call.kind] + (", inside that call" if step.depth else ""), call_line(call))
+    if named and call.agent:
+        yield from _said("the agent that calls it", fitting(call.agent))
+    yield from _outcome(call)
+    if call.fault:
+        yield f"  (The test made this call go wrong on purpose: {visible(one_line(call.fault))}.)"
+    yield from _cut("call", [part for part in call.cut if part in _SHOWN])
+
+
+# Each begins alike: the judge is told that a tool was used only where it sees these words.
+_CALLS = {
+    CallKind.TOOL: "agent calls a tool",
+    CallKind.HANDOFF: "agent calls a tool, to hand over to another agent",
+    CallKind.SUB_AGENT: "agent calls a tool, which is another agent",
+}
+
+PERMITTED = "the user permits the call"
+REFUSED = "the user refuses the call"
+
+
+def _request(request: PendingRequest) -> Iterator[str]:
+    """What the agent asks before it goes on, and the answer; the question of a reply is in its words."""
+    if request.waits:
+        return
+    who = "agent asks for a permission" if request.is_approval else "agent asks the user"
+    yield from _said(who, asked_in(request))
+    if (words := answer_words(request)) in (PERMITTED, REFUSED):
+        yield f"  {words}"
+    else:
+        yield from _said("the user answers", words)
+    if request.reason:
+        yield from _said("the user's reason", fitting(request.reason))
+
+
+def asked_in(request: PendingRequest) -> str:
+    """What the agent asks, as the judge reads it: the call that waits, its words, and the choices."""
+    call = f"{request.tool}({fitting(dict(request.arguments))})" if request.tool else ""
+    return "\n".join(filter(None, (call, fitting(request.text), *map(fitting, request.choices))))
+
+
+def answer_words(request: PendingRequest) -> str:
+    """The answer as the judge reads it; empty if there is none."""
+    known = {"approve": PERMITTED, "reject": REFUSED} if request.is_approval else {}
+    answer = request.answer or ""
+    return known.get(answer) or fitting(answer)
 
 
 _SHOWN = frozenset(("arguments", "result", "error", "text"))

@@ -10,7 +10,8 @@ from typing import Any
 from ..gate.suite import SuiteDecision
 from ..llm.ledger import Spending
 from ..results.compare import Change
-from ..results.records import number, to_record
+from ..results.plain_json import number
+from ..results.records import to_record
 from .decisions import drift_in_words, sentence, stops
 from .money import by_roles
 from .run_report import BaselineComparison, RunReport

@@ -15,14 +15,16 @@ from ..excerpts import without_binary
 from ..files import shown_path
 from ..formatting import counted, dollars, moment, seconds
 from ..gate.types import Decision, Word
+from ..judging.transcript_view import asked_in
 from ..judging.types import CheckResult, CriterionResult
 from ..llm.ledger import Spending
 from ..result import Outcome, ScenarioResult, answer_word, attempt_words, findings, second_votes, why
 from ..results.compare import ScenarioChange
 from ..results.run_info import RunState
 from ..results.tools_seen import unseen_words
+from ..steps import AgentStep, answer_of, kind_word, steps_of
 from ..text import one_line, shorten, visible
-from ..transcript import ToolCall, Turn, not_kept
+from ..transcript import PendingRequest, ToolCall, Turn, not_kept
 from .comparison import LISTED, figures_of, gate_line, statements, totals
 from .decisions import drift_in_words, figures_in_words, listed, sentence, stops
 from .failure import MUST, headline, user_side_lines
@@ -264,7 +266,7 @@ def _finding(item: CriterionResult | CheckResult) -> str:
 
 
 def _turn(turn: Turn) -> str:
-    calls = "".join(map(_tool_call, turn.reply.tool_calls or ()))
+    calls = "".join(map(_step, steps_of(turn.reply)))
     reply = escaped(turn.reply.text, 600) or "(an empty reply)"
     thoughts = (
         f"<br>_thoughts (not sent):_ {escaped(turn.reply.thoughts, 200)}" if turn.reply.thoughts else ""
@@ -274,10 +276,18 @@ def _turn(turn: Turn) -> str:
     return f"> Turn {turn.number}<br>_user:_ {escaped(turn.user, 600)}{said}"
 
 
-def _tool_call(call: ToolCall) -> str:
+def _step(step: AgentStep) -> str:
+    if isinstance(step.what, PendingRequest):
+        asked, answer = escaped(asked_in(step.what), 300), escaped(answer_of(step.what), 300)
+        return f"<br>_waits:_ {asked} → {answer}"
+    return _tool_call(step.what, step.depth)
+
+
+def _tool_call(call: ToolCall, depth: int) -> str:
     failed = " (not carried out)" if not call.executed else " (failed)" if call.failed else ""
     cut = f" ({escaped(not_kept(call.cut))})" if call.cut else ""
-    return f"<br>_tool:_ {escaped(call.name)}{failed}{cut}"
+    injected = f" (injected: {escaped(call.fault)})" if call.fault else ""
+    return f"<br>{'↳ ' * depth}_{kind_word(call.kind)}:_ {escaped(call.name)}{failed}{injected}{cut}"
 
 
 def _costs(report: RunReport) -> Iterator[str]:

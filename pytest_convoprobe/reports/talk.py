@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..excerpts import whole_text
-from ..judging.transcript_view import call_line, last_turn
+from ..judging.transcript_view import asked_in, call_line, last_turn
 from ..result import ScenarioResult, findings
-from ..text import shorten
-from ..transcript import ToolCall, Transcript, Turn, not_kept
+from ..steps import AgentStep, answer_of, kind_word, names_agents, nested, steps_of
+from ..text import one_line, shorten
+from ..transcript import CallKind, PendingRequest, ToolCall, Transcript, Turn, not_kept
 from .terminal_page import Page
 
 _FEW_TURNS = 3
+_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None
     if not transcript.turns and transcript.pending is None:
         return
     page.title("Conversation")
+    named = names_agents(transcript)
     shown = _all(transcript) if detail.all_turns else _turns_to_show(result)
     for piece in _folded(transcript.turns, shown):
         if isinstance(piece, int):
@@ -60,12 +63,14 @@ def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None
                 f"… {piece} more {'turn' if piece == 1 else 'turns'} (-v shows them) …", "  ", color="faint"
             )
         else:
-            _add_turn(page, piece, detail)
+            _add_turn(page, piece, detail, named)
     if transcript.pending is not None:
         page.add(f"turn {last_turn(transcript)}", "  ", color="faint")
         _add_said(page, "user", detail.cut(transcript.pending))
-        for call in transcript.pending_calls:
-            _add_call(page, call, detail)
+        for step in nested(transcript.pending_calls):
+            _add_step(page, step, detail, named)
+        if (usage := transcript.pending_usage) is not None:
+            page.add(f"({usage.total:,} tokens were used for it)", "          ")
         page.add("(no reply came)", "    agent   ")
 
 
@@ -100,11 +105,11 @@ def _folded(turns: Iterable[Turn], shown: set[int]) -> Iterator[Turn | int]:
         yield hidden
 
 
-def _add_turn(page: Page, turn: Turn, detail: Detail) -> None:
+def _add_turn(page: Page, turn: Turn, detail: Detail, named: bool) -> None:
     page.add(f"turn {turn.number}", "  ", color="faint")
     _add_said(page, "user", detail.cut(turn.user))
-    for call in turn.reply.tool_calls or ():
-        _add_call(page, call, detail)
+    for step in steps_of(turn.reply):
+        _add_step(page, step, detail, named)
     if turn.reply.thoughts:
         _add_said(page, "agent", "(thoughts, not sent) " + detail.cut(turn.reply.thoughts))
     if turn.reply.text.strip():
@@ -119,10 +124,24 @@ def _add_cut(page: Page, who: str, parts: tuple[str, ...]) -> None:
         _add_said(page, who, f"({not_kept(parts)})")
 
 
-def _add_call(page: Page, call: ToolCall, detail: Detail) -> None:
-    _add_said(page, "tool", detail.cut(call_line(call)))
-    page.add(detail.cut(_outcome(call)), "          │ → ", "          │   ")
+def _add_step(page: Page, step: AgentStep, detail: Detail, named: bool) -> None:
+    if isinstance(step.what, PendingRequest):
+        _add_request(page, step.what, detail)
+        return
+    call, inside = step.what, "  " * step.depth
+    by = f"{shorten(one_line(call.agent), _NAME)}: " if named and call.agent else ""
+    kind = f"({kind_word(call.kind)}) " if call.kind is not CallKind.TOOL else ""
+    page.add(by + kind + detail.cut(call_line(call)), f"    tool  │ {inside}", f"          │ {inside}")
+    page.add(detail.cut(_outcome(call)), f"          │ {inside}→ ", f"          │ {inside}  ")
+    if call.fault:
+        _add_said(page, "", f"{inside}(injected: {one_line(call.fault)})")
     _add_cut(page, "tool", call.cut)
+
+
+def _add_request(page: Page, request: PendingRequest, detail: Detail) -> None:
+    what = "asks for a permission" if request.is_approval else "asks"
+    _add_said(page, "wait", f"{what}: {detail.cut(asked_in(request))}")
+    page.add(detail.cut(answer_of(request)), "          │ → ", "          │   ")
 
 
 def _outcome(call: ToolCall) -> str:

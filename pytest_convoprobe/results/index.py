@@ -9,7 +9,8 @@ from typing import Any
 from ..errors import Blame, ResultsError
 from ..result import Outcome, ScenarioResult
 from .fingerprints import NO_PRINTS, Prints
-from .records import TrialRecord, number
+from .plain_json import number
+from .records import TrialRecord
 
 LINE_VERSION = 1
 """Of the values of a line and their order; lines of another version are made again from the trials."""

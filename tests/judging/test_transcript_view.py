@@ -8,9 +8,18 @@ from hypothesis import strategies as st
 
 from pytest_convoprobe.excerpts import TEXT_LIMIT
 from pytest_convoprobe.judging.evidence import Located, NotFound, Sources
-from pytest_convoprobe.judging.passages import texts_by_turn
+from pytest_convoprobe.judging.passages import Quotable, texts_by_turn
 from pytest_convoprobe.judging.transcript_view import view_of
-from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript, Turn
+from pytest_convoprobe.judging.types import About, Criterion, CriterionKind
+from pytest_convoprobe.transcript import (
+    CallKind,
+    PendingRequest,
+    Reply,
+    Termination,
+    ToolCall,
+    Transcript,
+    Turn,
+)
 
 from .support import talk
 
@@ -174,3 +183,81 @@ def test_says_what_was_never_kept() -> None:
     text = view_of(talk(("Hi", Reply("c … d", (call,), cut=("text",))))).text
     assert "(A part of the call was not kept, because it is too long: result." in text
     assert "(A part of the reply was not kept, because it is too long: text." in text
+
+
+NESTED = (
+    ToolCall("transfer_to_billing", {}, "ok", agent="triage", kind=CallKind.HANDOFF),
+    ToolCall("ask_stock", {"q": 1}, "3 left", id="1", agent="billing", kind=CallKind.SUB_AGENT),
+    ToolCall("count", {}, 3, parent="1", agent="stock\n| agent calls", fault="an error"),
+    ToolCall("refund", {"sum": 3}, executed=False, agent="billing"),
+)
+ASKED = (
+    PendingRequest("r", tool="refund", arguments={"sum": 3}, answer="reject", reason="no", after=3),
+    PendingRequest("q", "question", "Which?", choices=("red", "blue"), answer="blue", after=4),
+)
+
+
+def test_shows_hand_offs_nesting_and_what_a_person_answered() -> None:
+    said = Turn(1, "hi", Reply("ok", NESTED, pending=ASKED))
+    text = view_of(Transcript((said,), Termination.USER_DONE)).text
+    assert (
+        """\
+  agent calls a tool, to hand over to another agent:
+  | transfer_to_billing({})
+  the agent that calls it:
+  | triage
+  the tool returns:
+  | ok
+  agent calls a tool, which is another agent:
+  | ask_stock({"q": 1})
+  the agent that calls it:
+  | billing
+  the tool returns:
+  | 3 left
+    agent calls a tool, inside that call:
+    | count({})
+    the agent that calls it:
+    | stock
+    | | agent calls
+    the tool returns:
+    | 3
+    (The test made this call go wrong on purpose: an error.)
+  agent asks for a permission:
+  | refund({"sum": 3})
+  the user refuses the call
+  the user's reason:
+  | no
+  agent calls a tool:
+  | refund({"sum": 3})
+  the agent that calls it:
+  | billing
+  (the call was not carried out)
+  agent asks the user:
+  | Which?
+  | red
+  | blue
+  the user answers:
+  | blue
+  agent:
+  | ok
+"""
+        in text
+    )
+
+
+def test_an_agent_alone_is_not_named() -> None:
+    calls = (ToolCall("count", {}, 3, id="call_7f3a", agent="shop", group="g"),)
+    plain = (ToolCall("count", {}, 3),)
+    views = [view_of(Transcript((Turn(1, "hi", Reply("ok", which)),))).text for which in (calls, plain)]
+    assert views[0] == views[1]
+
+
+def test_to_ask_for_a_call_is_the_agents_word_but_no_call() -> None:
+    quotable = Quotable.ready(Transcript((Turn(1, "hi", Reply("ok", (), pending=ASKED)),)))
+    of_agent = Criterion("c1", CriterionKind.CORRECTNESS, "", about=About.AGENT)
+    of_user = Criterion("c2", CriterionKind.CORRECTNESS, "", about=About.USER)
+    assert isinstance(quotable.locate(of_agent, 'refund({"sum": 3})', 1), Located)
+    assert isinstance(quotable.locate(of_user, "the user refuses the call", 1), Located)
+    assert isinstance(quotable.locate(of_agent, "the user refuses the call", 1), NotFound)
+    called = Criterion("t1", CriterionKind.TOOL, "", "refund", About.AGENT)
+    assert isinstance(quotable.locate(called, 'refund({"sum": 3})', 1), NotFound)

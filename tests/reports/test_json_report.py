@@ -20,7 +20,15 @@ from pytest_convoprobe.reports.run_report import BaselineComparison, RunReport, 
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.compare import compare
 from pytest_convoprobe.results.store import list_runs, open_run
-from pytest_convoprobe.transcript import Reply, ToolCall, Transcript, Turn
+from pytest_convoprobe.transcript import (
+    CallKind,
+    PendingRequest,
+    Reply,
+    ToolCall,
+    Transcript,
+    Turn,
+    Usage,
+)
 
 from ..cli.stored import failed, store
 from .runs import TRIALS, past, rows_of, run_report, trial, with_past
@@ -73,6 +81,26 @@ def test_all_that_is_known_of_a_criterion_follows_the_schema() -> None:
     )
     (shown,) = data["trials"][0]["criteria"]
     assert [vote["asked"] for vote in shown["votes"]] == ["statement", "opposite"]
+
+
+def test_all_that_is_known_of_a_conversation_follows_the_schema() -> None:
+    call = ToolCall(
+        "ask",
+        executed=False,
+        unreported=("result",),
+        cut=("arguments",),
+        id="1",
+        parent="0",
+        agent="shop",
+        group="g",
+        kind=CallKind.HANDOFF,
+        fault="an error",
+    )
+    asked = PendingRequest("1", "question", "Which?", "ask", {"a": 1}, ("x",), "x", "so", 1)
+    reply = Reply("Hi", (call,), Usage(1, 2), True, "hm", cut=("text",), pending=(asked,), startup=1.5)
+    talk = Transcript((Turn(1, "Hi", reply),), pending="?", pending_calls=(call,), pending_usage=Usage(1, 2))
+    (found,) = checked(run_report([trial("a", Outcome.ERROR, transcript=talk)]))["trials"]  # type: ignore[misc]
+    assert found["transcript"]["turns"][0]["requests"][0]["answer"] == "x"
 
 
 def test_an_empty_run_follows_the_schema() -> None:

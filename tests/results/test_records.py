@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from typing import Any
@@ -15,7 +16,18 @@ from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.fingerprints import NO_PRINTS, Prints
 from pytest_convoprobe.results.records import TrialRecord, from_record, plain, to_record
-from pytest_convoprobe.transcript import Origin, Reply, Termination, ToolCall, Transcript, Turn, Usage
+from pytest_convoprobe.results.talk_records import read_transcript, transcript_record
+from pytest_convoprobe.transcript import (
+    CallKind,
+    Origin,
+    PendingRequest,
+    Reply,
+    Termination,
+    ToolCall,
+    Transcript,
+    Turn,
+    Usage,
+)
 
 from .support import trial
 
@@ -146,3 +158,23 @@ def test_values_of_another_kind_are_refused(wrong: dict[str, Any]) -> None:
 def test_what_is_no_trial_is_refused(data: Any) -> None:
     with pytest.raises(ResultsError, match="not a stored trial"):
         from_record(data)
+
+
+def test_what_frameworks_report_comes_back_and_is_left_out_where_there_is_nothing() -> None:
+    call = ToolCall(
+        "ask", id="1", parent="0", agent="shop", group="g", kind=CallKind.SUB_AGENT, fault="an error"
+    )
+    asked = PendingRequest("7", "question", "Which?", "ask", {"a": 1}, ("x",), "x", "so", 1)
+    said = Turn(1, "hi", Reply("ok", (call,), pending=(asked,), startup=1.5))
+    talk = Transcript((said,), pending="and?", pending_calls=(call,), pending_usage=Usage(1, 2))
+    back = read_transcript(through_json(transcript_record(talk)))
+    (found,) = back.turns[0].reply.tool_calls or ()
+    assert (
+        dataclasses.astuple(found) == dataclasses.astuple(call) == dataclasses.astuple(back.pending_calls[0])
+    )
+    assert dataclasses.astuple(back.turns[0].reply.pending[0]) == dataclasses.astuple(asked)
+    assert (back.turns[0].reply.startup, back.pending_usage) == (1.5, Usage(1, 2))
+    plain_talk = Transcript((Turn(1, "hi", Reply("ok", (ToolCall("ask"),))),))
+    (turn,) = transcript_record(plain_talk)["turns"]
+    assert set(turn) == {"number", "origin", "user", "reply", "latency", "usage", "tool_calls"}
+    assert set(turn["tool_calls"][0]) == {"name", "arguments", "result", "error", "latency"}

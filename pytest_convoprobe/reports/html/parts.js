@@ -42,14 +42,18 @@ const parts = (() => {
   // A folded tool call, of which only the first line is seen; `place` is which one of its turn it is.
   function toolCall(call, place) {
     const summary = make("summary", make("code", call.name), make("span.short", call.args.replace(/\s+/g, " ")));
+    if (call.about) summary.append(make("span.muted", call.about));
     if (call.failed) summary.append(make("span.failed", "failed"));
     if (call.time) summary.append(make("span.muted", call.time));
     const args = make("pre", call.args);
     const result = make("pre", call.result);
     args.dataset.place = "args " + place;
     result.dataset.place = "result " + place;
-    const titles = [make("h4", "Called with"), make("h4", call.failed ? "Error" : "Gave back")];
-    return make("details.tool", summary, titles[0], args, titles[1], result);
+    const words = call.request ? ["Asked", "Answer"] : ["Called with", call.failed ? "Error" : "Gave back"];
+    const titles = words.map((title) => make("h4", title));
+    // A call inside another one is further to the right.
+    const kind = "details.tool" + (call.depth ? ".inside-" + call.depth : "");
+    return make(kind, summary, titles[0], args, titles[1], result);
   }
 
   // What the target wrote for itself, folded: nobody else was sent it.
@@ -62,6 +66,7 @@ const parts = (() => {
     const head = make("div.turn-head", make("span", "Turn " + data.n), ...extras);
     const item = make("li.turn", head, said("user", "User", data.user));
     (data.calls || []).forEach((call, place) => item.append(toolCall(call, place)));
+    if (data.used) item.append(make("p.muted", data.used));
     if (data.reply === undefined) item.append(make("p.text.empty", "No reply came."));
     else {
       if (data.thoughts) item.append(thoughts(data.thoughts));

@@ -11,15 +11,16 @@ from ...errors import Blame
 from ...excerpts import as_text, fitting, without_binary
 from ...files import shown_path
 from ...formatting import dollars, moment, seconds
-from ...judging.transcript_view import last_turn
+from ...judging.transcript_view import asked_in, last_turn
 from ...judging.types import CheckResult, CriterionResult
 from ...llm.ledger import Spending
 from ...llm.port import Role
 from ...result import ScenarioResult, answer_word, report_order, second_votes, why
 from ...results.records import TrialRecord
 from ...start_time import in_words
+from ...steps import AgentStep, answer_of, kind_word, names_agents, nested, steps_of
 from ...text import one_line, shorten, visible
-from ...transcript import Origin, ToolCall, Transcript, Turn, not_kept
+from ...transcript import CallKind, Origin, PendingRequest, ToolCall, Transcript, Turn, not_kept
 from ..decisions import figures_in_words, sentence
 from ..failure import BLAME_WORDS, MUST, ending, user_side_lines
 from ..money import ROLE_NAMES, is_replayed
@@ -38,7 +39,8 @@ def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
     """What is shown when a trial is unfolded, ready for JSON."""
     result = trial.result
     criteria, checks = report_order(result)
-    turns = [_turn(turn) for turn in result.transcript.turns]
+    named = names_agents(result.transcript)
+    turns = [_turn(turn, named) for turn in result.transcript.turns]
     texts = {turn["n"]: list(_quotable(turn)) for turn in turns}
     pending = result.transcript.pending
     if pending is not None:
@@ -129,9 +131,12 @@ def _pending(transcript: Transcript) -> dict[str, Any] | None:
     """The turn without a reply: its message, and the calls that were made for it."""
     if transcript.pending is None:
         return None
-    calls = [_call(call) for call in transcript.pending_calls]
+    named = names_agents(transcript)
+    calls = [_step(step, named) for step in nested(transcript.pending_calls)]
     turn = {"n": last_turn(transcript), "user": shown(transcript.pending)}
-    return {**turn, "calls": calls} if calls else turn
+    usage = transcript.pending_usage
+    used = {"used": f"{usage.total:,} tokens were used for it"} if usage else {}
+    return {**turn, **used, **({"calls": calls} if calls else {})}
 
 
 def _check(check: CheckResult) -> dict[str, Any]:
@@ -144,19 +149,45 @@ def _check(check: CheckResult) -> dict[str, Any]:
     }
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
+def _turn(turn: Turn, named: bool) -> dict[str, Any]:
     time = seconds(turn.latency) if turn.latency else ""
-    return {**shown_turn(turn), "origin": _ORIGINS[turn.origin], "time": time}
+    return {**shown_turn(turn, named=named), "origin": _ORIGINS[turn.origin], "time": time}
 
 
-def shown_turn(turn: Turn) -> dict[str, Any]:
-    """A turn as `parts.turn` of every page's script takes it."""
+def shown_turn(turn: Turn, *, named: bool = False) -> dict[str, Any]:
+    """A turn as `parts.turn` of every page's script takes it; with `named`, it says which agent called."""
     return {
         "n": turn.number,
         "user": shown(fitting(turn.user, LONGEST)),
-        "calls": [_call(call) for call in turn.reply.tool_calls or ()],
+        "calls": [_step(step, named) for step in steps_of(turn.reply)],
         **({"thoughts": shown(turn.reply.thoughts)} if turn.reply.thoughts else {}),
         "reply": shown(fitting(turn.reply.text, LONGEST)) + _note(turn.reply.cut),
+    }
+
+
+def _step(step: AgentStep, named: bool) -> dict[str, Any]:
+    """A call, with what is out of the ordinary about it; or a request to a person, in the same shape."""
+    if isinstance(step.what, PendingRequest):
+        return _request(step.what)
+    call, about = step.what, []
+    if call.kind is not CallKind.TOOL:
+        about.append(kind_word(call.kind))
+    if named and call.agent:
+        about.append(f"by {shown(one_line(call.agent))}")
+    if call.fault:
+        about.append(f"injected: {shown(one_line(call.fault))}")
+    depth = {"depth": step.depth} if step.depth else {}
+    return {**_call(call), **depth, **({"about": " · ".join(about)} if about else {})}
+
+
+def _request(request: PendingRequest) -> dict[str, Any]:
+    return {
+        "name": "waits for a permission" if request.is_approval else "asks",
+        "args": shown(asked_in(request)),
+        "result": shown(answer_of(request)),
+        "failed": False,
+        "time": "",
+        "request": True,
     }
 
 

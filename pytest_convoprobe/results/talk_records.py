@@ -1,0 +1,165 @@
+"""A conversation as plain data of JSON, and back: a part of a stored trial.
+
+What is out of the ordinary is left out where it has its default: so other conversations, and those of earlier
+releases, look as they did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..start_time import read_time
+from ..transcript import (
+    CallKind,
+    Origin,
+    PendingRequest,
+    Reply,
+    Termination,
+    ToolCall,
+    Transcript,
+    Turn,
+    Usage,
+)
+from .plain_json import as_float, as_text, as_whole, number, plain
+
+
+def transcript_record(transcript: Transcript) -> dict[str, Any]:
+    """A conversation as plain data."""
+    pending_calls = [_tool_call(call) for call in transcript.pending_calls]
+    pending_usage = transcript.pending_usage
+    return {
+        **({"unsaid": transcript.unsaid} if transcript.unsaid else {}),
+        **({"now": transcript.now.isoformat()} if transcript.now else {}),
+        "termination": transcript.termination.value if transcript.termination else None,
+        "pending": transcript.pending,
+        **({"pending_calls": pending_calls} if pending_calls else {}),
+        **({"pending_usage": usage_record(pending_usage)} if pending_usage else {}),
+        "turns": [_turn(turn) for turn in transcript.turns],
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    reply = turn.reply
+    return {
+        **({"ended": True} if reply.ended else {}),
+        "number": turn.number,
+        "origin": turn.origin.value,
+        "user": turn.user,
+        "reply": reply.text,
+        **({"thoughts": reply.thoughts} if reply.thoughts else {}),
+        **({"cut": list(reply.cut)} if reply.cut else {}),
+        "latency": number(turn.latency),
+        **({"startup": number(reply.startup)} if reply.startup else {}),
+        **({"requests": [_request(one) for one in reply.pending]} if reply.pending else {}),
+        "usage": usage_record(reply.usage) if reply.usage else None,
+        "tool_calls": None if reply.tool_calls is None else [_tool_call(call) for call in reply.tool_calls],
+    }
+
+
+def _tool_call(call: ToolCall) -> dict[str, Any]:
+    unusual: dict[str, Any] = {} if call.executed else {"executed": False}
+    unusual |= {key: found for key in _RELATIONS if (found := getattr(call, key))}
+    if call.kind is not CallKind.TOOL:
+        unusual["kind"] = call.kind.value
+    for key, parts in (("unreported", call.unreported), ("cut", call.cut)):
+        if parts:
+            unusual[key] = list(parts)
+    return {
+        "name": call.name,
+        "arguments": plain(call.arguments),
+        "result": plain(call.result),
+        "error": call.error,
+        "latency": number(call.latency),
+        **unusual,
+    }
+
+
+_RELATIONS = ("id", "parent", "agent", "group", "fault")
+
+
+def _request(request: PendingRequest) -> dict[str, Any]:
+    written = {
+        "text": request.text,
+        "tool": request.tool,
+        "arguments": plain(request.arguments),
+        "choices": list(request.choices),
+        "reason": request.reason,
+        "after": request.after,
+    }
+    return {
+        "id": request.id,
+        "kind": request.kind,
+        "answer": request.answer,
+        **{key: value for key, value in written.items() if value},
+    }
+
+
+def read_transcript(data: Mapping[str, Any]) -> Transcript:
+    """What `transcript_record` gave."""
+    return Transcript(
+        turns=tuple(_read_turn(turn) for turn in data.get("turns", ())),
+        termination=Termination(data["termination"]) if data.get("termination") else None,
+        pending=data.get("pending"),
+        unsaid=as_whole(data.get("unsaid", 0)),
+        now=read_time(data["now"]) if data.get("now") else None,
+        pending_calls=tuple(_read_tool_call(call) for call in data.get("pending_calls", ())),
+        pending_usage=read_usage(data["pending_usage"]) if data.get("pending_usage") else None,
+    )
+
+
+def _read_turn(data: Mapping[str, Any]) -> Turn:
+    calls, usage = data.get("tool_calls"), data.get("usage")
+    reply = Reply(
+        text=as_text(data.get("reply", "")),
+        tool_calls=None if calls is None else tuple(_read_tool_call(call) for call in calls),
+        usage=read_usage(usage) if usage else None,
+        ended=bool(data.get("ended", False)),
+        thoughts=as_text(data.get("thoughts", "")),
+        cut=tuple(map(as_text, data.get("cut", ()))),
+        pending=tuple(_read_request(one) for one in data.get("requests", ())),
+        startup=as_float(data.get("startup")) or 0.0,
+    )
+    origin = Origin(data.get("origin", Origin.SIMULATED.value))
+    latency = as_float(data.get("latency")) or 0.0
+    return Turn(as_whole(data["number"]), as_text(data["user"]), reply, origin, latency)
+
+
+def _read_tool_call(data: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(
+        name=str(data["name"]),
+        arguments=data.get("arguments", {}),
+        result=data.get("result"),
+        error=data.get("error"),
+        latency=as_float(data.get("latency")),
+        executed=data.get("executed") is not False,
+        unreported=tuple(map(as_text, data.get("unreported", ()))),
+        cut=tuple(map(as_text, data.get("cut", ()))),
+        kind=CallKind(data.get("kind", CallKind.TOOL.value)),
+        **{key: as_text(data[key]) for key in _RELATIONS if key in data},
+    )
+
+
+def _read_request(data: Mapping[str, Any]) -> PendingRequest:
+    answer = data.get("answer")
+    return PendingRequest(
+        id=as_text(data.get("id", "")),
+        kind="question" if data.get("kind") == "question" else "approval",
+        text=as_text(data.get("text", "")),
+        tool=as_text(data.get("tool", "")),
+        arguments=data.get("arguments", {}),
+        choices=tuple(map(as_text, data.get("choices", ()))),
+        answer=None if answer is None else as_text(answer),
+        reason=as_text(data.get("reason", "")),
+        after=as_whole(data.get("after", 0)),
+    )
+
+
+def usage_record(usage: Usage) -> dict[str, int]:
+    """Tokens as plain data."""
+    return {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+
+
+def read_usage(data: Mapping[str, Any]) -> Usage:
+    """What `usage_record` gave."""
+    return Usage(data.get("prompt_tokens", 0), data.get("completion_tokens", 0))
