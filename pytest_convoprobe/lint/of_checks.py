@@ -12,6 +12,7 @@ from ..judging.types import CriterionKind
 from ..scenario.models import ScriptedAnswer, SimulatedTurns, ToolAssertion
 from ..tool_patterns import matches
 from .finding import Fault
+from .of_faults import hidden_faults
 from .of_tools import against, named_calls, other_tools
 from .subject import Subject
 from .words import PEOPLE, is_negated, words_of
@@ -105,6 +106,7 @@ def no_effect(subject: Subject) -> Iterator[Fault]:
             "Add `only_listed: true`, or take the list out.",
         )
     yield from _calls_that_are_bounded(subject)
+    yield from hidden_faults(subject)
 
 
 def _calls_that_are_bounded(subject: Subject) -> Iterator[Fault]:

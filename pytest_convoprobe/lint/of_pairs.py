@@ -7,6 +7,7 @@ from itertools import combinations
 
 from ..judging.types import CriterionKind
 from .finding import Fault
+from .of_faults import impossible_faults
 from .of_tools import impossible_calls
 from .subject import Sentence, Subject
 from .words import core_of, is_negated
@@ -35,6 +36,7 @@ def contradiction(subject: Subject) -> Iterator[Fault]:
     yield from _opposites(subject)
     yield from _facts(subject)
     yield from impossible_calls(subject)
+    yield from impossible_faults(subject)
 
 
 def _alike(subject: Subject) -> Iterator[tuple[Sentence, Sentence]]:

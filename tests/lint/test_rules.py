@@ -19,13 +19,20 @@ KNOWS = "Somebody who knows the date and the number"
 FINE = "The agent names the price of the ticket."
 
 
-def found(folder: Path, *criteria: Any, user: dict[str, Any] | None = None, **evaluation: Any) -> list[str]:
+def found(
+    folder: Path,
+    *criteria: Any,
+    user: dict[str, Any] | None = None,
+    faults: list[dict[str, Any]] | None = None,
+    **evaluation: Any,
+) -> list[str]:
     """The rules that find something in a scenario with these correctness criteria."""
     scenario = {
         "name": "Talk",
         "description": "A talk.",
         "synthetic_user": {"persona": KNOWS, "initial_query": "Hello", **(user or {})},
         "evaluation": {"correctness_criteria": list(criteria) or [FINE], **evaluation},
+        **({"faults": faults} if faults else {}),
     }
     file = folder / "talk.scenario.yaml"
     file.write_text(yaml.safe_dump(scenario, allow_unicode=True, sort_keys=False), encoding="utf-8")
@@ -281,3 +288,21 @@ def test_the_ids_are_documented() -> None:
     text = (ROOT / "docs/how-to/scenarios-that-notice.md").read_text(encoding="utf-8")
     assert [name for name in IDS if f"`{name}`" not in text] == []
     assert len({rule.id for rule in RULES}) == len(RULES)
+
+
+def test_faults_that_exclude_the_checks_or_each_other(tmp_path: Path) -> None:
+    def rules(*faults: dict[str, Any], **usage: Any) -> list[str]:
+        return found(tmp_path, faults=list(faults), tool_usage=usage)
+
+    down = {"tool": "find", "kind": "timeout"}
+    assert rules(down, required_tools=["find"]) == ["contradiction"]
+    assert rules(down, tool_call_criteria=[{"tool": "find", "assertions": [{"at_least": 1}]}]) == [
+        "contradiction"
+    ]
+    assert rules({**down, "call": 1}, required_tools=["find"]) == []
+    assert rules(down, required_tools=["find"], count_failed_calls=True) == []
+    assert rules({**down, "kind": "empty"}, required_tools=["find"]) == []
+    assert rules(down, prohibited_tools=["fi*"]) == ["contradiction"]
+    assert rules({**down, "optional": True}, prohibited_tools=["fi*"]) == []
+    assert rules({**down, "tool": "*"}, {**down, "call": 2}) == ["no-effect"]
+    assert rules({**down, "call": 2}, {**down, "tool": "*"}) == []
