@@ -32,6 +32,8 @@ def gather(config: pytest.Config, report: pytest.TestReport) -> None:
     start(config)  # a test that ran in a process of its own may have been the first of ours
     load = carried(report)
     take(config, load)
+    # For whoever reads the run later: what is measured of a judge may be another thing by then.
+    recorder_of(config).judges = lambda: _of_judges(config)
     if "judges" in load or "measured" in load:
         take_judges(config, load)
     if "ages" in load:
@@ -40,6 +42,10 @@ def gather(config: pytest.Config, report: pytest.TestReport) -> None:
         config.stash.setdefault(UNDECIDED, {})[report.nodeid] = load["undecided"]
     if digests := [Digest.from_json(data) for data in load.get("digests", ())]:
         config.stash.setdefault(GATHERED, {}).setdefault((report.nodeid, report.when), []).append(digests)
+
+
+def _of_judges(config: pytest.Config) -> list[str]:
+    return judge_lines(config, digests(config))
 
 
 def write(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -87,6 +87,7 @@ def _head(report: RunReport, wrong: Sequence[ScenarioResult], rows: int) -> Iter
     if report.unseen_tools:
         yield f"Note: {escaped(unseen_words(report.unseen_tools), _SENTENCE)}."
     yield from _decided(report, rows)
+    yield from (f"_{escaped(line, _SENTENCE)}_" for line in report.info.judges[:_NOTES])
     yield from _compared(report, rows)
     if wrong:
         yield _table(report, wrong, rows)

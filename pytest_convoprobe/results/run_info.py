@@ -86,8 +86,9 @@ class RunInfo:
     secrets masked, `models` roles to models, `prices` roles to US dollars per token as far as the
     settings say them, and once it ended also as LiteLLM lists them, if the process had loaded it.
     `counts` has the number of trials by outcome, the last attempt of each counted, and `reruns` the number of
-    the attempts before. `command` is the command line, masked. `selection` is None where it isn't known:
-    earlier releases did not store it.
+    the attempts before. `judges` has a line on each judge that was called, as the summary had it: what was
+    known of it when the run ended. `command` is the command line, masked. `selection` is None where it isn't
+    known: earlier releases did not store it.
     """
 
     id: str
@@ -105,6 +106,7 @@ class RunInfo:
     counts: Mapping[str, int] = field(default_factory=dict)
     selection: Selection | None = None
     reruns: int = 0
+    judges: tuple[str, ...] = ()
 
     @property
     def commit(self) -> str | None:
@@ -118,9 +120,9 @@ class RunInfo:
     def to_json(self) -> dict[str, Any]:
         """Plain data, with the version of the format."""
         data = {"version": VERSION, **asdict(self), "state": self.state.value, "command": list(self.command)}
-        if not self.reruns:
-            del data["reruns"]  # runs without any stay what they were to earlier releases
-        return data
+        data["judges"] = list(self.judges)
+        # Runs without any stay what they were to earlier releases.
+        return {name: value for name, value in data.items() if value or name not in ("reruns", "judges")}
 
     @classmethod
     def from_json(cls, data: Any) -> RunInfo:
@@ -151,6 +153,7 @@ def _info(cls: type[RunInfo], data: dict[str, Any]) -> RunInfo:
             **{name: dict(data.get(name) or {}) for name in _MAPPINGS},
             "state": RunState(data.get("state", RunState.RUNNING.value)),
             "command": tuple(data.get("command", ())),
+            "judges": tuple(map(str, data.get("judges", ()))),
             "git": Git(**_known(Git, data["git"])) if data.get("git") else None,
             "ci": Ci(**_known(Ci, data["ci"])) if data.get("ci") else None,
             "selection": Selection(**_known(Selection, chosen))

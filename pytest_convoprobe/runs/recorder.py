@@ -66,6 +66,8 @@ class RunRecorder:
         self.wanted = wanted
         self.selection: Callable[[], Selection | None] = lambda: None
         """Says what the run selected; asked when the run is described."""
+        self.judges: Callable[[], Sequence[str]] = tuple
+        """Says what is known of the run's judges, in lines; asked when the run ends."""
         self._root = root
         self._load = load
         self._command = command
@@ -334,6 +336,7 @@ class RunRecorder:
             counts=known.counts,
             reruns=known.reruns,
             selection=self._info.selection or self.selection(),
+            judges=tuple(map(self._redactor.text, self.judges())),
         )
         self._writer.write_info(self._written)
 

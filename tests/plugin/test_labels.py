@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_convoprobe.results.lookup import list_runs
 from tests.calibration.judges import AGENT as SAID
 from tests.calibration.judges import answers, labelled
 from tests.support import warm_process
@@ -118,7 +119,9 @@ def test_labels_files_prove_a_judge_together_and_once(tmp_path: Path) -> None:
         asked = len(made.server.requests)
         status, shown = made.run("scenarios")
         assert status == 0, shown
-        assert "judge openai/fake: canaries not run; run `convoprobe doctor --judge`" in shown
+        line = "judge openai/fake: canaries not run; run `convoprobe doctor --judge`"
+        assert line in shown
+        assert list_runs(tmp_path / ".convoprobe")[0].open().info.judges == (line,)
         assert len(made.server.requests) == asked + 1
 
 

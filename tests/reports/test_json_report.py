@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -19,6 +20,7 @@ from pytest_convoprobe.reports.json_report import json_report, schema
 from pytest_convoprobe.reports.run_report import BaselineComparison, RunReport, read_report
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.compare import compare
+from pytest_convoprobe.results.run_info import Selection
 from pytest_convoprobe.results.store import list_runs, open_run
 from pytest_convoprobe.transcript import (
     CallKind,
@@ -51,6 +53,14 @@ def test_a_run_of_every_kind_of_trial_follows_the_schema() -> None:
     assert data["totals"]["outcomes"] == {"passed": 5, "failed": 2, "error": 2, "skipped": 1}
     assert data["totals"]["blames"] == {"agent": 2, "judge": 1, "infrastructure": 1}
     assert data["totals"]["spent"]["judge"]["calls"] == 8
+
+
+def test_what_a_run_selected_and_knew_of_its_judges_follows_the_schema() -> None:
+    line = "judge openai/gpt-4o: 23 of 24 canaries (2026-11-28)"
+    report = run_report()
+    for chosen in (Selection(2, 3, 2), Selection(2, 3, 2, 1)):
+        data = checked(replace(report, info=replace(report.info, selection=chosen, judges=(line,))))
+        assert data["run"]["judges"] == [line]
 
 
 def test_says_what_is_new_and_what_changed() -> None:

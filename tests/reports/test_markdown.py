@@ -35,6 +35,12 @@ def test_begins_with_what_everybody_reads() -> None:
     ]
 
 
+def test_what_is_known_of_the_judges_is_shown() -> None:
+    report = run_report(PASSING)
+    text = markdown(replace(report, info=replace(report.info, judges=("judge a/b: 23 of 24 canaries",))))
+    assert "\n\n_judge a/b&#58; 23 of 24 canaries_\n" in text
+
+
 def test_a_green_run_is_short() -> None:
     text = markdown(run_report(PASSING))
     assert "### ✅ Conversations: all 5 passed" in text

@@ -131,6 +131,8 @@ def _facts(info: RunInfo, audit: str) -> Iterator[tuple[str, str]]:
         yield "Versions", ", ".join(f"{name} {version}" for name, version in info.versions.items())
     if audit:
         yield "Gate", audit
+    for line in info.judges:
+        yield "Measured", line
     if info.command:
         yield "Command", " ".join(info.command)
 
