@@ -94,6 +94,8 @@ class Contract:
     """The tool by which the helper of `nesting` asks its expert, and the parameter for the question."""
     raises_tool_errors: ClassVar[bool] = False
     """Whether an exception out of a tool ends the agent's run."""
+    shows_faults: ClassVar[bool] = False
+    """Whether the model is shown an injected error, also where an exception out of a tool ends the run."""
     lacks: ClassVar[Mapping[str, str]] = {}
     """The cases that are skipped, by the names of the tests without `test_`, and why."""
 
@@ -158,14 +160,14 @@ class Contract:
 
     async def test_a_tool_that_fails(self, server: ChatServer, shop: Shop) -> None:
         async with talking(self.agent(server.base_url, shop)) as conversation:
-            calls = await self._calls_of(conversation, call("broken", order="1"))
+            calls = await self._calls_of(conversation, call("broken", order="1"), self.raises_tool_errors)
         (found,) = calls
         assert "the warehouse is closed" in (found.error or "")
         assert (found.name, found.arguments, found.executed) == ("broken", {"order": "1"}, True)
 
-    async def _calls_of(self, conversation: Any, message: str) -> tuple[ToolCall, ...]:
+    async def _calls_of(self, conversation: Any, message: str, crashes: bool) -> tuple[ToolCall, ...]:
         """The calls of a message whose tool fails, in the reply or known in spite of the crash."""
-        if not self.raises_tool_errors:
+        if not crashes:
             reply: Reply = await conversation.send(message)
             return reply.tool_calls or ()
         with pytest.raises(TargetCrashed):
@@ -255,10 +257,11 @@ class Contract:
 
     async def test_faults_of_tools(self, server: ChatServer, shop: Shop) -> None:
         faults = Faults()
+        crashes = self.raises_tool_errors and not self.shows_faults
         agent = self.agent(server.base_url, shop)
         async with talking(agent, faults) as conversation:
             (other,) = (await conversation.send(call("weather", city="Rome"))).tool_calls
-            (failed,) = await self._calls_of(conversation, call("lookup", order="6"))
+            (failed,) = await self._calls_of(conversation, call("lookup", order="6"), crashes)
         assert (other.result, other.error) == ("a storm (injected)", None)
         assert "the lookup is down (injected)" in (failed.error or "")
         assert shop.done == []

@@ -9,8 +9,9 @@ from typing import Any
 from ...errors import TargetCrashed, TargetError, TargetUnavailable
 from ...transcript import CallKind, PendingRequest, ToolCall, Usage
 from ..plain_values import clean_text, plain
-from ..reply_parts import as_arguments, is_marked_failed
+from ..reply_parts import as_arguments
 from .adk_plugin import Recorded
+from .call_ids import with_own_ids
 
 CONFIRMATION = "adk_request_confirmation"
 _FOR_CLIENTS = (CONFIRMATION, "adk_request_input", "adk_request_credential")
@@ -89,12 +90,20 @@ class TurnEvents:
     def calls(self, waiting: tuple[Waiting, ...] = ()) -> tuple[ToolCall, ...]:
         """All calls in the order in which they began. Those that wait for a person were not made yet."""
         not_yet = {one.request.id for one in waiting}
-        responses = {one.id: one for event in self._whole() for one in event.get_function_responses()}
-        fresh = [self._call(event, call) for event in self._whole() for call in _asked(event)]
-        again = [self._ended(call, responses) for id_, call in self.held.items() if id_ in responses]
-        answered = [replace(self.held[id_], result=words, unreported=()) for id_, words in self.given.items()]
-        ended = [self._ended(call, responses) for call in fresh if call.id not in not_yet]
-        return (*answered, *again, *ended)
+        found = [replace(self.held[id_], result=words, unreported=()) for id_, words in self.given.items()]
+        places: dict[str, int] = {}
+        for event in self._whole():
+            for call in _asked(event):
+                # The latest of this id: some providers number the calls of each answer from 0.
+                places[call.id] = len(found)
+                found.append(self._call(event, call))
+            for response in event.get_function_responses():
+                if response.id not in places and response.id in self.held:
+                    places[response.id] = len(found)
+                    found.append(self.held[response.id])
+                if response.id in places:
+                    found[places[response.id]] = self._ended(found[places[response.id]], response)
+        return with_own_ids(call for call in found if call.id not in not_yet)
 
     def error(self) -> TargetError | None:
         """What it means that a model gave an error in place of an answer; None if there was none."""
@@ -122,6 +131,7 @@ class TurnEvents:
                 yield event
 
     def _call(self, event: Any, call: Any) -> ToolCall:
+        error = self.recorded.errors.get(call.id)
         kind = CallKind.SUB_AGENT if call.id in self.recorded.agents else CallKind.TOOL
         return ToolCall(
             clean_text(call.name or ""),
@@ -131,22 +141,23 @@ class TurnEvents:
             agent=clean_text(event.author),
             group=event.id,
             kind=CallKind.HANDOFF if call.name == _TRANSFER else kind,
+            error=error,
+            latency=self.recorded.seconds.get(call.id),
+            # Until a response comes, which a call that ends the run never gets.
+            unreported=() if error else ("result",),
         )
 
-    def _ended(self, call: ToolCall, responses: Mapping[str, Any]) -> ToolCall:
-        recorded = self.recorded
-        call = replace(call, latency=recorded.seconds.get(call.id))
+    def _ended(self, call: ToolCall, response: Any) -> ToolCall:
+        recorded, given = self.recorded, dict(response.response or {})
+        call = replace(call, latency=recorded.seconds.get(call.id), unreported=())
         error = recorded.errors.get(call.id)
-        if call.id not in responses:
-            return replace(call, error=error, unreported=() if error else ("result",))
-        given = dict(responses[call.id].response or {})
         result = plain(given["result"] if given.keys() == {"result"} else given)
-        if error is None and (
-            given.keys() == {"error"} or is_marked_failed({"isError": given.get("isError")})
-        ):
-            error, result = clean_text(str(given.get("error") or result)), None
+        if given.keys() == {"error"}:
+            error, result = error or clean_text(str(given["error"])), None
+        elif given.get("isError") is True:  # of an MCP server's tool
+            error = error or clean_text(str(result))
         ran = call.id not in recorded.unknown and call.id not in self.refused
-        return replace(call, result=None if given.keys() == {"error"} else result, error=error, executed=ran)
+        return replace(call, result=result, error=error, executed=ran)
 
 
 def _asked(event: Any) -> list[Any]:

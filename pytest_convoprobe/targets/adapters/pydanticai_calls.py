@@ -9,6 +9,7 @@ from typing import Any
 from ...transcript import CallKind, ToolCall
 from ..plain_values import clean_text, plain
 from ..reply_parts import as_arguments
+from .call_ids import with_own_ids
 from .pydanticai_runs import Executions, Recorder, Run
 
 _CALLS = ("tool-call", "builtin-tool-call", "native-tool-call")
@@ -21,75 +22,67 @@ def calls_of(recorder: Recorder, waiting: frozenset[str] = frozenset()) -> tuple
 
     `waiting` are the ids of calls that wait for a person: nothing was called yet.
     """
-    inside = {run.parent for run in recorder.runs[1:]}
-    first = _RunCalls(recorder.runs[0], recorder.executions, waiting, inside) if recorder.runs else None
-    if first is None:
+    if not recorder.runs:
         return ()
-    nested = [
-        (run.parent, _RunCalls(run, recorder.executions, frozenset(), frozenset()))
-        for run in recorder.runs[1:]
-    ]
+    asking = frozenset(run.parent for run in recorder.runs[1:])
+    first, *others = (_RunCalls(run, recorder.executions, waiting, asking) for run in recorder.runs)
+    nested = [(run.parent, calls) for run, calls in zip(recorder.runs[1:], others, strict=True)]
     found: list[ToolCall] = []
     for group in first.groups():
         found += group
         ids = {call.id for call in group}
         found += [call for parent, calls in nested if parent in ids for call in calls.flat()]
+        # A later call may have the same id.
+        nested = [(parent, calls) for parent, calls in nested if parent not in ids]
     # A run of an output function that PydanticAI calls with a text has no call that it is inside.
-    known = {call.id for call in found}
-    rest = [call for parent, calls in nested if parent not in known for call in calls.flat()]
-    return (*found, *(replace(call, parent="") for call in rest))
+    rest = [replace(call, parent="") for _, calls in nested for call in calls.flat()]
+    return with_own_ids((*found, *rest))
 
 
 def thoughts_of(recorder: Recorder) -> str:
     """What the agent itself thought, not those that its tools run."""
-    parts = [
-        part for run in recorder.runs[:1] for response in _own(run, "response") for part in response.parts
-    ]
+    runs = recorder.runs[:1]
+    own = [message for run in runs for message in run.messages if message.run_id == run.id]
+    parts = [part for message in own if message.kind == "response" for part in message.parts]
     said = [part.content for part in parts if part.part_kind == "thinking" and part.content]
     return clean_text("\n\n".join(said))
 
 
-def _own(run: Run, kind: str) -> Iterator[Any]:
-    """The messages of this run alone; the list begins with those of earlier ones."""
-    return (message for message in run.messages if message.kind == kind and message.run_id == run.id)
-
-
 class _RunCalls:
-    """The calls of one run, read from its messages."""
+    """The calls of one run, read from its messages. `asking` are the ids of calls that run other agents."""
 
     def __init__(
-        self, run: Run, executions: Executions, waiting: frozenset[str], inside: set[str] | frozenset[str]
+        self, run: Run, executions: Executions, waiting: frozenset[str], asking: frozenset[str]
     ) -> None:
         self._run = run
         self._executions = executions
         self._waiting = waiting
-        self._inside = inside
+        self._asking = asking
         self._name = clean_text(getattr(run.agent, "name", None) or "")
         self._outputs = _output_tools(run.agent)
-        self._returns = _returns(run)
 
     def flat(self) -> list[ToolCall]:
         return [call for group in self.groups() for call in group]
 
     def groups(self) -> Iterator[list[ToolCall]]:
         """The calls that were asked for together, for each answer of the model."""
-        responses = [message for message in self._run.messages if message.kind == "response"]
-        for number, response in enumerate(responses):
-            parts = [
-                part for part in response.parts if part.part_kind in _CALLS and self._counts(response, part)
-            ]
-            if calls := [call for part in parts if (call := self._call(part, f"{self._run.id}/{number}"))]:
+        for number, (response, returns) in enumerate(_answers(self._run)):
+            asked = [part for part in response.parts if part.part_kind in _CALLS]
+            counted = [part for part in asked if self._counts(response, part, returns)]
+            group = f"{self._run.id}/{number}"
+            if calls := [call for part in counted if (call := self._call(part, group, returns))]:
                 yield calls
 
-    def _counts(self, response: Any, part: Any) -> bool:
+    def _counts(self, response: Any, part: Any, returns: Mapping[str, Any]) -> bool:
         """Whether the call was made in this run. One that waited for a person was asked for in another."""
         is_new = response.run_id == self._run.id
-        return part.tool_call_id not in self._waiting if is_new else part.tool_call_id in self._returns
+        return part.tool_call_id not in self._waiting if is_new else part.tool_call_id in returns
 
-    def _call(self, part: Any, group: str) -> ToolCall | None:
-        name, kind = part.tool_name, CallKind.TOOL
+    def _call(self, part: Any, group: str, returns: Mapping[str, Any]) -> ToolCall | None:
+        asks = part.tool_call_id in self._asking
+        name, kind = part.tool_name, CallKind.SUB_AGENT if asks else CallKind.TOOL
         if name in self._outputs:
-            if part.tool_call_id not in self._inside:
+            if not asks:
                 return None  # structured output is the reply, and not a call of a tool
             name, kind = self._executions.functions.get(part.tool_call_id, name), CallKind.HANDOFF
         call = ToolCall(
@@ -102,11 +95,10 @@ class _RunCalls:
             group=group,
             kind=kind,
         )
-        return self._ended(call)
+        return self._ended(call, returns.get(call.id))
 
-    def _ended(self, call: ToolCall) -> ToolCall:
-        """The call with its result, or its error."""
-        part = self._returns.get(call.id)
+    def _ended(self, call: ToolCall, part: Any) -> ToolCall:
+        """The call with its result or its error, from the part with what the tool gave, if there is one."""
         if part is None:
             error = self._executions.errors.get(call.id)
             return replace(call, error=error, unreported=("result",) if error is None else ())
@@ -120,11 +112,19 @@ class _RunCalls:
         return replace(call, error=clean_text(words), executed=outcome != "denied" and ran)
 
 
-def _returns(run: Run) -> Mapping[str, Any]:
-    """The parts with results of this run, by the id of the call; those of native tools are in responses."""
-    own = [message for kind in ("request", "response") for message in _own(run, kind)]
-    parts = [part for message in own for part in message.parts if part.part_kind in _RETURNS]
-    return {part.tool_call_id: part for part in parts if part.tool_call_id}
+def _answers(run: Run) -> list[tuple[Any, dict[str, Any]]]:
+    """Each answer of the model, with the parts in which this run gave results for its calls, by their ids.
+
+    Results come before the next answer, and those of a provider's own tools within the same one.
+    """
+    found: list[tuple[Any, dict[str, Any]]] = []
+    for message in run.messages:
+        if message.kind == "response":
+            found.append((message, {}))
+        if found and message.run_id == run.id:
+            given = (part for part in message.parts if part.part_kind in _RETURNS and part.tool_call_id)
+            found[-1][1].update((part.tool_call_id, part) for part in given)
+    return found
 
 
 def _output_tools(agent: Any) -> frozenset[str]:
