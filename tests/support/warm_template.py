@@ -115,7 +115,8 @@ def _plugins() -> list[str]:
 def _our_modules() -> Iterator[str]:
     """All of this package."""
     for module in pkgutil.walk_packages(pytest_convoprobe.__path__, "pytest_convoprobe."):
-        if not module.name.endswith("__main__"):
+        # Adapters need frameworks that are not installed here, and are imported with them only.
+        if not module.name.endswith("__main__") and ".targets.adapters." not in module.name:
             yield module.name
 
 
