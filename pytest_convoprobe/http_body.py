@@ -10,6 +10,7 @@ import httpx
 ACCEPTED = "gzip"
 """The value of the header `Accept-Encoding`: what `unpacked` can stop in the middle of."""
 
+_PIECE = 65_536
 _ZLIB = 15
 _EITHER = 32 + _ZLIB  # finds out by itself whether it is gzip or zlib
 
@@ -29,6 +30,22 @@ async def unpacked(pieces: AsyncIterator[bytes], encoding: str, most: int) -> by
         if len(body) > most:
             return None
     return bytes(body)
+
+
+async def unpacked_pieces(pieces: AsyncIterator[bytes], encoding: str) -> AsyncIterator[bytes]:
+    """The body of a stream as it comes, in pieces of at most 64 KB however well it was packed.
+
+    Raises `httpx.DecodingError` for what can't be unpacked.
+    """
+    unpacker = _unpacker(encoding)
+    async for piece in pieces:
+        if unpacker is None:
+            yield piece
+            continue
+        while piece:
+            if more := _more(unpacker, piece, _PIECE):
+                yield more
+            piece = unpacker.unconsumed_tail
 
 
 def _unpacker(encoding: str) -> zlib._Decompress | None:

@@ -65,6 +65,8 @@ def is_text(annotation: Any) -> bool:
     """Whether a value of this type may be or contain text that somebody chooses."""
     if typing.get_origin(annotation) is Literal:
         return False
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return any(is_text(info.annotation) for info in annotation.model_fields.values())
     return annotation in (str, SecretStr, Any) or any(map(is_text, typing.get_args(annotation)))
 
 
@@ -103,6 +105,14 @@ class Planting:
             "tool_calls": lambda: f"tools || '{canary}'",
             "usage": lambda: f'usage || counts."{canary}"',
             "ended": lambda: f"ended || what == '{canary}'",
+            "error": lambda: f'oops."{canary}"',
+            "carry": lambda: {"last": f"version || '{canary}'"},
+            "start": lambda: {
+                "url": f"http://{self.servers['agent']}/new?code={canary}",
+                "headers": {"X-Start": more("header")},
+                "body": {"of": [more("body")]},
+            },
+            "finish": lambda: {"url": f"/end?code={canary}", "headers": {"X-Finish": more("header")}},
             "version": lambda: {"path": f"version || '{canary}'"},
         }
         return shapes[name]() if name in shapes else canary
@@ -141,7 +151,8 @@ def servers() -> Iterator[tuple[ChatServer, AgentServer]]:
 
 
 def project(folder: Path, planting: Planting, target: type[TargetSection]) -> None:
-    leave = frozenset(("api_key", "api_base")) if target is ModelTarget else frozenset()
+    # A stream would need another service.
+    leave = frozenset(("api_key", "api_base") if target is ModelTarget else ("stream",))
     sections = {
         name: {"model": "openai/fake", "max_attempts": 1, **planting.section(ModelSettings, name)}
         for name in ("llm", "judge")
@@ -208,7 +219,9 @@ def test_no_canary_comes_out(target, servers, tmp_path: Path, monkeypatch: pytes
     assert unsent <= NOT_SENT, unsent - NOT_SENT
 
 
-NOT_SENT = {f"TARGET_{name}" for name in ("TEXT", "TOOL_CALLS", "USAGE", "ENDED", "VERSION")}
+NOT_SENT = {
+    f"TARGET_{name}" for name in ("TEXT", "TOOL_CALLS", "USAGE", "ENDED", "VERSION", "ERROR", "CARRY")
+}
 """They say how an answer is read."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, TypeVar
@@ -55,11 +55,13 @@ class ConversationHost:
         max_text: int = MOST_TEXT,
         faults: ToolFaults | None = None,
         approver: Approver | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[Conversation]:
         """A conversation between the two, ready to run; its end at the target is closed after the block."""
         # Of no scenario or trial: some targets get the id, and an agent must not know that it is tested.
         context = ConversationContext(
-            uuid4().hex, llm, scenario, trial, self._agents, now, waiting, max_text, faults
+            *(uuid4().hex, llm, scenario, trial, self._agents, now, waiting, max_text, faults),
+            metadata=metadata or {},
         )
         talking = await hosted(target).start(context)
         try:

@@ -245,6 +245,7 @@ class _Trial:
             max_text=job.settings.run.max_text,
             faults=self._faults,
             approver=ScenarioApprover(job.scenario.synthetic_user),
+            metadata=job.scenario.metadata,
         )
         async with opened as self._conversation:
             self._tools = await require_known_tools(job.scenario, job.target, self._fault_rules)

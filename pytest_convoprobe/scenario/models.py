@@ -347,5 +347,6 @@ class Scenario(ScenarioPart):
     )
     gate: GateRule | None = Field(None, description="Whether the scenario may make a run fail.")
     metadata: dict[str, JsonValue] = Field(
-        default_factory=dict, description="Your own data. Only hooks and reports read it."
+        default_factory=dict,
+        description="Your own data, for hooks, reports and the templates of HTTP targets.",
     )

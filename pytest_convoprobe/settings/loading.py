@@ -189,6 +189,12 @@ class _SettingsReader:
         ]
         return ", from ".join((section, *dict.fromkeys(f"${name}" for name in names)))
 
+    def _target_origin(self, target: TargetSection, key: str) -> str:
+        given = [document.value.get("target") for document in (self._document, self._command_line)]
+        if any(isinstance(values, dict) and values.get(key) is not None for values in given):
+            return self._origin(("target", key))
+        return f"preset {getattr(target, 'preset', '')}"
+
     def _assemble(
         self,
         plain: dict[str, tuple[BaseModel | None, BaseModel | None]],
@@ -221,7 +227,7 @@ class _SettingsReader:
             layer = layer_of(target)
             merged = {
                 **merged,
-                "target": Layer({}, {key: self._origin(("target", key)) for key in layer.values}),
+                "target": Layer({}, {key: self._target_origin(target, key) for key in layer.values}),
             }
         return {
             f"{name}.{key}": merged[name].origins.get(key) or "default"

@@ -19,8 +19,8 @@ _PUBLIC_HEADERS = frozenset(
     "content-language content-type date host origin pragma prefer referer te user-agent".split()
 )
 PUBLIC_FIELDS = frozenset(
-    "agreement id method model name object panel provider reasoning source structured_output thread tools "
-    "type".split()
+    "agreement context id method model name object panel provider reasoning source structured_output thread "
+    "tools type".split()
 )
 """Fields that name something which reports have to show: a variable in one of them is not a secret."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
@@ -45,7 +45,8 @@ class ConversationContext:
     `waiting` is the thread that waits for the conversation, if it can make calls meanwhile. `max_text` is
     how many characters of one text or value are kept of what the target gives. `faults` are the faults that
     are injected into calls of tools; None if there are none. A target that can't inject them raises
-    `TargetStartError` when a conversation with faults starts.
+    `TargetStartError` when a conversation with faults starts. `metadata` is the scenario's own, for templates
+    of requests.
     """
 
     id: str
@@ -57,6 +58,7 @@ class ConversationContext:
     waiting: CallersThread | None = None
     max_text: int = MOST_TEXT
     faults: ToolFaults | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

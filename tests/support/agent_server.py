@@ -11,12 +11,13 @@ has all requests in the order of arrival.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import IO, Any
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent back. `hang` sends nothing until the server is closed, `drop` closes the connection."""
+    """What is sent back. `hang` sends nothing until the server is closed, `drop` closes the connection.
+
+    `pieces` are sent one by one instead of `body`, as a stream is; then `hang` waits after them, and `drop`
+    breaks the stream off.
+    """
 
     body: bytes | str = b""
     status: int = 200
@@ -43,6 +48,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
     hang: bool = False
     drop: bool = False
+    pieces: Iterable[bytes] | None = None
 
 
 Answering = Callable[[Request], Any]
@@ -96,6 +102,11 @@ def _handler(server: AgentServer) -> type[BaseHTTPRequestHandler]:
             request = Request(self.command, self.path, headers, self.rfile.read(length))
             server.requests.append(request)
             answer = _as_answer(server.answer(request))
+            if answer.pieces is not None:
+                _write_head(self, answer, ("transfer-encoding", "chunked"))
+                _write_pieces(self.wfile, answer, server)
+                self.close_connection |= answer.drop
+                return
             if answer.hang:
                 server.wait_until_closed()
             if answer.hang or answer.drop:
@@ -105,21 +116,47 @@ def _handler(server: AgentServer) -> type[BaseHTTPRequestHandler]:
 
         def _send(self, answer: Answer) -> None:
             body = answer.body.encode() if isinstance(answer.body, str) else answer.body
-            self.send_response(answer.status)
-            if answer.content_type:
-                self.send_header("content-type", answer.content_type)
-            for name, value in answer.headers:
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
+            _write_head(self, answer, ("content-length", str(len(body))))
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
             """Quiet: what came in is in `requests`."""
 
-        do_GET = do_POST = do_PUT = _answer
+        do_GET = do_POST = do_PUT = do_DELETE = _answer
 
     return Handler
+
+
+def _write_head(handler: BaseHTTPRequestHandler, answer: Answer, length: tuple[str, str]) -> None:
+    handler.send_response(answer.status)
+    if answer.content_type:
+        handler.send_header("content-type", answer.content_type)
+    for name, value in (*answer.headers, length):
+        handler.send_header(name, value)
+    handler.end_headers()
+
+
+def _write_pieces(out: IO[bytes], answer: Answer, server: AgentServer) -> None:
+    # Whoever reads may have enough before the end, and close the connection.
+    with contextlib.suppress(OSError):
+        for piece in answer.pieces or ():
+            out.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        if answer.hang:
+            server.wait_until_closed()
+        if not answer.drop:
+            out.write(b"0\r\n\r\n")
+
+
+def sse(*events: Any, name: str = "") -> bytes:
+    """Server-sent events, each with a text or data of JSON."""
+    head = f"event: {name}\n" if name else ""
+    texts = (event if isinstance(event, str) else json.dumps(event, ensure_ascii=False) for event in events)
+    return "".join(f"{head}data: {text}\n\n" for text in texts).encode()
+
+
+def streamed(*pieces: bytes, **more: Any) -> Answer:
+    """A stream of server-sent events, in these pieces."""
+    return Answer(pieces=pieces, content_type="text/event-stream", **more)
 
 
 def _as_answer(value: Any) -> Answer:

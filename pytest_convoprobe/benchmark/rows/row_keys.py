@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from ...settings.mcp_settings import McpServer
 from ...settings.model_settings import ModelSettings
 from ...settings.models import TargetSection
@@ -49,11 +51,16 @@ def target_print(entry: TargetEntry, root: Path | None = None, version: str = ""
 def _parts(settings: ModelSettings | TargetSection) -> dict[str, Any]:
     # What is empty is left out, so a new field without a value changes no key.
     values = {name: _plain(getattr(settings, name)) for name in settings.answer_fields}
-    return {name: value for name, value in values.items() if value not in (None, (), {})}
+    return {
+        name: value for name, value in values.items() if value not in (None, (), {}) and value is not False
+    }
 
 
 def _plain(value: Any) -> Any:
-    """The value of a field, with what matters of a server in place of its whole section."""
+    """The value of a field, with what matters of a section in place of the whole of it."""
     if isinstance(value, McpServer):
         return value.identity
+    if isinstance(value, BaseModel):
+        # Headers may be secret, and answers don't depend on them.
+        return value.model_dump(exclude={"headers"})
     return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
 from functools import partial
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from time import monotonic
 from typing import Any, TypeVar
 
 import httpx
 
-from ...cutting import MOST_TEXT, most_bytes
-from ...errors import TargetUnavailable
-from ...forbidden_sockets import ALLOW_HOSTS, forbids_sockets
-from ...formatting import exact_seconds, size
-from ...http_body import ACCEPTED, unpacked
-from ...own_traffic import unlogged
-from ...project_code.tracebacks import clean, describe
+from ...cutting import MOST_TEXT, at_most
 from ...redaction import Redactor
 from ...settings.http_settings import HttpTarget
 from ...settings.secret_places import secrets_of
 from ...start_time import present, template_values
-from ...transcript import Reply
-from ..hosted import RunsElsewhere
+from ...transcript import Reply, ToolCall, Usage
+from ..hosted import RunsElsewhere, closing
 from ..port import ConversationContext, Description, named_tools, refuse_faults
-from .answer import AnswerReader, HttpAnswer, VersionReader
-from .recipe import TEMPLATE_ERRORS, Recipe, RequestParts
+from ..reply_forms import said
+from .answer import HttpAnswer, VersionReader
+from .paths import AnswerPath
+from .reading import AnswerReader, Carried, EarlierAnswers, kept_names
+from .recipe import AnyName, Recipe, RequestParts, SessionNames, message_source, side_source
+from .sending import Sender
+from .stream_reading import StreamedReply, StreamReader
+from .templates import Metadata
 
 T = TypeVar("T")
 
@@ -43,25 +43,36 @@ class HttpAgent(RunsElsewhere):
     """
 
     def __init__(self, settings: HttpTarget) -> None:
-        self._recipe = Recipe(settings)
-        self._reader = AnswerReader(settings)
+        names = SessionNames.of(settings)
+        start, finish = settings.start, settings.finish
+        self.message = Recipe(message_source(settings), names)
+        self.start_request = (
+            None if start is None else Recipe(side_source(settings, "start", start), SessionNames())
+        )
+        self.finish_request = (
+            None
+            if finish is None
+            else Recipe(side_source(settings, "finish", finish), names, after_answer=True)
+        )
+        kept = start.keep if start is not None else {}
+        self.kept = {name: AnswerPath(path, f"target.start.keep.{name}") for name, path in kept.items()}
+        self.reader = AnswerReader(settings)
+        self.streams = settings.stream and StreamReader(settings, settings.stream, self.reader)
+        # Where settings name the place of the text, plain text as a body is a mistake and not the answer.
+        self._plain_allowed = "text" not in settings.model_fields_set
+        self._repeats = settings.history_in_answer
         self._version = VersionReader(settings.version) if settings.version else None
         self._version_url = settings.version.url if settings.version else None
-        self._timeout = settings.timeout
         self._tools = named_tools(settings.tools)
-        headers = (value.get_secret_value() for value in settings.headers.values())
-        self._redactor = Redactor((*_with_words(headers), *secrets_of(settings)))
-        self._client: httpx.AsyncClient | None = None
-        self.name = f"{settings.method.upper()} {self._recipe.shown_url}"
+        self.name = f"{settings.method.upper()} {self.message.shown_url}"
+        self.sender = Sender(self.name, settings.timeout, _redactor_of(settings))
 
     async def start(self, context: ConversationContext) -> _HttpConversation:
         refuse_faults(self.name, context)
-        return _HttpConversation(self, context)
+        return _HttpConversation(self, context, EarlierAnswers(repeated=self._repeats))
 
     async def aclose(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self.sender.aclose()
 
     async def version(self) -> str:
         """What the service reports as its version, empty if the settings don't say where it does.
@@ -71,137 +82,158 @@ class HttpAgent(RunsElsewhere):
         """
         if self._version is None:
             return ""
-        url = self._version_url
-        request = (
-            partial(self._recipe.fill_get, url)
-            if url
-            else partial(self._recipe.fill, _variables(_HELLO, (), "version", present()))
-        )
-        answer = await self._answer_to(request, httpx.Cookies(), MOST_TEXT)
-        return await self._read(self._version.read, answer)
+        if self._version_url:
+            request = partial(self.message.fill_get, self._version_url)
+            return await self.read(
+                self._version.read, *await self.sender.answer(request, httpx.Cookies(), MOST_TEXT)
+            )
+        session = _Session(self, "version", AnyName())
+        await session.open(session.variables(_HELLO, (), present()), MOST_TEXT)
+        try:
+            request = partial(self.message.fill, session.variables(_HELLO, (), present()))
+            answer = await self.sender.answer(request, session.cookies, MOST_TEXT)
+        finally:
+            await session.close(session.variables(_HELLO, (), present()))
+        return await self.read(self._version.read, *answer)
 
     def describe(self) -> Description:
         """The tools that the settings name."""
         return Description(tools=self._tools)
 
-    async def exchange(
-        self, variables: Mapping[str, Any], cookies: httpx.Cookies, most_text: int = MOST_TEXT
-    ) -> Reply:
-        """One request and the reply in its answer; raises `TargetUnavailable` for all that goes wrong.
-
-        At most `most_text` characters of each text are kept.
-        """
-        answer = await self._answer_to(partial(self._recipe.fill, variables), cookies, most_text)
-        return await self._read(partial(self._reader.read, most_text=most_text), answer)
-
-    async def _read(self, read: Callable[[HttpAnswer], T], answer: HttpAnswer) -> T:
+    async def read(self, read: Callable[[HttpAnswer], T], answer: HttpAnswer, asked: str) -> T:
+        """What `read` makes of an answer. Raises `TargetUnavailable` where it raises `ValueError`."""
         try:
             # In a thread if it takes its time: other conversations talk on this loop.
             large = len(answer.body) > _LARGE
             return await asyncio.to_thread(read, answer) if large else read(answer)
         except ValueError as error:
-            raise self._failure(f"status {answer.status}: {error}", answer) from None
+            raise self.sender.failure(f"status {answer.status}: {error}", asked, answer) from None
 
-    async def _answer_to(
-        self, request: Callable[[], RequestParts], cookies: httpx.Cookies, most_text: int
-    ) -> HttpAnswer:
-        most = most_bytes(most_text)
-        try:
-            answer = await asyncio.wait_for(self._fetch(request, cookies, most), self._timeout)
-        except (TimeoutError, asyncio.TimeoutError):
-            raise self._failure(f"no answer within {exact_seconds(self._timeout)}") from None
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise self._failure(f"no connection; is the service running? ({describe(error)})") from None
-        except (httpx.HTTPError, httpx.InvalidURL, *TEMPLATE_ERRORS) as error:
-            raise self._failure(f"the request failed: {describe(error)}") from None
-        except Exception as error:
-            # pytest-socket's errors aren't those of a network, so httpx lets them through.
-            if not forbids_sockets(describe(error)):
-                raise
-            raise self._failure(f"no connection: {ALLOW_HOSTS}") from None
-        if answer is None:
-            allowed = f"the most that is read with `run.max_text: {most_text}`"
-            raise self._failure(f"the answer is larger than {size(most)}, {allowed}")
-        return answer
+    def reply_in(self, answer: HttpAnswer, past: EarlierAnswers, most_text: int) -> tuple[Reply, Carried]:
+        """The reply in a whole answer. Raises `ValueError` saying what is wrong with it."""
+        with at_most(most_text):
+            answer.require_success()
+            if self._plain_allowed and answer.content_type == "text/plain":
+                return said(answer.text), Carried({})
+            data = answer.data()
+            if self._plain_allowed and isinstance(data, str):
+                data = {"text": data}
+            return self.reader.read(data, past), self.reader.carried(data)
 
-    def _failure(self, reason: str, answer: HttpAnswer | None = None) -> TargetUnavailable:
-        lines = [f"{self.name}: {clean(reason, self._redactor)}"]
-        if answer is not None:
-            lines.append(answer.excerpt(self._redactor))
-        return TargetUnavailable("\n".join(lines))
 
-    async def _fetch(
-        self, request_of: Callable[[], RequestParts], cookies: httpx.Cookies, most: int
-    ) -> HttpAnswer | None:
-        with unlogged():
-            return await self._sent(self._open(), request_of(), cookies, most)
+class _Session:
+    """What a service says of a conversation for its later requests; opened and closed by requests."""
 
-    async def _sent(
-        self, client: httpx.AsyncClient, parts: RequestParts, cookies: httpx.Cookies, most: int
-    ) -> HttpAnswer | None:
-        request = client.build_request(parts.method, parts.url, headers=parts.headers, content=parts.content)
-        cookies.set_cookie_header(request)
-        response = await client.send(request, stream=True)
-        try:
-            cookies.extract_cookies(response)
-            encoding = response.headers.get("content-encoding", "")
-            body = await unpacked(response.aiter_raw(), encoding, most)
-            if body is None:
-                return None
-            return HttpAnswer(response.status_code, dict(response.headers), body)
-        finally:
-            await response.aclose()
+    def __init__(self, agent: HttpAgent, identity: str, metadata: Mapping[str, Any]) -> None:
+        self._agent = agent
+        self._id = identity
+        self._metadata = metadata
+        self._is_open = agent.start_request is None
+        self._is_used = False
+        self._values: dict[str, Any] = {}
+        self.cookies = httpx.Cookies()
 
-    def _open(self) -> httpx.AsyncClient:
-        """Made on the loop that it is used on. It keeps no cookies, and conversations are limited elsewhere.
+    def variables(self, message: str, history: Sequence[Mapping[str, str]], now: Any) -> dict[str, Any]:
+        """What templates are filled with for one message."""
+        said = {"role": "user", "content": message}
+        return {
+            "message": message,
+            "history": list(history),
+            "messages": [*history, said],
+            "conversation_id": self._id,
+            "metadata": self._metadata,
+            "session": self._values,
+            **template_values(now),
+        }
 
-        A redirect is not followed: it would take secret headers along to wherever it leads.
-        """
-        if self._client is None:
-            self._client = httpx.AsyncClient(
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-                timeout=self._timeout,
-                headers={"accept-encoding": ACCEPTED},
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
-            )
-        return self._client
+    async def open(self, variables: Mapping[str, Any], most_text: int) -> float:
+        """Send the request that opens it, once; the seconds that took. Raises `TargetUnavailable`."""
+        recipe = self._agent.start_request
+        if self._is_open or recipe is None:
+            self._is_used = True
+            return 0.0
+        began = monotonic()
+        answer = await self._agent.sender.answer(partial(recipe.fill, variables), self.cookies, most_text)
+        self._is_used = True
+        self._values |= await self._agent.read(partial(_kept_of, self._agent.kept), *answer)
+        self._is_open = True
+        return monotonic() - began
+
+    def carry(self, carried: Carried) -> None:
+        """Remember what an answer said for the next request."""
+        self._values |= carried.values
+        for name in carried.forgotten:
+            self._values.pop(name, None)
+
+    async def close(self, variables: Mapping[str, Any]) -> None:
+        """Send the request that ends it, if there was any other. A failure is a warning in the log."""
+        recipe = self._agent.finish_request
+        if recipe is not None and self._is_used:
+            self._is_used = False
+            await closing(self._finished(recipe, variables), f"the session of {self._agent.name}")
+
+    async def _finished(self, recipe: Recipe, variables: Mapping[str, Any]) -> None:
+        answer = await self._agent.sender.answer(partial(recipe.fill, variables), self.cookies, MOST_TEXT)
+        await self._agent.read(HttpAnswer.require_success, *answer)
+
+
+def _kept_of(paths: Mapping[str, AnswerPath], answer: HttpAnswer) -> Mapping[str, Any]:
+    answer.require_success()
+    return kept_names(paths, answer.data())
 
 
 class _HttpConversation:
-    """What was said, and the cookies that were set meanwhile."""
+    """What was said, and what the service keeps of it: a session and cookies."""
 
-    def __init__(self, agent: HttpAgent, context: ConversationContext) -> None:
+    def __init__(self, agent: HttpAgent, context: ConversationContext, past: EarlierAnswers) -> None:
         self._agent = agent
-        self._id = context.id
+        self._session = _Session(agent, context.id, Metadata(context.metadata))
+        self._past = past
         # A service answers today, also where the user's side was recorded before dates were known.
         self._now = context.now or present()
         self._most_text = context.max_text
         self._history: list[dict[str, str]] = []
-        self._cookies = httpx.Cookies()
+        self._coming: StreamedReply | None = None
 
     async def send(self, message: str) -> Reply:
+        self._coming = None
+        startup = await self._session.open(self._variables(message), self._most_text)
+        reply, carried = await self._exchanged(partial(self._agent.message.fill, self._variables(message)))
+        self._session.carry(carried)
         said = {"role": "user", "content": message}
-        variables = _variables(message, self._history, self._id, self._now)
-        reply = await self._agent.exchange(variables, self._cookies, self._most_text)
         self._history += [said, {"role": "assistant", "content": reply.text}]
-        return reply
+        return replace(reply, startup=startup) if startup else reply
+
+    async def _exchanged(self, request: Callable[[], RequestParts]) -> tuple[Reply, Carried]:
+        agent, cookies = self._agent, self._session.cookies
+        if not agent.streams:
+            answer = await agent.sender.answer(request, cookies, self._most_text)
+            read = partial(agent.reply_in, past=self._past, most_text=self._most_text)
+            return await agent.read(read, *answer)
+        self._coming = StreamedReply(agent.streams, self._past, self._most_text)
+        kind = agent.streams.format
+        return await agent.sender.stream(request, cookies, self._most_text, self._coming, kind)
+
+    def calls_so_far(self) -> tuple[ToolCall, ...]:
+        """The calls that a stream reported for the message that is being answered."""
+        return self._coming.calls() if self._coming is not None else ()
+
+    def usage_so_far(self) -> Usage | None:
+        """The tokens that a stream reported for it."""
+        return self._coming.usage if self._coming is not None else None
 
     async def aclose(self) -> None:
-        """Connections belong to the target."""
+        """End the session at the service. Connections belong to the target."""
+        await self._session.close(self._variables(""))
+
+    def _variables(self, message: str) -> dict[str, Any]:
+        return self._session.variables(message, self._history, self._now)
 
 
-def _variables(
-    message: str, history: Sequence[Mapping[str, str]], identity: str, now: datetime
-) -> dict[str, Any]:
-    """What templates are filled with for one message."""
-    said = {"role": "user", "content": message}
-    return {
-        "message": message,
-        "history": list(history),
-        "messages": [*history, said],
-        "conversation_id": identity,
-        **template_values(now),
-    }
+def _redactor_of(settings: HttpTarget) -> Redactor:
+    requests = (settings.headers, *(one.headers for one in (settings.start, settings.finish) if one))
+    headers = (value.get_secret_value() for named in requests for value in named.values())
+    return Redactor((*_with_words(headers), *secrets_of(settings)))
 
 
 def _with_words(secrets: Iterable[str]) -> Iterator[str]:

@@ -33,18 +33,33 @@ class AnswerPath:
         except JMESPathError as error:
             reason = " ".join(str(error).split())
             raise SettingsError.of(f"`{path}` is not a JMESPath expression: {reason}", path=key) from None
+        self._is_conditional = _gives_a_value_on_condition(self._compiled.parsed)
 
     def find(self, data: Any) -> Any:
         """What is at the path; None if the answer says nothing there.
 
         Raises `ValueError` for a path that doesn't fit the answer.
         """
+        found = self.look_up(data)
+        # `type == 'delta' && text` gives false where the condition doesn't hold.
+        return None if found is False and self._is_conditional else found
+
+    def look_up(self, data: Any) -> Any:
+        """The same with false for a condition that doesn't hold."""
         try:
             found = self._compiled.search(data)
             # Only an empty list can be the remains of a projection without a match.
             return None if found == [] and not _says(self._compiled.parsed, data) else found
         except JMESPathError as error:
             raise ValueError(f"a JMESPath doesn't fit the answer: {error}") from None
+
+
+def _gives_a_value_on_condition(node: PathNode) -> bool:
+    """Whether false means that a condition doesn't hold: the path is `condition && value`, or several."""
+    kind, children = node["type"], node["children"]
+    if kind == "and_expression":
+        return children[1]["type"] not in ("comparator", "not_expression", "literal")
+    return kind in ("or_expression", "pipe") and any(map(_gives_a_value_on_condition, children))
 
 
 def keys_in(data: Any) -> str:
@@ -77,8 +92,10 @@ def _says(node: PathNode, data: Any) -> bool:
                 return False
             data = _search(child, data)
         return _says(last, data)
-    if kind == "or_expression":
+    if kind in ("or_expression", "multi_select_list"):
         return any(_says(child, data) for child in children)
+    if kind == "and_expression":
+        return _says(children[1], data) and _search(node, data) is not False
     if kind == "flatten":
         return _says(children[0], data)
     if kind in _PROJECTIONS:

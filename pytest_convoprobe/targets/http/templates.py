@@ -4,27 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from jinja2 import StrictUndefined, TemplateError, Undefined, nodes
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import missing
 
 from ...errors import SettingsError
 from ...start_time import TEMPLATE_NAMES
 from ...suggest import did_you_mean
 
-VARIABLES = ("message", "history", "messages", "conversation_id", *TEMPLATE_NAMES)
-"""What templates know: the message, the earlier turns, both together, and the conversation's id."""
+VARIABLES = ("message", "history", "messages", "conversation_id", "metadata", "session", *TEMPLATE_NAMES)
+"""What templates know: the message, the earlier turns, both together, the conversation's id, the scenario's
+metadata, and what the service has said of the session.
+"""
+
+LEFT_OUT = object()
+"""What a text of a body gives whose key is left out: what it takes from the session isn't known yet."""
+
+
+def _with_ids(messages: Sequence[Mapping[str, Any]], conversation: str) -> list[dict[str, Any]]:
+    """Messages with an `id` each, a UUID that is the same in each request of the conversation."""
+    return [
+        {"id": str(uuid5(NAMESPACE_OID, f"{conversation}-{number}")), **message}
+        for number, message in enumerate(messages)
+    ]
+
+
+def _as_parts(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Messages with `parts` instead of `content`, as Vercel's AI SDK has them."""
+    return [
+        {"role": message["role"], "parts": [{"type": "text", "text": message["content"]}]}
+        for message in messages
+    ]
+
 
 Filling = Callable[[Mapping[str, Any]], Any]
 """A template that was checked; called with the variables."""
 
+
+class Metadata(dict[str, Any]):
+    """The scenario's `metadata`, as templates have it."""
+
+
+class _NamedUndefined(StrictUndefined):
+    """Says in its error what a scenario lacks, in the words of its author."""
+
+    def __init__(
+        self, hint: str | None = None, obj: Any = missing, name: str | None = None, **more: Any
+    ) -> None:
+        if isinstance(obj, Metadata):
+            hint = f"the scenario's `metadata` has no `{name}`"
+        super().__init__(hint, obj, name, **more)
+
+
 # Plain text and JSON, not HTML: nothing is escaped unless a filter says so.
 _ENVIRONMENT = ImmutableSandboxedEnvironment(
-    undefined=StrictUndefined,
+    undefined=_NamedUndefined,
     autoescape=False,
     keep_trailing_newline=True,
 )
+_ENVIRONMENT.filters |= {"with_ids": _with_ids, "as_parts": _as_parts}
 
 
 def compile_text(source: str, path: str) -> Filling:
@@ -40,17 +81,37 @@ def compile_text(source: str, path: str) -> Filling:
 def compile_tree(source: Any, path: str) -> Filling:
     """A mapping or list whose texts are templates, at any depth; keys and other values stay.
 
-    A text that is nothing but one `{{ … }}` becomes the value itself: `{{ history }}` a list.
+    A text that is nothing but one `{{ … }}` becomes the value itself: `{{ history }}` a list. If it uses
+    `session` and gives none, its key is left out: a first request has no id of an earlier answer.
     """
     if isinstance(source, str):
         return _compile_leaf(source, path)
     if isinstance(source, Mapping):
         fields = {str(key): compile_tree(item, f"{path}.{key}") for key, item in source.items()}
-        return lambda variables: {key: fill(variables) for key, fill in fields.items()}
+        return lambda variables: {
+            key: value for key, fill in fields.items() if (value := fill(variables)) is not LEFT_OUT
+        }
     if isinstance(source, Sequence):
         items = [compile_tree(item, f"{path}[{index}]") for index, item in enumerate(source)]
-        return lambda variables: [fill(variables) for fill in items]
+        return lambda variables: [value for fill in items if (value := fill(variables)) is not LEFT_OUT]
     return lambda variables: source
+
+
+def session_names(source: str) -> frozenset[str]:
+    """The names that a template takes from `session`, such as `thread_id` of `{{ session.thread_id }}`."""
+    tree = _ENVIRONMENT.parse(source)
+    names = [node.attr for node in tree.find_all(nodes.Getattr) if _is_session(node.node)]
+    items = [node.arg for node in tree.find_all(nodes.Getitem) if _is_session(node.node)]
+    return frozenset(names + [item.value for item in items if isinstance(item, nodes.Const)])
+
+
+def uses_session(source: str) -> bool:
+    """Whether a template uses `session` at all."""
+    return "session" in find_undeclared_variables(_ENVIRONMENT.parse(source))
+
+
+def _is_session(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Name) and node.name == "session"
 
 
 def _compile_leaf(source: str, path: str) -> Filling:
@@ -59,9 +120,12 @@ def _compile_leaf(source: str, path: str) -> Filling:
     if inner is None:
         return as_text
     expression = _ENVIRONMENT.compile_expression(inner, undefined_to_none=False)
+    of_session = uses_session(source)
 
     def fill(variables: Mapping[str, Any]) -> Any:
         value = expression(**variables)
+        if of_session and (value is None or isinstance(value, Undefined)):
+            return LEFT_OUT
         # As text it raises: a value that is not there would otherwise travel on.
         return str(value) if isinstance(value, Undefined) else value
 
