@@ -65,9 +65,10 @@ def is_text(annotation: Any) -> bool:
     """Whether a value of this type may be or contain text that somebody chooses."""
     if typing.get_origin(annotation) is Literal:
         return False
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return any(is_text(info.annotation) for info in annotation.model_fields.values())
     return annotation in (str, SecretStr, Any) or any(map(is_text, typing.get_args(annotation)))
+
+
+SIDE_REQUESTS = ("start", "finish")
 
 
 @dataclass
@@ -83,7 +84,8 @@ class Planting:
         names = [
             name
             for name in known_fields(model)
-            if is_text(model.model_fields[name].annotation) and name not in (*PUBLIC_FIELDS, *leave)
+            if (is_text(model.model_fields[name].annotation) or name in SIDE_REQUESTS)
+            and name not in (*PUBLIC_FIELDS, *leave)
         ]
         return {name: self._value(name, f"{prefix}_{name}") for name in names}
 
@@ -151,8 +153,7 @@ def servers() -> Iterator[tuple[ChatServer, AgentServer]]:
 
 
 def project(folder: Path, planting: Planting, target: type[TargetSection]) -> None:
-    # A stream would need another service.
-    leave = frozenset(("api_key", "api_base") if target is ModelTarget else ("stream",))
+    leave = frozenset(("api_key", "api_base")) if target is ModelTarget else frozenset()
     sections = {
         name: {"model": "openai/fake", "max_attempts": 1, **planting.section(ModelSettings, name)}
         for name in ("llm", "judge")
