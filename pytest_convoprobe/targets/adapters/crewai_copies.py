@@ -8,6 +8,8 @@ from typing import Any
 
 from ..port import ToolFaults
 
+_NO_LIMIT = 10**9
+
 
 def agents_of(agent: Any) -> list[Any]:
     """All that has tools: the agents and the tasks of a crew, or the single agent."""
@@ -35,6 +37,8 @@ def copied(agent: Any, faults: ToolFaults | None) -> Any:
 def _copied(tool: Any, faults: ToolFaults | None) -> Any:
     new = tool.model_copy()
     if faults is not None:
+        # Calls in threads have no ids before they begin. One with a limit is carried out in its turn.
+        new.max_usage_count = new.max_usage_count or _NO_LIMIT
         for name in ("run", "_run"):
             # pydantic refuses to set what isn't a field; CrewAI looks both up on the tool.
             new.__dict__[name] = _faulty(getattr(tool, name), tool.name, faults)

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Any
 
 from ...errors import TargetStartError, TargetUnavailable
 from ...llm.port import ToolSpec
 from ...project_code.tracebacks import describe
-from ...transcript import CallKind, PendingRequest, Reply, ToolCall, Usage
-from ..failures import is_unavailable
+from ...transcript import PendingRequest, Reply, ToolCall, Usage
 from ..plain_values import plain
 from .agent_calls import AgentCalls
 from .own_agents import require_new
 from .sessions import SessionOptions
 from .strands_clones import clone, sub_agents_of
-from .strands_faults import inject
+from .strands_watched import Watched, as_text
 
 _CALL_OF_INTERRUPT = re.compile(r"(before_tool_call|tool_call):(.+):[0-9a-f-]{36}$")
-_DEFAULT_NAME = "Strands Agents"
-_LAST = 1000
-"""The order of hooks that come after all others, which may change what is called or what it gave."""
 
 _ANSWERS = {"approve": "y", "reject": "n"}
 """What Strands' own interventions take for an approval, and most hooks do: see its documents."""
@@ -57,12 +51,10 @@ class StrandsSession:
         self._context = options.context
         self._calls = AgentCalls()
         self._pending: tuple[PendingRequest, ...] = ()
-        self._watched = [_Watched(agent, self._calls, None)]
-        for watched in self._watched:  # it grows meanwhile
-            self._watched += [_Watched(sub, self._calls, watched) for sub in sub_agents_of(watched.agent)]
-        if options.faults is not None:
-            for watched in self._watched:
-                inject(watched.agent, options.faults, watched.call_id)
+        self._watched = [Watched(agent, self._calls, options.faults)]
+        for one in self._watched:  # it grows meanwhile
+            subs = sub_agents_of(one.agent)
+            self._watched += [Watched(sub, self._calls, options.faults, one) for sub in subs]
         self._spent = self._all_tokens()
 
     async def send(self, message: str) -> Reply:
@@ -142,107 +134,8 @@ class StrandsSession:
         return sum((Usage(count["inputTokens"], count["outputTokens"]) for count in counts), Usage())
 
 
-class _Watched:
-    """An agent whose calls are written down. `holder` is the agent that has it as a tool."""
-
-    def __init__(self, agent: Any, calls: AgentCalls, holder: _Watched | None) -> None:
-        self.agent = agent
-        self.outage: Exception | None = None
-        self._calls = calls
-        self._holder = holder
-        self._ids: dict[str, str] = {}
-        self._running: dict[int, str] = {}
-        hooks = import_module("strands.hooks")
-        agent.hooks.add_callback(hooks.BeforeToolCallEvent, self._before, order=_LAST)
-        agent.hooks.add_callback(hooks.AfterToolCallEvent, self._after, order=_LAST)
-        agent.hooks.add_callback(hooks.AfterModelCallEvent, self._after_model, order=_LAST)
-
-    def call_id(self, tool_use_id: str) -> str:
-        """The id in the calls of the call with this id of Strands; empty if there is none."""
-        return self._ids.get(tool_use_id, "")
-
-    def _before(self, event: Any) -> None:
-        use, tool = event.tool_use, event.selected_tool
-        if _is_structured_output(tool):
-            return
-        # After an answer, the call that waited for it comes again.
-        if not self._calls.waits(own := self.call_id(use["toolUseId"])):
-            name = self.agent.name
-            own = self._calls.begin(
-                use["name"],
-                use["input"],
-                id=use["toolUseId"],
-                agent="" if name == _DEFAULT_NAME else name,
-                parent="" if self._holder is None else self._holder.running(self.agent),
-                group=self._group(use["toolUseId"]),
-                kind=_kind_of(tool),
-            )
-            self._ids[use["toolUseId"]] = own
-        if (sub := _agent_in(tool)) is not None:
-            self._running[id(sub)] = own
-
-    def running(self, sub: Any) -> str:
-        """The call inside which one of its agents works; it can only do one at a time."""
-        return self._running.get(id(sub), "")
-
-    def _after(self, event: Any) -> None:
-        if _is_structured_output(event.selected_tool):
-            return
-        given = event.result
-        failed = given.get("status") == "error"
-        value = _value_of(given.get("content", ()))
-        unknown = event.selected_tool is None
-        self._calls.end(
-            self.call_id(event.tool_use["toolUseId"]),
-            result=None if failed else value,
-            error=_as_text(value) if failed else None,
-            executed=not (unknown or event.cancel_message is not None),
-            arguments=event.tool_use["input"],
-        )
-
-    def _after_model(self, event: Any) -> None:
-        error = event.exception
-        self.outage = error if error is not None and is_unavailable(error) else None
-
-    def _group(self, tool_use_id: str) -> str:
-        """Calls of the same message of the model were asked for together."""
-        for message in reversed(self.agent.messages):
-            uses = [block["toolUse"]["toolUseId"] for block in message["content"] if "toolUse" in block]
-            if tool_use_id in uses:
-                return uses[0] if len(uses) > 1 else ""
-        return ""
-
-
-def _is_structured_output(tool: Any) -> bool:
-    """Whether it only is how Strands has the model give its answer."""
-    return getattr(tool, "tool_type", "") == "structured_output"
-
-
-def _agent_in(tool: Any) -> Any:
-    return getattr(tool, "agent", None) if getattr(tool, "tool_type", "") == "agent" else None
-
-
-def _kind_of(tool: Any) -> CallKind:
-    if _agent_in(tool) is None:
-        return CallKind.TOOL
-    # A delegate's answer goes to the user as it is.
-    return CallKind.HANDOFF if getattr(tool, "delegate", False) else CallKind.SUB_AGENT
-
-
-def _value_of(content: Any) -> Any:
-    """A tool's result: its text, its data, or a list of several."""
-    values = [block[key] for block in content for key in ("text", "json") if key in block]
-    others = [f"({key})" for block in content for key in block if key not in ("text", "json")]
-    found = [*values, *others]
-    return found[0] if len(found) == 1 else found or ""
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
-
-
 def _named_reason(interrupt: Any) -> str:
-    about = "" if interrupt.reason is None else f": {_as_text(interrupt.reason)}"
+    about = "" if interrupt.reason is None else f": {as_text(interrupt.reason)}"
     return f"{interrupt.name}{about}"
 
 

@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace import TracerProvider  # noqa: E402
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor  # noqa: E402
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter  # noqa: E402
 from strands import Agent, ToolContext, tool  # noqa: E402
-from strands.hooks import BeforeToolCallEvent  # noqa: E402
+from strands.hooks import BeforeToolCallEvent, BeforeToolsEvent  # noqa: E402
 from strands.models.openai import OpenAIModel  # noqa: E402
 from strands.session.file_session_manager import FileSessionManager  # noqa: E402
 
@@ -139,3 +139,13 @@ class TestStrands(Contract):
         assert [one.result for one in (await session.send(call("who"))).tool_calls or ()] == ["ada"]
         with pytest.raises(TargetStartError, match="`invocation_state`"):
             await open_session(made(server.base_url, "helper", []), SessionOptions("c", context="ada"))
+
+    async def test_calls_that_a_hook_cancels_all_at_once(self, server: ChatServer, shop: Shop) -> None:
+        def refuse(event: BeforeToolsEvent) -> None:
+            event.cancel = "not today"
+
+        agent = made(server.base_url, "helper", [tool(shop.lookup), tool(shop.weather)], hooks=[refuse])
+        message = f"{call('lookup', order='1')} and {call('weather', city='Rome')}"
+        (reply,) = await said(agent, message)
+        assert [(one.executed, one.error) for one in reply.tool_calls or ()] == [(False, "not today")] * 2
+        assert shop.done == []
