@@ -16,7 +16,8 @@ from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role, ToolRequest
 from pytest_convoprobe.redaction import Redactor
 from pytest_convoprobe.result import Outcome, ScenarioResult
-from pytest_convoprobe.results.fingerprints import changed_inputs, take_prints
+from pytest_convoprobe.results.fingerprints import NO_PRINTS, changed_inputs, take_prints
+from pytest_convoprobe.results.records import from_record, to_record
 from pytest_convoprobe.runs.job import Job
 from pytest_convoprobe.runs.trial import Runner
 from pytest_convoprobe.scenario.loading import parse_scenarios
@@ -194,3 +195,33 @@ def test_a_change_of_the_faults_has_a_name(tmp_path: Path) -> None:
     assert changed_inputs(prints([], []), prints([ERROR], [])) == ("scenario",)
     assert changed_inputs(prints([], []), prints([], [ERROR])) == ("target's faults",)
     assert changed_inputs(prints([], [ERROR]), prints([], [ERROR])) == ()
+
+
+def test_every_report_and_the_judge_see_the_fault(tmp_path: Path) -> None:
+    llm = scripted()
+    result = run(tmp_path, [{**ERROR, "message": "out | of <b>order</b>"}], llm=llm)
+    read = [one.messages[1].content for one in llm.requests if one.context.role is Role.JUDGE]
+    assert all("go wrong on purpose: error: out | of <b>order</b>" in text for text in read)
+    agent = "\n".join(
+        message.content for one in llm.requests if one.context.role is Role.TARGET for message in one.messages
+    )
+    assert "out | of <b>order</b>" in agent
+    assert "purpose" not in agent
+    kept = from_record(json.loads(json.dumps(to_record(result, NO_PRINTS)))).result
+    assert [call.fault for _, call in kept.transcript.tool_calls] == ["error: out | of <b>order</b>"]
+
+
+def test_a_replay_has_the_same_faults_and_another_fault_is_not_in_the_recording(tmp_path: Path) -> None:
+    def mode(name: str) -> dict[str, Any]:
+        return {"run.replay": name}
+
+    chance = {**ERROR, "call": None, "chance": 0.5}
+    recorded = run(tmp_path, [chance], llm=scripted(calls=6), overrides=mode("record"))
+    faults = [call.fault for _, call in recorded.transcript.tool_calls]
+    assert len(set(faults)) == 2
+    silent = FakeLLM([])
+    replayed = run(tmp_path, [chance], llm=silent, overrides=mode("only"))
+    assert (replayed.outcome, silent.requests) == (Outcome.PASSED, [])
+    assert [call.fault for _, call in replayed.transcript.tool_calls] == faults
+    other = run(tmp_path, [{**chance, "kind": "empty"}], llm=silent, overrides=mode("only"))
+    assert (other.outcome, other.blame) == (Outcome.ERROR, Blame.RECORDING)
