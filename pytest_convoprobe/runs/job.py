@@ -13,6 +13,7 @@ from ..pseudonyms import Masking
 from ..scenario.loading import LoadedScenario
 from ..scenario.models import Scenario
 from ..settings.models import ScenarioSettings
+from ..targets.hosted import RunsElsewhere
 from ..targets.port import Target
 from ..transcript import Transcript, Turn
 
@@ -54,3 +55,9 @@ class Job:
         if self.loaded.scenario is None:
             raise ValueError(f"{self.scenario_id} is skipped and unfinished: it cannot run")
         return self.loaded.scenario
+
+
+def with_own_faults(settings: ScenarioSettings, target: Target) -> ScenarioSettings:
+    """The settings with the faults of a target that a test gave as settings, before those of the project."""
+    own = target.faults if isinstance(target, RunsElsewhere) else ()
+    return settings.model_copy(update={"faults": (*own, *settings.faults)}) if own else settings

@@ -12,6 +12,7 @@ from ..settings.models import HttpTarget, ModelTarget, PythonTarget, TargetSecti
 from .adapters.registry import adapter_for
 from .call_style import answering
 from .given_objects import Use, owner_of
+from .hosted import RunsElsewhere
 from .loading import Reference, parse_reference
 from .model import ModelAgent
 from .port import Target
@@ -46,7 +47,10 @@ def as_target(
     """
     root = rootdir or Path.cwd()
     if isinstance(value, TargetSection):
-        return build_target(value, rootdir=root)
+        built = build_target(value, rootdir=root)
+        if isinstance(built, RunsElsewhere):
+            built.faults = value.faults
+        return built
     if isinstance(value, str):
         return PythonAgent(parse_reference(value), rootdir=root, name=value, use=use, same_thread=_same(like))
     if is_target(value):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..errors import CloseTimeout, ConvoprobeError, LoopLost
+from ..faults.rules import FaultRule
 from ..faults.spoiling import ToolFailed
 from ..llm.port import LLM, LLMReply, LLMRequest
 from ..project_code.agent_loops import CallTask, Home, LoopHome
@@ -30,7 +31,13 @@ _CLOSE_SECONDS = 3.0
 
 
 class RunsElsewhere:
-    """Base of targets that see to it themselves that no code of the project runs on the caller's loop."""
+    """Base of targets that see to it themselves that no code of the project runs on the caller's loop.
+
+    `faults` are those of settings that were given as the target. Those of the project's own target come with
+    the settings of each scenario.
+    """
+
+    faults: tuple[FaultRule, ...] = ()
 
 
 def hosted(target: Target) -> Target:

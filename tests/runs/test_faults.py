@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from pytest_convoprobe.api import run_scenario
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role, ToolRequest
 from pytest_convoprobe.redaction import Redactor
@@ -225,3 +226,12 @@ def test_a_replay_has_the_same_faults_and_another_fault_is_not_in_the_recording(
     assert [call.fault for _, call in replayed.transcript.tool_calls] == faults
     other = run(tmp_path, [{**chance, "kind": "empty"}], llm=silent, overrides=mode("only"))
     assert (other.outcome, other.blame) == (Outcome.ERROR, Blame.RECORDING)
+
+
+def test_settings_that_are_given_as_the_target_bring_their_faults(tmp_path: Path) -> None:
+    (loaded,) = parse_scenarios(SCENARIO, str(tmp_path / "weather.yaml"))
+    given = HttpTarget.model_validate({"url": "http://localhost:9/", "faults": [{**ERROR, "optional": True}]})
+    overrides = {"llm.model": "openai/fake", "run.replay": "only", "results.save": False}
+    assert loaded.scenario is not None
+    result = run_scenario(loaded.scenario, target=given, settings=overrides, rootdir=tmp_path)
+    assert "no faults can be injected into the tools of" in result.reason
