@@ -313,6 +313,7 @@ def _reply_in_words(reply: Reply) -> str:
         if not is_blank(reply.text)
         else "gives an empty reply"
     )
+    said += ", and waits for a person (see `synthetic_user.approvals`)" if reply.pending else ""
     tools = "doesn't report tool calls" if reply.tool_calls is None else "reports tool calls"
     return f"{said} [{tools}{', and no tokens' if reply.usage is None else ' and tokens'}]"
 

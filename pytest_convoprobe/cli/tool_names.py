@@ -17,6 +17,7 @@ from ..redaction import Redactor
 from ..results.lookup import list_runs
 from ..results.tools_seen import never_called
 from ..runs.preconditions import described_tools
+from ..scenario.approvals import tools_of
 from ..scenario.discovery import DEFAULT_PATTERNS
 from ..scenario.loading import LoadedScenario, load_scenarios
 from ..scenario.root import ini_words
@@ -117,8 +118,9 @@ def name_problems(
     for one in scenarios:
         if one.scenario is None:
             continue
-        ends = one.scenario.synthetic_user.ends_with_tools
-        found = compare_names(one.scenario.evaluation.tool_usage, tools, ends, one.scenario.faults)
+        user, usage = one.scenario.synthetic_user, one.scenario.evaluation.tool_usage
+        approvals = tools_of(user.approvals)
+        found = compare_names(usage, tools, user.ends_with_tools, one.scenario.faults, approvals)
         problems += [Problem(text, one.file, one.line, path=one.id) for text in found.problems]
         notes += [f"{one.file}:{one.line}: {one.id}: {text}" for text in found.notes]
     return problems, notes

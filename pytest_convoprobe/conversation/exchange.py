@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace
 
+from ..cutting import MOST_TEXT, at_most, cut_text, noticed
 from ..errors import ScenarioError
 from ..excerpts import fitting
 from ..targets.port import SoFar, TargetConversation, resume, so_far
@@ -22,7 +23,8 @@ class Exchange:
     left to a message, since words are no permission.
     """
 
-    def __init__(self, target: TargetConversation, approver: Approver) -> None:
+    def __init__(self, target: TargetConversation, approver: Approver, max_text: int = MOST_TEXT) -> None:
+        self._max_text = max_text
         self._target = target
         self._approver = approver
         self._waiting: tuple[PendingRequest, ...] = ()
@@ -40,7 +42,8 @@ class Exchange:
         except BaseException:
             self.so_far = _together(rounds, self._failed)
             raise
-        return whole_reply(rounds)
+        with at_most(self._max_text):
+            return whole_reply(rounds)
 
     async def _first(self, message: str) -> Reply:
         waiting, self._waiting = self._waiting, ()
@@ -96,16 +99,18 @@ def whole_reply(rounds: Sequence[Reply]) -> Reply:
         return _with_questions(rounds[0])
     reported = [reply.tool_calls for reply in rounds if reply.tool_calls is not None]
     usages = [reply.usage for reply in rounds if reply.usage is not None]
+    text, was_cut = noticed(lambda: cut_text(_joined(reply.text for reply in rounds)))
+    cut = (*(part for reply in rounds for part in reply.cut), *(["text"] if was_cut else []))
     return _with_questions(
         Reply(
-            text=_joined(reply.text for reply in rounds),
+            text=text,
             # Who reports its calls in one round only may have made others.
             tool_calls=_calls(rounds) if len(reported) == len(rounds) else None,
             usage=sum(usages, Usage()) if len(usages) == len(rounds) else None,
             ended=rounds[-1].ended,
             thoughts=_joined(reply.thoughts for reply in rounds),
             gaps={part: why for reply in rounds for part, why in reply.gaps.items()},
-            cut=tuple(dict.fromkeys(part for reply in rounds for part in reply.cut)),
+            cut=tuple(dict.fromkeys(cut)),
             pending=tuple(one for reply in rounds for one in reply.pending),
             startup=sum(reply.startup for reply in rounds),
         )

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..cutting import MOST_TEXT
 from ..errors import BudgetExceeded, ConvoprobeError, SimulatorError, TargetCrashed, TurnTimeout
 from ..project_code.deadline import Deadline
 from ..targets.port import SoFar, TargetConversation
@@ -32,12 +33,14 @@ class Limits:
 
     `turn_timeout` bounds, in seconds, the wait for either side in each turn: a slow user
     takes nothing from the target's time. A call of a tool whose name matches one of the patterns in
-    `ends_with_tools` ends the conversation.
+    `ends_with_tools` ends the conversation. `max_text` is how many characters are kept of a reply in several
+    parts.
     """
 
     max_turns: int
     turn_timeout: float = 120.0
     ends_with_tools: tuple[str, ...] = ()
+    max_text: int = MOST_TEXT
 
     def ended_by(self, reply: Reply) -> bool:
         """Whether the agent has closed the conversation with this reply."""
@@ -66,7 +69,7 @@ class Conversation:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._user = user
-        self._exchange = Exchange(target, approver or NobodyAnswers())
+        self._exchange = Exchange(target, approver or NobodyAnswers(), limits.max_text)
         self._limits = limits
         self._clock = clock
         self._turns: list[Turn] = []

@@ -8,6 +8,7 @@ from ..errors import ScenarioError
 from ..faults.rules import FaultRule
 from ..llm.known_models import check_model
 from ..llm.port import Role, ToolSpec
+from ..scenario.approvals import tools_of
 from ..scenario.models import Scenario, SimulatedTurns
 from ..scenario.tool_names import compare_names, names_in, resembling
 from ..settings.model_settings import ModelSettings
@@ -58,10 +59,11 @@ async def require_known_tools(
     tools. The target has been started.
     """
     usage, ends = scenario.evaluation.tool_usage, scenario.synthetic_user.ends_with_tools
-    if not any(names_in(usage, ends, faults)):
+    approvals = tools_of(scenario.synthetic_user.approvals)
+    if not any(names_in(usage, ends, faults, approvals)):
         return None
     tools = await tool_names(target)
-    problems = () if tools is None else compare_names(usage, tools, ends, faults).problems
+    problems = () if tools is None else compare_names(usage, tools, ends, faults, approvals).problems
     if problems:
         raise ScenarioError("; ".join(problems))
     return tools

@@ -282,8 +282,8 @@ class _Trial:
 
     @property
     def _limits(self) -> Limits:
-        user = self._job.scenario.synthetic_user
-        return Limits(user.max_turns, self._job.settings.run.turn_timeout, user.ends_with_tools)
+        user, run = self._job.scenario.synthetic_user, self._job.settings.run
+        return Limits(user.max_turns, run.turn_timeout, user.ends_with_tools, run.max_text)
 
     async def _checked(self) -> tuple[CheckResult, ...]:
         """The scenario's checks and the project's own. In a thread, since patterns and hooks take time."""

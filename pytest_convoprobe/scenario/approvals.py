@@ -64,6 +64,11 @@ class ScriptedAnswer(ScenarioPart):
     reason: Text | None = Field(None, description="Why; agents that take a reason get it.")
 
 
+def tools_of(approvals: str | tuple[ApprovalRule, ...] | None) -> tuple[str, ...]:
+    """The names and patterns of tools in the rules."""
+    return () if approvals is None or isinstance(approvals, str) else tuple(rule.tool for rule in approvals)
+
+
 def _text_or_list(value: Any) -> str:
     return f"{UNION_TAG}list" if isinstance(value, (list, tuple)) else f"{UNION_TAG}word"
 

@@ -237,7 +237,10 @@ class ToolUsage(ScenarioPart):
     A call that was never carried out (the tool doesn't exist, its arguments can't be used, or it was refused)
     is not a use of the tool, and neither is one that failed: they don't satisfy `required_tools`, `times`,
     `at_least`, `args`, `before` or `after`. Each still breaks a prohibition: `prohibited_tools`,
-    `only_listed`, `times: 0`, `at_most: 0`, `every`, and the order of `before` and `after`.
+    `only_listed`, `times: 0`, `at_most: 0`, `every`, and the order of `before` and `after`. A call that the
+    user rejected is one that was never carried out.
+
+    Calls of other agents count wherever they are made, and so do hand-offs to them, by the name of the tool.
     """
 
     required_tools: tuple[ToolPattern, ...] = Field(

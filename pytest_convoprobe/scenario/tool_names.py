@@ -78,12 +78,17 @@ class NamesFaultyTool(Protocol):
 
 
 def names_in(
-    usage: NamesTools, ends_with: Sequence[str] = (), faults: Sequence[NamesFaultyTool] = ()
+    usage: NamesTools,
+    ends_with: Sequence[str] = (),
+    faults: Sequence[NamesFaultyTool] = (),
+    approvals: Sequence[str] = (),
 ) -> Iterator[ToolName]:
     """Every name of a tool that the scenario depends on. A call of those in `ends_with` ends it.
 
-    An optional tool matters only where the others are forbidden.
+    An optional tool matters only where the others are forbidden. `approvals` are the tools of the rules for
+    permissions: with a misspelt one, the next rule would answer.
     """
+    yield from (ToolName("synthetic_user.approvals", name, False) for name in approvals)
     yield from (ToolName("synthetic_user.ends_with_tools", name, True) for name in ends_with)
     yield from (ToolName("faults", fault.tool, not fault.optional) for fault in faults)
     lists = (
@@ -121,6 +126,7 @@ def compare_names(
     tools: Sequence[str],
     ends_with: Sequence[str] = (),
     faults: Sequence[NamesFaultyTool] = (),
+    approvals: Sequence[str] = (),
 ) -> NameFindings:
     """The scenario's names beside the tools that the target has.
 
@@ -131,7 +137,7 @@ def compare_names(
     allowed = {*usage.required_tools, *usage.optional_tools}
     others = [tool for tool in tools if tool not in allowed]
     problems, notes = [], []
-    for one in names_in(usage, ends_with, faults):
+    for one in names_in(usage, ends_with, faults, approvals):
         if one.known_in(tools):
             continue
         near = resembling(one.name, tools if one.needed else others)
