@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,13 @@ import pytest
 from pytest_convoprobe.conversation.loop import Conversation, Limits
 from pytest_convoprobe.conversation.simulated import SimulatedUser
 from pytest_convoprobe.conversation.user import ScenarioUser, persona_values
-from pytest_convoprobe.errors import ConvoprobeError, ScenarioError, TargetCrashed, TargetStartError
+from pytest_convoprobe.errors import (
+    ConvoprobeError,
+    ScenarioError,
+    TargetCrashed,
+    TargetStartError,
+    TargetUnavailable,
+)
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.runs.approving import ScenarioApprover
 from pytest_convoprobe.scenario.models import SyntheticUser
@@ -18,6 +25,7 @@ from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.targets.factory import as_target
 from pytest_convoprobe.targets.hosted import hosted
 from pytest_convoprobe.targets.port import ConversationContext, TargetConversation
+from pytest_convoprobe.targets.starting import starting_up
 from pytest_convoprobe.transcript import PendingRequest, Reply, Termination, ToolCall, Transcript, Turn, Usage
 
 Answer = Reply | Exception
@@ -249,3 +257,37 @@ async def test_an_agent_that_cannot_take_answers_is_wired_wrongly() -> None:
     await opened.aclose()
     assert isinstance(error, TargetStartError)
     assert "`resume(answered)`" in str(error)
+
+
+async def test_a_reply_in_several_parts_keeps_no_more_text_than_one() -> None:
+    target = Waits(Reply("a" * 80, (), pending=(asks(),)), Reply("b" * 80, ()))
+    user = person(script=[{"answer": "approve"}])
+    simulated = SimulatedUser(FakeLLM(()), ModelSettings(model="openai/fake"), values=persona_values(user))
+    limits = Limits(1, max_text=100)
+    running = Conversation(ScenarioUser(user, simulated), target, limits, approver=ScenarioApprover(user))
+    await running.run()
+    (turn,) = running.transcript.turns
+    assert len(turn.reply.text) <= 100
+    assert turn.reply.cut == ("text",)
+
+
+async def test_what_is_started_for_a_message_takes_no_time_of_the_turn() -> None:
+    class Starts(Waits):
+        async def send(self, message: str) -> Reply:
+            async with starting_up("the server", 60) as start_up:
+                await asyncio.sleep(0.3)
+            return Reply("Hello.", (), startup=start_up.seconds)
+
+    user = person(max_turns=1)
+    simulated = SimulatedUser(FakeLLM(()), ModelSettings(model="openai/fake"), values=persona_values(user))
+    running = Conversation(ScenarioUser(user, simulated), Starts(), Limits(1, turn_timeout=0.2))
+    await running.run()
+    (turn,) = running.transcript.turns
+    assert turn.reply.startup >= 0.3
+    assert turn.latency < turn.reply.startup
+
+
+async def test_a_start_that_takes_too_long_is_no_fault_of_the_agents() -> None:
+    with pytest.raises(TargetUnavailable, match="the server did not start within"):
+        async with starting_up("the server", 0.01):
+            await asyncio.sleep(30)

@@ -122,7 +122,7 @@ def test_secrets_in_all_that_agents_report_are_masked(tmp_path: Path) -> None:
         def resume(self, answered: Sequence[PendingRequest]) -> Reply:
             return Reply("Goodbye!", (ToolCall("look", parent=f"1 {KEY}"),))
 
-    result, llm = run(tmp_path, Leaks, {"approvals": [{"tool": "*", "answer": "approve", "reason": KEY}]})
+    result, _ = run(tmp_path, Leaks, {"approvals": [{"tool": "*", "answer": "approve", "reason": KEY}]})
     assert result.outcome is Outcome.PASSED
     assert KEY not in json.dumps(to_record(result, NO_PRINTS))
     assert len(result.transcript.turns[0].reply.pending) == 1
@@ -158,7 +158,7 @@ def test_the_examples_of_the_page_work(tmp_path: Path) -> None:
     (loaded,) = parse_scenarios(scenario, str(file))
     assert loaded.scenario is not None
     names: dict[str, Any] = {}
-    exec(compile(code, str(PAGE), "exec"), names)  # noqa: S102 - the page's own code
+    exec(compile(code, str(PAGE), "exec"), names)
     user = loaded.scenario.synthetic_user.model_dump(mode="json", include={"initial_query", "approvals"})
     result, _ = run(tmp_path, names["Shop"], {**user, "approvals": "reject"})
     (call,) = result.transcript.turns[0].reply.tool_calls or ()
