@@ -117,7 +117,8 @@ def misbehave() -> None:
                 file.write(f"{os.getpid()}\n")
     if "child" in WORDS:
         own = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(300)"
-        subprocess.Popen([sys.executable, "-S", "-c", own, "left-behind"], start_new_session=True)
+        name = f"left-behind-{next((word[4:] for word in WORDS if word.startswith('pid:')), '')}"
+        subprocess.Popen([sys.executable, "-S", "-c", own, name], start_new_session=True)
     if "stays" in WORDS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "chatty" in WORDS:
