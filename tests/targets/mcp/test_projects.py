@@ -23,14 +23,21 @@ from tests.support.default_answers import default_answer
 from .conftest import plain
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "mcp"
+ALONE = {
+    **os.environ,
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_ADDOPTS": "-p convoprobe -p no:cacheprovider",
+}
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs process groups and signals")
 
 
 def test_the_example_of_the_documentation_passes(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
     assert all(len(path.read_text().splitlines()) < 15 for path in tmp_path.glob("*.yaml"))
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "order.yaml").rename(tmp_path / "scenarios" / "order.yaml")
     with ChatServer(_finds_the_order) as server:
-        done = warm_process.run("pytest", "order.yaml", cwd=tmp_path, env=_environment(server))
+        done = warm_process.run("pytest", "scenarios/", cwd=tmp_path, env=_environment(server))
     assert " 1 passed in " in done.stdout
     (request, *_) = [body for body in _bodies(server) if body.get("tools")]
     assert [tool["function"]["name"] for tool in request["tools"]] == ["find_order"]
@@ -39,9 +46,8 @@ def test_the_example_of_the_documentation_passes(tmp_path: Path) -> None:
 
 def _environment(server: ChatServer) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p convoprobe"}
     model = {"OPENAI_API_KEY": "k" * 20, "OPENAI_BASE_URL": server.base_url}
-    return {**os.environ, "PATH": path, **alone, **model}
+    return {**ALONE, "PATH": path, **model}
 
 
 def _finds_the_order(body: dict[str, Any]) -> Any:
@@ -65,13 +71,15 @@ def project(tmp_path: Path, chat_server: ChatServer) -> Callable[..., Path]:
         model = {"model": "openai/fake", "api_base": chat_server.base_url, "api_key": "k" * 20}
         settings = {"llm": model, "run": run, "target": {"type": "model", "mcp_servers": {"shop": server}}}
         (tmp_path / "convoprobe.yaml").write_text(yaml.safe_dump(settings))
+        (tmp_path / "scenarios").mkdir()
         for number, message in enumerate(messages):
             scenario = {
                 "name": f"talk {number}",
-                "synthetic_user": {"initial_query": message, "max_turns": 1},
+                "description": "A customer calls a tool.",
+                "synthetic_user": {"persona": "A customer.", "initial_query": message, "max_turns": 1},
                 "evaluation": {"correctness_criteria": ["It answers."]},
             }
-            (tmp_path / f"talk{number}.yaml").write_text(yaml.safe_dump(scenario))
+            (tmp_path / "scenarios" / f"talk{number}.yaml").write_text(yaml.safe_dump(scenario))
         return tmp_path
 
     return write
@@ -81,7 +89,7 @@ def test_a_dead_server_is_an_error_of_the_infrastructure_without_secrets(
     project: Callable[..., Path],
 ) -> None:
     folder = project("call die {}")
-    done = warm_process.run("pytest", "-p", "convoprobe", cwd=folder)
+    done = warm_process.run("pytest", cwd=folder, env=ALONE)
     assert " 1 error in " in done.stdout
     assert "infrastructure" in done.stdout
     assert "the MCP server `shop` ended with status 3: \\::error::out of cheese, key ***" in done.stdout
@@ -95,7 +103,7 @@ def test_a_dead_server_is_an_error_of_the_infrastructure_without_secrets(
 @POSIX
 def test_after_x_and_a_time_limit_no_process_is_left(project: Callable[..., Path]) -> None:
     folder = project("call hang {}", 'call add {"a": 1}', turn_timeout=1.0)
-    done = warm_process.run("pytest", "-p", "convoprobe", "-x", cwd=folder)
+    done = warm_process.run("pytest", "-x", cwd=folder, env=ALONE)
     assert " 1 error in " in done.stdout
     assert "waited 1 s for the target" in done.stdout
     _assert_nothing_left(folder)
@@ -105,9 +113,9 @@ def test_after_x_and_a_time_limit_no_process_is_left(project: Callable[..., Path
 @pytest.mark.parametrize("how", ["Ctrl-C", "SIGKILL"])
 def test_after_an_interruption_no_process_is_left(how: str, project: Callable[..., Path]) -> None:
     folder = project("call hang {}", "call hang {}")
-    command = [warm_process.executable(), "-m", "pytest", "-p", "convoprobe"]
+    command = [warm_process.executable(), "-m", "pytest"]
     process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, cwd=folder, env=ALONE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
         _wait_for(lambda: len(_pids(folder)) == 2)
@@ -142,8 +150,8 @@ def _left(folder: Path) -> list[list[str]]:
 
 
 def _wait_for(condition: Callable[[], object]) -> None:
-    for _ in range(300):
+    for _ in range(150):
         if condition():
             return
         time.sleep(0.1)
-    pytest.fail("it did not happen within half a minute")
+    pytest.fail("it did not happen within a quarter of a minute")
