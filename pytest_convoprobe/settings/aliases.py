@@ -86,10 +86,18 @@ def _translate_agent(document: Document) -> list[str]:
         return [] if agent is None else [set_aside(document, ("agent",))]
     settings = agent if isinstance(agent, dict) else {}
     kind = settings.get("type", agent if isinstance(agent, str) else "simple")
+    if kind == "adk" and "factory" in settings:
+        return _take_agent(document, settings, "adk", ("factory",))
     if kind != "simple" or "factory" in settings:
         return [_how_to_name_the_agent(document, kind, settings)]
-    taken = ("system_prompt", "mcp_server", "mcp_servers")
-    document.value["target"] = {"type": "model", **{key: settings[key] for key in taken if key in settings}}
+    return _take_agent(document, settings, "model", ("system_prompt", "mcp_server", "mcp_servers"))
+
+
+def _take_agent(
+    document: Document, settings: dict[str, Any], kind: str, taken: tuple[str, ...]
+) -> list[str]:
+    """Make a target of this type from the keys of the agent that it takes."""
+    document.value["target"] = {"type": kind, **{key: settings[key] for key in taken if key in settings}}
     document.rename(("agent",), ("target",))
     return [set_aside(document, ("agent", key)) for key in settings if key not in ("type", *taken)]
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     SerializeAsAny,
@@ -83,8 +84,34 @@ class PythonTarget(TargetSection):
     )
 
 
+def _factory(value: str) -> str:
+    """A file or module alone means its `create_agent`."""
+    named = ":" in value and not value.endswith(".py")
+    return value if named else f"{value}:create_agent"
+
+
+class AdkTarget(TargetSection):
+    """An agent of Google's ADK, which a factory makes for each conversation."""
+
+    name_field = "factory"
+    answer_fields = ("factory", "context")
+    code_fields = ("factory", "context")
+
+    type: Literal["adk"] = Field("adk", description="`adk`.")
+    factory: Annotated[Text, AfterValidator(_factory)] = Field(
+        description="What makes the agent: `path/file.py:function` or `package.module:function`. Of a file "
+        "or module alone, it is `create_agent`. An agent, an app or a runner itself can be named too."
+    )
+    tools: tuple[Text, ...] | None = Field(None, description=TOOL_NAMES)
+    context: Text | None = Field(
+        None,
+        description="A function that gives `user_id`, `state` and `run_config` for each conversation: "
+        "`package.module:function` or `path/file.py:function`.",
+    )
+
+
 TARGET_TYPES: dict[str, type[TargetSection]] = {
-    kind.type_name(): kind for kind in (ModelTarget, PythonTarget, HttpTarget)
+    kind.type_name(): kind for kind in (ModelTarget, PythonTarget, HttpTarget, AdkTarget)
 }
 """Every type of target, by the name that settings give it."""
 

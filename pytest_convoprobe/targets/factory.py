@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import SettingsError, TargetStartError
-from ..settings.models import HttpTarget, ModelTarget, PythonTarget, TargetSection
+from ..settings.models import AdkTarget, HttpTarget, ModelTarget, PythonTarget, TargetSection
 from .adapters.registry import adapter_for
 from .call_style import answering
 from .given_objects import Use, owner_of
@@ -109,7 +109,21 @@ def _python_agent(settings: PythonTarget, rootdir: Path) -> Target:
         raise SettingsError.of(str(error), path="target.object") from None
 
 
-def _context_of(settings: PythonTarget) -> Reference | None:
+def _adk_agent(settings: AdkTarget, rootdir: Path) -> Target:
+    try:
+        return PythonAgent(
+            parse_reference(settings.factory),
+            rootdir=rootdir,
+            name=settings.factory,
+            tools=settings.tools,
+            context=_context_of(settings),
+            only_makes_agents=True,
+        )
+    except TargetStartError as error:
+        raise SettingsError.of(str(error), path="target.factory") from None
+
+
+def _context_of(settings: PythonTarget | AdkTarget) -> Reference | None:
     try:
         return None if settings.context is None else parse_reference(settings.context)
     except TargetStartError as error:
@@ -127,6 +141,7 @@ BUILDERS: dict[str, Callable[..., Target]] = {
     "model": _model_agent,
     "python": _python_agent,
     "http": _http_agent,
+    "adk": _adk_agent,
 }
 """What builds a target of each type, from its settings and the folder that relative files start from."""
 

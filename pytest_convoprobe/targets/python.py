@@ -32,6 +32,7 @@ class PythonAgent(RunsElsewhere):
     with an object that has a state of its own. `tools` are the names of the agent's tools, if they are known.
     `context` is a reference to the function that gives each conversation of a framework's agent its context.
     With `same_thread`, synchronous code and the import run on the thread that waits for the conversation.
+    With `only_makes_agents`, the object is a factory, or an agent of a framework.
     """
 
     def __init__(
@@ -44,12 +45,14 @@ class PythonAgent(RunsElsewhere):
         tools: Sequence[str] | None = None,
         same_thread: bool = False,
         context: Reference | None = None,
+        only_makes_agents: bool = False,
     ) -> None:
         self.name = name
         self.same_thread = same_thread
         self._tools = named_tools(tools)
         self._use = use
-        self._source: Once[Target | AgentSource] = Once(functools.partial(_load, source, rootdir, name))
+        load = functools.partial(_load, source, rootdir, name, only_makes_agents)
+        self._source: Once[Target | AgentSource] = Once(load)
         self._context = None if context is None else Once(functools.partial(_function, context, rootdir))
         self._hosted: Hosted | None = None
 
@@ -124,7 +127,7 @@ def as_port(value: object) -> Target:
     return target
 
 
-def _load(source: object, rootdir: Path, name: str) -> Target | AgentSource:
+def _load(source: object, rootdir: Path, name: str, only_makes_agents: bool) -> Target | AgentSource:
     """The object, looked at: what can't take messages is reported before the first conversation.
 
     All questions are asked here, in a thread, and not on the loop that calls models: the answers may be
@@ -138,7 +141,11 @@ def _load(source: object, rootdir: Path, name: str) -> Target | AgentSource:
     try:
         if isinstance(agent, type):
             _require_no_arguments(agent)
-        return source_of(agent)
+        found = source_of(agent)
+        if only_makes_agents and not found.makes_agents and found.adapter is None:
+            # With a parameter, it would be called with each message, as a function that answers.
+            raise ValueError("it has to be a function without parameters that makes an agent")
+        return found
     except ValueError as error:
         raise TargetStartError(f"`{name}` can't be used as a target: {error}") from None
 

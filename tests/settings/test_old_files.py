@@ -84,11 +84,27 @@ def test_no_agent_is_a_model_on_llm(load) -> None:
     assert (target.type, target.model) == ("model", "openai/x")
 
 
-def test_an_agent_from_a_factory_is_told_how_to_be_named(load) -> None:
-    loaded = load("agent:\n  type: adk\n  factory: my/agent.py\n", name="mcprobe.yaml")
+@pytest.mark.parametrize(
+    ("factory", "taken"),
+    [("my/agent.py", "my/agent.py:create_agent"), ("my.agents:make_shop", "my.agents:make_shop")],
+)
+def test_an_agent_of_adk_is_made_by_its_factory(load, factory: str, taken: str) -> None:
+    text = f"agent:\n  type: adk\n  factory: {factory}\n  name: shop\n"
+    loaded = load(text, name="mcprobe.yaml")
+    target = target_settings(loaded)
+    assert (target.type, target.factory) == ("adk", taken)
+    assert loaded.notices == ("mcprobe.yaml:4: `agent.name` has no meaning here and was set aside",)
+
+
+def test_a_factory_that_is_no_text_is_an_error_at_its_place(refuse) -> None:
+    assert "mcprobe.yaml:3:12: " in refuse("agent:\n  type: adk\n  factory: [1]\n", name="mcprobe.yaml")
+
+
+def test_an_agent_of_another_type_is_named_in_our_way(load) -> None:
+    loaded = load("agent:\n  type: own\n  factory: my/agent.py\n", name="mcprobe.yaml")
     assert target_settings(loaded) is None
     (notice,) = loaded.notices
-    assert notice.startswith("mcprobe.yaml:1: an agent of type 'adk' is not built from this file")
+    assert notice.startswith("mcprobe.yaml:1: an agent of type 'own' is not built from this file")
     assert notice.endswith("\n      type: python\n      object: my/agent.py:create_agent")
 
 

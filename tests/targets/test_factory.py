@@ -11,7 +11,7 @@ import pytest
 
 from pytest_convoprobe.errors import SettingsError, TargetStartError
 from pytest_convoprobe.llm.fake import FakeLLM
-from pytest_convoprobe.settings.models import HttpTarget, ModelTarget, PythonTarget
+from pytest_convoprobe.settings.models import AdkTarget, HttpTarget, ModelTarget, PythonTarget
 from pytest_convoprobe.targets.factory import as_target, build_target
 from pytest_convoprobe.targets.fake import FakeTarget
 from pytest_convoprobe.targets.port import ConversationContext
@@ -144,3 +144,20 @@ def test_httpx_is_imported_for_http_targets_only() -> None:
         "sys.exit(any(name in sys.modules for name in ('httpx', 'jinja2', 'jmespath', 'litellm')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+async def test_a_factory_of_an_adk_agent_makes_one_for_each_conversation(
+    tmp_path: Path, context: Context
+) -> None:
+    (tmp_path / "shop.py").write_text(
+        "class Agent:\n    def send(self, message): return 'ours: ' + message\n"
+        "def create_agent(): return Agent()\ndef answer(message): return message\n"
+    )
+    target = build_target(AdkTarget(factory="shop.py"), rootdir=tmp_path)
+    assert target.name == "shop.py:create_agent"
+    conversation = await target.start(context())
+    assert (await conversation.send("hello")).text == "ours: hello"
+    await conversation.aclose()
+    wrong = build_target(AdkTarget(factory="shop.py:answer"), rootdir=tmp_path)
+    with pytest.raises(TargetStartError, match="has to be a function without parameters that makes an agent"):
+        await wrong.start(context())

@@ -10,15 +10,11 @@ from ...errors import TargetCrashed, TargetError, TargetUnavailable
 from ...transcript import CallKind, PendingRequest, ToolCall, Usage
 from ..plain_values import clean_text, plain
 from ..reply_parts import as_arguments
-from .adk_plugin import Recorded
+from .adk_plugin import PSEUDO, TRANSFER, Recorded
 from .call_ids import with_own_ids
 
 CONFIRMATION = "adk_request_confirmation"
-_FOR_CLIENTS = (CONFIRMATION, "adk_request_input", "adk_request_credential")
-# How ADK lets a model give structured output, and end a task: no tools of the agent's.
-_PSEUDO = (*_FOR_CLIENTS, "set_model_response", "finish_task")
 _OWN_HINT = "by responding with a FunctionResponse"
-_TRANSFER = "transfer_to_agent"
 _PASSING = (
     "429",
     "RESOURCE_EXHAUSTED",
@@ -140,7 +136,7 @@ class TurnEvents:
             parent=self.recorded.parents.get(call.id, ""),
             agent=clean_text(event.author),
             group=event.id,
-            kind=CallKind.HANDOFF if call.name == _TRANSFER else kind,
+            kind=CallKind.HANDOFF if call.name == TRANSFER else kind,
             error=error,
             latency=self.recorded.seconds.get(call.id),
             # Until a response comes, which a call that ends the run never gets.
@@ -161,7 +157,7 @@ class TurnEvents:
 
 
 def _asked(event: Any) -> list[Any]:
-    return [call for call in event.get_function_calls() if call.name not in _PSEUDO]
+    return [call for call in event.get_function_calls() if call.name == TRANSFER or call.name not in PSEUDO]
 
 
 def _words(event: Any, *, thought: bool) -> str:

@@ -15,6 +15,11 @@ from typing import Any
 from ...project_code.tracebacks import describe
 from ..port import ToolFaults
 
+TRANSFER = "transfer_to_agent"
+FOR_CLIENTS = ("adk_request_confirmation", "adk_request_input", "adk_request_credential")
+PSEUDO = (TRANSFER, *FOR_CLIENTS, "set_model_response", "finish_task")
+"""What ADK lets a model call beside the agent's tools: hand over, ask a person, and give structured output."""
+
 _INSIDE: ContextVar[str] = ContextVar("convoprobe_adk_call", default="")
 """The id of the call whose tool runs here: calls that an agent makes inside belong to it."""
 
@@ -44,6 +49,13 @@ class Recorder:
         self._faults = faults
         self._running: dict[str, _Running] = {}
 
+    def happened(self, session: str, event: Any) -> None:
+        """Keep an event, and number its calls before they begin, perhaps in another order."""
+        self.recorded.events.append((session, event))
+        if self._faults is not None and not event.partial and event.author != "user":
+            calls = [call for call in event.get_function_calls() if call.name not in PSEUDO]
+            self._faults.asked((call.name, call.id) for call in calls)
+
     async def before_tool(self, tool: Any, args: Any, context: Any) -> Any:
         """None to go on, or an injected result in place of the tool's."""
         id_ = str(context.function_call_id)
@@ -54,7 +66,7 @@ class Recorder:
         running = self._running[id_] = _Running(parent)
         # It stays set where the tool runs, since ADK runs both in one task.
         _INSIDE.set(id_)
-        if self._faults is None or await _waits_for_person(tool, args, context):
+        if self._faults is None or tool.name in PSEUDO or await _waits_for_person(tool, args, context):
             return None
         running.faulty = _FaultyCall(self._faults, tool.name, id_)
         return await self._result(id_) if await running.faulty.is_over() else None
@@ -175,7 +187,7 @@ def plugin_of(recorder: Recorder) -> Any:
 
     class ConvoprobePlugin(base):  # type: ignore[misc]
         async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
-            recorder.recorded.events.append((str(invocation_context.session.id), event))
+            recorder.happened(str(invocation_context.session.id), event)
 
         async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> Any:
             return await recorder.before_tool(tool, tool_args, tool_context)

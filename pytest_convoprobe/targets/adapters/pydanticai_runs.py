@@ -104,7 +104,16 @@ class Recorder:
     def hooks(self) -> Any:
         """A capability that lets tools run inside their calls, and through the faults."""
         kind = import_module("pydantic_ai.capabilities").Hooks
-        return kind(tool_execute=self._tool, output_process=self._output)
+        return kind(
+            tool_execute=self._tool, output_process=self._output, after_model_request=self._answered
+        )
+
+    async def _answered(self, _: Any, /, *, request_context: Any, response: Any) -> Any:
+        """Number the calls before they begin, perhaps in another order."""
+        if self._faults is not None:
+            calls = [part for part in response.parts if part.part_kind == "tool-call"]
+            self._faults.asked((part.tool_name, part.tool_call_id) for part in calls)
+        return response
 
     async def _tool(self, context: Any, /, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
         started = time.monotonic()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pytest_convoprobe.errors import TargetStartError, TargetUnavailable
 from pytest_convoprobe.targets.adapters.sessions import SessionOptions
 from pytest_convoprobe.transcript import CallKind
 from tests.frameworks.contract import Contract, names, said, talking
+from tests.frameworks.documented import run_documented
 from tests.frameworks.shop import Shop, call, only_for
 from tests.support.chat_server import ChatServer, Completion
 
@@ -179,3 +181,9 @@ async def test_an_error_in_place_of_an_answer_is_told_apart() -> None:
 
     with pytest.raises(TargetUnavailable, match="RESOURCE_EXHAUSTED: later"):
         await said(LlmAgent(name="helper", model=Failing(model="m")), "hello")
+
+
+def test_what_the_page_shows_works(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        said = run_documented("adk", tmp_path, server.base_url)
+    assert "1 passed" in said, said

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from pytest_convoprobe.errors import TargetCrashed
 from pytest_convoprobe.transcript import CallKind, Usage
 from tests.frameworks.contract import Contract, said, talking
+from tests.frameworks.documented import run_documented
 from tests.frameworks.shop import Shop, call, only_for
 from tests.support.chat_server import ChatServer, Completion
 
@@ -202,3 +204,9 @@ async def test_calls_with_the_same_id_are_two() -> None:
     calls = reply.tool_calls or ()
     assert [one.result for one in calls] == ["0 is on its way", "1 is on its way"]
     assert len({one.id for one in calls}) == 2
+
+
+def test_what_the_page_shows_works(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        said = run_documented("pydantic_ai", tmp_path, server.base_url)
+    assert "1 passed" in said, said
