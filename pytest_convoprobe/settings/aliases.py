@@ -93,9 +93,7 @@ def _translate_agent(document: Document) -> list[str]:
     return _take_agent(document, settings, "model", ("system_prompt", "mcp_server", "mcp_servers"))
 
 
-def _take_agent(
-    document: Document, settings: dict[str, Any], kind: str, taken: tuple[str, ...]
-) -> list[str]:
+def _take_agent(document: Document, settings: dict[str, Any], kind: str, taken: tuple[str, ...]) -> list[str]:
     """Make a target of this type from the keys of the agent that it takes."""
     document.value["target"] = {"type": kind, **{key: settings[key] for key in taken if key in settings}}
     document.rename(("agent",), ("target",))

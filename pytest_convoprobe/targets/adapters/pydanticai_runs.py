@@ -104,9 +104,7 @@ class Recorder:
     def hooks(self) -> Any:
         """A capability that lets tools run inside their calls, and through the faults."""
         kind = import_module("pydantic_ai.capabilities").Hooks
-        return kind(
-            tool_execute=self._tool, output_process=self._output, after_model_request=self._answered
-        )
+        return kind(tool_execute=self._tool, output_process=self._output, after_model_request=self._answered)
 
     async def _answered(self, _: Any, /, *, request_context: Any, response: Any) -> Any:
         """Number the calls before they begin, perhaps in another order."""
