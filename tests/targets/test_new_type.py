@@ -89,10 +89,10 @@ class TestParrot:
     @pytest.mark.parametrize(
         ("target", "words"),
         [
-            ("{prefix: Aye}", "`python`, `http`, `parrot`; for this one write `type: parrot`"),
+            ("{prefix: Aye}", "`python`, `http`, `adk`, `parrot`; for this one write `type: parrot`"),
             ("{type: parot, prefix: Aye}", "did you mean `parrot`"),
             ("{type: parrot, prefx: Aye}", "did you mean `prefix`"),
-            ("parrot", "or type model or http or parrot"),
+            ("parrot", "or type model or http or adk or parrot"),
         ],
     )
     def test_mistakes_are_explained(self, target: str, words: str, tmp_path: Path) -> None:

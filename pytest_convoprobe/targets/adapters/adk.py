@@ -13,8 +13,8 @@ from ...errors import TargetStartError, TargetUnavailable
 from ...llm.port import ToolSpec
 from ...transcript import PendingRequest, Reply, ToolCall, Usage
 from ..plain_values import clean_text, plain, shown
-from .adk_events import CONFIRMATION, TurnEvents, Waiting
-from .adk_plugin import Recorded, Recorder, plugin_of
+from .adk_events import CONFIRMATION, TurnEvents, AdkRequest
+from .adk_plugin import Recorded, EventRecorder, plugin_of
 from .sessions import AgentSession, SessionOptions
 
 _CONTEXT = ("user_id", "state", "run_config")
@@ -31,7 +31,7 @@ async def open_session(agent: Any, options: SessionOptions) -> AgentSession:
     optional.
     """
     context = _context(options.context)
-    recorder = Recorder(options.faults)
+    recorder = EventRecorder(options.faults)
     runner = _runner(agent, plugin_of(recorder))
     # A user of its own: ADK keeps state and memories for each user, beyond a session.
     user = str(context.get("user_id") or f"user-{uuid.uuid4().hex}")
@@ -58,12 +58,14 @@ class _UnknownTools(Exception):
 class _Session:
     """One conversation. `send` and `resume` run on the loop of the agents."""
 
-    def __init__(self, runner: Any, recorder: Recorder, user: str, session: str, run_config: Any) -> None:
+    def __init__(
+        self, runner: Any, recorder: EventRecorder, user: str, session: str, run_config: Any
+    ) -> None:
         self._runner = runner
         self._recorder = recorder
         self._ids = {"user_id": user, "session_id": session}
         self._run_config = run_config
-        self._waiting: tuple[Waiting, ...] = ()
+        self._waiting: tuple[AdkRequest, ...] = ()
         self._held: dict[str, ToolCall] = {}
         self._events = TurnEvents(recorder.recorded, session)
         _open[id(runner.agent)] += 1
@@ -159,7 +161,7 @@ def _runner(given: Any, plugin: Any) -> Any:
     return runners.InMemoryRunner(app=app)
 
 
-def _response(one: Waiting, answer: PendingRequest) -> Any:
+def _response(one: AdkRequest, answer: PendingRequest) -> Any:
     """An answer as ADK takes it."""
     types = import_module("google.genai.types")
     words = answer.answer or ""

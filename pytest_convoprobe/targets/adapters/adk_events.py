@@ -29,7 +29,7 @@ _PASSING = (
 
 
 @dataclass(frozen=True)
-class Waiting:
+class AdkRequest:
     """A request to a person, and what answers it: the call of ADK's, by id and name."""
 
     request: PendingRequest
@@ -72,7 +72,7 @@ class TurnEvents:
         counts = [event.usage_metadata for event in self._whole() if event.usage_metadata]
         return sum(map(_usage, counts), Usage()) if counts else None
 
-    def waiting(self) -> tuple[Waiting, ...]:
+    def waiting(self) -> tuple[AdkRequest, ...]:
         """What was asked of a person and is not answered, without what is asked inside of another agent."""
         answered = {one.id for event in self._whole() for one in event.get_function_responses()}
         asked = [
@@ -83,7 +83,7 @@ class TurnEvents:
         ]
         return tuple(map(_waiting, asked))
 
-    def calls(self, waiting: tuple[Waiting, ...] = ()) -> tuple[ToolCall, ...]:
+    def calls(self, waiting: tuple[AdkRequest, ...] = ()) -> tuple[ToolCall, ...]:
         """All calls in the order in which they began. Those that wait for a person were not made yet."""
         not_yet = {one.request.id for one in waiting}
         found = [replace(self.held[id_], result=words, unreported=()) for id_, words in self.given.items()]
@@ -171,16 +171,16 @@ def _usage(counts: Any) -> Usage:
     return Usage(int(read), int(written))
 
 
-def _waiting(call: Any) -> Waiting:
+def _waiting(call: Any) -> AdkRequest:
     args = as_arguments(dict(call.args or {}))
     if call.name != CONFIRMATION:
         words = args.get("message") or args.get("question") or ""
         request = PendingRequest(call.id, "question", clean_text(str(words)), clean_text(call.name), args)
-        return Waiting(request, call.id, call.name)
+        return AdkRequest(request, call.id, call.name)
     original = args.get("originalFunctionCall") or {}
     hint = str((args.get("toolConfirmation") or {}).get("hint") or "")
     # ADK's own hint is for the developer of a client.
     hint = "" if _OWN_HINT in hint else clean_text(hint)
     name, arguments = str(original.get("name") or ""), original.get("args") or {}
     request = PendingRequest(str(original.get("id") or call.id), "approval", hint, name, arguments)
-    return Waiting(request, call.id, call.name)
+    return AdkRequest(request, call.id, call.name)

@@ -18,7 +18,7 @@ from ..port import ToolFaults
 TRANSFER = "transfer_to_agent"
 FOR_CLIENTS = ("adk_request_confirmation", "adk_request_input", "adk_request_credential")
 PSEUDO = (TRANSFER, *FOR_CLIENTS, "set_model_response", "finish_task")
-"""What ADK lets a model call beside the agent's tools: hand over, ask a person, and give structured output."""
+"""What models call beside the agent's tools: to hand over, ask a person, or give structured output."""
 
 _INSIDE: ContextVar[str] = ContextVar("convoprobe_adk_call", default="")
 """The id of the call whose tool runs here: calls that an agent makes inside belong to it."""
@@ -41,7 +41,7 @@ class Recorded:
     unknown: set[str] = field(default_factory=set)
 
 
-class Recorder:
+class EventRecorder:
     """Takes what the plug-in is called with. `recorded` is replaced with each message."""
 
     def __init__(self, faults: ToolFaults | None) -> None:
@@ -181,7 +181,7 @@ async def _waits_for_person(tool: Any, args: Any, context: Any) -> bool:
     return bool(await asks(args, context))
 
 
-def plugin_of(recorder: Recorder) -> Any:
+def plugin_of(recorder: EventRecorder) -> Any:
     """The plug-in that ADK takes. It changes nothing, unless a fault does."""
     base: Any = import_module("google.adk.plugins.base_plugin").BasePlugin
 

@@ -15,7 +15,7 @@ from ..plain_values import clean_text, plain
 from ..reply_forms import is_structured
 from ..reply_parts import as_arguments
 from .pydanticai_calls import calls_of, thoughts_of
-from .pydanticai_runs import Recorder
+from .pydanticai_runs import RunsRecorder
 from .sessions import AgentSession, SessionOptions
 
 
@@ -45,7 +45,7 @@ class _Session:
         self._messages: list[Any] = []
         self._waiting: Any = None
         self._asked: dict[str, PendingRequest] = {}
-        self._recorder = Recorder(options.faults)
+        self._recorder = RunsRecorder(options.faults)
 
     async def send(self, message: str) -> Reply:
         if self._waiting is None:
@@ -64,7 +64,7 @@ class _Session:
         return self._recorder.usage()
 
     async def _run(self, prompt: str | None, results: Any = None) -> Reply:
-        self._recorder = recorder = Recorder(self._options.faults)
+        self._recorder = recorder = RunsRecorder(self._options.faults)
         with recorder.recording():
             result = await self._agent.run(
                 prompt,

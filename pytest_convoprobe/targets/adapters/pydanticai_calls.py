@@ -10,14 +10,14 @@ from ...transcript import CallKind, ToolCall
 from ..plain_values import clean_text, plain
 from ..reply_parts import as_arguments
 from .call_ids import with_own_ids
-from .pydanticai_runs import Executions, Recorder, Run
+from .pydanticai_runs import Executions, RunsRecorder, Run
 
 _CALLS = ("tool-call", "builtin-tool-call", "native-tool-call")
 _RETURNS = ("tool-return", "builtin-tool-return", "native-tool-return", "retry-prompt")
 _OUTPUT_TOOL = "final_result"
 
 
-def calls_of(recorder: Recorder, waiting: frozenset[str] = frozenset()) -> tuple[ToolCall, ...]:
+def calls_of(recorder: RunsRecorder, waiting: frozenset[str] = frozenset()) -> tuple[ToolCall, ...]:
     """The calls of all runs so far, those inside of a call behind the ones that were asked for with it.
 
     `waiting` are the ids of calls that wait for a person: nothing was called yet.
@@ -39,7 +39,7 @@ def calls_of(recorder: Recorder, waiting: frozenset[str] = frozenset()) -> tuple
     return with_own_ids((*found, *rest))
 
 
-def thoughts_of(recorder: Recorder) -> str:
+def thoughts_of(recorder: RunsRecorder) -> str:
     """What the agent itself thought, not those that its tools run."""
     runs = recorder.runs[:1]
     own = [message for run in runs for message in run.messages if message.run_id == run.id]

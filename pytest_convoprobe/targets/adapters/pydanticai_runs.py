@@ -56,7 +56,7 @@ class Executions:
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
-class Recorder:
+class RunsRecorder:
     """Stands where PydanticAI looks for the list that a run's messages go to; gives each run a new one.
 
     `capture_run_messages`, which is public, would capture the first run alone.
