@@ -13,8 +13,8 @@ from ...errors import TargetStartError, TargetUnavailable
 from ...llm.port import ToolSpec
 from ...transcript import PendingRequest, Reply, ToolCall, Usage
 from ..plain_values import clean_text, plain, shown
-from .adk_events import CONFIRMATION, TurnEvents, AdkRequest
-from .adk_plugin import Recorded, EventRecorder, plugin_of
+from .adk_events import CONFIRMATION, AdkRequest, TurnEvents
+from .adk_plugin import EventRecorder, Recorded, plugin_of
 from .sessions import AgentSession, SessionOptions
 
 _CONTEXT = ("user_id", "state", "run_config")

@@ -10,7 +10,7 @@ from ...transcript import CallKind, ToolCall
 from ..plain_values import clean_text, plain
 from ..reply_parts import as_arguments
 from .call_ids import with_own_ids
-from .pydanticai_runs import Executions, RunsRecorder, Run
+from .pydanticai_runs import Executions, Run, RunsRecorder
 
 _CALLS = ("tool-call", "builtin-tool-call", "native-tool-call")
 _RETURNS = ("tool-return", "builtin-tool-return", "native-tool-return", "retry-prompt")
