@@ -1,8 +1,8 @@
 """Agents of known frameworks: recognised by the modules of their classes, and never called by a guess.
 
 Most of them begin a new conversation with each call. So an agent that is called like a function answers
-without memory, and its scenarios may pass all the same. The history has to be kept the way the framework
-wants it: the table has a wrapper for each that does so.
+without memory, and its scenarios may pass all the same. For some there is an adapter (see `adapters`), which
+keeps the history the way the framework wants it; for the others, the table has a wrapper that does so.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ class Framework:
     """A library with agents of its own.
 
     `modules` are the dotted names that its classes' modules begin with; `*` at their end is for more letters.
-    `wrapper` is a target that keeps the history of a conversation. Classes named in `remember` keep it
-    themselves: their methods may be named explicitly. `marks` are names in the top module, where another
-    package may have the same name.
+    `adapted` says what its adapter takes, if it has one. `wrapper` is a target that keeps the history of a
+    conversation. Classes named in `remember` keep it themselves: their methods may be named explicitly.
+    `marks` are names in the top module, where another package may have the same name.
     """
 
     name: str
     modules: tuple[str, ...]
     wrapper: str = _BY_HISTORY
     remember: tuple[str, ...] = ()
+    adapted: str = ""
     marks: tuple[str, ...] = ()
 
     def has(self, kind: type) -> bool:
@@ -50,42 +51,10 @@ class Framework:
 
 
 FRAMEWORKS = (
+    Framework("PydanticAI", ("pydantic_ai",), adapted="the `Agent`"),
+    Framework("smolagents", ("smolagents",), adapted="the `ToolCallingAgent` or `CodeAgent`"),
     Framework(
-        "PydanticAI",
-        ("pydantic_ai",),
-        """\
-class Conversation:
-    def __init__(self):
-        self.history = []
-
-    async def __call__(self, message):
-        result = await agent.run(message, message_history=self.history)
-        self.history = result.all_messages()
-        return result.output""",
-    ),
-    Framework(
-        "smolagents",
-        ("smolagents",),
-        """\
-class Conversation:
-    def __init__(self):
-        self.agent = make_agent()  # one for each conversation
-
-    def __call__(self, message):
-        return str(self.agent.run(message, reset=False))""",
-    ),
-    Framework(
-        "LangGraph",
-        ("langgraph",),
-        """\
-class Conversation:
-    def __init__(self):
-        self.messages = []
-
-    async def __call__(self, message):
-        state = await graph.ainvoke({"messages": [*self.messages, ("user", message)]})
-        self.messages = state["messages"]
-        return state""",
+        "LangGraph", ("langgraph",), adapted="the compiled graph (`create_agent(…)`, `StateGraph.compile()`)"
     ),
     Framework(
         "LangChain",
@@ -94,27 +63,8 @@ class Conversation:
 async def answer(message, history):
     return await chain.ainvoke([*history, {"role": "user", "content": message}])""",
     ),
-    Framework(
-        "CrewAI",
-        ("crewai",),
-        """\
-def answer(message, history):
-    return crew.copy().kickoff(inputs={"message": message, "history": history}).raw""",
-    ),
-    Framework(
-        "OpenAI Agents SDK",
-        ("agents",),
-        """\
-class Conversation:
-    def __init__(self):
-        self.items = []
-
-    async def __call__(self, message):
-        result = await Runner.run(agent, [*self.items, {"role": "user", "content": message}])
-        self.items = result.to_input_list()
-        return result.final_output""",
-        marks=("Runner",),
-    ),
+    Framework("CrewAI", ("crewai",), adapted="the `Crew` or the `Agent`"),
+    Framework("OpenAI Agents SDK", ("agents",), adapted="the `Agent`", marks=("Runner",)),
     Framework(
         "LlamaIndex",
         ("llama_index",),
@@ -165,34 +115,8 @@ class Conversation:
         self.history.messages.append({"question": message, **result})
         return result.answer""",
     ),
-    Framework(
-        "Google ADK",
-        ("google.adk",),
-        """\
-class Conversation:
-    def __init__(self):
-        self.runner, self.session = InMemoryRunner(agent), None
-
-    async def __call__(self, message):
-        sessions, app = self.runner.session_service, self.runner.app_name
-        self.session = self.session or await sessions.create_session(app_name=app, user_id="user")
-        said = types.Content(role="user", parts=[types.Part(text=message)])
-        ids = {"user_id": "user", "session_id": self.session.id}
-        events = [event async for event in self.runner.run_async(**ids, new_message=said)]
-        return "".join(part.text or "" for part in events[-1].content.parts)""",
-    ),
-    Framework(
-        "Strands",
-        ("strands",),
-        """\
-class Conversation:
-    def __init__(self):
-        self.agent = make_agent()  # one for each conversation
-
-    def __call__(self, message):
-        return str(self.agent(message))""",
-        remember=("Agent",),
-    ),
+    Framework("Google ADK", ("google.adk",), adapted="the agent, the `App` or the `Runner`"),
+    Framework("Strands", ("strands",), adapted="the `Agent`"),
     Framework(
         "Agno",
         ("agno",),
@@ -315,6 +239,11 @@ def _frameworks(kind: type) -> Iterator[Framework]:
 
 def complaint(framework: Framework) -> str:
     """Why an object of the framework isn't called, and what to give instead."""
+    if framework.adapted:
+        return (
+            f"it belongs to {framework.name}, but isn't an agent that can be talked with. Give "
+            f"{framework.adapted} itself, or a function without parameters that makes one"
+        )
     return (
         f"it belongs to {framework.name}, and called with each message alone it may forget the conversation. "
         f"Give a target that keeps the history, such as\n\n{framework.wrapper}"

@@ -38,15 +38,12 @@ async def said(agent: object, context: Callable[..., ConversationContext]) -> st
 @pytest.mark.parametrize(
     ("module", "method", "framework", "line"),
     [
-        ("pydantic_ai.agent", "run", "PydanticAI", "message_history=self.history"),
-        ("langgraph.pregel", "invoke", "LangGraph", 'state["messages"]'),
         ("langchain_core.runnables.base", "invoke", "LangChain", "chain.ainvoke([*history"),
         ("langchain_openai.chat_models", "__call__", "LangChain", "chain.ainvoke([*history"),
         ("llama_index.core.agent", "run", "LlamaIndex", "ctx=self.context"),
         ("autogen_agentchat.agents", "run", "AutoGen", "task=message"),
         ("haystack.core.pipeline", "run", "Haystack", "ChatMessage.from_user"),
         ("dspy.primitives.module", "__call__", "DSPy", "dspy.History"),
-        ("google.adk.agents", "run", "Google ADK", "InMemoryRunner"),
         ("agno.agent", "run", "Agno", "add_history_to_context"),
         ("semantic_kernel.agents", "send", "Semantic Kernel", "thread=self.thread"),
         ("transformers.pipelines", "__call__", "Transformers", "def answer(message, history)"),
@@ -58,6 +55,23 @@ def test_an_object_of_a_framework_is_refused_with_a_wrapper(
     with pytest.raises(TargetStartError, match=f"it belongs to {framework}") as caught:
         as_target(made(module, method)())
     assert line in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "framework", "given"),
+    [
+        ("langgraph.graph.state", "StateGraph", "LangGraph", "the compiled graph"),
+        ("pydantic_ai.result", "RunResult", "PydanticAI", "the `Agent`"),
+        ("google.adk.tools", "AgentTool", "Google ADK", "the agent, the `App` or the `Runner`"),
+        ("crewai.task", "Task", "CrewAI", "the `Crew` or the `Agent`"),
+    ],
+)
+def test_where_there_is_an_adapter_the_refusal_says_what_it_takes(
+    module: str, name: str, framework: str, given: str
+) -> None:
+    with pytest.raises(TargetStartError, match=f"it belongs to {framework}, but isn't") as caught:
+        as_target(made(module, name=name)())
+    assert f"Give {given}" in str(caught.value)
 
 
 async def test_so_is_one_that_a_class_or_a_factory_makes(context: Callable[..., ConversationContext]) -> None:
@@ -153,7 +167,7 @@ async def test_a_package_of_the_projects_that_is_called_agents_is_no_framework(
     assert await said(kind(), context) == "Agent: hello"
     module.Runner = object  # type: ignore[attr-defined]
     with pytest.raises(TargetStartError, match="it belongs to OpenAI Agents SDK"):
-        as_target(kind())
+        as_target(made("agents.handoffs", name="Handoff")())
 
 
 async def test_modules_that_only_begin_alike_are_others(context: Callable[..., ConversationContext]) -> None:

@@ -3,10 +3,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 from tests.frameworks.contract import Contract
+from tests.frameworks.documented import run_documented
 from tests.frameworks.shop import Shop, only_for
+from tests.support.chat_server import ChatServer
 
 only_for("langgraph")
 
@@ -80,3 +83,9 @@ class TestLangGraph(Contract):
             yield seen
         finally:
             variable.set(None)
+
+
+def test_the_page_shows_what_runs(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        said = run_documented("langgraph", tmp_path, server.base_url)
+    assert "1 passed" in said, said

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tests.frameworks.contract import Contract
+from tests.frameworks.documented import run_documented
 from tests.frameworks.shop import Shop, only_for
+from tests.support.chat_server import ChatServer
 
 only_for("openai_agents")
 
@@ -64,3 +67,9 @@ class TestOpenAIAgents(Contract):
             yield tracing.tools
         finally:
             set_trace_processors([])
+
+
+def test_the_page_shows_what_runs(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        said = run_documented("openai_agents", tmp_path, server.base_url)
+    assert "1 passed" in said, said
