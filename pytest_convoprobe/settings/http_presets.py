@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 _MERGED = ("body", "headers", "carry")
+FROM_BOTH = (*_MERGED, "url", "stream")
+"""Keys whose value is made of what the preset gives and what the user sets."""
 _ID = "{{ conversation_id }}-{{ history | length }}"
 """An id for one request: services refuse a message whose id they have seen."""
 

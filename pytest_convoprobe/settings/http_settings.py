@@ -115,7 +115,7 @@ class HttpTarget(TargetSection):
         description="The request's body: a text, or data with texts. All texts are templates with `message`, "
         "`history`, `messages`, `conversation_id`, `metadata`, `session`, `now` and `today`.",
     )
-    stream: Annotated[StreamSettings, BeforeValidator(_stream)] | None = Field(
+    stream: Annotated[StreamSettings | None, BeforeValidator(_stream)] = Field(
         None,
         description="The answer is a stream of events: `sse`, `ndjson`, or a mapping with `format`, `answer` "
         "and `done`. JMESPaths are then applied to each event.",

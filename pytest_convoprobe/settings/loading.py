@@ -23,6 +23,7 @@ from .discovery import Source, find_source
 from .effective import Layer, LoadedSettings
 from .environment import Expansion, describe_missing, fill_in
 from .file_formats import COMMAND_LINE, empty, from_command_line, in_order
+from .http_presets import FROM_BOTH
 from .merge import CONNECTION, layer_of, merge, target_layer, to_model
 from .models import MODEL_SECTIONS, PLAIN_SECTIONS, TARGET_TYPES, Settings, TargetSection
 
@@ -191,9 +192,11 @@ class _SettingsReader:
 
     def _target_origin(self, target: TargetSection, key: str) -> str:
         given = [document.value.get("target") for document in (self._document, self._command_line)]
-        if any(isinstance(values, dict) and values.get(key) is not None for values in given):
-            return self._origin(("target", key))
-        return f"preset {getattr(target, 'preset', '')}"
+        origin = f"preset {getattr(target, 'preset', '')}"
+        if not any(isinstance(values, dict) and values.get(key) is not None for values in given):
+            return origin
+        both = key in FROM_BOTH and getattr(target, "preset", None)
+        return f"{self._origin(('target', key))}, {origin}" if both else self._origin(("target", key))
 
     def _assemble(
         self,

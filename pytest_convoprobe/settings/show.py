@@ -25,7 +25,7 @@ def show(loaded: LoadedSettings) -> str:
     redactor = Redactor(loaded.secrets)
     sections = [(name, _rows(loaded, name, section, redactor)) for name, section in _effective(loaded)]
     name_width = max(len(row[0]) for _, rows in sections for row in rows)
-    value_width = max(len(row[1]) for _, rows in sections for row in rows)
+    value_width = min(_WIDEST_VALUE, max(len(row[1]) for _, rows in sections for row in rows))
     lines = [f"convoprobe settings from {loaded.file or 'defaults: no settings file was found'}"]
     for name, rows in sections:
         lines += ["", name]
@@ -55,19 +55,22 @@ def _effective(loaded: LoadedSettings) -> Iterable[tuple[str, BaseModel | None]]
 
 
 def _rows(loaded: LoadedSettings, name: str, section: BaseModel | None, redactor: Redactor) -> list[Row]:
+    fields = known_fields(type(section)) if section is not None else ()
+    origins = {field: loaded.origins.get(f"{name}.{field}", "default") for field in fields}
     return [
-        (field, _shown(getattr(section, field), redactor), loaded.origins.get(f"{name}.{field}", "default"))
-        for field in (known_fields(type(section)) if section is not None else ())
+        # What a preset gives is written nowhere else, so all of it is shown.
+        (field, _shown(getattr(section, field), redactor, whole="preset " in origin), origin)
+        for field, origin in origins.items()
     ]
 
 
-def _shown(value: Any, redactor: Redactor) -> str:
+def _shown(value: Any, redactor: Redactor, *, whole: bool = False) -> str:
     """One line; control characters and odd characters come out as escapes."""
     if value is None or value == {} or value == ():
         return _NOT_SET
     plain = redactor.data(_unwrapped(value))
     text = plain if isinstance(plain, str) and plain.isprintable() else json.dumps(plain, default=str)
-    return text if len(text) <= _WIDEST_VALUE else f"{text[: _WIDEST_VALUE - 1]}…"
+    return text if whole or len(text) <= _WIDEST_VALUE else f"{text[: _WIDEST_VALUE - 1]}…"
 
 
 def _unwrapped(value: Any) -> Any:

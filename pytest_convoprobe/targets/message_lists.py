@@ -110,11 +110,14 @@ class MessageReader:
         self._earlier: list[_Message] = []
         self._reports_tools = False
 
-    def read(self, messages: Iterable[object]) -> Reply:
-        """The reply in the new messages. Raises `ValueError` if the assistant has none among them."""
+    def read(self, messages: Iterable[object], *, may_be_silent: bool = False) -> Reply:
+        """The reply in the new messages.
+
+        Raises `ValueError` if the assistant has none among them, unless it `may_be_silent`.
+        """
         found = [_read(message) for message in messages]
         new = self._new(found)
-        if not any(message.role == _ASSISTANT for message in new):
+        if not may_be_silent and not any(message.role == _ASSISTANT for message in new):
             raise ValueError(
                 "its messages have none with the role `assistant` after the user's last one: "
                 "add the answer before you return them"
@@ -124,7 +127,7 @@ class MessageReader:
         cuts = Cuts()
         return Reply(
             cuts.of("text", lambda: clean_text(_joined(message.text for message in said))),
-            tuple(_calls(new)) if self._reports_tools else None,
+            tuple(_calls(new, _interrupted(found, new))) if self._reports_tools else None,
             _usage(said),
             thoughts=cuts.of("thoughts", lambda: clean_text(_joined(message.thoughts for message in said))),
             gaps={} if self._reports_tools else {"tool_calls": _NO_CALLS},
@@ -152,14 +155,22 @@ def _after_user(messages: Sequence[_Message]) -> int:
     return places[-1] if places else 0
 
 
-def _calls(messages: Sequence[_Message]) -> Iterator[ToolCall]:
+def _interrupted(found: Sequence[_Message], new: Sequence[_Message]) -> tuple[_Call, ...]:
+    """The calls that the last message before the new ones asks for: an answer may have ended there."""
+    before = found[: len(found) - len(new)]
+    return before[-1].calls if before and not before[-1].text.strip() else ()
+
+
+def _calls(messages: Sequence[_Message], interrupted: Sequence[_Call] = ()) -> Iterator[ToolCall]:
     """The calls in order, each with the result that belongs to it.
 
     Those that a last message asks for, without a word to the user, were never carried out: the agent was
-    interrupted there.
+    interrupted there. If it goes on later, they are the calls of the answer that has their results.
     """
-    asked = len(messages[-1].calls) if not messages[-1].text.strip() else 0
-    waiting: list[_Call | None] = [call for message in messages for call in message.calls]
+    asked = len(messages[-1].calls) if messages and not messages[-1].text.strip() else 0
+    answered = {result.id for message in messages for result in message.results if result.id is not None}
+    late = [call for call in interrupted if call.id in answered]
+    waiting: list[_Call | None] = [*late, *(call for message in messages for call in message.calls)]
     made = [call.call for call in waiting if call is not None]
     for result in (result for message in messages for result in message.results):
         place = next((n for n, call in enumerate(waiting) if _belongs(result, call)), None)

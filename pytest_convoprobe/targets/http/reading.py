@@ -122,7 +122,7 @@ class AnswerReader:
             return None
         found = self.tool_calls.find(data)
         if is_messages(found):
-            calls = past.reader("tool_calls").read(found).tool_calls
+            calls = past.reader("tool_calls").read(found, may_be_silent=True).tool_calls
             return () if calls is None and self.tool_calls_optional else calls
         if found is None:
             return () if self.tool_calls_optional else None
@@ -134,7 +134,7 @@ class AnswerReader:
     def _usage_in(self, data: Any, past: EarlierAnswers) -> Usage | None:
         found = None if self.usage is None else self.usage.find(data)
         if isinstance(found, list) and is_messages(found):
-            return past.reader("usage").read(found).usage
+            return past.reader("usage").read(found, may_be_silent=True).usage
         if found is not None and not isinstance(found, dict):
             raise ValueError(f"`usage` finds {kind_of(found)} in the answer, not counts of tokens by name")
         return as_usage(found)

@@ -94,7 +94,7 @@ class Sender:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             reason = f"no connection; is the service running? ({describe(error)})"
             raise self.failure(reason, asked) from None
-        except (httpx.HTTPError, httpx.InvalidURL, *TEMPLATE_ERRORS) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise self.failure(f"the request failed: {describe(error)}", asked) from None
         except TargetUnavailable:
             raise
