@@ -8,13 +8,14 @@ from typing import Any
 
 from ..errors import ResultsError
 from ..results.store import final, open_run, resolve_run
+from ..results.talk_records import read_call, read_request
 from ..runs.job import Job
 from ..runs.rejudge import NamedTarget
 from ..runs.session import Session
 from ..scenario.loading import LoadedScenario, node_name, with_distinct_ids
 from ..scenario.models import Evaluation, Scenario, SyntheticUser
 from ..settings.models import ScenarioSettings
-from ..transcript import Reply, Termination, ToolCall, Transcript, Turn
+from ..transcript import Reply, Termination, Transcript, Turn
 from .labels_file import Labelled, LabelsFile
 from .labels_format import LabelledConversation, LabelledCriterion, LabelledTurn, StoredConversation
 
@@ -65,8 +66,9 @@ def transcript_of(conversation: LabelledConversation, results: Path) -> Transcri
 
 
 def _turn(number: int, turn: LabelledTurn) -> Turn:
-    calls = None if turn.calls is None else tuple(ToolCall(**call.model_dump()) for call in turn.calls)
-    return Turn(number, turn.user, Reply(turn.agent, calls))
+    calls = None if turn.calls is None else tuple(read_call(call.model_dump()) for call in turn.calls)
+    requests = tuple(read_request(one.model_dump()) for one in turn.requests)
+    return Turn(number, turn.user, Reply(turn.agent, calls, pending=requests))
 
 
 def _stored(wanted: StoredConversation, results: Path) -> Transcript:

@@ -15,6 +15,7 @@ from ..judging.types import Criterion
 from ..result import ScenarioResult
 from ..results.index import IndexRow
 from ..results.records import plain
+from ..results.talk_records import relations_record, request_record
 from ..transcript import ToolCall, Turn
 from .labels_file import load_labels, parse_labels
 
@@ -72,16 +73,22 @@ def labelled_data(
 
 def _turn(turn: Turn) -> dict[str, Any]:
     said: dict[str, Any] = {"user": turn.user, "agent": turn.reply.text}
+    if turn.reply.pending:
+        said["requests"] = [request_record(one) for one in turn.reply.pending]
     calls = turn.reply.tool_calls
     # No key means that the agent called nothing, which isn't the same as nobody knowing.
     if calls is None:
         return {**said, "calls": None}
-    return {**said, "calls": [_call(call) for call in calls]} if calls else said
+    parents = {call.parent for call in calls}
+    return {**said, "calls": [_call(call, call.id in parents) for call in calls]} if calls else said
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _call(call: ToolCall, is_parent: bool) -> dict[str, Any]:
     data = {"name": call.name, "arguments": dict(call.arguments), "result": call.result, "error": call.error}
     found = {key: plain(value) for key, value in data.items() if value not in (None, {})}
+    # An id says nothing but which calls were made inside of this one.
+    unseen = {"group"} if is_parent else {"id", "group"}
+    found |= {key: value for key, value in relations_record(call).items() if key not in unseen}
     return found if call.executed else {**found, "executed": False}
 
 

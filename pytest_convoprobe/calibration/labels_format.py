@@ -6,9 +6,16 @@ These models define the format. Files are validated against them, and the JSON S
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, JsonValue, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from ..judging.types import About, Shows
 from ..scenario.fields import Limit, ScenarioPart, Sentence, Text
@@ -29,24 +36,62 @@ def check_time(value: Any) -> Any:
         raise refusal(f"{error}, got {describe(value)}") from None
 
 
-class LabelledCall(ScenarioPart):
+class _Grown(ScenarioPart):
+    """A part of the format that has got more keys since files were first measured."""
+
+    _later: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # The digest of a file is of what is written here: what a file doesn't use must not change it.
+        unused = {key for key in self._later if getattr(self, key) == type(self).model_fields[key].default}
+        data: dict[str, Any] = handler(self)
+        return {key: value for key, value in data.items() if key not in unused}
+
+
+class LabelledCall(_Grown):
     """A call of a tool by the agent."""
+
+    _later = ("id", "parent", "agent", "group", "kind", "fault")
 
     name: Text = Field(description="The tool's name.")
     arguments: dict[str, JsonValue] = Field(default_factory=dict, description="The arguments of the call.")
     result: JsonValue = Field(None, description="What the tool returned.")
     error: Said | None = Field(None, description="The error in which the call ended.")
     executed: bool = Field(True, strict=True, description="False for a call that was never carried out.")
+    id: str = Field("", description="The call's own id.")
+    parent: str = Field("", description="The id of the call inside which it was made.")
+    agent: str = Field("", description="The name of the agent that called.")
+    group: str = Field("", description="The same for calls that were asked for together.")
+    kind: Literal["tool", "handoff", "sub_agent"] = Field("tool", description="What was called.")
+    fault: str = Field("", description="The fault that was injected, in words.")
 
 
-class LabelledTurn(ScenarioPart):
+class LabelledRequest(ScenarioPart):
+    """Something for which the agent waited for a person within the turn."""
+
+    id: str = Field("", description="Its id.")
+    kind: Literal["approval", "question"] = Field("approval", description="A permission, or a question.")
+    answer: str | None = Field(None, description="`approve`, `reject`, or words; `null` without an answer.")
+    text: Said = Field("", description="What the agent asked.")
+    tool: str = Field("", description="The tool whose call waited.")
+    arguments: dict[str, JsonValue] = Field(default_factory=dict, description="The arguments of the call.")
+    choices: tuple[str, ...] = Field((), description="The answers that were offered.")
+    reason: Said = Field("", description="The reason that was given.")
+    after: int = Field(0, strict=True, ge=0, description="How many calls of the turn came before it.")
+
+
+class LabelledTurn(_Grown):
     """One message of the user and the agent's reply to it."""
+
+    _later = ("requests",)
 
     user: Said = Field(description="What the user said.")
     agent: Said = Field(description="What the agent replied. It may be empty.")
     calls: tuple[LabelledCall, ...] | None = Field(
         (), description="The agent's calls of tools. `null` if the agent doesn't report them."
     )
+    requests: tuple[LabelledRequest, ...] = Field((), description="What the agent waited for a person for.")
 
 
 class StoredConversation(ScenarioPart):

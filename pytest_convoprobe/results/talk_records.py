@@ -51,7 +51,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         **({"cut": list(reply.cut)} if reply.cut else {}),
         "latency": number(turn.latency),
         **({"startup": number(reply.startup)} if reply.startup else {}),
-        **({"requests": [_request(one) for one in reply.pending]} if reply.pending else {}),
+        **({"requests": [request_record(one) for one in reply.pending]} if reply.pending else {}),
         "usage": usage_record(reply.usage) if reply.usage else None,
         "tool_calls": None if reply.tool_calls is None else [_tool_call(call) for call in reply.tool_calls],
     }
@@ -59,9 +59,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 def _tool_call(call: ToolCall) -> dict[str, Any]:
     unusual: dict[str, Any] = {} if call.executed else {"executed": False}
-    unusual |= {key: found for key in _RELATIONS if (found := getattr(call, key))}
-    if call.kind is not CallKind.TOOL:
-        unusual["kind"] = call.kind.value
+    unusual |= relations_record(call)
     for key, parts in (("unreported", call.unreported), ("cut", call.cut)):
         if parts:
             unusual[key] = list(parts)
@@ -78,7 +76,14 @@ def _tool_call(call: ToolCall) -> dict[str, Any]:
 _RELATIONS = ("id", "parent", "agent", "group", "fault")
 
 
-def _request(request: PendingRequest) -> dict[str, Any]:
+def relations_record(call: ToolCall) -> dict[str, str]:
+    """What is known of a call among others, and of its fault."""
+    kind = {} if call.kind is CallKind.TOOL else {"kind": call.kind.value}
+    return {**{key: found for key in _RELATIONS if (found := getattr(call, key))}, **kind}
+
+
+def request_record(request: PendingRequest) -> dict[str, Any]:
+    """A request to a person as plain data."""
     written = {
         "text": request.text,
         "tool": request.tool,
@@ -103,7 +108,7 @@ def read_transcript(data: Mapping[str, Any]) -> Transcript:
         pending=data.get("pending"),
         unsaid=as_whole(data.get("unsaid", 0)),
         now=read_time(data["now"]) if data.get("now") else None,
-        pending_calls=tuple(_read_tool_call(call) for call in data.get("pending_calls", ())),
+        pending_calls=tuple(read_call(call) for call in data.get("pending_calls", ())),
         pending_usage=read_usage(data["pending_usage"]) if data.get("pending_usage") else None,
     )
 
@@ -112,12 +117,12 @@ def _read_turn(data: Mapping[str, Any]) -> Turn:
     calls, usage = data.get("tool_calls"), data.get("usage")
     reply = Reply(
         text=as_text(data.get("reply", "")),
-        tool_calls=None if calls is None else tuple(_read_tool_call(call) for call in calls),
+        tool_calls=None if calls is None else tuple(read_call(call) for call in calls),
         usage=read_usage(usage) if usage else None,
         ended=bool(data.get("ended", False)),
         thoughts=as_text(data.get("thoughts", "")),
         cut=tuple(map(as_text, data.get("cut", ()))),
-        pending=tuple(_read_request(one) for one in data.get("requests", ())),
+        pending=tuple(read_request(one) for one in data.get("requests", ())),
         startup=as_float(data.get("startup")) or 0.0,
     )
     origin = Origin(data.get("origin", Origin.SIMULATED.value))
@@ -125,7 +130,8 @@ def _read_turn(data: Mapping[str, Any]) -> Turn:
     return Turn(as_whole(data["number"]), as_text(data["user"]), reply, origin, latency)
 
 
-def _read_tool_call(data: Mapping[str, Any]) -> ToolCall:
+def read_call(data: Mapping[str, Any]) -> ToolCall:
+    """A call as it is stored."""
     return ToolCall(
         name=str(data["name"]),
         arguments=data.get("arguments", {}),
@@ -140,7 +146,8 @@ def _read_tool_call(data: Mapping[str, Any]) -> ToolCall:
     )
 
 
-def _read_request(data: Mapping[str, Any]) -> PendingRequest:
+def read_request(data: Mapping[str, Any]) -> PendingRequest:
+    """What `request_record` gave."""
     answer = data.get("answer")
     return PendingRequest(
         id=as_text(data.get("id", "")),

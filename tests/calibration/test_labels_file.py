@@ -4,11 +4,28 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pytest_convoprobe.calibration.as_job import transcript_of
 from pytest_convoprobe.calibration.canaries import canaries
+from pytest_convoprobe.calibration.labelling import labelled_data
 from pytest_convoprobe.calibration.labels_file import LabelsFile, load_labels, parse_labels
 from pytest_convoprobe.errors import ScenarioFileError
+from pytest_convoprobe.judging.transcript_view import view_of
+from pytest_convoprobe.judging.types import Criterion, CriterionKind
+from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.results.index import IndexRow
+from pytest_convoprobe.transcript import (
+    CallKind,
+    PendingRequest,
+    Reply,
+    Termination,
+    ToolCall,
+    Transcript,
+    Turn,
+)
+
+from ..reports.results import result
 
 # From a set of conversations that others labelled.
 FULL = """
@@ -118,6 +135,27 @@ def test_the_digest_is_that_of_what_is_judged() -> None:
 
     assert digest(FULL) == digest("# A remark\n" + FULL.replace("plain-met", "plain"))
     assert digest(FULL) != digest(FULL.replace("password., truth: false", "password., truth: true"))
+
+
+def test_keys_that_a_file_does_not_use_leave_its_digest_alone() -> None:
+    # As it was before the format had them: judges that were measured on the file stay measured.
+    assert parse_labels(FULL).digest == "251d2a45aea421d3"
+
+
+def test_a_stored_conversation_comes_back_with_nesting_and_answers() -> None:
+    calls = (
+        ToolCall("ask", {}, "3", id="1", agent="desk", kind=CallKind.SUB_AGENT, group="g"),
+        ToolCall("count", {}, 3, id="2", parent="1", agent="stock", fault="an error"),
+    )
+    asked = PendingRequest("r", tool="refund", arguments={"sum": 3}, answer="reject", reason="no", after=2)
+    talk = Transcript((Turn(1, "hi", Reply("ok", calls, pending=(asked,))),), Termination.USER_DONE)
+    row = IndexRow("run", "main", 0, 0, "s", "S", "s.yaml", 1, 1, Outcome.PASSED)
+    criterion = Criterion("c1", CriterionKind.CORRECTNESS, "The agent says ok.")
+    text = yaml.safe_dump(labelled_data(row, result(Outcome.PASSED, transcript=talk), [(criterion, True)]))
+    (found,) = parse_labels(text).conversations
+    back = transcript_of(found.conversation, Path())
+    assert view_of(back).text == view_of(talk).text
+    assert "group" not in text
 
 
 def test_the_built_in_conversations_have_both_truths_of_each_kind() -> None:

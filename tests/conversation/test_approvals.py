@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.conversation.loop import Conversation, Limits
+from pytest_convoprobe.conversation.port import UserMessage
 from pytest_convoprobe.conversation.simulated import SimulatedUser
 from pytest_convoprobe.conversation.user import ScenarioUser, persona_values
 from pytest_convoprobe.errors import (
@@ -86,6 +87,11 @@ async def broken_off(target: TargetConversation, **fields: Any) -> tuple[Transcr
     with pytest.raises(ConvoprobeError) as raised:
         await running.run()
     return running.transcript, raised.value
+
+
+class Opening:
+    async def next_message(self, turns: Sequence[Turn]) -> UserMessage:
+        return UserMessage("Refund!")
 
 
 LOOKED_UP = ToolCall("find_order", {"id": "A-1"}, result="shipped")
@@ -179,6 +185,13 @@ async def test_an_approval_that_nothing_answers_is_an_error_of_the_scenario() ->
     assert "synthetic_user.approvals" in str(error)
     assert (transcript.pending, transcript.pending_calls) == ("Refund!", (LOOKED_UP,))
     assert transcript.pending_usage == Usage(5, 5)
+
+
+async def test_where_nobody_can_answer_the_error_says_so() -> None:
+    # A benchmark has no scenario that could.
+    running = Conversation(Opening(), Waits(Reply("", (), pending=(asks(),))), Limits(1))
+    with pytest.raises(ScenarioError, match="Here nobody can give it"):
+        await running.run()
 
 
 async def test_a_question_is_the_reply_and_the_next_message_answers_it() -> None:
