@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from ..errors import ConvoprobeError, NoTarget, Problem, ScenarioFileError, SettingsError, TimeLimitExceeded
+from ..faults.rules import FaultRule
 from ..formatting import exact_seconds
 from ..llm.budget import Budget
 from ..llm.stack import build_llm
@@ -110,20 +111,28 @@ async def _tools_once_started(target: Target, loaded: LoadedSettings) -> tuple[T
 
 
 def name_problems(
-    scenarios: Iterable[LoadedScenario], tools: Sequence[str]
+    scenarios: Iterable[LoadedScenario], tools: Sequence[str], of_target: Sequence[FaultRule] = ()
 ) -> tuple[list[Problem], list[str]]:
-    """What is wrong with the names of tools in scenarios, and notes on those that can't fail."""
+    """What is wrong with the names of tools in scenarios, and notes on those that can't fail.
+
+    `of_target` are the faults of the target, which each scenario has too.
+    """
     problems: list[Problem] = []
     notes: list[str] = []
     for one in scenarios:
         if one.scenario is None:
             continue
         user, usage = one.scenario.synthetic_user, one.scenario.evaluation.tool_usage
-        approvals = tools_of(user.approvals)
-        found = compare_names(usage, tools, user.ends_with_tools, one.scenario.faults, approvals)
+        approvals, faults = tools_of(user.approvals), (*one.scenario.faults, *of_target)
+        found = compare_names(usage, tools, user.ends_with_tools, faults, approvals)
         problems += [Problem(text, one.file, one.line, path=one.id) for text in found.problems]
         notes += [f"{one.file}:{one.line}: {one.id}: {text}" for text in found.notes]
     return problems, notes
+
+
+def faults_of_target(loaded: LoadedSettings) -> tuple[FaultRule, ...]:
+    """The faults that the target's section names."""
+    return loaded.settings.target.faults if loaded.settings.target else ()
 
 
 async def tool_findings(project: Project, loaded: LoadedSettings, *, start: bool) -> list[Finding]:
@@ -141,7 +150,7 @@ async def tool_findings(project: Project, loaded: LoadedSettings, *, start: bool
         return []  # what is wrong with the target has been said
     if tools is None:
         return _never_seen(needed, project)
-    problems, notes = name_problems(scenarios, tools)
+    problems, notes = name_problems(scenarios, tools, faults_of_target(loaded))
     found = [Finding("tools", False, str(problem)) for problem in problems]
     found += [Finding("tools", None, note) for note in notes]
     return found or [Finding("tools", True, "the target has the tools that scenarios name")]

@@ -38,6 +38,19 @@ def test_validate_compares_names_with_the_tools_of_the_target(folder: Path, conv
     assert "no tool `fly`, so this can't fail" in result.output
 
 
+def test_validate_compares_the_tools_of_faults_too(folder: Path, convoprobe: Convoprobe) -> None:
+    file = names(folder, "http://127.0.0.1:9", "{}", ["delete_order"])
+    file.write_text(f"{file.read_text()}faults: [{{tool: deleteOrder, kind: empty}}]\n")
+    settings = folder / "convoprobe.yaml"
+    settings.write_text(
+        settings.read_text().replace("target:", "target:\n  faults: [{tool: find_ordr, kind: empty}]", 1)
+    )
+    result = convoprobe("validate", "scenarios", "--with-target")
+    assert result.exit_code == 1, result.output
+    assert "faults: the target has no tool `deleteOrder`; did you mean `delete_order`?" in result.output
+    assert "faults: the target has no tool `find_ordr`" in result.output
+
+
 def test_validate_says_that_the_target_does_not_know_its_tools(folder: Path, convoprobe: Convoprobe) -> None:
     names(folder, "http://127.0.0.1:9", "{required_tools: [fly]}")
     result = convoprobe("validate", "scenarios", "--with-target")

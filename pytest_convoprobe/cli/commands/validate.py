@@ -19,6 +19,7 @@ from ..scenario_files import NotRun, scenario_files
 
 if TYPE_CHECKING:
     from ...errors import Problem
+    from ...faults.rules import FaultRule
     from ...scenario.loading import LoadedScenario
 
 
@@ -122,6 +123,12 @@ class _Tools:
                 click.echo(_NOT_SAID, err=True)
         return self._known[loaded.file]
 
+    def faults(self, file: Path) -> tuple[FaultRule, ...]:
+        """The faults of the target for this scenario file."""
+        from ..tool_names import faults_of_target
+
+        return faults_of_target(self._settings.of(str(file.absolute())))
+
 
 _NOT_SAID = (
     "note: the target doesn't say which tools it has, so names of tools are not checked; "
@@ -183,7 +190,7 @@ def _names(file: Path, loaded: Sequence[LoadedScenario], tally: _Tally) -> tuple
         return (), ""
     from ..tool_names import name_problems
 
-    problems, notes = name_problems(loaded, tools)
+    problems, notes = name_problems(loaded, tools, tally.tools.faults(file) if tally.tools else ())
     for note in notes:
         click.echo(f"note: {note}", err=True)
     tally.broken += bool(problems)
