@@ -11,6 +11,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 
 from ...project_code.tracebacks import describe
 from ...transcript import CallKind, ToolCall, Usage
+from ..failures import is_unavailable
 from ..port import ToolFaults
 from ..reply_parts import as_arguments, as_usage, field_of, joined_text
 from .agent_calls import AgentCalls
@@ -35,12 +36,16 @@ class AskedCall:
 
 @dataclass(frozen=True)
 class _Run:
-    """A chain, a model's answer or a tool at work, inside another one. `call` is the id of a tool's call."""
+    """A chain, a model's answer or a tool at work, inside another one.
+
+    `call` is the id of a tool's call, and `asked` the id that the model gave it.
+    """
 
     parent: object
     name: str = ""
     is_step: bool = False
     call: str = ""
+    asked: str = ""
 
 
 @dataclass
@@ -73,6 +78,10 @@ class LangChainRecorder(BaseCallbackHandler):  # type: ignore[misc]
         self.asked: dict[str, AskedCall] = dict(asked or {})
         self.paused: dict[str, ToolCall] = {}
         """The calls that an interrupt has stopped, by the id of the interrupt."""
+        self.outage: BaseException | None = None
+        """Why the model of an agent inside of a tool gave no answer: the others read that a tool failed."""
+        self._faults = faults
+        self._own_ids: dict[str, str] = {}
         self._runs: dict[object, _Run] = {}
         self._spent = _Spent()
         self._lock = threading.Lock()
@@ -81,6 +90,10 @@ class LangChainRecorder(BaseCallbackHandler):  # type: ignore[misc]
     def usage(self) -> Usage | None:
         """The tokens of all models' answers; 0 if there were none."""
         return self._spent.usage if self._spent.answers else Usage()
+
+    def own_id(self, tool_call_id: str) -> str:
+        """The id of a running call in `calls`: some models number the calls of each answer from 0."""
+        return self._own_ids.get(tool_call_id, tool_call_id)
 
     # What LangChain calls
 
@@ -108,6 +121,9 @@ class LangChainRecorder(BaseCallbackHandler):  # type: ignore[misc]
         if self._faults is not None:
             self._faults.asked((one.name, one.id) for one in asked)
         self.asked |= {one.id: replace(one, agent=agent, parent=parent, group=group) for one in asked}
+        if self._faults is not None and len(asked) > 1:
+            # They run in threads, which may begin in any order.
+            self._faults.asked((one.name, one.id) for one in asked)
 
     def on_tool_start(self, serialized: Any, input_str: str, *, run_id: object, **more: Any) -> None:
         around = _Run(more.get("parent_run_id"))
@@ -118,13 +134,14 @@ class LangChainRecorder(BaseCallbackHandler):  # type: ignore[misc]
         call = self.calls.begin(
             asked.name, asked.arguments, id=asked.id, agent=agent, parent=parent, group=asked.group
         )
-        self._runs[run_id] = replace(around, call=call)
+        self._runs[run_id] = replace(around, call=call, asked=asked.id)
+        self._own_ids[asked.id] = call
 
     def on_tool_end(self, output: object, *, run_id: object, **more: Any) -> None:
-        call = self._runs[run_id].call
+        call, asked = self._runs[run_id].call, self._runs[run_id].asked
         if _hands_over(output):
             self.calls.change(call, kind=CallKind.HANDOFF)
-        value = _result_in(output, call)
+        value = _result_in(output, asked)
         failed = field_of(output, "status") == "error"
         self.calls.end(call, result=None if failed else value, error=str(value) if failed else None)
 
@@ -133,10 +150,17 @@ class LangChainRecorder(BaseCallbackHandler):  # type: ignore[misc]
         interrupts = _interrupts_in(error)
         if interrupts is None:
             self.calls.end(call, error=describe(error))
+            self._note_outage(call, error)
         elif (stopped := self.calls.drop(call)) is not None:
             # It waits for a person, and begins again after the answer.
-            self.asked[call] = AskedCall(stopped.name, stopped.arguments, call, group=stopped.group)
+            asked = self._runs[run_id].asked or call
+            self.asked[asked] = AskedCall(stopped.name, stopped.arguments, asked, group=stopped.group)
             self.paused |= {str(interrupt.id): stopped for interrupt in interrupts}
+
+    def _note_outage(self, call: str, error: BaseException) -> None:
+        known = self.calls.call(call)
+        if known is not None and known.kind is CallKind.SUB_AGENT and is_unavailable(error):
+            self.outage = error
 
     # What is made of it
 
@@ -217,14 +241,14 @@ def _hands_over(output: object) -> bool:
     return any(getattr(goal, "node", goal) != _END for goal in goals)
 
 
-def _result_in(output: object, call: str) -> object:
+def _result_in(output: object, asked: str) -> object:
     """What the model gets to read."""
     commands = _commands(output)
     if not commands:
         return _content_of(output)
     updates = (_update_of(one) for one in commands)
     messages = [message for update in updates for message in _listed(update.get("messages"))]
-    found = (one for one in messages if field_of(one, "tool_call_id") == call)
+    found = (one for one in messages if field_of(one, "tool_call_id") == asked)
     return next(map(_content_of, found), None)
 
 

@@ -13,15 +13,27 @@ import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.tools import BaseTool
 
 from ..port import ToolFaults
 
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class InjectedFaults:
+    """The faults of one message. `own_id` gives the id that a call of LangChain's is reported with."""
+
+    faults: ToolFaults
+    own_id: Callable[[str], str]
+
+
 # A context variable, since the same tool works for many conversations at once. LangChain passes the context
 # on into the threads of synchronous tools.
-_FAULTS: ContextVar[ToolFaults | None] = ContextVar("convoprobe_langchain_faults", default=None)
+_FAULTS: ContextVar[InjectedFaults | None] = ContextVar("convoprobe_langchain_faults", default=None)
 _lock = threading.Lock()
 _plain: dict[str, Any] = {}
 _open = 0
@@ -48,9 +60,9 @@ def leave() -> None:
 
 
 @contextlib.contextmanager
-def injected(faults: ToolFaults | None) -> Iterator[None]:
+def injected(faults: ToolFaults | None, own_id: Callable[[str], str]) -> Iterator[None]:
     """What runs within this block has these faults, and so do the agents inside of its tools."""
-    token = _FAULTS.set(faults)
+    token = _FAULTS.set(None if faults is None else InjectedFaults(faults, own_id))
     try:
         yield
     finally:
@@ -62,31 +74,32 @@ def _through_faults(plain: Any, inner: str, wrap: Callable[..., Any]) -> Any:
 
     @functools.wraps(plain)
     def run(tool: Any, *args: Any, **more: Any) -> Any:
-        faults = _FAULTS.get()
-        if faults is None:
+        injected = _FAULTS.get()
+        if injected is None:
             return plain(tool, *args, **more)
         # Not the tool itself: others may use it meanwhile.
         twin = copy.copy(tool)
-        function = wrap(getattr(tool, inner), tool, faults, more.get("tool_call_id") or "")
+        call_id = functools.partial(injected.own_id, more.get("tool_call_id") or "")
+        function = wrap(getattr(tool, inner), tool, injected.faults, call_id)
         object.__setattr__(twin, inner, function)
         return plain(twin, *args, **more)
 
     return run
 
 
-def _sync(function: Callable[..., Any], tool: Any, faults: ToolFaults, call_id: str) -> Callable[..., Any]:
+def _sync(function: Function, tool: Any, faults: ToolFaults, call_id: Callable[[], str]) -> Function:
     @functools.wraps(function)
     def call(*args: Any, **more: Any) -> Any:
-        given = faults.around_sync(tool.name, lambda: function(*args, **more), call_id=call_id)
+        given = faults.around_sync(tool.name, lambda: function(*args, **more), call_id=call_id())
         return _in_form(tool, given)
 
     return call
 
 
-def _async(function: Callable[..., Any], tool: Any, faults: ToolFaults, call_id: str) -> Callable[..., Any]:
+def _async(function: Function, tool: Any, faults: ToolFaults, call_id: Callable[[], str]) -> Function:
     @functools.wraps(function)
     async def call(*args: Any, **more: Any) -> Any:
-        given = await faults.around(tool.name, lambda: function(*args, **more), call_id=call_id)
+        given = await faults.around(tool.name, lambda: function(*args, **more), call_id=call_id())
         return _in_form(tool, given)
 
     return call

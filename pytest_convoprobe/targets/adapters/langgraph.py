@@ -13,7 +13,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 
-from ...errors import TargetStartError
+from ...errors import TargetStartError, TargetUnavailable
+from ...project_code.tracebacks import describe
 from ...transcript import PendingRequest, Reply, ToolCall, Usage
 from ..message_lists import MessageReader
 from ..plain_values import plain
@@ -112,11 +113,15 @@ class LangGraphSession:
         self._waiting, self._recorder = (), recorder
         config = {**self._thread, "callbacks": [recorder]}
         more = {} if self._options.context is None else {"context": self._options.context}
-        with langchain_faults.injected(self._options.faults):
+        with langchain_faults.injected(self._options.faults, recorder.own_id):
             if self._on_loop:
                 state = await self._graph.ainvoke(given, config, **more)
             else:
                 state = await asyncio.to_thread(self._graph.invoke, given, config, **more)
+        if recorder.outage is not None:
+            raise TargetUnavailable(
+                f"the model of an agent inside of a tool did not answer: {describe(recorder.outage)}"
+            )
         return self._reply(state, recorder)
 
     def _reply(self, state: Any, recorder: LangChainRecorder) -> Reply:

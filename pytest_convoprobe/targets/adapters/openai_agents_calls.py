@@ -101,6 +101,8 @@ class RunWatch(RunHooks):  # type: ignore[misc]
         for item in local:
             arguments = as_arguments(getattr(item, "arguments", None) or getattr(item, "input", None))
             self.asked[item.call_id] = AskedTool(item.call_id, item.name, arguments, agent.name, group)
+        if self._faults is not None and len(local) > 1:
+            self._faults.asked((item.name, item.call_id) for item in local)
         for item in items:
             if item not in local and _kind_of(item) not in _LOCAL_CALLS:
                 self._done_elsewhere(item, agent.name, group)
