@@ -85,4 +85,4 @@ def _resource(resource: Mapping[str, Any]) -> Any:
 
 
 def _binary(kind: str, base64: str) -> str:
-    return f"[{kind or 'binary data'}, {size(len(base64) * 3 // 4)}]"
+    return f"[{kind or 'binary data'}, {size(len(base64.rstrip('=')) * 3 // 4)}]"
