@@ -1,4 +1,4 @@
-"""The examples of docs/how-to/targets.md can be copied."""
+"""The examples of the pages on targets can be copied."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from pydantic import TypeAdapter
 from pytest_convoprobe.settings.models import TargetSettings
 from pytest_convoprobe.targets.factory import build_target
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "targets.md"
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+FOLDER = Path(__file__).parents[2] / "docs" / "how-to"
+TEXT = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("targets.md", "http-services.md"))
+# Files that are included have tests of their own.
+BLOCKS = [found for found in re.findall(r"```(\w+)\n(.*?)```", TEXT, re.DOTALL) if "--8<--" not in found[1]]
 
 
 @pytest.mark.parametrize("text", [text for language, text in BLOCKS if language == "yaml"])
