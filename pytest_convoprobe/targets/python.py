@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import TargetStartError
-from ..llm.port import ToolSpec
 from ..project_code.calls import StartsCalls
 from .call_style import is_async, needs_nothing
 from .failures import start_failure
@@ -18,7 +17,7 @@ from .given_objects import Use
 from .hosted import Hosted, RunsElsewhere, home_of
 from .loading import Once, Reference, load_object
 from .port import ConversationContext, Description, Target, TargetConversation, description_of, named_tools
-from .python_conversation import AgentSource, PythonConversation, source_of
+from .python_conversation import AdaptedAgent, AgentSource, PythonConversation, source_of
 from .session_options import MakesOptions
 
 _ABSENT = object()
@@ -55,6 +54,7 @@ class PythonAgent(RunsElsewhere):
         self._source: Once[Target | AgentSource] = Once(load)
         self._context = None if context is None else Once(functools.partial(_function, context, rootdir))
         self._hosted: Hosted | None = None
+        self._talked_with: AdaptedAgent | None = None
 
     async def start(self, context: ConversationContext) -> TargetConversation:
         worker = self._worker(context)
@@ -76,6 +76,7 @@ class PythonAgent(RunsElsewhere):
         except BaseException:
             await conversation.aclose()
             raise
+        self._talked_with = conversation.adapted
         return conversation
 
     def _worker(self, context: ConversationContext) -> StartsCalls | None:
@@ -90,15 +91,11 @@ class PythonAgent(RunsElsewhere):
         """What the object says if it is a target itself and was loaded, and the tools of the settings."""
         source = self._source.value
         if source is None or isinstance(source, AgentSource):
-            described = Description(tools=_tools_of(source))
+            # Of a factory, the tools are those of what it made last.
+            described = Description(tools=self._talked_with.tools() if self._talked_with else None)
         else:
             described = description_of(as_port(source))
         return described if self._tools is None else replace(described, tools=self._tools)
-
-
-def _tools_of(source: AgentSource | None) -> tuple[ToolSpec, ...] | None:
-    """The tools of a framework's agent, as far as its adapter can list them."""
-    return source.adapter.tools_of(source.value) if source and source.adapter else None
 
 
 def runs_on_waiting_thread(target: Target) -> bool:

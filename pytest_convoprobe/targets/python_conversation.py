@@ -10,6 +10,7 @@ from typing import Any
 
 from ..cutting import MOST_TEXT
 from ..errors import TargetError, TargetStartError
+from ..llm.port import ToolSpec
 from ..project_code.agent_loops import CallTask, Home
 from ..project_code.calls import Raised, StartsCalls, in_thread_of
 from ..threads import CallThread
@@ -76,11 +77,15 @@ def _is_function(agent: object) -> bool:
 
 
 @dataclass(frozen=True)
-class _Adapted:
+class AdaptedAgent:
     """An agent that only an adapter can talk with."""
 
     adapter: Adapter
     agent: Any
+
+    def tools(self) -> tuple[ToolSpec, ...] | None:
+        """The agent's tools, as far as its adapter can list them."""
+        return self.adapter.tools_of(self.agent)
 
 
 def _calling_of(agent: object) -> Calling:
@@ -114,6 +119,8 @@ class PythonConversation:
         self._let_go: Callable[[], None] | None = None
         self._closed = False
         self._done = SoFar()
+        self.adapted: AdaptedAgent | None = None
+        """The agent of a framework that it talks with; None before it is open, and for other objects."""
 
     async def open(self, source: AgentSource, use: Use) -> None:
         """Get an agent that no other conversation has, from the object that the settings or a test name."""
@@ -130,7 +137,9 @@ class PythonConversation:
             found = await self._guarded(enter, on_loop, failed, read)
             self._closers += [close] if close else []
         own = source.makes_agents
-        self._calling = await self._session(found, own) if isinstance(found, _Adapted) else self._plain(found)
+        self._calling = (
+            await self._session(found, own) if isinstance(found, AdaptedAgent) else self._plain(found)
+        )
 
     def _plain(self, found: Calling) -> Calling:
         """How an object of the project answers, which has no place for what only adapters can use."""
@@ -140,8 +149,9 @@ class PythonConversation:
             )
         return found
 
-    async def _session(self, found: _Adapted, own: bool) -> Calling:
+    async def _session(self, found: AdaptedAgent, own: bool) -> Calling:
         """Open a session with an agent of a framework, which is this conversation's `own` or shared."""
+        self.adapted = found
         doing = f"a session with `{self._name}` ({found.adapter.framework}) could not be opened"
         options = self._options or MakesOptions()
 
@@ -362,9 +372,9 @@ def _calling_and_close(session: AgentSession) -> tuple[Calling, Step | None]:
     return calling(session.send), None if close is None else (close, is_async(close))
 
 
-def _calling_or_failed(doing: str, agent: object) -> Calling | _Adapted | _Failed:
+def _calling_or_failed(doing: str, agent: object) -> Calling | AdaptedAgent | _Failed:
     if (adapter := adapter_for(agent)) is not None:
-        return _Adapted(adapter, agent)
+        return AdaptedAgent(adapter, agent)
     try:
         return _calling_of(agent)
     except ValueError as error:

@@ -287,8 +287,10 @@ class Contract:
         (reply,) = await said(lambda: self.agent(server.base_url, shop), call("lookup", order="7"))
         assert (names(reply), reply.usage) == (["lookup"], Usage(20, 10))
 
-    def test_its_tools_are_known(self, server: ChatServer, shop: Shop) -> None:
-        target = as_target(self.agent(server.base_url, shop))
+    @pytest.mark.parametrize("made", [False, True], ids=["itself", "made by a factory"])
+    def test_its_tools_are_known(self, server: ChatServer, shop: Shop, made: bool) -> None:
+        agent = self.agent(server.base_url, shop)
+        target = as_target((lambda: agent) if made else agent)
         asyncio.run(_started(target))
         tools = {tool.name: tool for tool in description_of(target).tools or ()}
         assert {"lookup", "weather", "broken"} <= set(tools)

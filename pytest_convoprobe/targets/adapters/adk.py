@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import uuid
 from collections import Counter
@@ -105,11 +106,11 @@ class _Session:
             recorded, self._ids["session_id"], dict(self._held), given or {}, refused
         )
         content = import_module("google.genai.types").Content(role="user", parts=parts)
+        events_of_run = self._runner.run_async(**self._ids, new_message=content, run_config=self._run_config)
         try:
-            async for _ in self._runner.run_async(
-                **self._ids, new_message=content, run_config=self._run_config
-            ):
-                pass  # the plug-in has seen it
+            async with contextlib.aclosing(events_of_run):
+                async for _ in events_of_run:
+                    pass  # the plug-in has seen it
         except Exception:
             error = events.error()
             if isinstance(error, TargetUnavailable):

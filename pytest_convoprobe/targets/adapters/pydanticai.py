@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import Any
 
 from ...errors import TargetStartError
-from ...llm.port import ToolSpec
 from ...transcript import PendingRequest, Reply, ToolCall, Usage
 from ..plain_values import clean_text, plain
 from ..reply_forms import is_structured
 from ..reply_parts import as_arguments
 from .pydanticai_calls import calls_of, thoughts_of
 from .pydanticai_runs import RunsRecorder
+from .pydanticai_tools import tools_of as tools_of  # the registry looks for it here
 from .sessions import AgentSession, SessionOptions
 
 
@@ -24,16 +24,6 @@ async def open_session(agent: Any, options: SessionOptions) -> AgentSession:
     if "capabilities" not in inspect.signature(agent.run).parameters:
         raise TargetStartError("this version of PydanticAI is too old: its agents take no `capabilities`")
     return _Session(agent, options)
-
-
-def tools_of(agent: Any) -> tuple[ToolSpec, ...] | None:
-    """The agent's functions; None if it also has tools that are only known while it runs."""
-    plain_toolset = import_module("pydantic_ai.toolsets").FunctionToolset
-    toolsets = list(agent.toolsets)
-    if not all(isinstance(toolset, plain_toolset) for toolset in toolsets):
-        return None
-    tools = [tool.tool_def for toolset in toolsets for tool in toolset.tools.values()]
-    return tuple(ToolSpec(one.name, one.description or "", one.parameters_json_schema) for one in tools)
 
 
 class _Session:

@@ -33,7 +33,7 @@ class Run:
 
     @property
     def id(self) -> str:
-        return str(self.context.run_id)
+        return str(getattr(self.context, "run_id", ""))
 
     @property
     def agent(self) -> Any:
@@ -81,9 +81,9 @@ class RunsRecorder:
         context = import_module("pydantic_ai._run_context").get_current_run_context()
         run = Run([], context, _INSIDE.get())
         self.runs.append(run)
-        usage = context.usage
-        # A tool may hand its own usage on, which then counts both runs.
-        self._usages.setdefault(id(usage), (usage, _counted(usage)))
+        if (usage := getattr(context, "usage", None)) is not None:
+            # A tool may hand its own usage on, which then counts both runs.
+            self._usages.setdefault(id(usage), (usage, _counted(usage)))
         return run.messages
 
     def usage(self) -> Usage | None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.errors import TargetCrashed
+from pytest_convoprobe.targets.adapters.pydanticai import tools_of
 from pytest_convoprobe.transcript import CallKind, Usage
 from tests.frameworks.contract import Contract, said, talking
 from tests.frameworks.documented import run_documented
@@ -192,6 +193,26 @@ async def test_an_approval_that_the_agent_has_no_output_for_is_its_own_fault(
     agent = helper(server.base_url, Tool(shop.refund, requires_approval=True))
     with pytest.raises(TargetCrashed, match="DeferredToolRequests"):
         await said(agent, call("refund", order="3"))
+
+
+async def test_the_tools_of_agents_inside_of_tools_are_known_too(shop: Shop) -> None:
+    expert = helper("http://127.0.0.1:9/v1", shop.lookup, name="expert")
+
+    async def ask_expert(input: str) -> str:
+        """Ask the expert."""
+        return str((await expert.run(input)).output)
+
+    async def ask_somebody(ctx: RunContext[Any], input: str) -> str:
+        """Ask whoever is among the dependencies."""
+        return str((await ctx.deps.run(input)).output)
+
+    def tools(function: Any) -> list[str] | None:
+        found = tools_of(helper("http://127.0.0.1:9/v1", function))
+        return None if found is None else [one.name for one in found]
+
+    assert tools(ask_expert) == ["ask_expert", "lookup"]
+    # An incomplete list would be worse than none.
+    assert tools(ask_somebody) is None
 
 
 async def test_calls_with_the_same_id_are_two() -> None:
