@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -18,6 +19,7 @@ from pytest_convoprobe.transcript import Usage
 from tests.support.chat_server import ChatServer, Completion
 
 from ..contract import Contract, said, talking
+from ..documented import run_documented
 from ..shop import Shop, call, model, only_for, text_of
 
 only_for("crewai")
@@ -163,3 +165,9 @@ class TestCrewai(Contract):
         async with talking(self.agent(server.base_url, shop)), talking(self.agent(server.base_url, shop)):
             assert crewai_event_bus._sync_handlers != before
         assert crewai_event_bus._sync_handlers == before
+
+
+def test_what_the_page_shows_works(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        said = run_documented("crewai", tmp_path, server.base_url)
+    assert "1 passed" in said, said

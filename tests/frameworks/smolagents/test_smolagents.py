@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -13,8 +14,10 @@ from pytest_convoprobe.errors import TargetStartError, TargetUnavailable
 from pytest_convoprobe.targets.adapters.sessions import SessionOptions
 from pytest_convoprobe.targets.adapters.smolagents import open_session
 from tests.support.chat_server import ChatServer, Completion
+from tests.support.default_answers import default_answer
 
 from ..contract import Contract, said
+from ..documented import run_documented
 from ..shop import Shop, call, model, only_for, text_of
 
 only_for("smolagents")
@@ -162,3 +165,12 @@ class TestSmolagents(Contract):
         assert "'user': 'ada'" in session.send("hello").text
         with pytest.raises(TargetStartError, match="`additional_args`"):
             await open_session(self.agent(server.base_url, shop), SessionOptions("c", context="ada"))
+
+
+def test_what_the_page_shows_works(tmp_path: Path) -> None:
+    def answer(body: dict[str, Any]) -> Any:
+        return smol_model(body) if body.get("tools") else default_answer(body)
+
+    with ChatServer(answer) as server:
+        said = run_documented("smolagents", tmp_path, server.base_url)
+    assert "1 passed" in said, said

@@ -15,9 +15,11 @@ from pytest_convoprobe.targets.adapters.sessions import SessionOptions
 from pytest_convoprobe.targets.adapters.strands import open_session
 from pytest_convoprobe.transcript import CallKind
 from tests.support.chat_server import ChatServer
+from tests.support.default_answers import default_answer
 
 from ..contract import Contract, said, talking
-from ..shop import Shop, call, only_for
+from ..documented import run_documented
+from ..shop import Shop, call, model, only_for
 
 only_for("strands")
 
@@ -149,3 +151,12 @@ class TestStrands(Contract):
         (reply,) = await said(agent, message)
         assert [(one.executed, one.error) for one in reply.tool_calls or ()] == [(False, "not today")] * 2
         assert shop.done == []
+
+
+def test_what_the_page_shows_works(tmp_path: Path) -> None:
+    def answer(body: dict[str, Any]) -> Any:
+        return model(body) if body.get("tools") else default_answer(body)
+
+    with ChatServer(answer) as server:
+        said = run_documented("strands", tmp_path, server.base_url)
+    assert "1 passed" in said, said
