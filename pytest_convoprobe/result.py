@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from .errors import Blame
-from .judging.types import CheckResult, CriterionResult, UserReview, Vote
+from .judging.types import CheckResult, CriterionResult, ToolSuggestions, UserReview, Vote
 from .llm.ledger import Spending
 from .llm.port import Role
 from .text import one_line
@@ -36,6 +36,7 @@ class ScenarioResult:
     `unmatched_tools` are names of tools in the scenario that match no call, where the target doesn't say
     which tools it has.
     `review` is about the user's side of a conversation that did not pass, if there is something to say.
+    `suggestions` are about the agent's tools, of a conversation that failed; None if nobody asked for any.
     """
 
     name: str
@@ -61,6 +62,7 @@ class ScenarioResult:
     unmatched_tools: tuple[str, ...] = ()
     attempts: int = 1
     review: UserReview | None = None
+    suggestions: ToolSuggestions | None = None
 
     @property
     def passed(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum
 
 PROHIBITED = "prohibited tool "
@@ -125,3 +125,40 @@ class Verdict:
 
     passed: bool | None
     score: float
+
+
+class Severity(str, Enum):
+    """How much it matters: with `high`, a provider refuses the tool or a model can't use it rightly."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What is wrong with a tool of the agent (`issue`), and what to do about it (`suggestion`).
+
+    `category` is the id of a rule, or a word that a model chose. `tool` is the tool's name.
+    """
+
+    category: str
+    tool: str
+    issue: str
+    suggestion: str
+    severity: Severity
+
+    def to_json(self) -> dict[str, str]:
+        """Plain data."""
+        return {**asdict(self), "severity": self.severity.value}
+
+
+@dataclass(frozen=True)
+class ToolSuggestions:
+    """What the judge's model suggests about the agent's tools, after a conversation that failed.
+
+    `note` says why it gave none, or what of its answer was left out.
+    """
+
+    found: tuple[Suggestion, ...] = ()
+    note: str = ""

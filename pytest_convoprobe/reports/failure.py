@@ -8,7 +8,7 @@ from ..errors import Blame
 from ..files import shown_path
 from ..formatting import counted, number
 from ..judging.transcript_view import ending_of
-from ..judging.types import CheckResult, CriterionKind, CriterionResult
+from ..judging.types import CheckResult, CriterionKind, CriterionResult, Suggestion
 from ..llm.port import Role
 from ..result import ScenarioResult, answer_word, attempt_words, findings, report_order, second_votes, why
 from ..start_time import in_words
@@ -61,6 +61,7 @@ def render_failure(
     _add_head(page, result)
     _add_criteria(page, result, verbosity)
     _add_checks(page, result)
+    _add_suggestions(page, result)
     add_conversation(page, result, Detail.of(verbosity))
     # Last but one: who scrolls up from the end meets the command, the cost and the exception first.
     _add_trace(page, result, verbosity)
@@ -159,6 +160,23 @@ def _add_checks(page: Page, result: ScenarioResult) -> None:
         page.title("Checks")
     for check in checks:
         page.marked(check.holds, _check(check))
+
+
+def suggestion_words(one: Suggestion) -> str:
+    """`high parameters of search: …`, the headline of a suggestion in every report on one trial."""
+    return f"{one.severity.value} {one.category} of {one_line(one.tool)}: {one_line(one.issue)}"
+
+
+def _add_suggestions(page: Page, result: ScenarioResult) -> None:
+    given = result.suggestions
+    if given is None or not (given.found or given.note):
+        return
+    page.title("Suggestions of a model about the tools")
+    for one in given.found:
+        page.add(suggestion_words(one), "  ")
+        page.add(one_line(one.suggestion), "      ")
+    if given.note:
+        page.add(one_line(given.note), "  ")
 
 
 def _check(check: CheckResult) -> str:

@@ -17,7 +17,10 @@ from ..judging.types import (
     Criterion,
     CriterionKind,
     CriterionResult,
+    Severity,
     Shows,
+    Suggestion,
+    ToolSuggestions,
     UserReview,
     Vote,
 )
@@ -68,6 +71,7 @@ def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -
         "checks": [_check(found) for found in checks],
         # What came later than the format is left out where it has its default: other trials look as they did.
         **({"review": _review(result.review)} if result.review else {}),
+        **({"suggestions": _suggestions(result.suggestions)} if result.suggestions else {}),
         "transcript": transcript_record(result.transcript),
         **({"attempts": result.attempts} if result.attempts > 1 else {}),
         **({"unmatched_tools": list(result.unmatched_tools)} if result.unmatched_tools else {}),
@@ -143,6 +147,10 @@ def _review(review: UserReview) -> dict[str, Any]:
     return {"hindered": review.hindered, "note": review.note, "never_said": list(review.never_said)}
 
 
+def _suggestions(given: ToolSuggestions) -> dict[str, Any]:
+    return {"found": [one.to_json() for one in given.found], "note": given.note}
+
+
 def _result(data: Mapping[str, Any]) -> ScenarioResult:
     return ScenarioResult(
         name=as_text(data["name"]),
@@ -167,6 +175,7 @@ def _result(data: Mapping[str, Any]) -> ScenarioResult:
         attempts=as_whole(data.get("attempts", 1)),
         unmatched_tools=tuple(map(as_text, data.get("unmatched_tools", ()))),
         review=_read_review(data["review"]) if data.get("review") else None,
+        suggestions=_read_suggestions(data["suggestions"]) if data.get("suggestions") else None,
     )
 
 
@@ -229,3 +238,17 @@ def _read_check(data: Mapping[str, Any]) -> CheckResult:
 def _read_review(data: Mapping[str, Any]) -> UserReview:
     never_said = tuple(map(as_text, data.get("never_said", ())))
     return UserReview(as_text(data.get("hindered", "")), as_text(data.get("note", "")), never_said)
+
+
+def _read_suggestions(data: Mapping[str, Any]) -> ToolSuggestions:
+    found = (
+        Suggestion(
+            as_text(one.get("category", "")),
+            as_text(one.get("tool", "")),
+            as_text(one.get("issue", "")),
+            as_text(one.get("suggestion", "")),
+            Severity(one.get("severity", Severity.MEDIUM.value)),
+        )
+        for one in data.get("found", ())
+    )
+    return ToolSuggestions(tuple(found), as_text(data.get("note", "")))

@@ -10,11 +10,8 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from ..conversation.earlier_turns import Repeating
 from ..conversation.loop import Conversation, Limits
-from ..conversation.port import UserSimulator
-from ..conversation.simulated import SimulatedUser
-from ..conversation.user import ScenarioUser, persona_values, unsaid
+from ..conversation.user import unsaid
 from ..errors import (
     Blame,
     ConvoprobeError,
@@ -31,8 +28,8 @@ from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
 from ..judging.judge import judge
 from ..judging.own_checks import own_check
-from ..judging.review import NOT_REVIEWED, against_agent, user_side
-from ..judging.types import CheckResult, CriterionResult, UserReview, Verdict
+from ..judging.review import NOT_REVIEWED, Against, against_agent, user_side
+from ..judging.types import CheckResult, CriterionResult, ToolSuggestions, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
@@ -55,6 +52,8 @@ from .job import Job
 from .preconditions import require_ends_as_called, require_known_tools, require_models, unmatched_tools
 from .recorded_models import RecordedModels, start_time
 from .reviewing import reviewed
+from .simulating import user_of
+from .suggesting import NOTHING_JUDGED, suggested, wants_suggestions
 
 
 class Runner:
@@ -123,6 +122,7 @@ class _Trial:
         self._termination: Termination | None = None
         self._decided: Verdict | None = None
         self._review = UserReview()
+        self._suggestions: ToolSuggestions | None = None
         self._now: datetime | None = None
         self._tools: tuple[str, ...] | None = None
         self._target_name = type(job.target).__qualname__  # until the target has said it itself
@@ -144,8 +144,11 @@ class _Trial:
             verdict = await within_scenario_timeout(limit, self._recorded)
         except ScenarioTimeout as error:
             if self._decided is not None:
-                # Only the review was still to come. What was found against the agent stays.
-                self._review = UserReview(note=NOT_REVIEWED + str(error))
+                # Only what comes after the verdict was still to come. What was found against the agent stays.
+                if self._suggestions is None:
+                    self._review = UserReview(note=NOT_REVIEWED + str(error))
+                else:
+                    self._suggestions = ToolSuggestions(note=f"no suggestions: {error}")
                 return partial(self._judged, self._decided)
             # The conversation only knows that it was cancelled; here it is known why.
             self._termination = Termination.TIMEOUT
@@ -202,6 +205,9 @@ class _Trial:
         if verdict.passed is False and self._job.reviews:
             self._decided = verdict
             self._review = await self._review_user(llm)
+            if wants_suggestions(self._job) and not self._review.hindered:
+                self._suggestions = ToolSuggestions()  # until there are any: they have been asked for
+                self._suggestions = await self._suggest(llm)
         return verdict
 
     async def _for_judge(self) -> tuple[Scenario, Transcript]:
@@ -209,9 +215,17 @@ class _Trial:
         scenario, transcript = self._job.scenario, self.transcript
         return await aside(transcript.is_large, lambda: self._redactor.personal((scenario, transcript)))
 
+    @property
+    def _against(self) -> tuple[Against, ...]:
+        return against_agent(self._criteria, self._redactor.personal(self._checks))
+
+    async def _suggest(self, llm: LLM) -> ToolSuggestions:
+        _, transcript = await self._for_judge()
+        return await suggested(llm, self._job, transcript, self._against, self._redactor)
+
     async def _review_user(self, llm: LLM) -> UserReview:
         scenario, transcript = await self._for_judge()
-        found = against_agent(self._criteria, self._redactor.personal(self._checks))
+        found = self._against
         context = CallContext(Role.REVIEWER, self._job.scenario_id, self._job.trial)
         user, model = scenario.synthetic_user, self._job.settings.judge
         return await reviewed(llm, model, user, transcript, found, context, self._redactor)
@@ -231,7 +245,8 @@ class _Trial:
         )
 
     async def _converse(self, llm: LLM) -> None:
-        job, user = self._job, self._user(llm)
+        job = self._job
+        user = user_of(job, llm, self._now)
         self._faults = self._planned()
         opened = self._host.conversation(
             job.target,
@@ -266,19 +281,6 @@ class _Trial:
         rules = self._fault_rules
         require_delays_fit(rules, self._job.settings.run.turn_timeout)
         return FaultPlan(rules, self._job.scenario_id, self._job.trial) if rules else None
-
-    def _user(self, llm: LLM) -> UserSimulator:
-        user = self._job.scenario.synthetic_user
-        simulated = SimulatedUser(
-            llm,
-            self._job.settings.synthetic_user,
-            values=persona_values(user, self._now),
-            scenario=self._job.scenario_id,
-            trial=self._job.trial,
-            asks_guard=self._now is not None,
-        )
-        scenario_user = ScenarioUser(user, simulated)
-        return Repeating(self._job.earlier, scenario_user) if self._job.earlier else scenario_user
 
     @property
     def _limits(self) -> Limits:
@@ -365,7 +367,13 @@ class _Trial:
             tags=loaded.tags,
             unmatched_tools=unmatched_tools(self._job.scenario, self.transcript, self._tools),
             review=None if outcome is Outcome.PASSED else mask.record(self._user_side),
+            suggestions=mask.record(self._asked_suggestions) if outcome is Outcome.FAILED else None,
         )
+
+    @property
+    def _asked_suggestions(self) -> ToolSuggestions | None:
+        """None only where nobody asked for any, so that a report can say so."""
+        return self._suggestions or (NOTHING_JUDGED if wants_suggestions(self._job) else None)
 
     @property
     def _user_side(self) -> UserReview | None:

@@ -60,6 +60,11 @@ class JudgeSettings(ModelSettings):
         "majority",
         description="How many members of a panel have to agree. Otherwise a criterion is undecided.",
     )
+    suggestions: Annotated[bool, Field(strict=True)] = Field(
+        False,
+        description="After each failed conversation, ask for changes of the agent's tools: one call more. "
+        "The verdict never depends on it. `convoprobe report --suggestions` gathers them.",
+    )
     require: JudgeRequirement | None = Field(
         None,
         description="What the judge must have reached on labelled conversations: `labels`, `kappa`, "

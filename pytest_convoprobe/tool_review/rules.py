@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ..judging.tool_advice import by_severity
+from ..judging.types import Severity, Suggestion
 from ..llm.port import ToolSpec
 from .alike import pairs_alike
 from .schemas import is_typed, parts_of, properties_of, resolves, types_of
-from .suggestion import Severity, Suggestion, by_severity
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
@@ -134,7 +135,7 @@ def review(tools: Sequence[ToolSpec], ignore: Sequence[str] = ()) -> list[Sugges
         for issue, advice in rule.find(tool)
     ]
     found += _of_all(tools)
-    return by_severity([one for one in dict.fromkeys(found) if one.category not in ignore])
+    return by_severity(one for one in found if one.category not in ignore)
 
 
 def _of_all(tools: Sequence[ToolSpec]) -> Iterator[Suggestion]:

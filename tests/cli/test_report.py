@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_convoprobe.judging.types import Severity, Suggestion, ToolSuggestions
+
 from .conftest import Convoprobe
 from .stored import failed, passed, store
 
@@ -92,3 +94,38 @@ def test_a_file_that_cannot_be_written_is_trouble(
         result = convoprobe("report", form, "-o", "taken/report")
         assert result.exit_code == 3
         assert "taken" in result.stderr
+
+
+def given(severity: Severity, tool: str, issue: str, note: str = "") -> ToolSuggestions:
+    return ToolSuggestions((Suggestion("description", tool, issue, "Say more.", severity),), note)
+
+
+def test_suggestions_are_gathered_by_severity_and_tool(convoprobe: Convoprobe, folder: Path) -> None:
+    low, high = (Severity.LOW, "find", "Vague.\n::error::x"), (Severity.HIGH, "buy", "No unit.")
+    trials = [failed("a", suggestions=given(*low)), failed("b", suggestions=given(*high, "late"))]
+    run = store(folder, 3, [*trials, failed("c", suggestions=given(*high)), failed("d"), passed("e")])
+    shown = convoprobe("report", "--suggestions")
+    assert shown.exit_code == 0
+    assert shown.stdout.splitlines()[:4] == [
+        "high  buy: 2 suggestions from 2 scenarios",
+        "    description: No unit.",
+        "        Say more.",
+        "        from scenarios/b.yaml::b, scenarios/c.yaml::c",
+    ]
+    assert "    description: Vague. ::error::x" in shown.stdout
+    assert "late (1 conversation)" in shown.stdout
+    assert shown.stdout.endswith("3 suggestions from 3 of 4 failed conversations\n")
+    data = json.loads(convoprobe("report", "--suggestions", "--json").stdout)
+    assert (data["run"], data["asked"], data["failed"]) == (run, 3, 4)
+    assert [(one["tool"], one["count"]) for one in data["tools"]] == [("buy", 2), ("find", 1)]
+    assert data["tools"][0]["suggestions"][0]["scenarios"] == ["scenarios/b.yaml::b", "scenarios/c.yaml::c"]
+
+
+def test_no_suggestions_and_nobody_asked_are_two_things(convoprobe: Convoprobe, folder: Path) -> None:
+    store(folder, 1, [failed("a")])
+    assert "judge.suggestions was off" in convoprobe("report", "--suggestions").stdout
+    store(folder, 2, [failed("a", suggestions=ToolSuggestions())])
+    assert convoprobe("report", "--suggestions").stdout == "no suggestions from 1 of 1 failed conversation\n"
+    store(folder, 3, [passed("a")])
+    assert "no conversation failed" in convoprobe("report", "--suggestions").stdout
+    assert convoprobe("report", "--suggestions", "--html").exit_code == 2

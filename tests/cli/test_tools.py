@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from pytest_convoprobe.cli import main
+from tests.support.chat_server import ChatServer
 
 TOOLS = '''
 def look_up(order: str, limit: int = 3) -> str:
@@ -85,3 +87,47 @@ def test_a_target_that_does_not_say_its_tools_is_not_a_good_one(project: Path) -
     result = tools()
     assert result.exit_code == 3
     assert "doesn't say which tools it has" in result.output
+
+
+def with_judge(project: Path, url: str) -> None:
+    judge = (
+        f"judge: {{model: openai/judge, api_base: '{url}', api_key: sk-test-0123456789, max_attempts: 1}}\n"
+    )
+    (project / "convoprobe.yaml").write_text(MODEL + judge)
+
+
+def test_a_models_suggestions(project: Path) -> None:
+    def answer(body: dict[str, Any]) -> str:
+        shown = body["messages"][-1]["content"]
+        assert "| look_up\n| Looks up an order." in shown
+        said = {"issue": "No\x1b[2J form.", "suggestion": "Name\nthe form.", "severity": "HIGH"}
+        about = [("`look_up`", "Parameters!"), ("delete_all", "name")]
+        return json.dumps({"suggestions": [{**said, "tool": tool, "category": word} for tool, word in about]})
+
+    with ChatServer(answer) as server:
+        with_judge(project, server.base_url)
+        result = tools("--llm", "--json")
+        shown = tools("--llm")
+        assert len(server.requests) == 2
+    assert (result.exit_code, shown.exit_code) == (1, 1)
+    data = json.loads(result.stdout)
+    assert data["suggestions"][-1] == {
+        "category": "parameters",
+        "tool": "look_up",
+        "issue": "No\\x1b[2J form.",
+        "suggestion": "Name the form.",
+        "severity": "high",
+        "source": "model",
+    }
+    assert data["notes"] == ["left out: 1 suggestion about tools that the agent doesn't have"]
+    assert "    high parameters: the model suggests: Name the form." in shown.stdout
+    assert "1 call, " in shown.stderr
+
+
+def test_a_model_that_gives_no_answer_is_trouble(project: Path) -> None:
+    with ChatServer(lambda body: "no JSON") as server:
+        with_judge(project, server.base_url)
+        result = tools("--llm")
+    assert result.exit_code == 3
+    assert "look_up: a model can't tell it from `lookup`" in result.stdout
+    assert "no opinion: The judge's model openai/judge gave no usable reply" in result.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_convoprobe.errors import Blame
-from pytest_convoprobe.judging.types import CheckResult
+from pytest_convoprobe.judging.types import CheckResult, Severity, Suggestion, ToolSuggestions
 from pytest_convoprobe.reports.html import write_html
 from pytest_convoprobe.reports.run_report import RunReport
 from pytest_convoprobe.result import Outcome
@@ -178,6 +178,7 @@ def hostile() -> RunReport:
                 transcript=Transcript((turn,), Termination.TARGET_ERROR, pending=EVIL),
                 criteria=(criterion(1, EVIL, False, EVIL, quote=EVIL, turn=1),),
                 checks=(CheckResult(EVIL, False, EVIL, EVIL, 1),),
+                suggestions=ToolSuggestions((Suggestion(EVIL, EVIL, EVIL, EVIL, Severity.LOW),), EVIL),
             )
         ],
         notes=(EVIL,),

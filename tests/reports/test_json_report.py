@@ -12,7 +12,10 @@ from pytest_convoprobe.judging.types import (
     Criterion,
     CriterionKind,
     CriterionResult,
+    Severity,
     Shows,
+    Suggestion,
+    ToolSuggestions,
     UserReview,
     Vote,
 )
@@ -87,7 +90,19 @@ def test_all_that_is_known_of_a_criterion_follows_the_schema() -> None:
     known = CriterionResult(asked, "not_met", False, "No.", votes=votes, score=-1.5)
     user = UserReview(hindered="It left", note="Not asked", never_said=("Oslo",))
     data = checked(
-        run_report([trial(criteria=(known,), review=user, attempts=2, unmatched_tools=("no_such_tool",))])
+        run_report(
+            [
+                trial(
+                    criteria=(known,),
+                    review=user,
+                    attempts=2,
+                    unmatched_tools=("no_such_tool",),
+                    suggestions=ToolSuggestions(
+                        (Suggestion("name", "get", "It says little.", "Say what.", Severity.LOW),), "more"
+                    ),
+                )
+            ]
+        )
     )
     (shown,) = data["trials"][0]["criteria"]
     assert [vote["asked"] for vote in shown["votes"]] == ["statement", "opposite"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...text import harmless
 from ..console import Console
 from ..exits import FINDINGS, UsageProblem
 from ..project import Project, project_options
@@ -26,6 +27,11 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".xm
 @click.option("--json", "form", flag_value="json", help="JSON for programs.")
 @click.option("--md", "form", flag_value="md", help="Markdown for a comment on a pull request.")
 @click.option("--junit", "form", flag_value="junit", help="JUnit XML.")
+@click.option(
+    "--suggestions",
+    is_flag=True,
+    help="Show what models suggested about the agent's tools instead; as text, or with --json.",
+)
 @click.option("--schema", "form", flag_value="schema", help="Print the JSON Schema of --json instead.")
 @click.option(
     "-o",
@@ -41,6 +47,7 @@ def command(
     ctx: click.Context,
     run: str,
     form: str | None,
+    suggestions: bool,
     output: Path | None,
     baseline: str | None,
     config_file: Path | None,
@@ -50,12 +57,18 @@ def command(
     branch, tag or commit. If the run broke off (its process ended without a word), the report is written and
     the exit status is 1.
 
+    --suggestions gathers what the judge's model suggested after conversations that failed (with
+    `judge.suggestions: true`), by severity and tool, with the scenarios that it comes from.
+
     \b
     Example:
         convoprobe report --html -o report.html
         convoprobe report latest --md --baseline main
     """  # noqa: D301 - click looks for the character itself
     chosen = form or (_SUFFIXES.get(output.suffix.lower()) if output else None)
+    if suggestions:
+        _suggestions(Project.here(config_file, results_dir), run, chosen, output)
+        return
     if chosen is None:
         raise UsageProblem("choose a format: --html, --json, --md or --junit")
     if chosen == "schema":
@@ -88,6 +101,22 @@ def _read(project: Project, run: str, baseline: str | None) -> RunReport:
         return read_report(stored, list_runs(beside))
     chosen = project.baseline(baseline, stored)
     return read_report(stored, list_runs(beside), chosen.run, notes=chosen.notes)
+
+
+def _suggestions(project: Project, run: str, form: str | None, output: Path | None) -> None:
+    from ...reports.tool_suggestions import gathered, suggestions_json, suggestions_text
+    from ...results.trial_filter import final
+
+    if form not in (None, "json"):
+        raise UsageProblem("--suggestions is text, or JSON with --json")
+    stored = project.open(run)
+    found = gathered(stored.trial(row).result for row in final(stored.rows()))
+    for note in stored.notes:
+        Console.of().note(f"note: {stored.id}: {note}")
+    if form == "json":
+        _put(json.dumps(suggestions_json(stored.id, found), indent=1) + "\n", output)
+    else:
+        _put(harmless(suggestions_text(found)), output)
 
 
 def _page(report: RunReport, path: Path) -> None:

@@ -42,6 +42,8 @@
     else if (data.turns.length) column.append(make("section", make("h3", "Criteria"), make("p.muted", "Not judged.")));
     const checks = data.checks.map((one) => check(trial, one));
     if (checks.length) column.append(make("section", make("h3", "Checks"), ...checks));
+    const advice = data.suggestions.map(([head, text]) => make("li", text ? make("b", head) : head, text ? " " + text : ""));
+    if (advice.length) column.append(make("section", make("h3", "Suggestions of a model about the tools"), make("ul.changes", ...advice)));
     if (data.trace) column.append(make("section", make("h3", data.trace_title), make("pre.trace", data.trace)));
     column.append(make("section", make("h3", "Time and cost"), costs(data)));
     column.append(make("section", make("h3", "Details"), details(data)));

@@ -22,7 +22,7 @@ from ...steps import AgentStep, answer_of, kind_word, names_agents, nested, step
 from ...text import one_line, shorten, visible
 from ...transcript import CallKind, Origin, PendingRequest, ToolCall, Transcript, Turn, not_kept
 from ..decisions import figures_in_words, sentence
-from ..failure import BLAME_WORDS, MUST, ending, user_side_lines
+from ..failure import BLAME_WORDS, MUST, ending, suggestion_words, user_side_lines
 from ..money import ROLE_NAMES, is_replayed
 from ..paste_command import records_again, stored_words
 from ..run_report import RunReport
@@ -51,6 +51,7 @@ def details(report: RunReport, trial: TrialRecord) -> dict[str, Any]:
         "changes": list(change_lines(report, result.scenario_id)),
         "criteria": [_criterion(found, texts) for found in criteria],
         "checks": [_check(check) for check in checks],
+        "suggestions": list(_suggestions(result)),
         "turns": turns,
         "pending": _pending(result.transcript),
         "ended": shown(ending(result)),
@@ -147,6 +148,15 @@ def _check(check: CheckResult) -> dict[str, Any]:
         "found": shown(check.found),
         "turn": check.turn,
     }
+
+
+def _suggestions(result: ScenarioResult) -> Iterator[list[str]]:
+    """Pairs of a headline and a suggestion about the agent's tools; a note comes alone."""
+    given = result.suggestions
+    for one in given.found if given else ():
+        yield [shown(suggestion_words(one)), shown(one.suggestion)]
+    if given and given.note:
+        yield [shown(one_line(given.note))]
 
 
 def _turn(turn: Turn, named: bool) -> dict[str, Any]:

@@ -1,0 +1,27 @@
+"""The user's side of a trial's conversation."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ..conversation.earlier_turns import Repeating
+from ..conversation.port import UserSimulator
+from ..conversation.simulated import SimulatedUser
+from ..conversation.user import ScenarioUser, persona_values
+from ..llm.port import LLM
+from .job import Job
+
+
+def user_of(job: Job, llm: LLM, now: datetime | None) -> UserSimulator:
+    """Who says the user's messages: the script, the turns of an earlier conversation, or a model."""
+    user = job.scenario.synthetic_user
+    simulated = SimulatedUser(
+        llm,
+        job.settings.synthetic_user,
+        values=persona_values(user, now),
+        scenario=job.scenario_id,
+        trial=job.trial,
+        asks_guard=now is not None,
+    )
+    scenario_user = ScenarioUser(user, simulated)
+    return Repeating(job.earlier, scenario_user) if job.earlier else scenario_user
