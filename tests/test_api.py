@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import pytest_convoprobe
 from pytest_convoprobe import Outcome, run_scenario
 from pytest_convoprobe.errors import Blame, ScenarioFileError, SettingsError
 from pytest_convoprobe.scenario.models import Scenario
@@ -262,3 +263,8 @@ def test_an_error_of_a_target_has_no_secret_in_its_words_nor_in_its_frames(
     shown = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
     assert "`a[[****` is not a JMESPath expression" in str(caught.value)
     assert "a-value-of-ours" not in "".join(shown.format())
+
+
+def test_every_name_of_the_package_can_be_imported() -> None:
+    assert {"Target", "TargetCrashed", "TargetStartError", "PendingRequest"} <= set(pytest_convoprobe.__all__)
+    assert [name for name in pytest_convoprobe.__all__ if not hasattr(pytest_convoprobe, name)] == []

@@ -5,23 +5,37 @@ A request is a `PendingRequest`, or a mapping or object with the same fields.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
 from typing import Literal
 
-from ..transcript import PendingRequest
+from ..cutting import not_too_many
+from ..transcript import PendingRequest, Reply
 from .plain_values import clean_text, described, plain
 from .reply_parts import as_arguments, field_of, first_field
 
+_KINDS = ("approval", "question")
 _FIELDS = ("id", "text", "tool", "kind", "question", "arguments")
 
 
-def as_pending(value: object) -> tuple[PendingRequest, ...]:
-    """The requests of a list; none for what isn't a list. Raises `ValueError` for one that can't be read.
+def as_pending(answer: object) -> tuple[PendingRequest, ...]:
+    """The requests in the field `pending` of an answer. Raises `ValueError` for what can't be read.
 
-    Agents have fields of this name for other things too, such as a flag or a number.
+    Other answers than a `Reply` may have a field of this name for something else, such as the state of an
+    agent with a list of tasks: without a `tool` or a `kind`, these are none.
     """
-    if not isinstance(value, (list, tuple)):
+    value = field_of(answer, "pending")
+    listed = [value] if isinstance(value, PendingRequest) else _listed(value)
+    if not isinstance(answer, Reply) and not all(map(_looks_like_one, listed)):
         return ()
-    return tuple(_request(one, number) for number, one in enumerate(value, start=1))
+    return tuple(_request(one, number) for number, one in enumerate(listed, start=1))
+
+
+def _listed(value: object) -> list[object]:
+    return list(not_too_many(value)) if isinstance(value, (list, tuple, Set, Iterator)) else []
+
+
+def _looks_like_one(value: object) -> bool:
+    return not isinstance(value, str) and bool(field_of(value, "tool") or field_of(value, "kind") in _KINDS)
 
 
 def _request(value: object, number: int) -> PendingRequest:
@@ -47,7 +61,7 @@ def _request(value: object, number: int) -> PendingRequest:
 
 def _kind(kind: object, tool: object) -> Literal["approval", "question"]:
     """Where nothing is said: what names no tool is a question, since nothing can be permitted."""
-    if kind not in ("approval", "question", None):
+    if kind is not None and kind not in _KINDS:
         raise ValueError(f"the `kind` of a request is approval or question, not {described(kind)}")
     return "question" if kind == "question" or (kind is None and not tool) else "approval"
 

@@ -221,7 +221,7 @@ def _beside(value: object) -> dict[str, Any]:
     startup = as_seconds(field_of(value, "startup"))
     # A time that isn't one (negative, not a number) would make a latency of nonsense.
     usable = startup is not None and 0 <= startup < math.inf
-    return {"pending": as_pending(field_of(value, "pending")), "startup": startup if usable else 0.0}
+    return {"pending": as_pending(value), "startup": startup if usable else 0.0}
 
 
 def _text_in(value: object, calls: object) -> str | None:

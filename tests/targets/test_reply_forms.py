@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from pydantic import BaseModel
 
 from pytest_convoprobe.targets.reply_forms import ReplyReader, as_reply
-from pytest_convoprobe.transcript import Reply, ToolCall, Usage
+from pytest_convoprobe.transcript import PendingRequest, Reply, ToolCall, Usage
 
 from .test_reply_parts import ANYTHING
 
@@ -453,3 +454,33 @@ def test_content_blocks_of_thoughts_are_not_said() -> None:
 )
 def test_an_answer_that_does_not_mention_tool_calls_does_not_report_them(value: object) -> None:
     assert as_reply(value).tool_calls is None
+
+
+def test_requests_to_a_person_in_the_forms_of_an_answer() -> None:
+    asked = PendingRequest("7", tool="refund", arguments={"sum": 3})
+    forms = (
+        Reply("Wait.", pending=(asked,)),
+        Reply("Wait.", pending=asked),  # type: ignore[arg-type]
+        Reply("Wait.", pending=[{"id": 7, "tool": "refund", "arguments": '{"sum": 3}'}]),  # type: ignore[arg-type]
+        {"text": "Wait.", "pending": [{"id": "7", "kind": "approval", "tool": "refund", "args": {"sum": 3}}]},
+        {"messages": [asks(), says("Wait.")], "pending": [asked]},
+    )
+    assert [as_reply(form).pending for form in forms] == [(asked,)] * len(forms)
+    only = as_reply({"pending": [{"kind": "question", "question": "Which?", "choices": ["a", 2]}]})
+    assert only == Reply("", pending=(PendingRequest("1", "question", "Which?", choices=("a", "2")),))
+
+
+def test_a_field_of_this_name_may_be_something_else() -> None:
+    for other in (3, True, ["a task"], [{"id": 1, "text": "a task"}], {"a": 1}):
+        assert as_reply({"text": "Hi", "pending": other}) == Reply("Hi")
+
+
+@pytest.mark.parametrize("wrong", ["refund", {"kind": "order", "tool": "x"}, {}])
+def test_a_request_in_a_reply_that_cannot_be_read_is_an_error(wrong: object) -> None:
+    with pytest.raises(ValueError, match=r"pending|kind"):
+        as_reply(Reply("Wait.", pending=[wrong]))  # type: ignore[list-item, arg-type]
+
+
+def test_a_time_of_starting_that_is_none_counts_for_nothing() -> None:
+    found = [as_reply({"text": "Hi", "startup": value}).startup for value in (2, -1, math.nan, "soon", True)]
+    assert found == [2.0, 0.0, 0.0, 0.0, 0.0]
