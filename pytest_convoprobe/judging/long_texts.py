@@ -77,12 +77,17 @@ def hidden_voices(passages: Iterable[Passage]) -> frozenset[About]:
     return frozenset(one.voice for one in passages if one.voice is not None and _is_cut(one))
 
 
-def lines_with(text: LongText, words: str) -> tuple[tuple[Excerpt, ...], int]:
-    """The lines with most of the words, each with its neighbours, and how many lines have any."""
-    wanted = tokens(words)
+def lines_with(
+    text: LongText, words: str, room: int = MOST_SHOWN, *, rare: bool = False
+) -> tuple[tuple[Excerpt, ...], int]:
+    """The lines with most of the words, each with its neighbours, and how many lines have any.
+
+    The excerpts have at most `room` characters. With `rare`, words that are in many lines find none.
+    """
+    wanted = _rare(text, tokens(words)) if rare else tokens(words)
     scores = [score for score in _scores(text, words, wanted) if score[0] > 0]
     best = sorted(scores, key=lambda score: (-score[0], score[1]))[:_MOST_LINES]
-    return tuple(_excerpts(text, [at for _, at in best])), len(scores)
+    return tuple(_excerpts(text, [at for _, at in best], room)), len(scores)
 
 
 def lines_from(text: LongText, line: int) -> Excerpt:
@@ -122,9 +127,16 @@ def _scores(text: LongText, phrase: str, wanted: set[str]) -> Iterator[tuple[flo
         yield score + (_PHRASE if whole and whole in " ".join(line.casefold().split()) else 0), at
 
 
-def _excerpts(text: LongText, found: Sequence[int]) -> Iterator[Excerpt]:
+def _rare(text: LongText, words: set[str]) -> set[str]:
+    """The words that are in few of the lines, or in none."""
+    known = Counter(word for line in text.words for word in line & words)
+    most = max(_MOST_LINES, len(text.lines) // 20)
+    return {word for word in words if known[word] <= most}
+
+
+def _excerpts(text: LongText, found: Sequence[int], room: int) -> Iterator[Excerpt]:
     """The lines around these, the best first, as far as there is room; each line once."""
-    room, seen = MOST_SHOWN, set[int]()
+    seen = set[int]()
     for at in found:
         near = (place for place in (at - 1, at, at + 1) if 0 <= place < len(text.lines))
         around = [place for place in near if place not in seen]

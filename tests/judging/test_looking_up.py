@@ -36,10 +36,10 @@ FILLER = [
 ]
 HANDBOOK = "\n".join([*FILLER[:1500], FACT, *FILLER[1500:]])
 CRITERION = {
-    "text": "The handbook says how many days opened headphones can be returned",
+    "text": "The manual confirms this answer",
     "about": "tool",
     "shows": "presence",
-    "opposite": "The handbook says nothing about opened headphones",
+    "opposite": "Nothing there confirms it",
 }
 
 
@@ -85,9 +85,11 @@ class ScriptedJudge(FakeLLM):
         return json.dumps({"c1": found if seen else none})
 
 
-async def judged(llm: FakeLLM, transcript: Transcript = TALK, **settings: Any) -> CriterionResult:
-    model = JudgeSettings(model="openai/test", second_vote=False, **settings)
-    asked = scenario(correctness_criteria=[CRITERION])
+async def judged(
+    llm: FakeLLM, transcript: Transcript = TALK, text: str = CRITERION["text"]
+) -> CriterionResult:
+    model = JudgeSettings(model="openai/test", second_vote=False)
+    asked = scenario(correctness_criteria=[{**CRITERION, "text": text}])
     (result,) = await judge(llm, model, asked, transcript, scenario_id="handbook", trial=1)
     return result
 
@@ -112,6 +114,15 @@ async def test_a_fact_in_the_middle_of_200_000_characters_is_found_and_is_eviden
 async def test_it_is_found_in_data_too_which_has_no_lines(result: Any) -> None:
     found = await judged(ScriptedJudge([words("opened headphones return days")]), talk_with(result))
     assert (found.holds, found.turn) == (True, 1)
+
+
+async def test_lines_with_words_of_the_criteria_are_found_before_the_judge_asks() -> None:
+    llm = ScriptedJudge()
+    result = await judged(llm, text="The handbook says how long opened headphones can be returned")
+    assert (result.holds, result.quote) == (True, FACT)
+    assert FACT in llm.asked[0].messages[1].content
+    # Words that are in every line find nothing.
+    assert llm.asked[0].messages[1].content.count("  | Paragraph 1 of") == 1
 
 
 async def test_lines_can_be_read_from_a_number_on() -> None:
