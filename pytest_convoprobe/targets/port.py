@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
@@ -46,7 +46,7 @@ class ConversationContext:
     how many characters of one text or value are kept of what the target gives. `faults` are the faults that
     are injected into calls of tools; None if there are none. A target that can't inject them raises
     `TargetStartError` when a conversation with faults starts. `metadata` is the scenario's own, for templates
-    of requests.
+    of requests; None if the conversation belongs to no scenario.
     """
 
     id: str
@@ -58,7 +58,7 @@ class ConversationContext:
     waiting: CallersThread | None = None
     max_text: int = MOST_TEXT
     faults: ToolFaults | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

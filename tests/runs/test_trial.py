@@ -520,6 +520,17 @@ def test_a_misspelt_path_is_an_error_that_says_what_the_answer_has(
     assert "target.tool_calls_optional: true" in result.reason
 
 
+def test_templates_know_the_metadata_of_the_scenario(tmp_path: Path) -> None:
+    with AgentServer(lambda request: {"text": f"echo {request.json['of']}"}) as server:
+        target = HttpAgent(HttpTarget(url=server.url, body={"of": "{{ metadata.customer.id }}"}))
+        result = run(tmp_path, target=target, max_turns=1, more="metadata: {customer: {id: 42}}")
+        assert [request.json for request in server.requests] == [{"of": 42}]
+        lacking = run(tmp_path, target=target, max_turns=1)
+    assert result.transcript.turns[0].reply.text == "echo 42"
+    assert (lacking.outcome, lacking.blame) == (Outcome.ERROR, Blame.INFRASTRUCTURE)
+    assert "the scenario's `metadata` has no `customer`" in lacking.reason
+
+
 def test_an_argument_that_a_service_does_not_report_is_not_a_wrong_one(tmp_path: Path) -> None:
     answer = {"text": "echo 1", "calls": [{"name": "book", "argz": {"room": 2}}]}
     usage = "tool_usage: {tool_call_criteria: [{tool: book, assertions: [{args: {room: 2}}]}]}"

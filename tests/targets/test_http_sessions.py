@@ -252,6 +252,19 @@ async def test_an_error_shows_the_address_that_was_asked(service: Service) -> No
     assert first.endswith("/u/u-7/x?key=****&q=hello: status 404: Not Found")
 
 
+async def test_a_key_that_the_service_gives_out_is_not_shown(service: Service) -> None:
+    def answer(request: Request) -> Any:
+        if request.path == "/new":
+            return {"token": "given-key-42"}
+        return Answer(f"bad {request.headers['authorization']}, {request.headers['authorization'][7:]}", 401)
+
+    headers = {"Authorization": SecretStr("Bearer {{ session.token }}")}
+    with pytest.raises(TargetUnavailable) as caught:
+        await service(answer, "a", start={"url": "/new"}, headers=headers)
+    assert "bad " in str(caught.value)
+    assert "given-key-42" not in str(caught.value)
+
+
 async def test_faults_cannot_be_injected_into_a_service(service: Service) -> None:
     class NoFaults:
         async def around(self, tool: str, call: Any, *, call_id: str = "") -> Any: ...

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import httpx
 
 from ...cutting import MOST_TEXT, at_most
-from ...redaction import Redactor
 from ...settings.http_settings import HttpTarget
 from ...settings.secret_places import secrets_of
 from ...start_time import present, template_values
@@ -65,7 +64,7 @@ class HttpAgent(RunsElsewhere):
         self._version_url = settings.version.url if settings.version else None
         self._tools = named_tools(settings.tools)
         self.name = f"{settings.method.upper()} {self.message.shown_url}"
-        self.sender = Sender(self.name, settings.timeout, _redactor_of(settings))
+        self.sender = Sender(self.name, settings.timeout, tuple(_secrets_of(settings)))
 
     async def start(self, context: ConversationContext) -> _HttpConversation:
         refuse_faults(self.name, context)
@@ -100,7 +99,7 @@ class HttpAgent(RunsElsewhere):
         """The tools that the settings name."""
         return Description(tools=self._tools)
 
-    async def read(self, read: Callable[[HttpAnswer], T], answer: HttpAnswer, asked: str) -> T:
+    async def read(self, read: Callable[[HttpAnswer], T], answer: HttpAnswer, asked: RequestParts) -> T:
         """What `read` makes of an answer. Raises `TargetUnavailable` where it raises `ValueError`."""
         try:
             # In a thread if it takes its time: other conversations talk on this loop.
@@ -187,7 +186,7 @@ class _HttpConversation:
 
     def __init__(self, agent: HttpAgent, context: ConversationContext, past: EarlierAnswers) -> None:
         self._agent = agent
-        self._session = _Session(agent, context.id, Metadata(context.metadata))
+        self._session = _Session(agent, context.id, _metadata_of(context))
         self._past = past
         # A service answers today, also where the user's side was recorded before dates were known.
         self._now = context.now or present()
@@ -230,10 +229,15 @@ class _HttpConversation:
         return self._session.variables(message, self._history, self._now)
 
 
-def _redactor_of(settings: HttpTarget) -> Redactor:
+def _metadata_of(context: ConversationContext) -> Mapping[str, Any]:
+    # Without a scenario, templates are filled in with samples: `convoprobe doctor` has none.
+    return AnyName() if context.metadata is None else Metadata(context.metadata)
+
+
+def _secrets_of(settings: HttpTarget) -> Iterator[str]:
     requests = (settings.headers, *(one.headers for one in (settings.start, settings.finish) if one))
     headers = (value.get_secret_value() for named in requests for value in named.values())
-    return Redactor((*_with_words(headers), *secrets_of(settings)))
+    yield from (*_with_words(headers), *secrets_of(settings))
 
 
 def _with_words(secrets: Iterable[str]) -> Iterator[str]:

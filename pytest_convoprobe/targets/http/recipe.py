@@ -109,6 +109,7 @@ class RequestParts:
     headers: list[tuple[bytes, bytes]] = field(repr=False)
     content: bytes | None = field(repr=False)
     shown_query: frozenset[str] = frozenset()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def shown(self) -> str:
@@ -186,6 +187,9 @@ class Recipe:
         for name, value in source.headers.items():
             names.require(value.get_secret_value(), f"{key}.headers.{name}")
             self._headers[name] = compile_tree(value.get_secret_value(), f"{key}.headers.{name}")
+        self._of_session = tuple(
+            name for name, value in source.headers.items() if uses_session(value.get_secret_value())
+        )
         self._accept = source.accept
         is_text = isinstance(source.body, str)
         body = f"{key}.body"
@@ -215,7 +219,9 @@ class Recipe:
         if self._accept and b"accept" not in named:
             headers.append((b"accept", self._accept.encode("ascii")))
         content = _encoded(self._body(variables)) if self._has_body else None
-        return RequestParts(self._method, self._url(variables), headers, content, self._shows_query)
+        secrets = tuple(_words_of(values[name]) for name in self._of_session if values[name] is not LEFT_OUT)
+        every = tuple(word for words in secrets for word in words)
+        return RequestParts(self._method, self._url(variables), headers, content, self._shows_query, every)
 
     def fill_get(self, url: str) -> RequestParts:
         """A request of another address, without a message."""
@@ -270,6 +276,11 @@ class Recipe:
         if parts.scheme not in ("http", "https") or not host or _NOT_IN_URL.search(tame):
             raise SettingsError.of("this is not a URL: write `http://host/path` or `https://…`", path=path)
         return f"{parts.scheme}://{host}{parts.path}"
+
+
+def _words_of(header: Any) -> tuple[str, ...]:
+    """`Bearer abc` and also `abc` alone, as servers like to quote it."""
+    return (str(header), *str(header).split()[1:])
 
 
 def _tried(fill: Filling, variables: Any, path: str) -> Any:

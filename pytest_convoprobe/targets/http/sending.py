@@ -37,22 +37,23 @@ _HEAD = 20_000
 class Sender:
     """Sends the requests of one target. All conversations share its pool of connections."""
 
-    def __init__(self, name: str, timeout: float, redactor: Redactor) -> None:
+    def __init__(self, name: str, timeout: float, secrets: tuple[str, ...]) -> None:
         self._name = name
         self._timeout = timeout
-        self._redactor = redactor
+        self._secrets = secrets
+        self._redactor = Redactor(secrets)
         self._client: httpx.AsyncClient | None = None
 
     async def answer(
         self, request: Callable[[], RequestParts], cookies: httpx.Cookies, most_text: int
-    ) -> tuple[HttpAnswer, str]:
-        """The answer to a request, and what was asked in words. Raises `TargetUnavailable`."""
+    ) -> tuple[HttpAnswer, RequestParts]:
+        """The answer to a request, and the request. Raises `TargetUnavailable`."""
         asked, most = self._filled(request), most_bytes(most_text)
-        answer = await self._guarded(self._whole(asked, cookies, most), asked.shown, "no answer")
+        answer = await self._guarded(self._whole(asked, cookies, most), asked, "no answer")
         if answer is None:
             allowed = f"the most that is read with `run.max_text: {most_text}`"
-            raise self.failure(f"the answer is larger than {size(most)}, {allowed}", asked.shown)
-        return answer, asked.shown
+            raise self.failure(f"the answer is larger than {size(most)}, {allowed}", asked)
+        return answer, asked
 
     async def stream(
         self,
@@ -65,13 +66,18 @@ class Sender:
         """What `reply` makes of the events of an answer, until its end. Raises `TargetUnavailable`."""
         asked = self._filled(request)
         coming = self._events(asked, cookies, most_text, reply, kind)
-        return await self._guarded(coming, asked.shown, "the stream did not end")
+        return await self._guarded(coming, asked, "the stream did not end")
 
-    def failure(self, reason: str, asked: str = "", answer: HttpAnswer | None = None) -> TargetUnavailable:
+    def failure(
+        self, reason: str, asked: RequestParts | None = None, answer: HttpAnswer | None = None
+    ) -> TargetUnavailable:
         """The error with the real address, without secrets, and with the start of the answer."""
-        lines = [f"{clean(asked, self._redactor) or self._name}: {clean(reason, self._redactor)}"]
+        # A service may give out a key for a session, and quote it in its errors.
+        redactor = Redactor((*self._secrets, *asked.secrets)) if asked and asked.secrets else self._redactor
+        where = self._name if asked is None else clean(asked.shown, redactor)
+        lines = [f"{where}: {clean(reason, redactor)}"]
         if answer is not None:
-            lines.append(answer.excerpt(self._redactor))
+            lines.append(answer.excerpt(redactor))
         return TargetUnavailable("\n".join(lines))
 
     async def aclose(self) -> None:
@@ -86,7 +92,7 @@ class Sender:
         except TEMPLATE_ERRORS as error:
             raise self.failure(f"the request failed: {describe(error)}") from None
 
-    async def _guarded(self, sending: Coroutine[Any, Any, T], asked: str, late: str) -> T:
+    async def _guarded(self, sending: Coroutine[Any, Any, T], asked: RequestParts, late: str) -> T:
         try:
             return await asyncio.wait_for(sending, self._timeout)
         except (TimeoutError, asyncio.TimeoutError):
@@ -121,16 +127,16 @@ class Sender:
                 return reply.result()
             except ValueError as error:
                 answer = HttpAnswer(response.status_code, dict(response.headers), bytes(head))
-                raise self.failure(str(error), asked.shown, answer) from None
+                raise self.failure(str(error), asked, answer) from None
             except httpx.TransportError as error:
                 reason = f"the stream broke off after {reply.events} events: {describe(error)}"
-                raise self.failure(reason, asked.shown) from None
+                raise self.failure(reason, asked) from None
 
     def _refuse(self, asked: RequestParts, answer: HttpAnswer) -> None:
         try:
             answer.require_success()
         except ValueError as error:
-            raise self.failure(f"status {answer.status}: {error}", asked.shown, answer) from None
+            raise self.failure(f"status {answer.status}: {error}", asked, answer) from None
 
     @asynccontextmanager
     async def _response(self, asked: RequestParts, cookies: httpx.Cookies) -> AsyncIterator[httpx.Response]:
