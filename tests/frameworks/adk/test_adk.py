@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from pytest_convoprobe.errors import TargetStartError, TargetUnavailable
@@ -26,11 +28,16 @@ from google.adk.models.llm_response import LlmResponse  # noqa: E402
 from google.adk.plugins.base_plugin import BasePlugin  # noqa: E402
 from google.adk.runners import InMemoryRunner  # noqa: E402
 from google.adk.tools import AgentTool, FunctionTool, LongRunningFunctionTool, ToolContext  # noqa: E402
+from google.adk.tools.mcp_tool.mcp_session_manager import StdioConnectionParams  # noqa: E402
+from google.adk.tools.mcp_tool.mcp_toolset import McpToolset  # noqa: E402
 from google.genai import types  # noqa: E402
+from mcp import StdioServerParameters  # noqa: E402
 from opentelemetry import trace  # noqa: E402
 from opentelemetry.sdk.trace import TracerProvider  # noqa: E402
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor  # noqa: E402
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter  # noqa: E402
+
+MCP_SERVER = Path(__file__).parents[2] / "support" / "mcp_shop.py"
 
 # A process has one provider, and ADK keeps the tracer that it gets from it.
 EXPORTER = InMemorySpanExporter()
@@ -157,6 +164,32 @@ async def test_a_tool_that_is_not_there_was_not_called() -> None:
     (found,) = reply.tool_calls or ()
     assert (found.name, found.executed) == ("ghost", False)
     assert "no tool with that name" in (found.error or "")
+
+
+async def test_servers_of_a_toolset_end_with_the_last_conversation(server: ChatServer) -> None:
+    stdio = StdioServerParameters(command=sys.executable, args=[str(MCP_SERVER)])
+    connection = StdioConnectionParams(server_params=stdio, timeout=60)
+    agent = helper(server.base_url, McpToolset(connection_params=connection))
+
+    async def counted(conversation: Any) -> None:
+        (found,) = (await conversation.send(call("count_orders"))).tool_calls
+        assert (found.name, found.result["isError"]) == ("count_orders", False)
+
+    async with talking(agent) as first:
+        async with talking(agent) as second:
+            await counted(first)
+            await counted(second)
+        await counted(first)
+        assert len(servers_running()) >= 1
+    assert servers_running() == []
+    async with talking(agent) as third:
+        await counted(third)
+    assert servers_running() == []
+
+
+def servers_running() -> list[psutil.Process]:
+    children = psutil.Process().children(recursive=True)
+    return [one for one in children if str(MCP_SERVER) in one.cmdline()]
 
 
 async def test_calls_with_the_same_id_are_two() -> None:
