@@ -152,3 +152,9 @@ def start_failure(doing: str, error: BaseException) -> TargetStartError:
         return TargetStartError(f"{doing}: {_text_of(error)}", trace=trace)
     reason = of_the_wiring(error) or describe(error)
     return TargetStartError(f"{doing}: {reason}", trace=short_trace(error))
+
+
+def outage_inside(error: BaseException) -> TargetUnavailable:
+    """For an agent inside of a tool whose model is away: the others only read that the tool failed."""
+    words = f"the model of an agent inside of a tool did not answer: {describe(error)}"
+    return of_the_wiring(error) or TargetUnavailable(words, trace=short_trace(error))

@@ -80,7 +80,6 @@ class LangChainRecorder(BaseCallbackHandler):  # type: ignore[misc]
         """The calls that an interrupt has stopped, by the id of the interrupt."""
         self.outage: BaseException | None = None
         """Why the model of an agent inside of a tool gave no answer: the others read that a tool failed."""
-        self._faults = faults
         self._own_ids: dict[str, str] = {}
         self._runs: dict[object, _Run] = {}
         self._spent = _Spent()
@@ -121,9 +120,6 @@ class LangChainRecorder(BaseCallbackHandler):  # type: ignore[misc]
         if self._faults is not None:
             self._faults.asked((one.name, one.id) for one in asked)
         self.asked |= {one.id: replace(one, agent=agent, parent=parent, group=group) for one in asked}
-        if self._faults is not None and len(asked) > 1:
-            # They run in threads, which may begin in any order.
-            self._faults.asked((one.name, one.id) for one in asked)
 
     def on_tool_start(self, serialized: Any, input_str: str, *, run_id: object, **more: Any) -> None:
         around = _Run(more.get("parent_run_id"))

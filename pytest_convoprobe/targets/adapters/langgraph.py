@@ -8,21 +8,21 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 
-from ...errors import TargetStartError, TargetUnavailable
-from ...project_code.tracebacks import describe
+from ...errors import TargetStartError
 from ...transcript import PendingRequest, Reply, ToolCall, Usage
+from ..failures import outage_inside
 from ..message_lists import MessageReader
 from ..plain_values import plain
 from ..reply_forms import as_reply
 from ..reply_parts import field_of, joined_text
 from . import langchain_faults
 from .langchain_calls import LangChainRecorder
-from .langgraph_requests import WaitingInterrupt, resume_value, waiting_for
+from .langgraph_requests import WaitingInterrupt, refusal, resume_value, waiting_before, waiting_for
 from .langgraph_tools import tools_of as tools_of
 from .sessions import SessionOptions
 
@@ -74,7 +74,11 @@ class LangGraphSession:
 
     def __init__(self, graph: Any, thread: dict[str, Any], options: SessionOptions, on_loop: bool) -> None:
         self._graph = graph
-        self._thread = thread
+        context = options.context
+        # Graphs from before there was a context take what is theirs from the configuration.
+        older = isinstance(context, Mapping) and set(context) == {"configurable"}
+        self._thread = _merged(thread, context) if older else thread
+        self._context = {} if older or context is None else {"context": context}
         self._options = options
         self._on_loop = on_loop
         self._recorder = LangChainRecorder()
@@ -106,27 +110,47 @@ class LangGraphSession:
             langchain_faults.leave()
 
     async def _resumed(self, answered: Mapping[str, PendingRequest]) -> Reply:
+        if all(one.form == "breakpoint" for one in self._waiting):
+            return await self._passed([answered[part.id] for one in self._waiting for part in one.requests])
         given = Command(resume=resume_value(self._waiting, answered))
         return await self._run(given, LangChainRecorder(self._recorder.asked, self._options.faults))
+
+    async def _passed(self, answered: list[PendingRequest]) -> Reply:
+        """Go on behind a breakpoint. What was refused gets an answer in place of the tool's."""
+        refused = [one for one in answered if one.answer != "approve"]
+        if refused:
+            messages = [ToolMessage(refusal(one), tool_call_id=one.id, status="error") for one in refused]
+            update = self._graph.aupdate_state, self._graph.update_state
+            await self._called(*update, self._thread, {_MESSAGES: messages})
+        return await self._run(None, LangChainRecorder(self._recorder.asked, self._options.faults))
 
     async def _run(self, given: object, recorder: LangChainRecorder) -> Reply:
         self._waiting, self._recorder = (), recorder
         config = {**self._thread, "callbacks": [recorder]}
-        more = {} if self._options.context is None else {"context": self._options.context}
         with langchain_faults.injected(self._options.faults, recorder.own_id):
-            if self._on_loop:
-                state = await self._graph.ainvoke(given, config, **more)
-            else:
-                state = await asyncio.to_thread(self._graph.invoke, given, config, **more)
-        if recorder.outage is not None:
-            raise TargetUnavailable(
-                f"the model of an agent inside of a tool did not answer: {describe(recorder.outage)}"
+            state = await self._called(
+                self._graph.ainvoke, self._graph.invoke, given, config, **self._context
             )
-        return self._reply(state, recorder)
+        if recorder.outage is not None:
+            raise outage_inside(recorder.outage)
+        return self._reply(state, recorder, await self._breakpoint(state))
 
-    def _reply(self, state: Any, recorder: LangChainRecorder) -> Reply:
+    async def _breakpoint(self, state: Any) -> tuple[WaitingInterrupt, ...]:
+        """What waits where the graph was compiled to stop, with `interrupt_before` or `interrupt_after`."""
+        stops = self._graph.interrupt_before_nodes or self._graph.interrupt_after_nodes
+        if not stops or field_of(state, _INTERRUPTS):
+            return ()
+        found = await self._called(self._graph.aget_state, self._graph.get_state, self._thread)
+        return waiting_before(found.next, list(found.values.get(_MESSAGES) or ())) if found.next else ()
+
+    async def _called(self, on_loop: Any, in_thread: Any, *given: Any, **more: Any) -> Any:
+        return await (
+            on_loop(*given, **more) if self._on_loop else asyncio.to_thread(in_thread, *given, **more)
+        )
+
+    def _reply(self, state: Any, recorder: LangChainRecorder, stopped: tuple[WaitingInterrupt, ...]) -> Reply:
         interrupts = state.pop(_INTERRUPTS, ()) if isinstance(state, dict) else ()
-        self._waiting = tuple(waiting_for(one, recorder.paused) for one in interrupts)
+        self._waiting = stopped or tuple(waiting_for(one, recorder.paused) for one in interrupts)
         new = self._new(state)
         recorder.settle(new, field_of(state, "structured_response"))
         said = self._said(new, state)
@@ -157,6 +181,10 @@ class LangGraphSession:
         if said.text or self._waiting:
             return said
         return Reply(_in_place_of_words(new, state), thoughts=said.thoughts)
+
+
+def _merged(thread: dict[str, Any], context: Any) -> dict[str, Any]:
+    return {"configurable": {**context["configurable"], **thread["configurable"]}}
 
 
 def _in_place_of_words(new: list[Any], state: Any) -> str:

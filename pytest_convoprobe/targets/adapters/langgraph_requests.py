@@ -10,7 +10,7 @@ from typing import Any
 from ...outside_json import read_json
 from ...transcript import PendingRequest, ToolCall
 from ..plain_values import plain
-from ..reply_parts import as_arguments
+from ..reply_parts import as_arguments, field_of
 
 _TEXTS = ("question", "description", "message", "text", "prompt", "content", "title")
 _ANSWERS = ("options", "choices", "allowed_decisions")
@@ -36,6 +36,23 @@ def waiting_for(interrupt: Any, paused: Mapping[str, ToolCall]) -> WaitingInterr
     if (older := _older_requests(value)) is not None:
         return WaitingInterrupt(id, "older", tuple(_of_older(id, older)))
     return WaitingInterrupt(id, "free", (_question(id, value, call),))
+
+
+def waiting_before(nodes: Sequence[str], messages: Sequence[Any]) -> tuple[WaitingInterrupt, ...]:
+    """What waits at a breakpoint before these nodes: the calls that the last message asks for, if any."""
+    calls = field_of(messages[-1], "tool_calls") if messages else None
+    asked = tuple(
+        PendingRequest(str(call["id"]), tool=call["name"], arguments=as_arguments(call["args"]))
+        for call in calls or ()
+    )
+    text = f"the graph waits before {', '.join(nodes)}"
+    return (WaitingInterrupt("", "breakpoint", asked or (PendingRequest("breakpoint", text=text),)),)
+
+
+def refusal(request: PendingRequest) -> str:
+    """What the model reads in place of a refused call's result."""
+    why = request.reason if request.answer == "reject" else request.answer
+    return f"A person refused the call: {why}" if why else "A person refused the call."
 
 
 def resume_value(

@@ -8,10 +8,9 @@ from typing import Any
 
 from agents import Agent, ItemHelpers, Runner, handoff
 
-from ...errors import TargetUnavailable
 from ...llm.port import ToolSpec
-from ...project_code.tracebacks import describe
 from ...transcript import PendingRequest, Reply, ToolCall, Usage
+from ..failures import outage_inside
 from ..plain_values import plain
 from ..reply_parts import as_arguments
 from .closures import values_used_by
@@ -74,9 +73,7 @@ class OpenAIAgentsSession:
         with watch.watching():
             result = await Runner.run(self._agent, given, hooks=watch, **context)
         if watch.outage is not None:
-            raise TargetUnavailable(
-                f"the model of an agent inside of another one did not answer: {describe(watch.outage)}"
-            )
+            raise outage_inside(watch.outage)
         return self._reply(result, watch)
 
     def _reply(self, result: Any, watch: RunWatch) -> Reply:

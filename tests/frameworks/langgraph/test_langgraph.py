@@ -22,14 +22,19 @@ only_for("langgraph")
 from langchain.agents import create_agent  # noqa: E402 - skipped above without the framework
 from langchain.agents.middleware import HumanInTheLoopMiddleware  # noqa: E402
 from langchain.agents.structured_output import ToolStrategy  # noqa: E402
+from langchain.tools import ToolRuntime  # noqa: E402
 from langchain_core.callbacks import BaseCallbackHandler  # noqa: E402
 from langchain_core.messages import AIMessage  # noqa: E402
+from langchain_core.runnables import RunnableConfig  # noqa: E402
 from langchain_core.tools import BaseTool, tool  # noqa: E402
 from langchain_core.tracers.context import register_configure_hook  # noqa: E402
 from langchain_openai import ChatOpenAI  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
 from langgraph.types import Command, interrupt  # noqa: E402
+
+from pytest_convoprobe.targets.adapters.langgraph import open_session  # noqa: E402
+from pytest_convoprobe.targets.adapters.sessions import SessionOptions  # noqa: E402
 
 
 def helper(url: str, *tools: Callable[..., object], name: str = "helper", **more: Any) -> Any:
@@ -217,3 +222,31 @@ async def test_context_and_faults_reach_the_agents_inside(server: ChatServer, sh
         ]
     assert (shop.done, BaseTool.run.__module__) == ([], "langchain_core.tools.base")
     assert not hasattr(BaseTool.run, "__wrapped__")
+
+
+@pytest.mark.parametrize("older", [False, True])
+async def test_its_context(server: ChatServer, older: bool) -> None:
+    @tool
+    def who(runtime: ToolRuntime, config: RunnableConfig) -> str:
+        """Say who it is."""
+        return str(config["configurable"]["name"] if older else runtime.context["name"])
+
+    context: Any = {"configurable": {"name": "Ann"}} if older else {"name": "Ann"}
+    agent = helper(server.base_url, who, context_schema=dict)
+    session = await open_session(agent, SessionOptions("c", context))
+    (found,) = (await session.send("call who {}")).tool_calls or ()
+    assert (found.result, found.arguments) == ("Ann", {})
+
+
+async def test_a_graph_that_was_compiled_to_stop_before_its_tools(server: ChatServer, shop: Shop) -> None:
+    agent = helper(server.base_url, shop.lookup, shop.refund, interrupt_before=["tools"])
+    async with talking(agent) as conversation:
+        message = f"{call('lookup', order='1')} {call('refund', order='2')}"
+        reply = await conversation.send(message)
+        first, second = reply.pending
+        assert ((first.tool, second.tool), reply.tool_calls) == (("lookup", "refund"), ())
+        rest = await conversation.resume(
+            (replace(first, answer="approve"), replace(second, answer="reject", reason="too late"))
+        )
+        assert {one.name: one.executed for one in rest.tool_calls} == {"lookup": True, "refund": False}
+        assert ("too late" in rest.text, rest.pending, shop.done) == (True, (), ["lookup 1"])

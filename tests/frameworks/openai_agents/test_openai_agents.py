@@ -23,6 +23,7 @@ from agents import (  # noqa: E402 - skipped above without it
     Agent,
     FunctionTool,
     OpenAIChatCompletionsModel,
+    RunContextWrapper,
     Runner,
     function_tool,
     handoff,
@@ -31,7 +32,8 @@ from agents import (  # noqa: E402 - skipped above without it
 from agents.tracing import TracingProcessor, set_trace_processors  # noqa: E402
 from openai import AsyncOpenAI  # noqa: E402
 
-from pytest_convoprobe.targets.adapters.openai_agents import tools_of  # noqa: E402
+from pytest_convoprobe.targets.adapters.openai_agents import open_session, tools_of  # noqa: E402
+from pytest_convoprobe.targets.adapters.sessions import SessionOptions  # noqa: E402
 
 
 def helper(url: str, *tools: Any, name: str = "helper", **more: Any) -> Any:
@@ -123,7 +125,7 @@ async def test_several_calls_wait_at_once(server: ChatServer, shop: Shop) -> Non
 async def test_a_model_that_is_away_inside_of_a_tool(server: ChatServer, shop: Shop) -> None:
     server._script = iter([None, "500"])
     agent = TestOpenAIAgents().nesting(server.base_url, shop)
-    with pytest.raises(TargetUnavailable, match="an agent inside of another one"):
+    with pytest.raises(TargetUnavailable, match="an agent inside of a tool"):
         await said(agent, call("ask_expert", input="hello"))
 
 
@@ -170,3 +172,14 @@ async def test_an_agent_that_a_function_runs(server: ChatServer, shop: Shop) -> 
     assert "injected" in (inner.error or "")
     assert {tool.name for tool in tools_of(agent) or ()} == {"consult", "lookup"}
     assert "on_invoke_tool" not in vars(FunctionTool)
+
+
+async def test_its_context(server: ChatServer) -> None:
+    @function_tool
+    def who(context: RunContextWrapper[dict[str, str]]) -> str:
+        """Say who it is."""
+        return context.context["name"]
+
+    session = await open_session(helper(server.base_url, who), SessionOptions("c", {"name": "Ann"}))
+    (found,) = (await session.send("call who {}")).tool_calls or ()
+    assert found.result == "Ann"
