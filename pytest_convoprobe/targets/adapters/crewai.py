@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import TargetStartError, TargetUnavailable
 from ...llm.port import ToolSpec
+from ...project_code.tracebacks import describe
 from ...transcript import Reply, ToolCall, Usage
 from ..plain_values import plain
 from .crewai_copies import agents_of, copied
@@ -20,6 +21,8 @@ from .crewai_inputs import Inputs, inputs_of
 from .sessions import SessionOptions
 
 _SECONDS_FOR_EVENTS = 10
+_ADD_TOOLS = ("mcps", "apps", "memory", "multimodal", "allow_code_execution")
+"""Fields of crews and agents for which CrewAI adds tools when it runs."""
 
 
 async def open_session(agent: Any, options: SessionOptions) -> CrewaiSession:
@@ -27,15 +30,27 @@ async def open_session(agent: Any, options: SessionOptions) -> CrewaiSession:
     if not (options.context is None or isinstance(options.context, Mapping)):
         raise TargetStartError("`target.context` has to give a mapping: CrewAI's `inputs`")
     _refuse_mixing(agent, options)
+    _require_copy(agent)
     if not hasattr(agent, "tasks"):
         return CrewaiSession(agent, options, None)
     return CrewaiSession(agent, options, inputs_of(agent, dict(options.context or {})))
 
 
-def tools_of(agent: Any) -> tuple[ToolSpec, ...]:
-    """The tools of all agents and tasks, each name once."""
-    tools = {tool.name: tool for holder in agents_of(agent) for tool in holder.tools or ()}
-    return tuple(_tool_spec(tool) for tool in tools.values())
+def tools_of(agent: Any) -> tuple[ToolSpec, ...] | None:
+    """The tools of all agents and tasks; None where CrewAI adds others when it runs."""
+    holders = agents_of(agent)
+    if any(getattr(holder, name, None) for holder in (agent, *holders) for name in _ADD_TOOLS):
+        return None
+    tools = [tool for holder in holders for tool in holder.tools or ()]
+    return tuple({tool.name: _tool_spec(tool) for tool in (*tools, *_for_coworkers(agent))}.values())
+
+
+def _for_coworkers(agent: Any) -> list[Any]:
+    """The tools that CrewAI makes for agents that may ask others."""
+    agents = getattr(agent, "agents", ())
+    asks = any(one.allow_delegation for one in agents) or "hierarchical" in str(getattr(agent, "process", ""))
+    module = import_module("crewai.tools.agent_tools.agent_tools")
+    return list(module.AgentTools(agents=agents).tools()) if asks else []
 
 
 def _tool_spec(tool: Any) -> ToolSpec:
@@ -44,6 +59,14 @@ def _tool_spec(tool: Any) -> ToolSpec:
     # CrewAI writes name and parameters before the words of the author.
     words = tool.description.rpartition("Tool Description: ")[2]
     return ToolSpec(name, words, {} if schema is None else plain(schema.model_json_schema()))
+
+
+def _require_copy(agent: Any) -> None:
+    """Raise `TargetStartError` if CrewAI's own copy fails, for which the agent isn't to blame."""
+    try:
+        copied(agent, None)
+    except Exception as error:
+        raise TargetStartError(f"CrewAI can't copy it, as each message needs: {describe(error)}") from error
 
 
 def _refuse_mixing(agent: Any, options: SessionOptions) -> None:

@@ -28,15 +28,21 @@ async def open_session(agent: Any, options: SessionOptions) -> SmolagentsSession
             "no faults can be injected: the agent's tools are called in another process or machine, by its "
             f"`{type(agent.python_executor).__name__}`"
         )
-    if options.own:
-        require_new(agent)
-    return SmolagentsSession(agent if options.own else copied(agent), options)
+    if not options.own:
+        return SmolagentsSession(copied(agent), options)
+    require_new(agent)
+    # A function that makes agents may well have the same one managed by each.
+    agent.managed_agents = {name: copied(one) for name, one in agent.managed_agents.items()}
+    return SmolagentsSession(agent, options)
 
 
 def tools_of(agent: Any) -> tuple[ToolSpec, ...]:
-    """The tools and the managed agents of an agent."""
-    others = (tool for name, tool in agent.tools.items() if name != _FINAL_ANSWER)
-    return tuple(map(_tool_spec, (*others, *agent.managed_agents.values())))
+    """The tools and the managed agents of an agent, and the tools of these, whose calls are reported too."""
+    managed = agent.managed_agents.values()
+    inside = [spec for one in managed for spec in tools_of(one)]
+    others = [tool for name, tool in agent.tools.items() if name != _FINAL_ANSWER]
+    own = map(_tool_spec, (*others, *managed))
+    return tuple({spec.name: spec for spec in (*inside, *own)}.values())
 
 
 def _tool_spec(tool: Any) -> ToolSpec:

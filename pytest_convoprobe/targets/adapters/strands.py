@@ -14,7 +14,7 @@ from ..plain_values import plain
 from .agent_calls import AgentCalls
 from .own_agents import require_new
 from .sessions import SessionOptions
-from .strands_clones import clone, sub_agents_of
+from .strands_clones import clone, separate_sub_agents, sub_agents_of
 from .strands_watched import Watched, as_text
 
 _CALL_OF_INTERRUPT = re.compile(r"(before_tool_call|tool_call):(.+):[0-9a-f-]{36}$")
@@ -27,15 +27,18 @@ async def open_session(agent: Any, options: SessionOptions) -> StrandsSession:
     """A conversation with an agent like this one, or with itself if it was made for the conversation."""
     if not (options.context is None or isinstance(options.context, Mapping)):
         raise TargetStartError("`target.context` has to give a mapping: Strands' `invocation_state`")
-    if options.own:
-        require_new(agent)
-    return StrandsSession(agent if options.own else clone(agent), options)
+    if not options.own:
+        return StrandsSession(clone(agent), options)
+    require_new(agent)
+    separate_sub_agents(agent)
+    return StrandsSession(agent, options)
 
 
 def tools_of(agent: Any) -> tuple[ToolSpec, ...]:
-    """The tools of an agent."""
-    specs = (tool.tool_spec for tool in agent.tool_registry.registry.values())
-    return tuple(_tool_spec(spec) for spec in specs)
+    """The tools of an agent and of those that it has as tools, whose calls are reported too."""
+    own = [_tool_spec(tool.tool_spec) for tool in agent.tool_registry.registry.values()]
+    inside = [spec for sub in sub_agents_of(agent) for spec in tools_of(sub)]
+    return tuple({spec.name: spec for spec in (*inside, *own)}.values())
 
 
 def _tool_spec(spec: Mapping[str, Any]) -> ToolSpec:

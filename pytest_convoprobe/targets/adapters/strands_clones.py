@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from ...errors import TargetStartError
+from .own_agents import require_new
 
 _OF_ONE_AGENT = {
     "_session_manager": "a session manager, which keeps one conversation",
@@ -31,6 +32,19 @@ def sub_agents_of(agent: Any) -> list[Any]:
     """The agents that an agent has as tools."""
     tools = agent.tool_registry.registry.values()
     return [tool.agent for tool in tools if getattr(tool, "tool_type", "") == "agent"]
+
+
+def separate_sub_agents(agent: Any) -> None:
+    """Give an agent that belongs to one conversation agents as tools that do so too.
+
+    A function that makes agents may well give the same expert to each.
+    """
+    tools = agent.tool_registry.registry
+    for name, tool in list(tools.items()):
+        if getattr(tool, "tool_type", "") == "agent" and not _not_clonable(tool.agent):
+            tools[name] = _own_tool(tool)
+        elif getattr(tool, "tool_type", "") == "agent":
+            require_new(tool.agent)
 
 
 def clone(agent: Any) -> Any:

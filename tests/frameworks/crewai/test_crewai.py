@@ -14,6 +14,7 @@ import pytest
 
 from pytest_convoprobe.errors import TargetStartError, TargetUnavailable
 from pytest_convoprobe.targets.adapters.crewai import open_session
+from pytest_convoprobe.targets.adapters.crewai import tools_of as crewai_tools_of
 from pytest_convoprobe.targets.adapters.sessions import SessionOptions
 from pytest_convoprobe.transcript import Usage
 from tests.support.chat_server import ChatServer, Completion
@@ -87,7 +88,7 @@ class TestCrewai(Contract):
     def agent(self, url: str, shop: Shop) -> object:
         return crew([made(url, "helper", [tool(shop.lookup), tool(shop.weather), tool(shop.broken)])])
 
-    def nesting(self, url: str, shop: Shop) -> object:
+    def nesting(self, url: str, shop: Shop) -> Any:
         expert = made(url, "expert", [tool(shop.lookup)])
         return crew([made(url, "helper", [], allow_delegation=True), expert])
 
@@ -159,6 +160,17 @@ class TestCrewai(Contract):
         finally:
             session.aclose()
         assert "In 1990: hello" in server.requests[0].prompt
+
+    async def test_a_manager_that_hands_out_the_work(self, server: ChatServer, shop: Shop) -> None:
+        agent = self.nesting(server.base_url, shop)
+        agent.process, agent.manager_agent = Process.hierarchical, made(server.base_url, "boss", [])
+        agent.tasks[0].agent = None  # else it only asks that one
+        message = call("ask_question_to_coworker", question=call("lookup", order="1"))
+        (reply,) = await said(agent, message)
+        outer, inner = reply.tool_calls or ()
+        assert (outer.agent, inner.agent, inner.parent) == ("boss", "expert", outer.id)
+        described = {spec.name for spec in crewai_tools_of(agent) or ()}
+        assert described == {"lookup", "ask_question_to_coworker", "delegate_work_to_coworker"}
 
     async def test_nothing_stays_on_the_bus(self, server: ChatServer, shop: Shop) -> None:
         before = dict(crewai_event_bus._sync_handlers)

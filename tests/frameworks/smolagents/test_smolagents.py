@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
@@ -158,6 +159,17 @@ class TestSmolagents(Contract):
         server._script = iter([None, "429"])
         with pytest.raises(TargetUnavailable, match="the model of a managed agent did not answer"):
             await said(self.nesting(server.base_url, shop), call("expert", task="hello"))
+
+    async def test_agents_of_a_function_that_share_an_expert(self, server: ChatServer, shop: Shop) -> None:
+        expert = made(server.base_url, "expert", tools_of(shop, "lookup"))
+        message = call("expert", task=call("lookup", order="1"))
+
+        async def one() -> list[str]:
+            make = lambda: made(server.base_url, "helper", [], managed_agents=[expert])  # noqa: E731
+            (reply,) = await said(make, message)
+            return [found.name for found in reply.tool_calls or ()]
+
+        assert await asyncio.gather(*(one() for _ in range(4))) == [["expert", "lookup"]] * 4
 
     async def test_its_context(self, server: ChatServer, shop: Shop) -> None:
         options = SessionOptions("c", context={"user": "ada"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -129,6 +130,19 @@ class TestStrands(Contract):
         assert (await said(lambda: agent, "hello"))[0].text == "helper | hello"
         with pytest.raises(TargetStartError, match="gave the same one again"):
             await said(lambda: agent, "hello")
+
+    async def test_agents_of_a_function_that_share_an_expert(self, server: ChatServer, shop: Shop) -> None:
+        expert = made(server.base_url, "expert", [tool(shop.lookup)])
+        message = call("expert", input=call("lookup", order="1"))
+
+        async def one() -> list[str]:
+            (reply,) = await said(lambda: made(server.base_url, "helper", [expert]), message)
+            return [str(found.result) for found in reply.tool_calls or ()]
+
+        server.latency = 0.05
+        first, *others = await asyncio.gather(*(one() for _ in range(4)))
+        assert others == [first] * 3
+        assert first[1] == "1 is on its way"
 
     async def test_its_context(self, server: ChatServer, tmp_path: Path) -> None:
         @tool(context=True)
