@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -11,8 +12,19 @@ from .field_types import Seconds, Text, WebAddress
 from .model_settings import Section
 from .secret_places import PUBLIC_FIELDS
 
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _OF_A_PROCESS = ("args", "env", "cwd")
 _OF_AN_ADDRESS = ("headers",)
+
+
+def _as_text(value: Any) -> Any:
+    """A bare number or `true` of YAML as the text that it is in an environment."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (int, float)) else value
+
+
+_Value = Annotated[SecretStr, BeforeValidator(_as_text, json_schema_input_type=str | int | float | bool)]
 
 
 class McpServer(Section):
@@ -26,7 +38,7 @@ class McpServer(Section):
     args: tuple[str, ...] = Field(
         (), description="Arguments of the program. Without them, `command` may be a whole command line."
     )
-    env: dict[str, SecretStr] = Field(
+    env: dict[str, _Value] = Field(
         default_factory=dict,
         description="Variables of the program's environment, beside `PATH`, `HOME` and the like. It gets no "
         "other variables of ours.",
@@ -35,7 +47,7 @@ class McpServer(Section):
         None, description="Folder in which the program runs, relative to the root. If unset, the root."
     )
     url: WebAddress | None = Field(None, description="Address of a server that speaks streamable HTTP.")
-    headers: dict[str, SecretStr] = Field(default_factory=dict, description="HTTP headers of each request.")
+    headers: dict[str, _Value] = Field(default_factory=dict, description="HTTP headers of each request.")
     allow: tuple[Text, ...] | None = Field(
         None, description="Names or patterns of the tools that the model gets. If unset, all of them."
     )
@@ -44,7 +56,7 @@ class McpServer(Section):
     )
     prefix: bool | None = Field(
         None,
-        description="Whether tools are called `SERVER_TOOL`. If unset, those whose name another server or a "
+        description="Whether tools are called `SERVER__TOOL`. If unset, those whose name another server or a "
         "function has too.",
     )
     lifetime: Literal["conversation", "session"] | None = Field(
@@ -104,6 +116,12 @@ def _servers(value: Any) -> Any:
     return {name: server_from_text(one) for name, one in value.items()}
 
 
-# The name may become a part of the names of tools, in which providers allow no other characters.
-_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
+def _named(value: Any) -> Any:
+    # It may become a part of the names of tools, in which providers allow no other characters.
+    if isinstance(value, str) and not _NAME.fullmatch(value):
+        raise ValueError("a server's name has letters, digits, `_` and `-` only, and at most 32 of them")
+    return value
+
+
+_Name = Annotated[str, BeforeValidator(_named)]
 McpServers = Annotated[dict[_Name, McpServer], BeforeValidator(_servers)]

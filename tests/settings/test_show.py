@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_convoprobe.errors import SettingsError
 from pytest_convoprobe.settings.effective import LoadedSettings
 from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.settings.models import HttpTarget, Settings
@@ -96,3 +99,44 @@ def test_masked_settings_are_whole_but_for_their_secrets(load) -> None:
 
 def test_masked_settings_without_a_target(load) -> None:
     assert masked(load(""))["target"] is None
+
+
+def test_secrets_of_servers_are_masked(load) -> None:
+    text = """
+    target:
+      type: model
+      mcp_servers:
+        shop:
+          command: uvx
+          args: [shop, --api-key, key-on-the-line, --token=token-on-the-line, --mode, fast]
+          env: {SHOP_KEY: key-5-in-env, MODE: a-mode-5}
+        bank: {url: "https://u:pass-in-url@bank.example/mcp", headers: {X-Any: value-5-in-header}}
+    """
+    loaded = load(textwrap.dedent(text))
+    shown = show(loaded)
+    hidden = (
+        "key-on-the-line",
+        "token-on-the-line",
+        "key-5-in-env",
+        "a-mode-5",
+        "pass-in-url",
+        "value-5-in-header",
+    )
+    assert [one for one in hidden if one in shown or one in repr(loaded.settings)] == []
+    assert set(hidden) <= set(loaded.secrets)
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        ("shop: {command: x, alow: [y]}", "shop.alow: unknown key; did you mean `allow`?"),
+        ("shop: {args: [x]}", "shop: give a `command` that starts the server, or the `url` of one"),
+        ("shop: {command: x, headers: {a: b}}", "shop: `headers` goes with `url` only"),
+        ("'a b': x", "a b: a server's name has letters, digits, `_` and `-` only"),
+        ("shop: {url: 'https://x.y', sampling: model}", "shop: `sampling: model` needs `lifetime"),
+    ],
+)
+def test_a_mistake_in_a_server_is_explained(load, server: str, said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(f"target:\n  type: model\n  mcp_servers:\n    {server}\n")
+    assert f"target.mcp_servers.{said}" in str(caught.value)

@@ -43,7 +43,7 @@ class McpServers:
         self._root = root
         self._sdk: Sdk | None = None
         self._shared: dict[str, Connection] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._starts: dict[str, asyncio.Task[Connection]] = {}
         self.specs: tuple[ToolSpec, ...] | None = None
         """The tools that were listed last; None as long as no server was started."""
 
@@ -64,9 +64,11 @@ class McpServers:
 
     async def aclose(self) -> None:
         """End the servers that conversations have shared."""
-        shared, self._shared = self._shared, {}
         here = asyncio.get_running_loop()
-        # One of a loop that is gone went with it: its process ends with its input.
+        starts, self._starts = self._starts, {}
+        # What belongs to a loop that is gone has gone with it.
+        await _undone([start for start in starts.values() if start.get_loop() is here and not start.done()])
+        shared, self._shared = self._shared, {}
         await asyncio.gather(*(one.close() for one in shared.values() if one.loop is here))
 
     async def _connections(self) -> list[Connection]:
@@ -99,13 +101,27 @@ class McpServers:
     async def _connection(self, name: str, settings: McpServer, sdk: Sdk) -> Connection:
         if settings.lives == "conversation":
             return await _opened(Connection(name, settings, self._root, sdk))
-        async with self._locks.setdefault(name, asyncio.Lock()):
-            shared = self._shared.get(name)
-            if shared is None or shared.is_over or shared.loop is not asyncio.get_running_loop():
-                # Kept only once it is open: a failed start is tried again by the next conversation.
-                shared = await _opened(Connection(name, settings, self._root, sdk))
-                self._shared[name] = shared
+        here = asyncio.get_running_loop()
+        shared = self._shared.get(name)
+        if shared is not None and not shared.is_over and shared.loop is here:
             return shared
+        start = self._starts.get(name)
+        if start is None or start.done() or start.get_loop() is not here:
+            # A task of its own: others wait for it too, and share its failure instead of waiting in turn.
+            start = self._starts[name] = asyncio.ensure_future(self._share(name, settings, sdk))
+        try:
+            return await asyncio.shield(start)
+        except TargetStartError as error:
+            raise TargetStartError(str(error), trace=error.trace) from None
+
+    async def _share(self, name: str, settings: McpServer, sdk: Sdk) -> Connection:
+        old = self._shared.pop(name, None)
+        if old is not None and old.loop is asyncio.get_running_loop():
+            await old.close()
+        # Kept only once it is open: a failed start is tried again by the next conversation.
+        connection = await _opened(Connection(name, settings, self._root, sdk))
+        self._shared[name] = connection
+        return connection
 
 
 async def _undone(starts: Sequence[asyncio.Future[Connection]]) -> None:

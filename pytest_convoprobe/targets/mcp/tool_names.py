@@ -19,7 +19,7 @@ class Naming:
 
     def of(self, tool: str, *, clashes: bool) -> str:
         prefixed = clashes if self.prefix is None else self.prefix
-        return callable_name(f"{self.server}_{tool}" if prefixed else tool)
+        return callable_name(f"{self.server}__{tool}" if prefixed else tool)
 
 
 def callable_name(name: str) -> str:

@@ -11,9 +11,17 @@ from typing import Any
 import psutil
 import pytest
 
-from pytest_convoprobe.errors import Blame, SettingsError, TargetStartError, TargetUnavailable
+from pytest_convoprobe.errors import (
+    Blame,
+    ScenarioError,
+    SettingsError,
+    TargetStartError,
+    TargetUnavailable,
+)
 from pytest_convoprobe.faults.spoiling import ToolFailed
 from pytest_convoprobe.llm.fake import FakeLLM
+from pytest_convoprobe.runs.preconditions import require_known_tools
+from pytest_convoprobe.scenario.models import Scenario
 from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.transcript import PendingRequest
 from tests.support.plain_mcp_server import SCHEMA
@@ -54,10 +62,10 @@ async def test_the_model_gets_the_servers_own_schemas_and_results(calling: Any) 
 async def test_names_that_clash_have_the_name_of_their_server_before_them(context: Any) -> None:
     two = {"shop": plain(allow=["add", "count"]), "bank": plain(allow=["count", "fail"])}
     assert await names(agent(two, [add]), context) == [
-        "add", "shop_add", "shop_count", "bank_count", "fail",
+        "add", "shop__add", "shop__count", "bank__count", "fail",
     ]  # fmt: skip
     always = {"shop": plain(allow=["fail"], prefix=True)}
-    assert await names(agent(always), context) == ["shop_fail"]
+    assert await names(agent(always), context) == ["shop__fail"]
     never = {"shop": plain(allow=["add"], prefix=False)}
     with pytest.raises(TargetStartError, match="two tools are called `add`"):
         await names(agent(never, [add]), context)
@@ -138,11 +146,42 @@ async def test_each_conversation_has_its_own_process_or_all_share_one(calling: A
     assert not _descendants()
 
 
+async def test_conversations_at_once_have_a_server_each_and_share_a_failure(
+    calling: Any, context: Any
+) -> None:
+    async def talk(target: Any) -> list[str]:
+        async with calling(target) as call:
+            return [(await call("count")).result for _ in range(3)]
+
+    own = agent({"shop": plain()})
+    assert await asyncio.gather(*(talk(own) for _ in range(6))) == [["1", "2", "3"]] * 6
+    shared = agent({"shop": plain("dies", lifetime="session", prefix=True)})
+    failed = await asyncio.gather(*(shared.start(context()) for _ in range(3)), return_exceptions=True)
+    assert [type(one) for one in failed] == [TargetStartError] * 3
+    assert not _descendants()
+
+
+async def test_names_of_tools_in_a_scenario_are_compared_with_those_that_are_listed(context: Any) -> None:
+    scenario = Scenario.model_validate(
+        {
+            "name": "n",
+            "description": "d",
+            "synthetic_user": {"persona": "p", "initial_query": "q"},
+            "evaluation": {"correctness_criteria": ["c"], "tool_usage": {"prohibited_tools": ["fial"]}},
+        }
+    )
+    target = agent({"shop": plain(prefix=True)})
+    conversation = await target.start(context())
+    await conversation.aclose()
+    with pytest.raises(ScenarioError, match="the target has no tool `fial`; did you mean `shop__fail`"):
+        await require_known_tools(scenario, target)
+
+
 async def test_a_server_gets_no_variables_but_its_own(calling: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    async with calling(agent({"shop": plain(env={"SHOP_KEY": "sesame"})})) as call:
+    async with calling(agent({"shop": plain(env={"SHOP_KEY": "sesame", "PORT": 80})})) as call:
         found = json.loads((await call("env")).result)
-    assert found["SHOP_KEY"] == "sesame"
+    assert (found["SHOP_KEY"], found["PORT"]) == ("sesame", "80")
     assert "PATH" in found
     assert "OPENAI_API_KEY" not in found
 
