@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import Random
 from threading import Lock
@@ -22,14 +23,40 @@ from .rules import FaultRule
 from .spoiling import error_of, fixed_result, spoiled
 
 
-@dataclass(frozen=True)
-class Injected:
-    """A fault that a call got: the `number`-th one of the tool in the conversation."""
+@dataclass(frozen=True, eq=False)
+class _Begun:
+    """The `number`-th call of a tool: the places of the rules that are for it, and the one that counts."""
 
     tool: str
     number: int
     call_id: str
-    words: str
+    rules: tuple[int, ...]
+    rule: FaultRule | None
+
+    @property
+    def words(self) -> str:
+        return self.rule.words if self.rule else ""
+
+    @property
+    def wait(self) -> float:
+        """How long it takes before anything happens, in seconds."""
+        return (self.rule.seconds if self.rule else None) or 0
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the tool itself is not carried out."""
+        return self.rule is not None and (bool(self.rule.error) or self.rule.kind == "result")
+
+    def replacement(self) -> Any:
+        """What comes in place of the tool; raises it if it is an error."""
+        assert self.rule is not None  # noqa: S101 - asked for calls that are replaced only
+        if self.rule.error:
+            raise error_of(self.rule)
+        return fixed_result(self.rule)
+
+    def changed(self, result: Any) -> Any:
+        """The tool's result as the agent gets it."""
+        return result if self.rule is None else spoiled(self.rule, result)
 
 
 class FaultPlan:
@@ -45,8 +72,7 @@ class FaultPlan:
         self._lock = Lock()
         self._calls: Counter[str] = Counter()
         self._asked: dict[str, tuple[str, int]] = {}
-        self._reached: set[int] = set()
-        self._injected: list[Injected] = []
+        self._begun: list[_Begun] = []
 
     def asked(self, calls: Iterable[tuple[str, str]]) -> None:
         """Number calls before they are carried out: each tool and the call's id, in the agent's order."""
@@ -59,26 +85,28 @@ class FaultPlan:
 
     async def around(self, tool: str, call: Callable[[], Awaitable[Any]], *, call_id: str = "") -> Any:
         """What the agent gets for a call, or the error that it gets. See `ToolFaults`."""
-        rule = self._rule_for(tool, call_id)
-        if rule is None:
-            return await call()
-        if rule.seconds:
-            await asyncio.sleep(rule.seconds)
-        return _replaced(rule) if _replaces(rule) else spoiled(rule, await call())
+        begun = self._begin(tool, call_id)
+        if begun.wait:
+            await asyncio.sleep(begun.wait)
+        if begun.is_replaced:
+            return begun.replacement()
+        with self._kept_if_it_works(begun):
+            return begun.changed(await call())
 
     def around_sync(self, tool: str, call: Callable[[], Any], *, call_id: str = "") -> Any:
         """The same for code that runs in a thread."""
-        rule = self._rule_for(tool, call_id)
-        if rule is None:
-            return call()
-        if rule.seconds:
-            time.sleep(rule.seconds)
-        return _replaced(rule) if _replaces(rule) else spoiled(rule, call())
+        begun = self._begin(tool, call_id)
+        if begun.wait:
+            time.sleep(begun.wait)
+        if begun.is_replaced:
+            return begun.replacement()
+        with self._kept_if_it_works(begun):
+            return begun.changed(call())
 
     def marked(self, transcript: Transcript) -> Transcript:
         """The transcript with the words of its fault at each call that got one."""
         with self._lock:
-            injected = tuple(self._injected)
+            injected = tuple(one for one in self._begun if one.rule is not None)
         if not injected:
             return transcript
         calls = [*(call for _, call in transcript.tool_calls), *transcript.pending_calls]
@@ -94,23 +122,37 @@ class FaultPlan:
 
     def require_reached(self) -> None:
         """Raise `ScenarioError` if there was no call for one of the faults: nothing was tested then."""
-        missed = [rule for at, rule in enumerate(self.rules) if at not in self._reached and not rule.optional]
+        # A rule that comes after another one has been reached too: that it doesn't count is no miss.
+        reached = {at for one in self._begun for at in one.rules}
+        missed = [rule for at, rule in enumerate(self.rules) if at not in reached and not rule.optional]
         if missed:
             raise ScenarioError(_never_reached(missed, self._calls))
 
-    def _rule_for(self, tool: str, call_id: str) -> FaultRule | None:
-        """The rule for a call that begins now; None if it gets no fault."""
+    def _begin(self, tool: str, call_id: str) -> _Begun:
+        """The call that begins now, with its number and its fault."""
         with self._lock:
             number = self._number(tool, call_id)
             found = [at for at, rule in enumerate(self.rules) if rule.is_for(tool) and _is_for(rule, number)]
-            # A rule that comes after another one has been reached too: that it doesn't count is no miss.
-            self._reached.update(found)
             chosen = next((at for at in found if self._happens(self.rules[at], tool, number)), None)
-            if chosen is None:
-                return None
-            rule = self.rules[chosen]
-            self._injected.append(Injected(tool, number, call_id, rule.words))
-            return rule
+            rule = None if chosen is None else self.rules[chosen]
+            begun = _Begun(tool, number, call_id, tuple(found), rule)
+            self._begun.append(begun)
+            return begun
+
+    @contextmanager
+    def _kept_if_it_works(self, begun: _Begun) -> Iterator[None]:
+        """Forget a fault that the agent never got, since its call failed by itself or waits for a person."""
+        try:
+            yield
+        except BaseException as error:
+            waits = "Interrupt" in type(error).__name__
+            with self._lock:
+                if waits and begun.call_id:
+                    # It begins again after the answer, and is the same call.
+                    self._asked[begun.call_id] = (begun.tool, begun.number)
+                if waits or (begun.rule is not None and begun.rule.kind != "delay"):
+                    self._begun.remove(begun)
+            raise
 
     def _number(self, tool: str, call_id: str) -> int:
         # Taken out: the second attempt at a call is another call of the tool.
@@ -154,21 +196,10 @@ def _is_for(rule: FaultRule, number: int) -> bool:
     return rule.call is None or number in rule.call
 
 
-def _replaces(rule: FaultRule) -> bool:
-    """Whether the tool itself is not carried out."""
-    return bool(rule.error) or rule.kind == "result"
-
-
-def _replaced(rule: FaultRule) -> Any:
-    if rule.error:
-        raise error_of(rule)
-    return fixed_result(rule)
-
-
-def _place(one: Injected, calls: Sequence[ToolCall]) -> int | None:
+def _place(one: _Begun, calls: Sequence[ToolCall]) -> int | None:
     """Where the call is among all calls of the conversation: by its id, else by its number."""
     theirs = [at for at, call in enumerate(calls) if call.name == one.tool]
-    by_id = [at for at in theirs if one.call_id and calls[at].id == one.call_id]
+    by_id = [at for at, call in enumerate(calls) if one.call_id and call.id == one.call_id]
     numbered = theirs[one.number - 1] if one.number <= len(theirs) else None
     if len(by_id) == 1:
         return by_id[0]

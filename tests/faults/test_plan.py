@@ -132,6 +132,34 @@ def test_a_second_attempt_at_a_call_is_the_next_call() -> None:
     assert [called(faults, call_id="x") for _ in "ab"] == ["error: internal error", "all of it"]
 
 
+class GraphInterrupt(Exception):
+    pass
+
+
+def test_a_call_that_waits_for_a_person_is_the_same_call_when_it_begins_again() -> None:
+    faults = plan(rule("empty", call=1))
+
+    def waiting() -> str:
+        raise GraphInterrupt
+
+    with pytest.raises(GraphInterrupt):
+        faults.around_sync("find", waiting, call_id="x")
+    assert [called(faults, call_id=one) for one in "xy"] == ["", "all of it"]
+
+
+def test_a_tool_that_fails_by_itself_has_no_fault() -> None:
+    faults = plan(rule("truncated"))
+
+    def broken() -> str:
+        raise ValueError("no such order")
+
+    with pytest.raises(ValueError, match="no such order"):
+        faults.around_sync("find", broken)
+    assert faults.marked(talk((ToolCall("find", error="no such order"),))).tool_calls[0][1].fault == ""
+    with pytest.raises(ScenarioError, match="has not reached"):
+        faults.require_reached()
+
+
 def talk(*turns: tuple[ToolCall, ...], pending: tuple[ToolCall, ...] = ()) -> Transcript:
     made = (Turn(at, "Hi", Reply("Hello", calls)) for at, calls in enumerate(turns, start=1))
     return Transcript(tuple(made), pending_calls=pending)
