@@ -98,7 +98,8 @@ class TurnEvents:
                     places[response.id] = len(found)
                     found.append(self.held[response.id])
                 if response.id in places:
-                    found[places[response.id]] = self._ended(found[places[response.id]], response)
+                    call = found[places[response.id]]
+                    found[places[response.id]] = self._ended(call, dict(response.response or {}))
         return with_own_ids(call for call in found if call.id not in not_yet)
 
     def error(self) -> TargetError | None:
@@ -129,7 +130,7 @@ class TurnEvents:
     def _call(self, event: Any, call: Any) -> ToolCall:
         error = self.recorded.errors.get(call.id)
         kind = CallKind.SUB_AGENT if call.id in self.recorded.agents else CallKind.TOOL
-        return ToolCall(
+        begun = ToolCall(
             clean_text(call.name or ""),
             as_arguments(dict(call.args or {})),
             id=call.id or "",
@@ -139,12 +140,17 @@ class TurnEvents:
             kind=CallKind.HANDOFF if call.name == TRANSFER else kind,
             error=error,
             latency=self.recorded.seconds.get(call.id),
-            # Until a response comes, which a call that ends the run never gets.
+            # Until the tool has given something, which one that ends the run never does.
             unreported=() if error else ("result",),
         )
+        if call.id not in self.recorded.results:
+            return begun
+        given = self.recorded.results[call.id]
+        return self._ended(begun, given if isinstance(given, dict) else {"result": given})
 
-    def _ended(self, call: ToolCall, response: Any) -> ToolCall:
-        recorded, given = self.recorded, dict(response.response or {})
+    def _ended(self, call: ToolCall, given: Mapping[str, Any]) -> ToolCall:
+        """The call with what the agent got, in the form of ADK's responses."""
+        recorded = self.recorded
         call = replace(call, latency=recorded.seconds.get(call.id), unreported=())
         error = recorded.errors.get(call.id)
         result = plain(given["result"] if given.keys() == {"result"} else given)

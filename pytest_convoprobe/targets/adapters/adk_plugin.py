@@ -29,12 +29,14 @@ class Recorded:
     """What has happened since a message was sent.
 
     `events` come with the id of the session that they belong to. By the id of a call: `parents` is the call
-    that it was made inside of, `errors` its exception or injected error, and `seconds` how long it took.
+    that it was made inside of, `results` what its tool gave, `errors` its exception or injected error, and
+    `seconds` how long it took.
     `agents` are calls of tools that run another agent, `unknown` those of tools that there are not.
     """
 
     events: list[tuple[str, Any]] = field(default_factory=list)
     parents: dict[str, str] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     agents: set[str] = field(default_factory=set)
@@ -75,10 +77,12 @@ class EventRecorder:
         """None to keep the result, or another one in its place."""
         id_ = str(context.function_call_id)
         running = self._ended(id_)
+        # ADK has an event with the results of several calls once all have ended.
+        self.recorded.results[id_] = result
         if running is None or running.faulty is None or running.faulty.gave_itself:
             return None
         running.faulty.give(result)
-        changed = await self._result(id_, running)
+        changed = self.recorded.results[id_] = await self._result(id_, running)
         return None if changed is result else changed
 
     async def tool_failed(self, tool: Any, context: Any, error: BaseException) -> None:
@@ -87,7 +91,7 @@ class EventRecorder:
         running = self._ended(id_)
         if type(tool).__name__ == "BaseTool":
             self.recorded.unknown.add(id_)  # ADK's stand-in for a tool that isn't there
-        else:
+        elif isinstance(error, Exception):
             self.recorded.errors[id_] = describe(error)
         if running is not None and running.faulty is not None:
             await running.faulty.fail(error)
