@@ -95,8 +95,8 @@ class PendingRequest:
 
     `kind` is `"approval"` or `"question"`. `text` is what the agent asks, `tool` and `arguments` the call
     that waits, `choices` the answers that it offers. `answer` is None while it waits, then `"approve"`,
-    `"reject"` or the words that were given; `reason` was said with it. `after` says how many calls of the
-    turn were made before it came up.
+    `"reject"` or the words that were given, which permit nothing; `reason` was said with it. `after` says how
+    many calls of the turn were made before it came up.
     """
 
     id: str
@@ -227,7 +227,10 @@ class Transcript:
         """Whether to go over its texts would keep others waiting on the same event loop."""
         calls = [*(call for _, call in self.tool_calls), *self.pending_calls]
         said = [[turn.user, turn.reply.text, turn.reply.thoughts] for turn in self.turns]
-        return exceeds([said, [[dict(call.arguments), call.result, call.error] for call in calls]], _LARGE)
+        asked = [[one.text, dict(one.arguments)] for turn in self.turns for one in turn.reply.pending]
+        return exceeds(
+            [said, asked, [[dict(call.arguments), call.result, call.error] for call in calls]], _LARGE
+        )
 
     @property
     def is_silent(self) -> bool:

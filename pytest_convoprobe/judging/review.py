@@ -200,7 +200,10 @@ class _Evidence:
         self._facts = user.clarification_behavior.known_facts
         self._turns = {turn.number: turn for turn in transcript.turns}
         self._simulated = {turn.number: turn for turn in simulated_turns(transcript)}
-        silent_user = tuple(replace(turn, user="") for turn in transcript.turns)
+        # What the scenario has answered for the user is none of the agent's words either.
+        silent_user = tuple(
+            replace(turn, user="", reply=replace(turn.reply, pending=())) for turn in transcript.turns
+        )
         self._of_agent = texts_by_turn(replace(transcript, turns=silent_user))
 
     def proven(self, reply: UserReviewReply) -> Iterator[str]:

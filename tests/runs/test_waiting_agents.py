@@ -15,6 +15,7 @@ from pytest_convoprobe import PendingRequest, Reply, TargetCrashed, ToolCall, Us
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.lint.linting import lint_file
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role
+from pytest_convoprobe.pseudonyms import Masking
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.fingerprints import NO_PRINTS
 from pytest_convoprobe.results.records import from_record, to_record
@@ -22,6 +23,7 @@ from pytest_convoprobe.runs.job import Job
 from pytest_convoprobe.runs.trial import Runner
 from pytest_convoprobe.scenario.loading import parse_scenarios
 from pytest_convoprobe.settings.loading import load_settings
+from pytest_convoprobe.settings.mask_rules import patterns_of
 from pytest_convoprobe.settings.merge import scenario_settings
 from pytest_convoprobe.targets.factory import as_target
 from pytest_convoprobe.targets.python import PythonAgent
@@ -65,7 +67,8 @@ def run(
     }
     settings = load_settings(tmp_path, overrides={"llm.model": "openai/fake", "llm.api_key": KEY}, environ={})
     (loaded,) = parse_scenarios(json.dumps(scenario), str(tmp_path / "talk.yaml"))
-    job = Job(loaded, "talk.yaml::talk", as_target(agent), scenario_settings(settings, None))
+    masking = Masking(patterns_of(settings.settings.results.mask))
+    job = Job(loaded, "x::y", as_target(agent), scenario_settings(settings, None), masking=masking)
     llm = FakeLLM(judged)
     result = asyncio.run(Runner(settings, llm=llm).run(job))
     return from_record(to_record(result, NO_PRINTS)).result, llm
@@ -126,6 +129,26 @@ def test_secrets_in_all_that_agents_report_are_masked(tmp_path: Path) -> None:
     assert result.outcome is Outcome.PASSED
     assert KEY not in json.dumps(to_record(result, NO_PRINTS))
     assert len(result.transcript.turns[0].reply.pending) == 1
+
+
+def test_personal_data_in_questions_and_answers_is_masked(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    class Asks:
+        def reply(self, message: str) -> Reply:
+            return Reply("", (), pending=(PendingRequest("1", "question", "Mail to zoe@example.com?"),))
+
+        def resume(self, answered: Sequence[PendingRequest]) -> Reply:
+            heard.append(answered[0].answer or "")
+            return Reply("Goodbye!", (ToolCall("ask", agent="zoe@example.com", id="bob@example.com"),))
+
+    (tmp_path / "convoprobe.yaml").write_text("results: {mask: [email]}\n", encoding="utf-8")
+    rules = [{"tool": "*", "answer": "No, to bob@example.com"}]
+    result, llm = run(tmp_path, Asks, {"approvals": rules})
+    assert heard == ["No, to bob@example.com"]
+    assert "@example.com" not in json.dumps(to_record(result, NO_PRINTS)) + str(llm.requests)
+    (asked,) = result.transcript.turns[0].reply.pending
+    assert (asked.text, asked.answer) == ("Mail to [email 2]?", "No, to [email 1]")
 
 
 def test_tokens_of_a_message_that_failed_are_counted(tmp_path: Path) -> None:
