@@ -21,6 +21,7 @@ from ...transcript import CallKind, ToolCall, Usage
 from ..plain_values import clean_text, plain, text_of
 from ..reply_parts import as_arguments, as_usage
 
+_UNKNOWN_TOOL = "tool_selection_error"
 _ASKING_OTHERS = re.compile(r"(delegate_work_to|ask_question_to)_coworker")
 _NOT_CARRIED_OUT = re.compile(r"Tool execution blocked by hook|Tool not found|usage limit")
 _AWAY = re.compile(
@@ -56,6 +57,9 @@ class Heard:
             self._parents[event.event_id] = event.parent_event_id or ""
             if event.type == "tool_usage_started":
                 self._begun[event.event_id] = event
+            elif event.type == _UNKNOWN_TOOL and event.tool_name:
+                # Neither begun nor ended, since there is no such tool.
+                self._begun[event.event_id] = self._ended[event.event_id] = event
             elif event.type in ("tool_usage_finished", "tool_usage_error"):
                 self._ended[event.started_event_id or ""] = event
             elif event.type == "llm_call_completed":
@@ -67,13 +71,12 @@ class Heard:
         """The calls, in the order in which they began."""
         with self._lock:
             begun = sorted(self._begun.values(), key=lambda event: event.timestamp)
-            groups = {event.event_id: self._asked_by(event) for event in begun}
-            sizes = Counter(groups.values())
-            return tuple(
-                self._call(event, group if sizes[group] > 1 else "")
-                for event in begun
-                if (group := groups[event.event_id]) is not None
-            )
+            asked = [(event, self._asked_by(event)) for event in begun]
+            # CrewAI looks for an unknown tool several times, each with an event.
+            keys = [(group, _key(event)) for event, group in asked]
+            once = [one for at, one in enumerate(asked) if keys[at] not in keys[:at]]
+            sizes = Counter(group for _, group in once)
+            return tuple(self._call(event, group if sizes[group] > 1 else "") for event, group in once)
 
     def usage(self) -> Usage | None:
         """The tokens of all calls of models; None if one of them has reported none."""
@@ -110,14 +113,16 @@ class Heard:
         output = None if ended is None else getattr(ended, "output", None)
         error = None if ended is None else _error_of(ended)
         skipped = isinstance(output, str) and _NOT_CARRIED_OUT.search(output) is not None
+        unknown = begun.type == _UNKNOWN_TOOL
         return ToolCall(
             name=begun.tool_name,
             arguments=as_arguments(begun.tool_args),
             result=None if error is not None else plain(output),
             error=error,
             latency=None if ended is None else (ended.timestamp - begun.timestamp).total_seconds(),
-            executed=not skipped,
-            unreported=("result",) if ended is None else (),
+            executed=not (skipped or unknown),
+            # Without such a tool, the event has no arguments.
+            unreported=("arguments",) if unknown else ("result",) if ended is None else (),
             id=begun.event_id,
             parent=self._call_around(begun),
             agent=begun.agent_role or "",
@@ -126,8 +131,12 @@ class Heard:
         )
 
 
+def _key(begun: Any) -> str:
+    return str(begun.tool_name if begun.type == _UNKNOWN_TOOL else begun.event_id)
+
+
 def _error_of(ended: Any) -> str | None:
-    if ended.type == "tool_usage_error":
+    if ended.type in ("tool_usage_error", _UNKNOWN_TOOL):
         return cut_text(clean_text(text_of(ended.error)))
     failure = getattr(ended, "failure", None)
     return None if failure is None else clean_text(str(failure.message))
@@ -169,7 +178,8 @@ class Listening:
 def _kinds() -> list[Any]:
     """The classes of events within which others are emitted, and of those that are needed themselves."""
     types = import_module("crewai.events.event_context").SCOPE_STARTING_EVENTS
-    wanted = {*types, "tool_usage_finished", "tool_usage_error", "llm_call_completed", "llm_call_failed"}
+    ends = {"tool_usage_finished", "tool_usage_error", "llm_call_completed", "llm_call_failed"}
+    wanted = {*types, *ends, _UNKNOWN_TOOL}
     import_module("crewai.events.event_types")
     found = _subclasses(import_module("crewai.events.base_events").BaseEvent)
     return [kind for kind in found if kind.model_fields["type"].default in wanted]

@@ -134,6 +134,22 @@ class TestCrewai(Contract):
         assert reply.text.startswith("expert")
         assert reply.usage == Usage(40, 20)
 
+    async def test_calls_that_the_model_writes_as_text(self, server: ChatServer, shop: Shop) -> None:
+        class TextLLM(type(LLM(model="gpt-4o", api_key="x"))):  # type: ignore[misc]
+            def supports_function_calling(self) -> bool:
+                return False
+
+        action = 'Thought: hm\nAction: {}\nAction Input: {{"order": "1"}}'
+        texts = [action.format("lookup"), action.format("nothing"), "Thought: ok\nFinal Answer: done"]
+        server._script = iter(map(Completion, texts))
+        agent = made(server.base_url, "helper", [tool(shop.lookup)])
+        agent.llm = TextLLM(model="gpt-4o", base_url=server.base_url, api_key="x", max_retries=0)
+        (reply,) = await said(crew([agent]), "hello")
+        found, unknown = reply.tool_calls or ()
+        assert (found.name, found.arguments, found.result) == ("lookup", {"order": "1"}, "1 is on its way")
+        assert (unknown.name, unknown.executed) == ("nothing", False)
+        assert reply.text == "done"
+
     async def test_the_model_of_a_coworker_is_away(self, server: ChatServer, shop: Shop) -> None:
         server._script = iter([None, "500"])
         message = call("ask_question_to_coworker", question="hello")
