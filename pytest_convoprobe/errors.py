@@ -42,7 +42,6 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     CommandFailed                  the same, with another exit status
     FormatError                    a ValueError of the reader of recordings; becomes RecordingUnusable
     └── LaterVersion               the same, for a file of a later release
-    DoubledKey                     JSON with a key twice in a mapping; becomes a `Problem`
     ExpansionError                 YAML whose aliases have no end; becomes a `Problem`
     NotStarted                     an MCP server's program that can't be run; becomes a TargetStartError
     Closed                         its connection is over; becomes a TargetUnavailable
@@ -51,7 +50,6 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     Interrupted                    raised inside code of the user's that has used up its time
     Terminated                     a KeyboardInterrupt: the process got SIGTERM
     ProcessLost                    a worker process is gone; its items are done again
-    DoubledKey                     a ValueError of the reader of JSON: an object has a key twice
     ToolFailed                     what a tool raises under an injected fault: the agent's own code gets it
     └── ToolTimedOut               the same for a timeout
     UnreadableAnswers              a warning of pytest's: answers that count neither way
