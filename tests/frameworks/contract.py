@@ -18,10 +18,12 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
+from pytest_convoprobe import Outcome, run_scenario
 from pytest_convoprobe.errors import TargetCrashed, TargetStartError, TargetUnavailable
 from pytest_convoprobe.faults.plan import FaultPlan
 from pytest_convoprobe.faults.rules import FaultRule
@@ -286,6 +288,33 @@ class Contract:
     async def test_what_a_factory_makes_is_the_same(self, server: ChatServer, shop: Shop) -> None:
         (reply,) = await said(lambda: self.agent(server.base_url, shop), call("lookup", order="7"))
         assert (names(reply), reply.usage) == (["lookup"], Usage(20, 10))
+
+    def test_a_whole_scenario(
+        self, server: ChatServer, shop: Shop, chat_server: ChatServer, tmp_path: Path
+    ) -> None:
+        """With a user and a judge, which are another model, and with rules that answer approvals."""
+        approves = "a_call_that_a_person_approves" not in self.lacks
+        agent = (self.approving if approves else self.agent)(server.base_url, shop)
+        second = call("refund", order="8") if approves else call("weather", city="Rome")
+        scenario = {
+            "name": "A talk",
+            "description": "Somebody asks for something.",
+            "synthetic_user": {
+                "persona": "Somebody",
+                "initial_query": call("lookup", order="8"),
+                "script": [second],
+                **({"approvals": [{"tool": "refund", "answer": "approve"}]} if approves else {}),
+            },
+            "evaluation": {
+                "correctness_criteria": ["The agent answers."],
+                "tool_usage": {"required_tools": ["lookup", "refund" if approves else "weather"]},
+            },
+        }
+        models = {"llm.model": "openai/fake", "llm.api_base": chat_server.base_url, "llm.api_key": "k" * 20}
+        result = run_scenario(scenario, target=agent, settings=models, rootdir=tmp_path)
+        assert result.outcome is Outcome.PASSED, result.reason
+        assert shop.done == ["lookup 8", "refund 8" if approves else "weather Rome"]
+        assert len(result.transcript.turns) == 2
 
     @pytest.mark.parametrize("made", [False, True], ids=["itself", "made by a factory"])
     def test_its_tools_are_known(self, server: ChatServer, shop: Shop, made: bool) -> None:
