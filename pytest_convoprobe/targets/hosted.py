@@ -18,6 +18,7 @@ from ..project_code.clock import current_clock
 from ..project_code.deadline import Deadline
 from ..project_code.tracebacks import describe
 from ..transcript import PendingRequest, Reply, ToolCall, Usage
+from .availability import alone
 from .failures import failure, of_the_wiring, unusable
 from .port import ConversationContext, SoFar, Target, TargetConversation, refuse_faults, resume
 from .reply_forms import as_reply
@@ -137,8 +138,9 @@ class _HostedConversation:
                 raise wiring from None
             # A tool's injected failure says nothing of who is to blame: the agent should have coped with it.
             others = (asyncio.CancelledError, ToolFailed)
-            if isinstance(raised.error, Exception) and not isinstance(raised.error, others):
-                raise raised.error from None  # a target says by its error who is to blame
+            error = alone(raised.error)  # a task group wraps what was raised in it
+            if isinstance(error, Exception) and not isinstance(error, others):
+                raise error from None  # a target says by its error who is to blame
             raise failure(raised.error) from None
 
 

@@ -17,6 +17,7 @@ from ..errors import TargetCrashed, TargetError
 from ..outside_json import read_json
 from ..text import shorten
 from ..transcript import MOST_TOKENS, CallKind, ToolCall, Usage, token_count
+from .availability import alone
 from .plain_values import clean_text, described, plain, short_text, text_of
 from .port import KeepsCalls, KeepsUsage, SoFar
 
@@ -203,6 +204,7 @@ def done_so_far(error: BaseException, agent: object) -> SoFar:
 
     To be called where the project's code runs. The error has it as plain data afterwards.
     """
+    error = alone(error)
     said = _said_by(error) if isinstance(error, TargetError) else SoFar()
     found = SoFar(said.calls or _calls_of(agent), said.usage or _usage_of(agent))
     if isinstance(error, TargetError):

@@ -12,8 +12,8 @@ import pytest
 from pytest_convoprobe.errors import TargetCrashed
 from pytest_convoprobe.targets.factory import as_target
 from pytest_convoprobe.targets.hosted import hosted
-from pytest_convoprobe.targets.port import ConversationContext, calls_so_far
-from pytest_convoprobe.transcript import ToolCall
+from pytest_convoprobe.targets.port import ConversationContext, calls_so_far, usage_so_far
+from pytest_convoprobe.transcript import ToolCall, Usage
 
 PAID = (ToolCall("pay", {"sum": 3}, "ok"),)
 
@@ -108,3 +108,41 @@ async def test_an_answer_that_cannot_be_read_hides_no_error(
 ) -> None:
     kind = type("Odd", (Raises,), {"calls_so_far": lambda self: answer})
     assert await broken_off(kind, context()) == ()
+
+
+class Counts(RaisesLater):
+    def usage_so_far(self) -> dict[str, int]:
+        return {"input_tokens": 7, "output_tokens": 2}
+
+
+@pytest.mark.parametrize("target", [Counts, Agent(Counts)])
+async def test_tokens_are_asked_for_too(context: Callable[..., ConversationContext], target: object) -> None:
+    conversation = await hosted(as_target(target)).start(context())
+    with pytest.raises((TargetCrashed, RuntimeError)):
+        await conversation.send("hello")
+    assert usage_so_far(conversation) == Usage(7, 2)
+    await conversation.aclose()
+
+
+class BaseExceptionGroup(Exception):
+    def __init__(self, *parts: BaseException) -> None:
+        self.exceptions = parts
+        super().__init__("in a task group")
+
+
+class InGroup(Keeps):
+    async def __call__(self, message: str) -> str:
+        raise BaseExceptionGroup(
+            TargetCrashed("boom", tool_calls=[("pay", {"sum": 3}, "ok")], usage=Usage(1, 1))
+        )
+
+
+@pytest.mark.parametrize("target", [InGroup, Agent(InGroup)])
+async def test_an_error_in_a_group_says_as_much(
+    context: Callable[..., ConversationContext], target: object
+) -> None:
+    conversation = await hosted(as_target(target)).start(context())
+    with pytest.raises(TargetCrashed, match="boom"):
+        await conversation.send("hello")
+    assert (calls_so_far(conversation), usage_so_far(conversation)) == (PAID, Usage(1, 1))
+    await conversation.aclose()
