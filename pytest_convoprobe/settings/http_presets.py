@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_MERGED = ("body", "headers", "carry")
+_MERGED = ("body", "headers", "carry", "start")
 FROM_BOTH = (*_MERGED, "url", "stream")
 """Keys whose value is made of what the preset gives and what the user sets."""
 _ID = "{{ conversation_id }}-{{ history | length }}"
@@ -238,12 +238,20 @@ PRESETS: dict[str, Preset] = {
 """The presets by their names."""
 
 
+def require_stream(name: str, given: str) -> None:
+    """Raise `ValueError` if services of this kind have no stream in the format that is `given`."""
+    preset = PRESETS[name]
+    known = (preset.streamed or preset.settings).get("stream")
+    if known is None:
+        raise ValueError(f"the preset `{name}` has no stream: leave `stream` out")
+    if known["format"] != given:
+        raise ValueError(f"the preset `{name}` streams `{known['format']}`")
+
+
 def with_preset(values: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The settings of a target with those that its preset gives. Raises `ValueError` if they don't fit."""
+    """The settings of a target with those that its preset gives."""
     preset = PRESETS[values["preset"]]
     streams = _streams(values.get("stream"))
-    if streams and preset.streamed is None and "stream" not in preset.settings:
-        raise ValueError(f"the preset {values['preset']} has no stream: leave `stream` out")
     given = {key: value for key, value in values.items() if value is not None}
     below = {**preset.settings, **((preset.streamed or {}) if streams else {})}
     if isinstance(url := given.get("url"), str):

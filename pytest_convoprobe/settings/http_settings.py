@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from .field_types import Seconds, Text, WebAddress
-from .http_presets import PRESETS, with_preset
+from .http_presets import PRESETS, require_stream, with_preset
 from .model_settings import Section
 from .target_section import TOOL_NAMES, TargetSection
 
@@ -170,6 +177,14 @@ class HttpTarget(TargetSection):
     def _filled_by_preset(cls, values: Any) -> Any:
         known = isinstance(values, Mapping) and values.get("preset") in PRESETS
         return with_preset(values) if known else values
+
+    @field_validator("stream")
+    @classmethod
+    def _fits_the_preset(cls, value: StreamSettings | None, info: ValidationInfo) -> StreamSettings | None:
+        name = info.data.get("preset")
+        if value is not None and name is not None:
+            require_stream(name, value.format)
+        return value
 
     def identified(self) -> bool:
         return self.version is not None

@@ -15,6 +15,12 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from pytest_convoprobe.settings.aliases import known_fields
+from pytest_convoprobe.settings.http_settings import (
+    SideRequest,
+    StartRequest,
+    StreamSettings,
+    VersionSource,
+)
 from pytest_convoprobe.settings.mcp_settings import McpServer
 from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.settings.models import PLAIN_SECTIONS, TARGET_TYPES, JudgeSettings
@@ -23,6 +29,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 SECTIONS: dict[str, type[BaseModel]] = {
     "model": ModelSettings,
     **{f"target-{name}": kind for name, kind in TARGET_TYPES.items()},
+    "http-stream": StreamSettings,
+    "http-start": StartRequest,
+    "http-finish": SideRequest,
+    "http-version": VersionSource,
     "mcp-server": McpServer,
     "judge": JudgeSettings,
     **PLAIN_SECTIONS,

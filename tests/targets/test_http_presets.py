@@ -372,12 +372,16 @@ def test_what_is_given_takes_precedence() -> None:
     assert settings.body["assistant_id"] == "shop"
     assert settings.start is not None
     assert settings.start.url == "http://h:2024/threads"
+    own = HttpTarget(preset="langgraph", url="http://h", start={"body": {"metadata": {"a": 1}}})
+    assert own.start is not None
+    assert (own.start.url, own.start.body) == ("http://h/threads", {"metadata": {"a": 1}})
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"preset": "a2a", "stream": "sse"}, "the preset a2a has no stream"),
+        ({"preset": "a2a", "stream": "sse"}, "the preset `a2a` has no stream"),
+        ({"preset": "langgraph", "stream": "ndjson"}, "the preset `langgraph` streams `sse`"),
         ({"preset": "openai"}, "Input should be 'openai-chat'"),
         ({"preset": "openai-chat", "stream": "xml"}, "Input should be 'sse' or 'ndjson'"),
     ],

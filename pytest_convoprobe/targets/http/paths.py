@@ -12,12 +12,16 @@ from typing import Any
 import jmespath
 from jmespath.exceptions import JMESPathError
 from jmespath.parser import ParsedResult
+from jmespath.visitor import TreeInterpreter
 
 from ...errors import SettingsError
 
 _CHAINS = frozenset({"subexpression", "index_expression", "pipe"})
 _PROJECTIONS = frozenset({"projection", "value_projection"})
 _MOST_KEYS = 12
+
+# One for all paths: `search` makes another one each time, and a stream has thousands of events.
+_INTERPRETER = TreeInterpreter()
 
 PathNode = Any
 """A node of JMESPath's syntax tree, a dict of its own kind: `type`, `children`, and `value` for a leaf."""
@@ -47,7 +51,7 @@ class AnswerPath:
     def look_up(self, data: Any) -> Any:
         """The same with false for a condition that doesn't hold."""
         try:
-            found = self._compiled.search(data)
+            found = _INTERPRETER.visit(self._compiled.parsed, data)
             # Only an empty list can be the remains of a projection without a match.
             return None if found == [] and not _says(self._compiled.parsed, data) else found
         except JMESPathError as error:
@@ -129,4 +133,4 @@ def _filtered_says(node: PathNode, data: Any) -> bool:
 
 
 def _search(node: PathNode, data: Any) -> Any:
-    return ParsedResult("", node).search(data)
+    return _INTERPRETER.visit(node, data)

@@ -30,6 +30,8 @@ from .stream_reading import StreamedReply
 
 T = TypeVar("T")
 
+_AT_ONCE = 50
+"""How many events are read before other conversations have their turn."""
 _HEAD = 20_000
 """How many bytes of a stream are kept for the message of an error."""
 
@@ -184,8 +186,9 @@ async def _take_events(
         for event in parser.feed(piece):
             if reply.add(event):
                 return
-        # Other conversations talk on this loop, and a fast stream would never let them.
-        await asyncio.sleep(0)
+            if not reply.events % _AT_ONCE:
+                # Other conversations talk on this loop, and a fast stream would never let them.
+                await asyncio.sleep(0)
     for event in parser.feed(b"", last=True):
         if reply.add(event):
             return

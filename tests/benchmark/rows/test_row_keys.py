@@ -46,6 +46,17 @@ def test_a_targets_part_is_what_it_was_in_earlier_versions(settings: dict[str, A
     assert digest(target_print(entry)) == expected
 
 
+def test_how_a_session_and_a_stream_are_read_is_a_part_but_for_headers() -> None:
+    def part(**more: Any) -> str:
+        settings = {**SERVICE, **more}
+        return digest(target_print(TargetEntry.model_validate({"id": "t", "settings": settings})))
+
+    start = {"url": "/new", "headers": {"A": "b"}}
+    known = [part(), part(stream="sse"), part(history_in_answer=True), part(start=start)]
+    assert len(set(known)) == len(known)
+    assert part(start={**start, "headers": {"A": "other"}}) == part(start=start)
+
+
 def test_a_models_part_is_what_it_was_in_earlier_versions() -> None:
     settings = ModelSettings(model="m", temperature=0.5, max_tokens=4, extra_instructions="x", context_size=3)
     assert digest(model_print(settings)) == "a553d21341b4dfe0bcc127d67aed9325"
