@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -19,6 +19,7 @@ from pydantic import (
 
 from ..formatting import exact_seconds
 from ..tool_patterns import matches, name_complaint
+from ..yaml_source import Loc
 from ..yaml_source.explain import complain, describe, refusal
 
 FaultKind = Literal["error", "timeout", "delay", "empty", "truncated", "corrupted", "result", "rate_limit"]
@@ -140,23 +141,27 @@ class FaultRule(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> FaultRule:
-        given = self.model_fields_set
-        complain(
-            ((key,), f"a fault of the kind `{self.kind}` has no `{key}`; it belongs to {_listed(kinds)}")
-            for key, kinds in _KINDS_OF.items()
-            if key in given and getattr(self, key) is not None and self.kind not in kinds
-        )
-        if self.call is not None and self.chance is not None:
-            complain(
-                [(("chance",), "give `call` or `chance`, not both: one says which calls, the other how many")]
-            )
-        if "seed" in given and self.chance is None:
-            complain([(("seed",), "a `seed` is for a `chance`, which this fault doesn't have")])
-        if self.kind == "delay" and self.seconds is None:
-            complain([((), "a delay needs `seconds`: how long it is")])
-        if self.kind == "result" and "result" not in given:
-            complain([((), "the kind `result` needs a `result`: what the agent gets")])
+        complain([*self._keys_of_others(), *self._choice_of_calls(), *self._missing()])
         return self
+
+    def _keys_of_others(self) -> Iterator[tuple[Loc, str]]:
+        for key, kinds in _KINDS_OF.items():
+            if getattr(self, key) is not None and self.kind not in kinds:
+                words = f"a fault of the kind `{self.kind}` has no `{key}`; it belongs to {_listed(kinds)}"
+                yield (key,), words
+
+    def _choice_of_calls(self) -> Iterator[tuple[Loc, str]]:
+        if self.call is not None and self.chance is not None:
+            yield ("chance",), "give `call` or `chance`, not both: one says which calls, the other how many"
+        if "seed" in self.model_fields_set and self.chance is None:
+            yield ("seed",), "a `seed` is for a `chance`, which this fault doesn't have"
+
+    def _missing(self) -> Iterator[tuple[Loc, str]]:
+        if self.kind == "delay" and self.seconds is None:
+            yield (), "a delay needs `seconds`: how long it is"
+        # Null is a result too.
+        if self.kind == "result" and "result" not in self.model_fields_set:
+            yield (), "the kind `result` needs a `result`: what the agent gets"
 
     def is_for(self, tool: str) -> bool:
         """Whether it is about the tool of this name."""

@@ -49,7 +49,7 @@ class LookUps(BaseModel):
 
 
 @dataclass(frozen=True)
-class Found:
+class LookedUp:
     """What a look-up gave; `heading` says in our words what was looked up."""
 
     heading: str
@@ -105,16 +105,16 @@ class LookUpStep:
         return reply.look_up[:MOST_LOOK_UPS]
 
 
-def _with_words_of(texts: Sequence[LongText], questions: Sequence[JudgeQuestion]) -> Iterator[Found]:
+def _with_words_of(texts: Sequence[LongText], questions: Sequence[JudgeQuestion]) -> Iterator[LookedUp]:
     """Lines that have words of the criteria: a few for each, as far as there is room."""
     pairs = [(question, text) for question in questions for text in texts]
     for question, text in pairs[:_MOST_OF_CODE]:
         excerpts, _ = lines_with(text, question.text, MOST_SHOWN // 2, rare=True)
         if excerpts:
-            yield Found(f"{_name(text)}, lines with words of {question.id}:", excerpts)
+            yield LookedUp(f"{_name(text)}, lines with words of {question.id}:", excerpts)
 
 
-def _look_up_all(texts: Sequence[LongText], wanted: Sequence[LookUp]) -> list[Found]:
+def _look_up_all(texts: Sequence[LongText], wanted: Sequence[LookUp]) -> list[LookedUp]:
     return [_look_up(texts, one) for one in wanted]
 
 
@@ -122,10 +122,10 @@ def _name(text: LongText) -> str:
     return f"Text {text.number} ({text.what}, turn {text.turn})"
 
 
-def _look_up(texts: Sequence[LongText], wanted: LookUp) -> Found:
+def _look_up(texts: Sequence[LongText], wanted: LookUp) -> LookedUp:
     text = next((one for one in texts if one.number == wanted.text), None)
     if text is None:
-        return Found(f"There is no text {wanted.text}.")
+        return LookedUp(f"There is no text {wanted.text}.")
     name = _name(text)
     words = shorten(" ".join((wanted.words or "").split()), _LONGEST_WORDS)
     if words:
@@ -133,12 +133,12 @@ def _look_up(texts: Sequence[LongText], wanted: LookUp) -> Found:
         which = (
             f"{lines} of its {len(text.lines)} lines have some of these words" if lines else "no line has any"
         )
-        return Found(f'{name}, words "{visible(words)}": {which}.', excerpts)
+        return LookedUp(f'{name}, words "{visible(words)}": {which}.', excerpts)
     excerpt = lines_from(text, wanted.line or 1)
-    return Found(f"{name}, from line {excerpt.first}:", (excerpt,))
+    return LookedUp(f"{name}, from line {excerpt.first}:", (excerpt,))
 
 
-def _with_results(request: LLMRequest, wanted: Sequence[LookUp], found: Sequence[Found]) -> LLMRequest:
+def _with_results(request: LLMRequest, wanted: Sequence[LookUp], found: Sequence[LookedUp]) -> LLMRequest:
     said = json.dumps({"look_up": [one.model_dump() for one in wanted]}, ensure_ascii=False)
     results = prompts.render("look_up/results", found=_shown(found))
     return replace(
@@ -146,7 +146,7 @@ def _with_results(request: LLMRequest, wanted: Sequence[LookUp], found: Sequence
     )
 
 
-def _shown(found: Sequence[Found]) -> str:
+def _shown(found: Sequence[LookedUp]) -> str:
     """Headings of ours, and lines of theirs behind `| `, between two fence lines; empty without any."""
     if not found:
         return ""
