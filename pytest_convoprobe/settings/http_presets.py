@@ -35,8 +35,8 @@ _OPENAI_CHAT = Preset(
     path="/chat/completions",
     settings={
         "body": {"messages": "{{ messages }}"},
-        # The content is null beside tool calls.
-        "text": "choices[0].message.content || choices[0].message && ''",
+        # The content is null beside tool calls, and where the model refuses.
+        "text": "choices[0].message | content || refusal || (@ && '')",
         "tool_calls": "choices[:1].message",
         "tool_calls_optional": True,
         "usage": "usage",
@@ -45,7 +45,7 @@ _OPENAI_CHAT = Preset(
     streamed={
         "stream": {"format": "sse", "done": "data == '[DONE]'"},
         "body": {"messages": "{{ messages }}", "stream": True, "stream_options": {"include_usage": True}},
-        "text": "choices[0].delta.content",
+        "text": "choices[0].delta | content || refusal || content",
         "tool_calls": "choices[0].delta.tool_calls",
     },
 )

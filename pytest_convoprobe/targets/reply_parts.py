@@ -40,7 +40,8 @@ def joined_text(value: object) -> str | None:
     if not isinstance(value, (list, tuple)):
         return None
     said = [part for part in value if isinstance(part, str) or field_of(part, "type") not in _THOUGHT_BLOCKS]
-    parts = [part if isinstance(part, str) else field_of(part, "text") for part in said]
+    # OpenAI's models refuse in blocks of their own kind: these are words, and no silence.
+    parts = [part if isinstance(part, str) else first_field(part, "text", "refusal") for part in said]
     texts = [part for part in parts if isinstance(part, str)]
     return "".join(texts) if texts or not said else None
 

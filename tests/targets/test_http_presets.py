@@ -70,6 +70,19 @@ async def test_openai_chat_that_only_asks_for_a_tool(talk: Talk) -> None:
     assert (reply.text, [(call.name, call.executed) for call in reply.tool_calls]) == ("", [("find", False)])
 
 
+async def test_a_refusal_is_what_the_agent_says(talk: Talk) -> None:
+    refusal = {"role": "assistant", "content": None, "refusal": "I can't."}
+    chunk = {"choices": [{"delta": {"content": None, "refusal": "I can't."}}]}
+    block = {"type": "refusal", "refusal": "I can't."}
+    item = {"type": "message", "role": "assistant", "content": [block]}
+    replies = [
+        *(await talk("openai-chat", lambda _: {"choices": [{"message": refusal}]}, 1))[0],
+        *(await talk("openai-chat", lambda _: streamed(sse(chunk, "[DONE]")), 1, stream="sse"))[0],
+        *(await talk("openai-responses", lambda _: response(1, output=[item]), 1))[0],
+    ]
+    assert [reply.text for reply in replies] == ["I can't."] * 3
+
+
 async def test_openai_chat_as_a_stream(talk: Talk) -> None:
     def chunk(**delta: Any) -> dict[str, Any]:
         return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}], "usage": None}
