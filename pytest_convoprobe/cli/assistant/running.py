@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from uuid import uuid4
 
+from ..project import Project
 from .answers import answer
 from .commands import Finished, RunningCommand, output_of
 from .reading import Reading
@@ -14,6 +16,7 @@ from .reading import Reading
 _MOST_WAIT = 50.0
 """Seconds. Many clients give up on a tool after a minute."""
 _TAIL = 4_000
+_LOOKED_AT = 50
 _SPENT_NOTHING = (4, 5)
 """Exit statuses of pytest: a wrong command line, and nothing to run. After another one, a run was stored, or
 its spending isn't known."""
@@ -44,6 +47,18 @@ class ServerBudget:
         return [f"--convoprobe-max-{name}={value}" for name, value in limits.items() if value is not None]
 
 
+_NOTHING = ServerBudget(0.0, 0)
+
+
+@dataclass
+class _Run:
+    """A run that was started. `token` is in its command line, so that its stored run is known from others."""
+
+    command: RunningCommand
+    token: str
+    end: asyncio.Task[str] | None = None
+
+
 class ScenarioRuns:
     """Runs pytest on scenarios, one run at a time. A run is started, and asked for until it has ended."""
 
@@ -51,8 +66,8 @@ class ScenarioRuns:
         self._root = root
         self._left = budget
         self._paths = Reading(root)
-        self._running: RunningCommand | None = None
-        self._before: str | None = None
+        self._starting = asyncio.Lock()
+        self._run: _Run | None = None
 
     async def run_scenarios(self, paths: list[str], keyword: str = "", wait: float = 30.0) -> str:
         """Run scenarios with pytest, within the server's budget. Talking and judging cost money and time.
@@ -61,52 +76,67 @@ class ScenarioRuns:
         -k.
         If it has not ended after `wait` seconds (at most 50), ask `run_status` for it.
         """
-        if self._running is not None:
+        # An assistant may call twice at once, and two runs would spend what is left twice.
+        async with self._starting:
+            await self._start(paths, keyword)
+        return await self.run_status(wait)
+
+    async def run_status(self, wait: float = 30.0) -> str:
+        """Whether the run of `run_scenarios` has ended; then its output, and its id for `show_run`."""
+        run = self._run
+        if run is None:
+            raise ValueError("no run is going on")
+        finished = await run.command.finished(min(max(wait, 0.0), _MOST_WAIT))
+        if finished is None:
+            return json.dumps({"state": "running", "next": "ask `run_status` again"})
+        # A task of its own, and only one: what was spent is counted once, also if nobody waits for it.
+        run.end = run.end or asyncio.ensure_future(self._ended(finished, run))
+        return await asyncio.shield(run.end)
+
+    async def stop(self) -> None:
+        """End a run that is going on."""
+        if self._run is not None:
+            await self._run.command.stop()
+
+    async def _start(self, paths: list[str], keyword: str) -> None:
+        if self._run is not None:
             raise ValueError("a run is going on: ask `run_status` for it first")
         if self._left.used_up:
             raise ValueError("the budget of this server is used up: a person has to start it again")
         if not paths:
             raise ValueError("name at least one file, folder or id of a scenario")
-        chosen = ["-k", keyword] if keyword else []
-        words = [*self._left.options(), *chosen, "--", *self._paths.inside(paths)]
-        self._before = await self._newest()
-        self._running = await RunningCommand.start(("-m", "pytest", "-q", *words), self._root)
-        return await self.run_status(wait)
+        # As one word, so that no keyword is taken for an option.
+        chosen = [f"-k{keyword}"] if keyword else []
+        token = f"no:assistant-{uuid4().hex[:12]}"
+        words = ["-q", "-p", token, *self._left.options(), *chosen, "--", *self._paths.inside(paths)]
+        self._run = _Run(await RunningCommand.start(("-m", "pytest", *words), self._root), token)
 
-    async def run_status(self, wait: float = 30.0) -> str:
-        """Whether the run of `run_scenarios` has ended; then its output, and its id for `show_run`."""
-        if self._running is None:
-            raise ValueError("no run is going on")
-        finished = await self._running.finished(min(max(wait, 0.0), _MOST_WAIT))
-        if finished is None:
-            return json.dumps({"state": "running", "next": "ask `run_status` again"})
-        self._running = None
-        return await self._ended(finished)
-
-    async def stop(self) -> None:
-        """End a run that is going on."""
-        if self._running is not None:
-            await self._running.stop()
-
-    async def _ended(self, finished: Finished) -> str:
-        run = await self._newest()
-        run = None if run == self._before else run
-        if run is not None:
-            await self._count(run)
-        elif finished.status not in _SPENT_NOTHING:
-            self._left = ServerBudget(0.0, 0)
+    async def _ended(self, finished: Finished, run: _Run) -> str:
+        try:
+            stored = await asyncio.to_thread(self._stored, run.token)
+            if stored is not None:
+                await self._count(stored)
+            elif finished.status not in _SPENT_NOTHING:
+                self._left = _NOTHING
+        except BaseException:
+            # What can't be counted may have been everything.
+            self._left = _NOTHING
+            raise
+        finally:
+            self._run = None
         found = {
             "state": "ended",
             "exit_status": finished.status,
-            "run": run,
+            "run": stored,
             "left": {"cost": self._left.cost, "tokens": self._left.tokens},
             "output": f"{finished.output}{finished.complaint}"[-_TAIL:],
         }
         return answer(json.dumps(found, ensure_ascii=False))
 
-    async def _newest(self) -> str | None:
-        found: list[dict[str, Any]] = json.loads(await output_of(("runs", "--json", "--limit=1"), self._root))
-        return str(found[0]["id"]) if found else None
+    def _stored(self, token: str) -> str | None:
+        """The id of the stored run whose command has this word: somebody else may run scenarios meanwhile."""
+        runs = Project(self._root).runs()
+        return next((run.id for run in runs[:_LOOKED_AT] if token in run.info.command), None)
 
     async def _count(self, run: str) -> None:
         """Take what a run has spent from the budget. What isn't known uses all of it up."""

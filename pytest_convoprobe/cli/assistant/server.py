@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..exits import CommandFailed
-from .answers import NOTICE
+from .answers import NOTICE, UNTRUSTED
 from .reading import Reading
 from .running import ScenarioRuns, ServerBudget
 
@@ -57,7 +57,8 @@ def _saying_why(tool: Callable[..., Awaitable[str]], error: type[Exception]) -> 
         try:
             return await tool(*args, **named)
         except ValueError as complaint:
-            raise error(str(complaint)) from None
+            # It may name what is stored: scenarios, runs, what a run printed.
+            raise error(f"{complaint}\n({UNTRUSTED})") from None
 
     return call
 

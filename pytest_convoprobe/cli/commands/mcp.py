@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import click
 
+from ...stop_signals import exit_status
 from ..exits import UsageProblem
 from ..project import Project
 
@@ -36,6 +38,9 @@ def command(allow_run: bool, max_cost: float | None, max_tokens: int | None) -> 
         raise UsageProblem("--allow-run needs a budget: --max-cost, --max-tokens, or both")
     if budget and not allow_run:
         raise UsageProblem("--max-cost and --max-tokens are for --allow-run")
-    asyncio.run(
-        serve(Project.here().root.resolve(), ServerBudget(max_cost, max_tokens) if allow_run else None)
-    )
+    served = serve(Project.here().root.resolve(), ServerBudget(max_cost, max_tokens) if allow_run else None)
+    try:
+        asyncio.run(served)
+    except KeyboardInterrupt as interrupt:
+        # A thread of the package still reads standard input, and Python would wait for it at its end.
+        os._exit(exit_status(interrupt))

@@ -213,11 +213,16 @@ def _kill(popen: subprocess.Popen[bytes]) -> None:
     _ended(popen, _ENDING)
 
 
-def _guarded(words: list[str], program: Program) -> subprocess.Popen[bytes]:
+def below_guard(words: Sequence[str]) -> list[str]:
+    """The command line that runs another one, and ends it and all that it started if this process is gone."""
     # Windows has no groups and no orphans to look for; there, closing the input has to do.
     guard = [] if sys.platform == "win32" else [_PYTHON, "-I", "-S", str(_GUARD), str(os.getpid())]
+    return [*guard, *words]
+
+
+def _guarded(words: list[str], program: Program) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - it is the user's own command
-        [*guard, *words],
+        below_guard(words),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

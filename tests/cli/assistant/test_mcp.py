@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.cli.assistant.answers import NOTICE, PAGE, answer
+from pytest_convoprobe.cli.assistant.commands import RunningCommand
+from pytest_convoprobe.cli.assistant.reading import Reading
 from pytest_convoprobe.cli.assistant.running import ScenarioRuns, ServerBudget
 from tests.cli import live
 from tests.cli.conftest import Convoprobe
@@ -65,6 +67,8 @@ def test_scenario_files_are_checked_and_others_are_not_read(folder: Path) -> Non
         assert linted["data"]["findings"][0]["rule"] == "invalid-file"
         with pytest.raises(ValueError, match="not in the project"):
             await open_client.call("lint_scenarios", paths=["../../etc"])
+        with pytest.raises(ValueError, match="not in the project"):
+            await open_client.call("show_run", run="..")
 
     talk(folder, use)
 
@@ -119,3 +123,46 @@ def test_long_answers_come_in_pages() -> None:
     assert last["data"].endswith("]")
     with pytest.raises(ValueError, match="pages are 1 to 3"):
         answer(text, 4)
+
+
+def test_no_path_is_an_option_and_no_option_lifts_the_budget(folder: Path) -> None:
+    given = ["a.yaml::--x", "--convoprobe-max-cost=9", "@file"]
+    inside = Reading(folder).inside(given)
+    assert inside == ["a.yaml::--x", "./--convoprobe-max-cost=9", "./@file"]
+
+
+def test_of_two_runs_at_once_one_is_refused(folder: Path) -> None:
+    async def main() -> tuple[object, object]:
+        runs = ScenarioRuns(folder, ServerBudget(tokens=7))
+        calls = (runs.run_scenarios(["nothing"], keyword="-p x", wait=50) for _ in range(2))
+        first, second = await asyncio.gather(*calls, return_exceptions=True)
+        return first, second
+
+    first, second = asyncio.run(main())
+    assert "a run is going on" in str(second)
+    ended = json.loads(str(first))["data"]
+    # A wrong command line has spent nothing.
+    assert (ended["exit_status"], ended["run"], ended["left"]["tokens"]) == (4, None, 7)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks /proc for processes")
+def test_with_a_command_ends_all_that_it_started(tmp_path: Path) -> None:
+    code = (
+        "import pathlib, subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(99)'],"
+        " start_new_session=True)\n"
+        "pathlib.Path('pid').write_text(str(child.pid))\n"
+        "time.sleep(99)\n"
+    )
+
+    async def main() -> None:
+        command = await RunningCommand.start(("-c", code), tmp_path)
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert await command.finished(0.05) is None
+        await command.stop()
+        assert await command.finished(0) is not None
+
+    asyncio.run(main())
+    state = Path("/proc", (tmp_path / "pid").read_text(), "stat")
+    # In a container, nobody may take note of the end of a process that has lost its parent.
+    assert not state.exists() or ") Z " in state.read_text()
