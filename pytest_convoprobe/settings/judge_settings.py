@@ -63,7 +63,7 @@ class JudgeSettings(ModelSettings):
     suggestions: Annotated[bool, Field(strict=True)] = Field(
         False,
         description="After each failed conversation, ask for changes of the agent's tools: one call more. "
-        "The verdict never depends on it. `convoprobe report --suggestions` gathers them.",
+        "The verdict never depends on it. `convoprobe report` gathers them.",
     )
     require: JudgeRequirement | None = Field(
         None,

@@ -69,7 +69,7 @@ def test_all_problems_are_told_at_once_in_their_order(refuse) -> None:
         ("run: {max_cost: -1}", "run.max_cost: must be at least 0, got the number -1"),
         (
             "target: {type: pyton}",
-            'must be one of `model`, `python`, `http`, got the text "pyton"; did you mean `python`?',
+            'must be one of `model`, `python`, `http`, `adk`, got the text "pyton"; did you mean `python`?',
         ),
         (
             "target: {object: a:b}",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from ...formatting import exact_seconds
 from ...targets.mcp.process import below_guard
 
 _SECONDS = 120.0
@@ -90,7 +91,7 @@ async def output_of(words: Sequence[str], root: Path) -> str:
         # Shielded: whoever doesn't want the answer any more must not leave a process.
         await asyncio.shield(running.stop())
     if found is None:
-        raise ValueError(f"`convoprobe {words[0]}` did not end within {_SECONDS:.0f} s")
+        raise ValueError(f"`convoprobe {words[0]}` did not end within {exact_seconds(_SECONDS)}")
     if found.status >= _TROUBLE or not found.output.strip():
         raise ValueError(found.complaint.strip() or f"`convoprobe {words[0]}` ended with {found.status}")
     return found.output
