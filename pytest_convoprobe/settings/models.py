@@ -126,6 +126,13 @@ def guess_type(values: Mapping[Any, Any]) -> str | None:
     return next((kind.type_name() for kind in kinds if values.keys() & {kind.name_field, *kind.signs}), None)
 
 
+def given_target(spec: str | None, mcp: str | None) -> TargetSection | None:
+    """A target in Python by its reference, or a model with an MCP server's tools; None without either."""
+    if spec is not None:
+        return PythonTarget(object=spec)
+    return None if mcp is None else ModelTarget.model_validate({"mcp_servers": {"server": mcp}})
+
+
 def _of_its_type(value: object) -> object:
     """A mapping as the section of its type. Anything else is left to pydantic."""
     if not isinstance(value, Mapping):

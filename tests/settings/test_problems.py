@@ -74,7 +74,7 @@ def test_all_problems_are_told_at_once_in_their_order(refuse) -> None:
         (
             "target: {object: a:b}",
             "type: this key is required, and it is missing; give it one of "
-            "`model`, `python`, `http`; for this one write `type: python`",
+            "`model`, `python`, `http`, `adk`; for this one write `type: python`",
         ),
         ("target: {type: python}", "target.object: this key is required, and it is missing"),
         (

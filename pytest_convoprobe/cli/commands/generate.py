@@ -188,7 +188,7 @@ class _Work:
                 self._console.say(f"    lint: {warning}", "yellow")
 
     def _tools(self, target: str | None, mcp: str | None) -> Sequence[ToolSpec]:
-        from ...settings.given_target import given_target
+        from ...settings.models import given_target
         from ..event_loop import run_async
         from ..tool_names import described_by_target
 
