@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from ..scenario.loading import load_scenarios
 from ..scenario.models import Scenario
 from ..scenario.tool_names import compare_names
 from .known import KnownScenarios
+from .occurrences import Occurrences
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,9 @@ def check(
     scenario = loaded.scenario
     assert scenario is not None  # noqa: S101 - only a skipped one may be unfinished
     errors = [*lint[Level.ERROR], *_errors(scenario, tools, known)]
-    errors += [f"it contains {one!r}, which must be replaced" for one in forbidden if _has(text, one)]
+    has = (one for one in forbidden if Occurrences([one]).any_in(text))
+    errors += [f"it contains {one!r}, which must be replaced" for one in has]
     return Checked(text, scenario, tuple(errors), tuple(lint[Level.WARNING]))
-
-
-def _has(text: str, words: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
 def _in_words(finding: LintFinding) -> str:

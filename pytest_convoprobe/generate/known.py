@@ -24,9 +24,9 @@ class KnownScenarios:
 
     @classmethod
     def in_folder(cls, folder: Path) -> KnownScenarios:
-        """Those in the files of a folder. A broken file has none."""
+        """Those in the files of a folder and of the folders in it. A broken file has none."""
         known = cls()
-        for file in sorted(folder.glob("*.y*ml")) if folder.is_dir() else ():
+        for file in sorted(folder.rglob("*.y*ml")) if folder.is_dir() else ():
             for scenario in _scenarios(file):
                 known.add(scenario)
         return known

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +16,8 @@ from ..personal_patterns import BUILT_IN
 from ..redaction import Redactor
 from ..settings.model_settings import ModelSettings
 from ..transcript import Reply, ToolCall, Transcript, Turn
+from .numbers_meant import identifying
+from .occurrences import Occurrences, key_of
 
 _NAMES = ("Robin Fields", "Sam Rivers", "Alex Meadows", "Kim Harbor", "Jo Winters", "Chris Vale", "Max Stone")
 _PLACES = (
@@ -27,9 +28,7 @@ _PLACES = (
 )
 _GROUPS = ("Blue Finch Ltd", "Northgate Club", "Harrow & Pine", "Silver Oak Inc")
 _INVENTED = {"name": _NAMES, "address": _PLACES, "organization": _GROUPS}
-# Three digits and more: prices, counts and dates of a day are what the conversation is about.
-_CODE = re.compile(r"(?<![\w.])(?=[\w-]*\d{3})[A-Za-z]{0,8}[-_]?\d[\w-]*(?![\w.]*\d)")
-_YEAR = re.compile(r"(19|20)\d\d")
+_TRIES = 200
 
 
 class _Personal(BaseModel):
@@ -46,7 +45,9 @@ class Replacements:
 
     def __init__(self) -> None:
         self._by: dict[str, str] = {}
+        self._keys: set[str] = set()
         self._used: dict[str, int] = {}
+        self._found: tuple[int, Occurrences] | None = None
 
     @property
     def originals(self) -> tuple[str, ...]:
@@ -76,17 +77,26 @@ class Replacements:
         """Take in what has the form of personal data: mail addresses, numbers of cards and orders, keys."""
         for pattern in BUILT_IN.values():
             for begin, end in pattern.spans(text):
-                found = text[begin:end]
-                self._by.setdefault(found, _mail(found) if "@" in found else _same_form(found))
-        for match in _CODE.finditer(text):
-            if not _YEAR.fullmatch(match[0]):
-                self._by.setdefault(match[0], _same_form(match[0]))
+                self._learn_form(text[begin:end], text)
+        for code in identifying(text):
+            self._learn_form(code, text)
+
+    def _learn_form(self, found: str, shown: str) -> None:
+        if key_of(found) not in self._keys:
+            self._keys.add(key_of(found))
+            self._by[found] = self._free(_mail if "@" in found else _same_form, found, shown)
+
+    def _free(self, make: Callable[[str, int], str], text: str, shown: str) -> str:
+        """Another value that nothing else has: two orders must not become one, nor one become another."""
+        taken = {*self._by, *self._by.values()}
+        made = (make(text, number) for number in range(_TRIES))
+        return next((one for one in made if one not in taken and one not in shown), make(text, 0))
 
     def _invented(self, kind: str, text: str, shown: str) -> str:
         # Somebody may really have one of the invented names.
         choices = [one for one in _INVENTED.get(kind, ()) if not any(word in shown for word in one.split())]
         if not choices:
-            return _same_form(text)
+            return self._free(_same_form, text, shown)
         number = self._used[kind] = self._used.get(kind, 0) + 1
         chosen = choices[(number - 1) % len(choices)]
         name = chosen if kind != "name" or " " in text else chosen.split()[0]
@@ -94,11 +104,12 @@ class Replacements:
 
     def text(self, text: str) -> str:
         """The text with everything replaced, the longest first."""
-        if not self._by:
-            return text
-        ordered = sorted(self._by, key=len, reverse=True)
-        known = re.compile("|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in ordered))
-        return known.sub(lambda match: self._by[match[0]], text)
+        return self._occurrences().replaced(text, self._by.__getitem__)
+
+    def _occurrences(self) -> Occurrences:
+        if self._found is None or self._found[0] != len(self._by):
+            self._found = len(self._by), Occurrences(self._by)
+        return self._found[1]
 
     def data(self, value: Any) -> Any:
         """The same for data of any shape."""
@@ -160,13 +171,14 @@ def _call(call: ToolCall, text: Any, data: Any) -> ToolCall:
     return replace(call, arguments=data(dict(call.arguments)), result=data(call.result), error=error)
 
 
-def _mail(text: str) -> str:
-    return f"person{_digest(text)[0] % 90 + 10}@example.com"
+def _mail(text: str, number: int) -> str:
+    return f"person{_digest(text.casefold())[0] % 90 + 10 + number}@example.com"
 
 
-def _same_form(text: str) -> str:
-    """Other digits in the same places, always the same for the same text."""
-    return "".join(_other(one, number) for one, number in zip(text, _endless(text), strict=False))
+def _same_form(text: str, number: int = 0) -> str:
+    """Other digits in the same places, always the same for the same text and number."""
+    digits = _endless(f"{text}#{number}" if number else text)
+    return "".join(_other(one, digit) for one, digit in zip(text, digits, strict=False))
 
 
 def _other(character: str, number: int) -> str:

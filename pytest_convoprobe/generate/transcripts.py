@@ -23,6 +23,7 @@ from ..targets.message_lists import MessageReader
 from ..transcript import Reply, Transcript, Turn
 
 _USER = ("user", "human")
+_ASKED = (("inputs", "outputs"), ("input", "output"))
 _KINDS = "OpenAI messages, an export of LangSmith or Langfuse, or a stored trial of convoprobe"
 
 
@@ -32,7 +33,21 @@ def read_transcripts(path: Path) -> list[Transcript]:
     found = [transcript for value in _values(text, path) for transcript in _of_value(value, path)]
     if not any(transcript.turns for transcript in found):
         raise ValueError(f"{path}: no message of a user was found; it should hold {_KINDS}")
-    return [transcript for transcript in found if transcript.turns]
+    return _whole_ones([transcript for transcript in found if transcript.turns])
+
+
+def _whole_ones(found: Sequence[Transcript]) -> list[Transcript]:
+    """Without the beginnings of others: an export has each call of the model, with all that came before."""
+    said = [[turn.user for turn in transcript.turns] for transcript in found]
+    return [
+        transcript
+        for place, transcript in enumerate(found)
+        if not any(
+            other[: len(said[place])] == said[place] and (len(other) > len(said[place]) or later > place)
+            for later, other in enumerate(said)
+            if later != place
+        )
+    ]
 
 
 def _values(text: str, path: Path) -> Iterator[Any]:
@@ -77,7 +92,15 @@ def _stored(value: Mapping[str, Any], path: Path) -> Transcript:
 
 
 def _is_messages(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(_role(_plain(one)) for one in value)
+    if not isinstance(value, list) or not any(_role(_plain(one)) for one in value):
+        return False
+    return all(_role(_plain(one)) or _is_item(one) for one in value)
+
+
+def _is_item(value: object) -> bool:
+    """Whether it is an item of OpenAI's Responses that is no message: a call, its output, a thought."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    return isinstance(kind, str) and (kind.endswith(("_call", "_call_output")) or kind == "reasoning")
 
 
 def _role(message: Mapping[str, Any]) -> str:
@@ -99,17 +122,43 @@ def _plain(message: object) -> dict[str, Any]:
 def _longest(value: Mapping[str, Any]) -> list[Any] | None:
     """The longest list of messages in a run or a trace: the last call of the model has all that was said."""
     found = list(_exchanges(value, 0))
-    return max(found, key=len, default=None)
+    return max(reversed(found), key=len) if found else _spoken(value)
+
+
+def _spoken(value: Mapping[str, Any]) -> list[Any] | None:
+    """What was asked and answered where a trace has it as plain texts; a session has one trace a turn."""
+    traces = [one for one in value.get("traces") or () if isinstance(one, dict)]
+    if traces:
+        traces.sort(key=lambda one: str(one.get("timestamp") or ""))
+        return [message for one in traces for message in _spoken(one) or ()] or None
+    if isinstance(value.get("trace"), dict):
+        return _spoken(value["trace"])
+    for asked, answered in _ASKED:
+        user, agent = _words(value.get(asked)), _words(value.get(answered))
+        if user and agent:
+            return [{"role": "user", "content": user}, {"role": "assistant", "content": agent}]
+    return None
+
+
+def _words(value: object) -> str:
+    """A text, or the only one in a mapping: `{"question": "…"}`."""
+    if isinstance(value, dict):
+        texts = [one for one in value.values() if isinstance(one, str)]
+        return texts[0] if len(texts) == 1 else ""
+    return value if isinstance(value, str) else ""
 
 
 def _exchanges(value: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
-    for asked, answered in (("messages", ""), ("inputs", "outputs"), ("input", "output")):
+    for asked, answered in (("messages", ""), *_ASKED):
         messages = _messages_in(value.get(asked))
+        if not messages and value.get("object") == "response":
+            messages = [{"role": "user", "content": _words(value.get(asked))}]
         if messages:
             yield _joined(messages, _messages_in(value.get(answered)))
-    nested = ("observations", "child_runs", "runs", "traces")
+    nested = ("trace", "observations", "child_runs", "runs", "traces", "data")
     for name in nested if depth < 5 else ():
-        for one in value.get(name) or ():
+        inner = value.get(name)
+        for one in (inner if isinstance(inner, list) else [inner]) if inner else ():
             if isinstance(one, dict):
                 yield from _exchanges(one, depth + 1)
 
@@ -147,14 +196,30 @@ def _transcript(messages: Sequence[Any], path: Path) -> Transcript:
     turns: list[Turn] = []
     said: str | None = None
     answer: list[Any] = []
-    for message in [*map(_plain, messages), None]:
-        if message is not None and _role(message) not in _USER:
+    for message in [*(part for one in messages for part in _parted(_plain(one))), None]:
+        if message is not None and (_role(message) not in _USER or _results_in(message)):
             answer.append(message)
             continue
         if said is not None:
             turns.append(Turn(len(turns) + 1, said, _reply(answer, path)))
         said, answer = None if message is None else _text(message), []
     return Transcript(tuple(turns))
+
+
+def _parted(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The message; of Anthropic's, which gives results of tools in the user's name, those apart."""
+    results = _results_in(message) if _role(message) in _USER else []
+    rest = [one for one in message["content"] if one not in results] if results else []
+    if results:
+        yield {**message, "content": results}
+    if rest or not results:
+        yield {**message, "content": rest} if rest else message
+
+
+def _results_in(message: Mapping[str, Any]) -> list[Any]:
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    return [one for one in blocks if isinstance(one, dict) and one.get("type") == "tool_result"]
 
 
 def _text(message: Mapping[str, Any]) -> str:
