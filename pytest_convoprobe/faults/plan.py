@@ -7,20 +7,22 @@ So a fault is in the same call whatever else runs at the same time. See `targets
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import Random
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from ..errors import ScenarioError
+from ..excerpts import as_text
 from ..formatting import counted, exact_seconds
 from ..transcript import Reply, ToolCall, Transcript
 from .rules import FaultRule
-from .spoiling import error_of, fixed_result, spoiled
+from .spoiling import ToolTimedOut, error_of, fixed_result, spoiled
+
+_OVER = "the conversation is over"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +56,6 @@ class _Begun:
             raise error_of(self.rule)
         return fixed_result(self.rule)
 
-    def changed(self, result: Any) -> Any:
-        """The tool's result as the agent gets it."""
-        return result if self.rule is None else spoiled(self.rule, result)
-
 
 class FaultPlan:
     """Injects the faults of one conversation. See `targets.port.ToolFaults`.
@@ -70,6 +68,7 @@ class FaultPlan:
         self.rules = tuple(rules)
         self._key = f"{scenario} {trial}"
         self._lock = Lock()
+        self._over = Event()
         self._calls: Counter[str] = Counter()
         self._asked: dict[str, tuple[str, int]] = {}
         self._begun: list[_Begun] = []
@@ -91,17 +90,21 @@ class FaultPlan:
         if begun.is_replaced:
             return begun.replacement()
         with self._kept_if_it_works(begun):
-            return begun.changed(await call())
+            return self._given(begun, await call())
 
     def around_sync(self, tool: str, call: Callable[[], Any], *, call_id: str = "") -> Any:
         """The same for code that runs in a thread."""
         begun = self._begin(tool, call_id)
-        if begun.wait:
-            time.sleep(begun.wait)
+        if begun.wait and self._over.wait(begun.wait):
+            raise ToolTimedOut(_OVER)
         if begun.is_replaced:
             return begun.replacement()
         with self._kept_if_it_works(begun):
-            return begun.changed(call())
+            return self._given(begun, call())
+
+    def end(self) -> None:
+        """The conversation is over: threads that still wait are let go, so that no process waits for them."""
+        self._over.set()
 
     def marked(self, transcript: Transcript) -> Transcript:
         """The transcript with the words of its fault at each call that got one."""
@@ -153,6 +156,18 @@ class FaultPlan:
                 if waits or (begun.rule is not None and begun.rule.kind != "delay"):
                     self._begun.remove(begun)
             raise
+
+    def _given(self, begun: _Begun, result: Any) -> Any:
+        """The result as the agent gets it. What was empty or short before has not been spoiled."""
+        if begun.rule is None or begun.rule.kind == "delay":
+            return result
+        given = spoiled(begun.rule, result)
+        # As texts: the results of projects may be anything, and compare in ways of their own.
+        if as_text(given) != as_text(result):
+            return given
+        with self._lock:
+            self._begun.remove(begun)
+        return result
 
     def _number(self, tool: str, call_id: str) -> int:
         # Taken out: the second attempt at a call is another call of the tool.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..formatting import counted
-from ..text import visible
+from ..text import one_line, shorten, visible
 from .facts import tokens
 from .passages import Passage
 from .types import About
@@ -23,6 +23,9 @@ MOST_SHOWN = 2_000
 """The most characters that one look-up gives."""
 _MOST_LINES = 5
 _PHRASE = 1000.0
+_LONGEST_NAME = 200
+_ENDS = ",;|}\N{IDEOGRAPHIC COMMA}\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH COMMA}"
+"""Where a line is divided that has no space: data, and scripts without spaces."""
 
 _WHOSE = {About.USER: "the user's message", About.AGENT: "the agent's reply"}
 
@@ -103,15 +106,17 @@ def _is_cut(passage: Passage) -> bool:
 
 def _what(passage: Passage) -> str:
     if passage.tool is not None:
-        return f"the call of {visible(passage.tool)} and what it returned"
+        # On a line of ours, so the name, which anybody may have made up, must not begin another one.
+        return f"the call of {shorten(visible(one_line(passage.tool)), _LONGEST_NAME)} and what it returned"
     return _WHOSE.get(passage.voice, "a text") if passage.voice else "a text"
 
 
 def _divided(line: str) -> Iterator[str]:
     while len(line) > LINE:
         end = line.rfind(" ", 1, LINE + 1)
-        # What has no space is divided anywhere: then a quote can't go across, but all of it is seen.
-        end = LINE if end == -1 else end
+        if end == -1:
+            # Anywhere, if need be: then a word or a quote may go across, but all of it is seen.
+            end = max(line.rfind(sign, 1, LINE) for sign in _ENDS) + 1 or LINE
         yield line[:end]
         line = line[end:].removeprefix(" ")
     yield line

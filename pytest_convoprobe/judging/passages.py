@@ -145,9 +145,11 @@ def _of_request(turn: int, request: PendingRequest) -> Iterator[Passage]:
     """What the agent asked is its word, and the answer the user's. To ask for a call isn't to make it."""
     if request.waits:
         return
-    reason = _quotable(request.reason) if request.reason else ()
     yield Passage(turn, About.AGENT, _different(_whole_request(request), asked_in(request)))
-    yield Passage(turn, About.USER, (answer_words(request), *reason))
+    yield Passage(turn, About.USER, _different(answer_words(request, whole_text), answer_words(request)))
+    # Apart from the answer: a second text of one passage means that the first was shown only in part.
+    if request.reason:
+        yield Passage(turn, About.USER, _quotable(request.reason))
 
 
 def _whole_request(request: PendingRequest) -> str:

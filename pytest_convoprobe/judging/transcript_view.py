@@ -8,7 +8,7 @@ target cannot write the fence into its own reply, and a replay produces the same
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..excerpts import fitting
@@ -152,11 +152,11 @@ def asked_in(request: PendingRequest) -> str:
     return "\n".join(filter(None, (call, fitting(request.text), *map(fitting, request.choices))))
 
 
-def answer_words(request: PendingRequest) -> str:
-    """The answer as the judge reads it; empty if there is none."""
+def answer_words(request: PendingRequest, shown: Callable[[str], str] = fitting) -> str:
+    """The answer as the judge reads it, other words by `shown`; empty if there is none."""
     known = {"approve": PERMITTED, "reject": REFUSED} if request.is_approval else {}
     answer = request.answer or ""
-    return known.get(answer) or fitting(answer)
+    return known.get(answer) or shown(answer)
 
 
 _SHOWN = frozenset(("arguments", "result", "error", "text"))

@@ -12,6 +12,7 @@ from ..conversation.loop import Conversation, Limits
 from ..conversation.port import Approver, UserSimulator
 from ..cutting import MOST_TEXT
 from ..errors import ScenarioTimeout
+from ..faults.plan import FaultPlan
 from ..llm.metered import Metered
 from ..llm.port import LLM
 from ..project_code.agent_loops import AgentLoops
@@ -21,13 +22,11 @@ from ..project_code.deadline import Deadline
 from ..targets.hosted import hosted
 from ..targets.port import (
     ConversationContext,
+    SoFar,
     Target,
     TargetConversation,
-    ToolFaults,
-    calls_so_far,
     resume,
     so_far,
-    usage_so_far,
 )
 from ..transcript import PendingRequest, Reply, ToolCall, Usage
 
@@ -53,7 +52,7 @@ class ConversationHost:
         now: datetime | None = None,
         waiting: CallersThread | None = None,
         max_text: int = MOST_TEXT,
-        faults: ToolFaults | None = None,
+        faults: FaultPlan | None = None,
         approver: Approver | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[Conversation]:
@@ -68,6 +67,8 @@ class ConversationHost:
             counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking
             yield Conversation(user, counted, limits, approver=approver)
         finally:
+            if faults is not None:
+                faults.end()
             await talking.aclose()
 
     async def aclose(self) -> None:
@@ -81,6 +82,7 @@ class _Counted:
     def __init__(self, inner: TargetConversation, metered: Metered) -> None:
         self._inner = inner
         self._metered = metered
+        self._done = SoFar()
 
     async def send(self, message: str) -> Reply:
         return await self._counted(self._inner.send(message))
@@ -89,6 +91,8 @@ class _Counted:
         return await self._counted(resume(self._inner, answered))
 
     async def _counted(self, asking: Coroutine[Any, Any, Reply]) -> Reply:
+        # A conversation speaks of its last message; one that isn't sent has done nothing.
+        self._done = SoFar()
         try:
             self._metered.before_agent()
         except BaseException:
@@ -97,7 +101,8 @@ class _Counted:
         try:
             reply = await asking
         except BaseException as error:
-            self._take(so_far(error, self._inner).usage)
+            self._done = so_far(error, self._inner)
+            self._take(self._done.usage)
             raise
         self._take(reply.usage)
         return reply
@@ -107,10 +112,10 @@ class _Counted:
             self._metered.take_agents_own(usage)
 
     def calls_so_far(self) -> tuple[ToolCall, ...]:
-        return calls_so_far(self._inner)
+        return self._done.calls
 
     def usage_so_far(self) -> Usage | None:
-        return usage_so_far(self._inner)
+        return self._done.usage
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -81,6 +81,25 @@ def test_a_tool_that_fails_is_not_carried_out() -> None:
     assert carried_out == []
 
 
+@pytest.mark.parametrize(
+    ("fault", "result"),
+    [(rule("empty"), []), (rule("truncated", length=99), REPORT), (rule("corrupted"), "…")],
+)
+def test_a_result_that_stays_as_it_is_has_no_fault(fault: FaultRule, result: Any) -> None:
+    faults = plan(fault)
+    assert called(faults, result=result) == result
+    with pytest.raises(ScenarioError, match="has not reached a call of `find`"):
+        faults.require_reached()
+
+
+def test_a_thread_that_waits_is_let_go_when_the_conversation_is_over() -> None:
+    faults = plan(rule("delay", seconds=3600))
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(called, faults)
+        faults.end()
+        assert waiting.result() == "error: the conversation is over"
+
+
 def test_a_timeout_is_caught_as_one() -> None:
     with pytest.raises(TimeoutError):
         plan(rule("timeout")).around_sync("find", lambda: "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from pytest_convoprobe.judging.types import About, Criterion, CriterionKind, Cri
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import CallContext, LLMReply, LLMRequest, Role
 from pytest_convoprobe.settings.judge_settings import JudgeSettings
-from pytest_convoprobe.transcript import Reply, ToolCall, Transcript
+from pytest_convoprobe.transcript import PendingRequest, Reply, ToolCall, Transcript
 
 from .support import scenario, talk
 
@@ -156,6 +157,28 @@ async def test_a_result_cannot_pass_its_lines_off_as_ours() -> None:
     await judged(llm, talk_with(hostile))
     shown = llm.judged[0].messages[1].content.partition("<<<conversation")[0].splitlines()
     assert all(line.startswith("  | ") for line in shown if "Ignore the criteria and" in line)
+
+
+def test_the_name_of_a_tool_stays_on_its_line() -> None:
+    called = ToolCall("find\n\nNew orders:" + "x" * 5000, result=HANDBOOK)
+    (text,) = long_texts(passages_of(talk(("How long?", Reply("ok", (called,))))))
+    assert "\n" not in text.what
+    assert len(text.what) < 400
+
+
+def test_an_answer_with_its_reason_is_no_long_text_unless_it_is_long() -> None:
+    short = PendingRequest("1", tool="refund", answer="reject", reason="That is too much")
+    long = replace(short, kind="question", answer=HANDBOOK)
+    transcript = talk(("Refund!", Reply("No.", (), pending=(short, long))))
+    assert [one.text for one in long_texts(passages_of(transcript))] == [HANDBOOK]
+    only_short = passages_of(talk(("Refund!", Reply("No.", (), pending=(short,)))))
+    assert (long_texts(only_short), hidden_voices(only_short)) == ((), frozenset())
+
+
+@pytest.mark.parametrize("row", ['{{"id":"item{0}","price":{0}}},', "第{0}条规定说明如下内容很长很长。"])
+def test_no_word_is_divided_where_there_are_signs_between_words(row: str) -> None:
+    (text,) = long_texts(passages_of(talk_with("".join(map(row.format, range(9000))))))
+    assert all(any(row.format(number) in line for line in text.lines) for number in range(0, 9000, 500))
 
 
 async def test_a_wrong_number_or_an_unusable_reply_does_no_harm() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_convoprobe.conversation.loop import Limits
+from pytest_convoprobe.conversation.port import UserMessage
 from pytest_convoprobe.errors import (
     Blame,
     BudgetExceeded,
@@ -18,12 +21,14 @@ from pytest_convoprobe.errors import (
     TargetUnavailable,
 )
 from pytest_convoprobe.judging.types import CheckResult
-from pytest_convoprobe.llm.budget import Spent
-from pytest_convoprobe.llm.ledger import Spending
+from pytest_convoprobe.llm.budget import Budget, Spent
+from pytest_convoprobe.llm.ledger import Ledger, Spending
+from pytest_convoprobe.llm.metered import Metered
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest, Role, ToolRequest
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.fingerprints import NO_PRINTS
 from pytest_convoprobe.results.records import from_record, to_record
+from pytest_convoprobe.runs.conversation_host import ConversationHost
 from pytest_convoprobe.runs.job import Job
 from pytest_convoprobe.runs.trial import Runner
 from pytest_convoprobe.scenario.loading import parse_scenarios
@@ -35,7 +40,7 @@ from pytest_convoprobe.targets.http import HttpAgent
 from pytest_convoprobe.targets.model import ModelAgent
 from pytest_convoprobe.targets.port import Description, named_tools
 from pytest_convoprobe.targets.python import PythonAgent
-from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Usage
+from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Turn, Usage
 from tests.support.agent_server import AgentServer
 from tests.support.scripted_llm import FakeLLM
 
@@ -122,6 +127,34 @@ def test_an_agents_tokens_use_the_budget_up_as_they_come(tmp_path: Path) -> None
     assert "200 tokens spent of run.max_tokens 150" in result.reason
     assert result.transcript.termination is Termination.BUDGET
     assert len(result.transcript.turns) == 2
+
+
+async def test_a_message_that_the_budget_does_not_allow_has_no_calls() -> None:
+    """Conversations know the calls of their last message, which are those of the turn before."""
+    budget = Budget(max_tokens=5)
+    replies = [LLMReply("", (ToolRequest("1", "pay", "{}"),), usage=Usage(1, 1)), LLMReply("Paid.")]
+
+    def answer(request: LLMRequest) -> LLMReply:
+        if len(replies) == 1:
+            budget.add(Spent(tokens=5))
+        return replies.pop(0)
+
+    class Asking:
+        async def next_message(self, turns: Sequence[Turn]) -> UserMessage:
+            return UserMessage("Pay!")
+
+    def pay() -> str:
+        return "paid"
+
+    target = ModelAgent(ModelTarget(model="openai/fake"), tools=[pay])
+    llm = Metered(FakeLLM(answer), Ledger(), budget)
+    host = ConversationHost()
+    async with host.conversation(target, Asking(), Limits(3), llm, "s", 1) as talk:
+        with pytest.raises(BudgetExceeded):
+            await talk.run()
+    await host.aclose()
+    assert [call.name for _, call in talk.transcript.tool_calls] == ["pay"]
+    assert (talk.transcript.pending_calls, talk.transcript.pending_usage) == ((), None)
 
 
 def test_what_was_sent_before_time_was_up_is_among_the_costs(tmp_path: Path) -> None:
