@@ -78,6 +78,9 @@ def command(
     """  # noqa: D301 - click looks for the character itself
     if sum(one is not None for one in (target, mcp, transcript)) > 1:
         raise UsageProblem("give one of --target, --mcp and --transcript")
+    if "" in (target, mcp):
+        # A variable that isn't set, as in `--mcp "$SERVER"`: the settings' target was not meant.
+        raise UsageProblem("--target and --mcp need a value; it is empty")
     if transcript and (kinds or complexities or count):
         raise UsageProblem(
             "--kind, --complexity and --count are for scenarios from tools, not for --transcript"
