@@ -14,7 +14,7 @@ from pydantic import BaseModel, field_validator
 
 from .. import prompts
 from ..errors import ConvoprobeError
-from ..excerpts import fitting
+from ..excerpts import as_json, cut_middle, fitting
 from ..formatting import counted
 from ..llm.masking import TextRedactor
 from ..llm.port import LLM, CallContext, LLMRequest, Message, ToolSpec
@@ -163,8 +163,14 @@ def _lines(tool: ToolSpec) -> list[str]:
         shorten(one_line(visible(tool.name)), _LONGEST),
         *visible(fitting(tool.description, _MOST_OF_TOOL)).split("\n"),
     ]
-    schema = visible(fitting(dict(tool.parameters), _MOST_OF_TOOL)) if tool.parameters else ""
+    schema = visible(_schema(tool)) if tool.parameters else ""
     return [*said, *schema.split("\n")] if schema else said
+
+
+def _schema(tool: ToolSpec) -> str:
+    text = as_json(dict(tool.parameters))
+    # To fit one in value by value shows all keys, but takes seconds where there are thousands of them.
+    return cut_middle(text, _MOST_OF_TOOL) if len(text) > 20 * _MOST_OF_TOOL else fitting(text, _MOST_OF_TOOL)
 
 
 def _meant(name: str, tools: Collection[str]) -> str | None:

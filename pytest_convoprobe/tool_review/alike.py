@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations
 
@@ -15,25 +16,45 @@ _MOST_COMPARED = 2_000
 """Characters of a description. Comparing takes time that grows with their square."""
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """What is compared of a tool, made once: of hundreds of tools, there are many thousands of pairs."""
+
+    tool: ToolSpec
+    bare: str
+    said: list[str]
+    words: frozenset[str]
+    parameters: frozenset[str]
+
+    @classmethod
+    def of(cls, tool: ToolSpec) -> _Seen:
+        said = _words(tool.description)
+        return cls(tool, _bare(tool.name), said, frozenset(said), frozenset(properties_of(tool.parameters)))
+
+
 def pairs_alike(tools: Sequence[ToolSpec]) -> Iterator[tuple[ToolSpec, ToolSpec, str]]:
     """Each pair with the reason, in words."""
-    for one, other in combinations(tools, 2):
+    for one, other in combinations(map(_Seen.of, tools), 2):
         if why := _why(one, other):
-            yield one, other, why
+            yield one.tool, other.tool, why
 
 
-def _why(one: ToolSpec, other: ToolSpec) -> str:
-    if one.name == other.name:
+def _why(one: _Seen, other: _Seen) -> str:
+    if one.tool.name == other.tool.name:
         return "both have the same name"
-    if _bare(one.name) == _bare(other.name):
+    if one.bare == other.bare:
         return "the names differ in case and signs only"
-    said, other_said = _words(one.description), _words(other.description)
-    if not said or not other_said:
+    if not one.said or not other.said:
         return ""
-    if said == other_said:
+    if one.said == other.said:
         return "both have the same description"
     # Opposites such as "Start the server" and "Stop the server" are near, so one word is a difference.
-    if _parameters(one) == _parameters(other) and _near(said, other_said) and not _swapped(said, other_said):
+    # The slow comparison comes last.
+    if (
+        one.parameters == other.parameters
+        and not _swapped(one.words, other.words)
+        and _near(one.said, other.said)
+    ):
         return "their descriptions say nearly the same, and their parameters are the same"
     return ""
 
@@ -46,19 +67,15 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text[:_MOST_COMPARED].casefold())
 
 
-def _parameters(tool: ToolSpec) -> set[str]:
-    return set(properties_of(tool.parameters))
-
-
 def _near(said: list[str], other: list[str]) -> bool:
     matcher = SequenceMatcher(None, said, other, autojunk=False)
-    return matcher.real_quick_ratio() >= _NEAR and matcher.ratio() >= _NEAR
+    return all(ratio() >= _NEAR for ratio in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio))
 
 
 _FILLERS = frozenset("a an the of for to in on by with and or given your its this that from".split())
 
 
-def _swapped(said: list[str], other: list[str]) -> bool:
+def _swapped(said: frozenset[str], other: frozenset[str]) -> bool:
     """Whether each has a word of content that the other lacks."""
-    own, others = set(said) - set(other) - _FILLERS, set(other) - set(said) - _FILLERS
+    own, others = said - other - _FILLERS, other - said - _FILLERS
     return bool(own and others)

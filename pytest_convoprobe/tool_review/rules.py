@@ -84,7 +84,9 @@ def _refused_schema(tool: ToolSpec) -> Found:
         yield f"OpenAI and Anthropic refuse `{key}` at the top of its schema", "put it into a parameter"
     required = schema.get("required")
     for name in required if isinstance(required, list) else ():
-        if name not in properties_of(schema):
+        if not isinstance(name, str):
+            yield "its `required` has something else than names", "list names of parameters"
+        elif name not in properties_of(schema):
             yield f"it requires `{name}`, which is not among its parameters", "describe it, or leave it out"
     for path, part in parts_of(schema):
         where = f"in `{path}`" if path else "in its schema"

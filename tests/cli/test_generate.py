@@ -64,6 +64,15 @@ def test_a_folder_that_pytest_passes_by_is_said(convoprobe: Convoprobe) -> None:
     assert "pytest doesn't take the files in made for scenarios" in result.output
 
 
+@pytest.mark.usefixtures("shop")
+def test_where_nothing_can_be_written_no_model_is_asked(folder: Path, convoprobe: Convoprobe) -> None:
+    (folder / "file").touch()
+    result = convoprobe("generate", "-o", "file/made")
+    assert result.exit_code == 3
+    assert "-o file/made: nothing can be written there: Not a directory" in result.stderr
+    assert "asking for" not in result.stderr
+
+
 def test_as_json_from_a_conversation(shop: Path, convoprobe: Convoprobe) -> None:
     (shop / "talk.json").write_text(json.dumps(TALK))
     result = convoprobe("generate", "--transcript", "talk.json", "-o", "made", "--json")

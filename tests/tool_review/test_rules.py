@@ -98,3 +98,10 @@ def test_too_many_tools_and_rules_left_out() -> None:
 def test_hostile_schemas_are_only_findings() -> None:
     hostile: Any = {"type": ["object", 3], "properties": ["x"], "required": "order", "$defs": 1, "anyOf": 2}
     assert {rule for rule, _ in found(ToolSpec("a", "Does it.", hostile))} == {"refused-schema"}
+
+
+def test_names_that_are_none_and_hundreds_of_tools() -> None:
+    odd = ToolSpec("odd", "Does it", {"type": "object", "required": [{"a": 1}]})
+    assert "its `required` has something else than names" in [one.issue for one in review([odd])]
+    many = [ToolSpec(f"t{number}", f"Does the thing {number} for people.", {}) for number in range(300)]
+    assert {one.category for one in review(many)} == {"too-many"}

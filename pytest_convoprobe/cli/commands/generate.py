@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -88,6 +89,7 @@ def command(
     project = Project.here()
     loaded = project.settings()
     _require_model(loaded)
+    _require_writable(folder)
     work = _Work(project, loaded, folder, Console.of(), quiet=as_json)
     made, dropped = (
         work.from_transcript(transcript)
@@ -110,6 +112,19 @@ def _require_model(loaded: LoadedSettings) -> None:
 
     require_model(loaded.settings.llm, Role.GENERATOR)
     check_model(loaded.settings.llm, Role.GENERATOR)
+
+
+def _require_writable(folder: Path) -> None:
+    """Fail if nothing can be written there, before a model is paid for what would be lost."""
+    existed = folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if not existed:
+            folder.rmdir()
+    except OSError as error:
+        raise CommandFailed(f"-o {folder}: nothing can be written there: {error.strerror or error}") from None
 
 
 def _wanted(kinds: str | None, complexities: str | None, count: int) -> list[Any]:
