@@ -28,6 +28,11 @@ def steps_of(reply: Reply) -> tuple[AgentStep, ...]:
     return _with_requests(nested(reply.tool_calls or ()), reply.pending)
 
 
+def pending_steps(transcript: Transcript) -> tuple[AgentStep, ...]:
+    """The same for the message that got no reply."""
+    return _with_requests(nested(transcript.pending_calls), transcript.pending_requests)
+
+
 def nested(calls: Sequence[ToolCall]) -> tuple[AgentStep, ...]:
     """The calls in the order in which they began, but those inside a call directly behind it."""
     parents = list(_parents(calls))

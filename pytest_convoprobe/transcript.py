@@ -203,7 +203,7 @@ class Transcript:
 
     `pending` is the user message that was waiting for a reply when the conversation was interrupted, and
     `pending_calls` and `pending_usage` are the tool calls and the tokens that the target had made and used
-    for it by then, as far as it reports them.
+    for it by then, as far as it reports them. `pending_requests` are what it asked a person meanwhile.
     `unsaid` counts the messages of the script that were not sent, since the agent ended the conversation.
     `now` is when the conversation began, with the zone: the user and the judge were given that time. It is
     None for one that was recorded or stored before that was known.
@@ -216,6 +216,7 @@ class Transcript:
     now: datetime | None = None
     pending_calls: tuple[ToolCall, ...] = ()
     pending_usage: Usage | None = None
+    pending_requests: tuple[PendingRequest, ...] = ()
 
     @property
     def tool_calls(self) -> tuple[tuple[int, ToolCall], ...]:
@@ -227,7 +228,8 @@ class Transcript:
         """Whether to go over its texts would keep others waiting on the same event loop."""
         calls = [*(call for _, call in self.tool_calls), *self.pending_calls]
         said = [[turn.user, turn.reply.text, turn.reply.thoughts] for turn in self.turns]
-        asked = [[one.text, dict(one.arguments)] for turn in self.turns for one in turn.reply.pending]
+        requests = [*(one for turn in self.turns for one in turn.reply.pending), *self.pending_requests]
+        asked = [[one.text, dict(one.arguments)] for one in requests]
         return exceeds(
             [said, asked, [[dict(call.arguments), call.result, call.error] for call in calls]], _LARGE
         )

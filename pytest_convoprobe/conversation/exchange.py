@@ -152,7 +152,8 @@ def _calls(rounds: Sequence[Reply]) -> tuple[ToolCall, ...]:
 
 def _together(rounds: Sequence[Reply], last: SoFar) -> SoFar:
     usages = [one for one in (*(reply.usage for reply in rounds), last.usage) if one is not None]
-    return SoFar((*_calls(rounds), *last.calls), sum(usages, Usage()) if usages else None)
+    asked = tuple(one for reply in rounds for one in reply.pending)
+    return SoFar((*_calls(rounds), *last.calls), sum(usages, Usage()) if usages else None, asked)
 
 
 def _joined(texts: Iterable[str]) -> str:

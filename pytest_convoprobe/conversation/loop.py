@@ -86,6 +86,7 @@ class Conversation:
             self._pending,
             pending_calls=self._so_far.calls,
             pending_usage=self._so_far.usage,
+            pending_requests=self._so_far.requests,
         )
 
     async def run(self) -> None:

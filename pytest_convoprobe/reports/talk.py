@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..excerpts import whole_text
 from ..judging.transcript_view import asked_in, call_line, last_turn
 from ..result import ScenarioResult, findings
-from ..steps import AgentStep, answer_of, kind_word, names_agents, nested, steps_of
+from ..steps import AgentStep, answer_of, kind_word, names_agents, pending_steps, steps_of
 from ..text import one_line, shorten
 from ..transcript import CallKind, PendingRequest, ToolCall, Transcript, Turn, not_kept
 from .terminal_page import Page
@@ -67,7 +67,7 @@ def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None
     if transcript.pending is not None:
         page.add(f"turn {last_turn(transcript)}", "  ", color="faint")
         _add_said(page, "user", detail.cut(transcript.pending))
-        for step in nested(transcript.pending_calls):
+        for step in pending_steps(transcript):
             _add_step(page, step, detail, named)
         if (usage := transcript.pending_usage) is not None:
             page.add(f"({usage.total:,} tokens were used for it)", "          ")

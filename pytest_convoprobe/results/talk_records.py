@@ -27,7 +27,7 @@ from .plain_json import as_float, as_text, as_whole, number, plain
 def transcript_record(transcript: Transcript) -> dict[str, Any]:
     """A conversation as plain data."""
     pending_calls = [_tool_call(call) for call in transcript.pending_calls]
-    pending_usage = transcript.pending_usage
+    pending_usage, asked = transcript.pending_usage, transcript.pending_requests
     return {
         **({"unsaid": transcript.unsaid} if transcript.unsaid else {}),
         **({"now": transcript.now.isoformat()} if transcript.now else {}),
@@ -35,6 +35,7 @@ def transcript_record(transcript: Transcript) -> dict[str, Any]:
         "pending": transcript.pending,
         **({"pending_calls": pending_calls} if pending_calls else {}),
         **({"pending_usage": usage_record(pending_usage)} if pending_usage else {}),
+        **({"pending_requests": [request_record(one) for one in asked]} if asked else {}),
         "turns": [_turn(turn) for turn in transcript.turns],
     }
 
@@ -110,6 +111,7 @@ def read_transcript(data: Mapping[str, Any]) -> Transcript:
         now=read_time(data["now"]) if data.get("now") else None,
         pending_calls=tuple(read_call(call) for call in data.get("pending_calls", ())),
         pending_usage=read_usage(data["pending_usage"]) if data.get("pending_usage") else None,
+        pending_requests=tuple(read_request(one) for one in data.get("pending_requests", ())),
     )
 
 

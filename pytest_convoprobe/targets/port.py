@@ -152,10 +152,14 @@ class Resumes(Protocol):
 
 @dataclass(frozen=True)
 class SoFar:
-    """What was done for a message that got no reply: the calls, and the tokens if they are known."""
+    """What was done for a message that got no reply: the calls, and the tokens if they are known.
+
+    `requests` are what the agent asked a person before it broke off, with the answers.
+    """
 
     calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
+    requests: tuple[PendingRequest, ...] = ()
 
 
 def calls_so_far(conversation: TargetConversation) -> tuple[ToolCall, ...]:

@@ -184,6 +184,7 @@ async def test_an_approval_that_nothing_answers_is_an_error_of_the_scenario() ->
     assert 'waits for a permission that nothing answers: refund({"amount": 3})' in str(error)
     assert "synthetic_user.approvals" in str(error)
     assert (transcript.pending, transcript.pending_calls) == ("Refund!", (LOOKED_UP,))
+    assert [one.answer for one in transcript.pending_requests] == [None]
     assert transcript.pending_usage == Usage(5, 5)
 
 
@@ -213,6 +214,8 @@ async def test_what_was_done_before_a_crash_is_kept_from_all_rounds() -> None:
     target = Waits(Reply("", (LOOKED_UP,), Usage(5, 5), pending=(asks(),)), crash)
     transcript, _ = await broken_off(target, approvals="approve")
     assert transcript.pending_calls == (LOOKED_UP, REFUNDED)
+    (asked,) = transcript.pending_requests
+    assert (asked.tool, asked.answer, asked.after) == ("refund", "approve", 1)
     assert transcript.pending_usage == Usage(6, 6)
 
 

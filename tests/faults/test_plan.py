@@ -229,6 +229,8 @@ def test_a_stored_conversation_without_the_fault_is_another_conversation() -> No
     require_injected([rule()], talk((ToolCall("find", fault="error: internal error"),)))
     with pytest.raises(ScenarioError, match="run the scenario again"):
         require_injected([rule()], talk((ToolCall("find"),)))
+    with pytest.raises(ScenarioError, match="did not get the fault"):
+        require_injected([rule()], talk((ToolCall("find", fault="empty result"),)))
 
 
 class _nothing:

@@ -123,7 +123,7 @@ def test_all_that_is_known_of_a_conversation_follows_the_schema() -> None:
     )
     asked = PendingRequest("1", "question", "Which?", "ask", {"a": 1}, ("x",), "x", "so", 1)
     reply = Reply("Hi", (call,), Usage(1, 2), True, "hm", cut=("text",), pending=(asked,), startup=1.5)
-    talk = Transcript((Turn(1, "Hi", reply),), pending="?", pending_calls=(call,), pending_usage=Usage(1, 2))
+    talk = Transcript((Turn(1, "Hi", reply),), None, "?", 0, None, (call,), Usage(1, 2), (asked,))
     (found,) = checked(run_report([trial("a", Outcome.ERROR, transcript=talk)]))["trials"]  # type: ignore[misc]
     assert found["transcript"]["turns"][0]["requests"][0]["answer"] == "x"
 

@@ -29,6 +29,7 @@ TALK = Transcript(
     pending="And?",
     pending_calls=(ToolCall("look"),),
     pending_usage=Usage(1000, 200),
+    pending_requests=(PendingRequest("s", tool="wipe", answer="approve", after=1),),
 )
 
 
@@ -55,6 +56,7 @@ turn 1
           │ → rejected (stock\\x1b[2J
 """)
     assert "    tool  │ look({})\n" in conversation
+    assert "    wait  │ asks for a permission: wipe({})\n          │ → approved\n" in conversation
     assert "(1,200 tokens were used for it)" in conversation
 
 

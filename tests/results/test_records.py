@@ -166,13 +166,20 @@ def test_what_frameworks_report_comes_back_and_is_left_out_where_there_is_nothin
     )
     asked = PendingRequest("7", "question", "Which?", "ask", {"a": 1}, ("x",), "x", "so", 1)
     said = Turn(1, "hi", Reply("ok", (call,), pending=(asked,), startup=1.5))
-    talk = Transcript((said,), pending="and?", pending_calls=(call,), pending_usage=Usage(1, 2))
+    talk = Transcript(
+        (said,),
+        pending="and?",
+        pending_calls=(call,),
+        pending_usage=Usage(1, 2),
+        pending_requests=(asked,),
+    )
     back = read_transcript(through_json(transcript_record(talk)))
     (found,) = back.turns[0].reply.tool_calls or ()
     assert (
         dataclasses.astuple(found) == dataclasses.astuple(call) == dataclasses.astuple(back.pending_calls[0])
     )
     assert dataclasses.astuple(back.turns[0].reply.pending[0]) == dataclasses.astuple(asked)
+    assert dataclasses.astuple(back.pending_requests[0]) == dataclasses.astuple(asked)
     assert (back.turns[0].reply.startup, back.pending_usage) == (1.5, Usage(1, 2))
     plain_talk = Transcript((Turn(1, "hi", Reply("ok", (ToolCall("ask"),))),))
     (turn,) = transcript_record(plain_talk)["turns"]

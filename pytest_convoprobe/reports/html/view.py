@@ -18,7 +18,7 @@ from ...llm.port import Role
 from ...result import ScenarioResult, answer_word, report_order, second_votes, why
 from ...results.records import TrialRecord
 from ...start_time import in_words
-from ...steps import AgentStep, answer_of, kind_word, names_agents, nested, steps_of
+from ...steps import AgentStep, answer_of, kind_word, names_agents, pending_steps, steps_of
 from ...text import one_line, shorten, visible
 from ...transcript import CallKind, Origin, PendingRequest, ToolCall, Transcript, Turn, not_kept
 from ..decisions import figures_in_words, sentence
@@ -133,7 +133,7 @@ def _pending(transcript: Transcript) -> dict[str, Any] | None:
     if transcript.pending is None:
         return None
     named = names_agents(transcript)
-    calls = [_step(step, named) for step in nested(transcript.pending_calls)]
+    calls = [_step(step, named) for step in pending_steps(transcript)]
     turn = {"n": last_turn(transcript), "user": shown(transcript.pending)}
     usage = transcript.pending_usage
     used = {"used": f"{usage.total:,} tokens were used for it"} if usage else {}
