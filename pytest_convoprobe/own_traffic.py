@@ -18,12 +18,15 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _CLIENTS = (
-    "aiohttp", "anthropic", "botocore", "google", "h11", "hpack", "httpcore", "httpx", "openai", "urllib3",
+    "aiohttp", "anthropic", "botocore", "google", "h11", "hpack", "httpcore", "httpcore2", "httpx", "httpx2",
+    "mcp", "openai", "urllib3",
 )  # fmt: skip
 # A logger's filter isn't asked about records of the loggers below it, and these are made by the first call.
 _MADE_LATER = (
     "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy", "httpcore.socks",
-    "anthropic._base_client", "openai._base_client", "openai._legacy_response", "openai._response",
+    "httpcore2.connection", "httpcore2.http11", "httpcore2.http2", "httpcore2.proxy", "httpcore2.socks",
+    "anthropic._base_client", "mcp.client.streamable_http", "openai._base_client", "openai._legacy_response",
+    "openai._response",
 )  # fmt: skip
 LITELLM_LOGGERS = ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router")
 

@@ -6,7 +6,14 @@ import pytest
 
 from pytest_convoprobe.own_traffic import unlogged
 
-CLIENTS = ("httpx", "httpcore.http11", "openai._base_client", "LiteLLM Router")
+CLIENTS = (
+    "httpx",
+    "httpx2",
+    "mcp.client.streamable_http",
+    "httpcore.http11",
+    "openai._base_client",
+    "LiteLLM Router",
+)
 
 
 def test_clients_log_the_calls_of_the_project_and_not_ours(caplog: pytest.LogCaptureFixture) -> None:
@@ -20,4 +27,7 @@ def test_clients_log_the_calls_of_the_project_and_not_ours(caplog: pytest.LogCap
         logging.getLogger(name).debug("theirs by %s", name)
     ours = [record.name for record in caplog.records if record.getMessage().startswith("ours")]
     assert ours == ["project"]
-    assert len([record for record in caplog.records if record.getMessage().startswith("theirs")]) == 5
+    assert (
+        len([record for record in caplog.records if record.getMessage().startswith("theirs")])
+        == len(CLIENTS) + 1
+    )

@@ -1,9 +1,9 @@
 """An MCP server in plain JSON-RPC over stdin and stdout, which starts fast and misbehaves as it is asked to.
 
 `python plain_mcp_server.py [WORD…]`. Words: `silent` answers nothing, `dies` ends at once, `stays` ignores
-that its input ends and SIGTERM, `chatty` writes lines that are no messages, `empty` lists no tools, `child`
-leaves a process behind, `pid:FILE` appends its process id to a file. A call of one of its tools does what the
-name says.
+that its input ends and SIGTERM, `chatty` writes lines that are no messages, `empty` lists no tools, `refuses`
+answers the question for them with an error, `child` leaves a process behind, `pid:FILE` appends its process
+id to a file. A call of one of its tools does what the name says.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ TOOLS = {
     "env": ("Names and values of the environment.", PLAIN),
     "long": ("A long text.", PLAIN),
     "ask": ("Asks the user, and a model.", PLAIN),
+    "halved": ("A text that was cut within a letter.", PLAIN),
+    "garbled": ("Answers with something else than a result.", PLAIN),
     "shop.find": ("A name that models can't say.", PLAIN),
 }
 COUNT = 0
@@ -74,6 +76,8 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         return text(
             json.dumps([asked("elicitation/create", form), asked("sampling/createMessage", sampling)])
         )
+    if name == "halved":
+        return text("fine \ud83d")
     if name == "long":
         return text("x" * 5000)
     return None if name == "hang" else text("found")
@@ -102,8 +106,11 @@ def answer(request: dict[str, Any]) -> dict[str, Any] | None:
     if method == "initialize":
         version = {"name": "plain", "version": "1"}
         return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": version}
-    if method == "tools/list":
+    if method == "tools/list" and "refuses" not in WORDS:
         return listed(params.get("cursor"))
+    if method == "tools/call" and params["name"] == "garbled":
+        say({"id": request["id"], "result": "fine"})
+        return None
     if method == "tools/call":
         return called(params["name"], params.get("arguments") or {})
     say({"id": request["id"], "error": {"code": -32601, "message": "Method not found"}})

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from ...errors import TargetStartError, TargetUnavailable
 from ...excerpts import cut_middle
 from ...formatting import exact_seconds
+from ...own_traffic import begun_unlogged
 from ...project_code.tracebacks import describe
 from ...settings.mcp_settings import McpServer
 from ...text import harmless, is_blank, one_line
@@ -47,6 +48,7 @@ class Connection:
         self._leave = asyncio.Event()
         self._over = asyncio.Event()
         self._error: BaseException | None = None
+        self._hung_up = False
         self._spoilt: list[str] = []
         self._refused: list[str] = []
 
@@ -59,7 +61,8 @@ class Connection:
         """Raises `TargetStartError` if the tools are not listed within the time limit."""
         seconds = self.settings.start_timeout
         # The package enters and leaves its cancel scopes in one task, so this one does nothing else.
-        self._task = asyncio.ensure_future(self._live())
+        # It logs nothing: addresses and the ids of sessions may be secret.
+        self._task = begun_unlogged(self._live())
         try:
             await _first_of(self._ready, self._over, seconds=seconds)
             if not self._ready.is_set():
@@ -86,7 +89,7 @@ class Connection:
         task, self._task = self._task, None
         if task is None:
             return
-        if not self._ready.is_set():
+        if not self._ready.is_set() and self._error is None:
             task.cancel()  # it waits for the server, and not for us
         done, _ = await asyncio.wait((task,), timeout=_CLOSING)
         if not done:
@@ -114,7 +117,7 @@ class Connection:
         async with AsyncExitStack() as stack:
             if self._process is not None:
                 await self._process.start()
-                transport = self._sdk.over_process(self._process, self._spoilt, self._over.set)
+                transport = self._sdk.over_process(self._process, self._spoilt, self._lose)
             else:
                 headers = {name: one.get_secret_value() for name, one in self.settings.headers.items()}
                 transport = self._sdk.over_http(self.settings.url or "", headers, self._refused)
@@ -125,6 +128,10 @@ class Connection:
             self._refused.clear()
             self._ready.set()
             await self._leave.wait()
+
+    def _lose(self) -> None:
+        self._hung_up = True
+        self._over.set()
 
     async def _before_the_end(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         """What the work returns. Raises `TimeoutError`, and `Closed` once the connection is over."""
@@ -163,16 +170,19 @@ class Connection:
             await self._before_the_end(self._client.look(), min(_LOOKING, self.settings.timeout))
 
     async def _complain(self, seconds: float) -> None:
-        if self._over.is_set():
+        if isinstance(self._error, NotStarted):
+            how = f"can't be started: {self._error}"
+        elif self._process is not None and not self._hung_up and (why := _root_of(self._error)):
+            # The process was well until we ended it: only its answers are of no use.
+            how = f"gives an answer that can't be used: {why}"
+        elif self._over.is_set():
             how = await self._how_it_ended(" before it had listed its tools")
-            said = f"the MCP server `{self.name}` {how}"
         else:
-            said = (
-                f"the MCP server `{self.name}` didn't list its tools within {exact_seconds(seconds)} "
+            how = (
+                f"didn't list its tools within {exact_seconds(seconds)} "
                 f"(target.mcp_servers.{self.name}.start_timeout)"
             )
-        if isinstance(self._error, NotStarted):
-            said = f"the MCP server `{self.name}` can't be started: {self._error}"
+        said = f"the MCP server `{self.name}` {how}"
         if self._spoilt:
             line = cut_middle(one_line(harmless(self._spoilt[0])), _SHORT)
             said += f"; its standard output has a line that is not a message: {line}"
@@ -184,7 +194,7 @@ class Connection:
             why = self._refused[0] if self._refused else _root_of(self._error)
             return f"closed its connection{when}" + (f": {why}" if why else "")
         status = await self._process.status(_DYING)
-        how = "closed its output" if status is None else _ended_with(status)
+        how = "closed its standard input or output" if status is None else _ended_with(status)
         lines = [line for line in harmless(self._process.last_words).splitlines() if not is_blank(line)]
         return f"{how}{when}" + (f": {cut_middle(one_line(lines[-1]), _SHORT)}" if lines else "")
 

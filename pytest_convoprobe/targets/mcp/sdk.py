@@ -7,12 +7,14 @@ there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from ...outside_json import read_json
 from .errors import Closed, NotStarted
 from .process import ServerProcess
 
@@ -21,6 +23,7 @@ _MOST_PAGES = 200
 _CONNECTING = 30.0
 _SESSION_OVER = "Session terminated"
 _STREAM_OVER = ("SSE stream ended", "SSE stream failed")
+_UNREADABLE = -32700
 _REFUSED = frozenset((401, 403, 404, 408, 429))
 
 Answer = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any] | None]]
@@ -156,21 +159,44 @@ class _Wire:
     has_client: bool
 
     def read(self, line: bytes) -> Any:
-        """The message, or the error that it can't be read: sessions take either."""
+        """The message, or the error that it can't be read."""
         message = import_module("mcp.shared.message")
         try:
-            if self.has_client:
-                found = self.types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-            else:
-                found = self.types.JSONRPCMessage.model_validate_json(line)
+            found = self._validated(line)
         except ValueError as error:
-            return error
+            try:
+                found = self._validated(_mended(line))
+            except ValueError:
+                return error
         return message.SessionMessage(found)
+
+    def _validated(self, line: bytes) -> Any:
+        if self.has_client:
+            return self.types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        return self.types.JSONRPCMessage.model_validate_json(line)
 
     def write(self, message: Any) -> bytes:
         left_out = {"exclude_unset": True} if self.has_client else {"exclude_none": True}
         text: str = message.message.model_dump_json(by_alias=True, **left_out)
         return text.encode("utf-8", "replace") + b"\n"
+
+
+def _mended(line: bytes) -> bytes:
+    """A line that is not a message as one that is; `ValueError` if it doesn't answer anything.
+
+    Texts that were cut within a letter are common, and pydantic refuses those. Anything else becomes an error
+    of the call: without it, the call would wait for an answer that has come.
+    """
+    data = read_json(line.decode("utf-8", "replace"))
+    if not isinstance(data, dict) or data.get("id") is None or "method" in data:
+        raise ValueError("it is not an answer")
+    if not isinstance(data.get("result"), dict) and not isinstance(data.get("error"), dict):
+        refused = {
+            "code": _UNREADABLE,
+            "message": "the server's answer has neither a `result` nor an `error`",
+        }
+        data = {"jsonrpc": "2.0", "id": data["id"], "error": refused}
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
 
 
 @asynccontextmanager

@@ -115,6 +115,7 @@ async def test_a_server_that_dies_in_a_call_ends_the_conversation(calling: Any) 
         (plain("dies"), r"ended with status 1 before it had listed its tools: no licence\x1b[31m"),
         (plain("chatty", "dies"), "that is not a message: Listening on stdio"),
         (plain("empty"), "lists no tools"),
+        (plain("refuses"), "rror: Method not found"),
         ({"command": "no-such-program", "args": ["x"]}, "there is no program `no-such-program`"),
         ({"command": "./no-such-program --fast"}, "there is no program `./no-such-program`"),
         ({"url": "http://127.0.0.1:9/mcp"}, "closed its connection before it had listed its tools: "),
@@ -128,6 +129,12 @@ async def test_a_server_that_offers_nothing_is_a_start_error(
     assert said in str(caught.value)
     assert caught.value.blame is Blame.INFRASTRUCTURE
     assert not _descendants()
+
+
+async def test_an_answer_that_is_not_a_message_is_mended_or_an_error_at_once(calling: Any) -> None:
+    async with calling(agent({"shop": plain()})) as call:
+        assert (await call("halved")).result == "fine ?"
+        assert "has neither a `result` nor an `error`" in (await call("garbled")).error
 
 
 async def test_each_conversation_has_its_own_process_or_all_share_one(calling: Any) -> None:
