@@ -73,6 +73,19 @@ def test_where_nothing_can_be_written_no_model_is_asked(folder: Path, convoprobe
     assert "asking for" not in result.stderr
 
 
+def test_words_of_a_model_command_no_terminal(folder: Path, convoprobe: Convoprobe) -> None:
+    draft = {**DRAFT, "required_tools": ["no\x1b[2J\n::error::x"]}
+    with ChatServer(lambda body: json.dumps(draft), routine=False) as server:
+        target = {"type": "model", "model": "openai/fake", "tools": ["shop.py:get_order"]}
+        project(folder, server.base_url, target=target)
+        (folder / "shop.py").write_text(TOOLS)
+        result = convoprobe("generate", "--count", "1", "-o", "scenarios")
+    assert result.exit_code == 3, result.output
+    assert "dropped: happy-path, simple" in result.stdout
+    assert "\x1b" not in result.output
+    assert "\n::error" not in result.output
+
+
 def test_as_json_from_a_conversation(shop: Path, convoprobe: Convoprobe) -> None:
     (shop / "talk.json").write_text(json.dumps(TALK))
     result = convoprobe("generate", "--transcript", "talk.json", "-o", "made", "--json")

@@ -131,3 +131,36 @@ def test_a_model_that_gives_no_answer_is_trouble(project: Path) -> None:
     assert result.exit_code == 3
     assert "look_up: a model can't tell it from `lookup`" in result.stdout
     assert "no opinion: The judge's model openai/judge gave no usable reply" in result.stderr
+
+
+HOSTILE = """
+from pytest_convoprobe.llm.port import ToolSpec
+from pytest_convoprobe.targets.port import Description
+
+
+class Agent:
+    name = "own"
+
+    async def start(self, context):
+        return self
+
+    async def send(self, message):
+        return message
+
+    async def aclose(self):
+        pass
+
+    def describe(self):
+        schema = {"required": ["\\n::x"]}
+        return Description(tools=(ToolSpec("bad\\x1b[2J\\n::error::x", "Says\\u202e it", schema),))
+"""
+
+
+def test_names_of_tools_command_no_terminal_and_no_ci(project: Path) -> None:
+    (project / "agent.py").write_text(HOSTILE)
+    (project / "convoprobe.yaml").write_text("target: {type: python, object: 'agent.py:Agent'}\n")
+    result = tools()
+    assert result.exit_code == 1, result.output
+    assert not {"\x1b", "\u202e"} & set(result.output)
+    assert not [line for line in result.output.splitlines() if line.startswith("::")]
+    assert "bad\\x1b[2J" in result.output

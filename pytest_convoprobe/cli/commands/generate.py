@@ -201,9 +201,10 @@ class _Work:
         path = write_new(self._folder, file_name(made.name), made.text)
         self.written.append({"file": str(path), "what": made.what, "warnings": list(made.warnings)})
         if not self._quiet:
-            self._console.say(f"{shown_path(path)}: {made.what}", "green")
-            for warning in made.warnings:
-                self._console.say(f"    lint: {warning}", "yellow")
+            safe = self._console.safe
+            self._console.say(safe(f"{shown_path(path)}: {made.what}"), "green")
+            for warning in made.warnings:  # with words of the model
+                self._console.say(f"    lint: {safe(warning)}", "yellow")
 
     def _tools(self, target: str | None, mcp: str | None) -> Sequence[ToolSpec]:
         from ...settings.models import given_target
@@ -217,9 +218,9 @@ class _Work:
 
     def print_end(self, made: Sequence[Made], dropped: Sequence[Dropped]) -> None:
         for one in dropped:
-            self._console.say(f"dropped: {one.what}", "red")
+            self._console.say(self._console.safe(f"dropped: {one.what}"), "red")
             for reason in one.reasons:
-                self._console.say(f"    {reason}")
+                self._console.say(f"    {self._console.safe(reason)}")
         lost = f", {len(dropped):,} dropped" if dropped else ""
         self._console.say(f"{counted(len(made), 'scenario')} written to {shown_path(self._folder)}{lost}")
 

@@ -144,8 +144,9 @@ def _print(tools: Sequence[ToolSpec], found: Sequence[Suggestion], opinion: Opin
 def _print_suggestions(console: Console, found: Sequence[Suggestion], by: str = "") -> None:
     for one in found:
         console.say()
-        console.say(f"{one.tool}: {one.issue}", _COLORS.get(one.severity.value, ""))
-        console.say(f"    {one.severity.value} {one.category}: {by}{one.suggestion}")
+        # A server's names and a model's words may be anything.
+        console.say(console.safe(f"{one.tool}: {one.issue}"), _COLORS.get(one.severity.value, ""))
+        console.say(f"    {console.safe(f'{one.severity.value} {one.category}: {by}{one.suggestion}')}")
 
 
 def _parameters(tool: ToolSpec) -> str:
