@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from pytest_convoprobe.settings.models import HttpTarget, ModelTarget, PythonTar
 from pytest_convoprobe.settings.secret_places import PUBLIC_FIELDS
 from pytest_convoprobe.settings.show import masked, show
 
-from .support import warm_process
+from .support import plain_mcp_server, warm_process
 from .support.agent_server import AgentServer, Request
 from .support.chat_server import ChatServer
 from .support.default_answers import default_answer
@@ -116,6 +117,13 @@ class Planting:
             },
             "finish": lambda: {"url": f"/end?code={canary}", "headers": {"X-Finish": more("header")}},
             "version": lambda: {"path": f"version || '{canary}'"},
+            "mcp_servers": lambda: {
+                "shop": {
+                    "command": sys.executable,
+                    "args": [plain_mcp_server.__file__, "--token", canary],
+                    "env": {"NOTE": more("env")},
+                }
+            },
         }
         return shapes[name]() if name in shapes else canary
 
@@ -220,10 +228,10 @@ def test_no_canary_comes_out(target, servers, tmp_path: Path, monkeypatch: pytes
     assert unsent <= NOT_SENT, unsent - NOT_SENT
 
 
-NOT_SENT = {
-    f"TARGET_{name}" for name in ("TEXT", "TOOL_CALLS", "USAGE", "ENDED", "VERSION", "ERROR", "CARRY")
-}
-"""They say how an answer is read."""
+READING = ("TEXT", "TOOL_CALLS", "USAGE", "ENDED", "VERSION", "ERROR", "CARRY")
+STARTING = ("MCP_SERVERS", "MCP_SERVERS_ENV")
+NOT_SENT = {f"TARGET_{name}" for name in (*READING, *STARTING)}
+"""They say how an answer is read, or how a server is started."""
 
 
 def not_basic(value: str, sent: str) -> bool:
