@@ -5,7 +5,7 @@ A request is a `PendingRequest`, or a mapping or object with the same fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Literal
 
 from ..cutting import not_too_many
@@ -23,15 +23,18 @@ def as_pending(answer: object) -> tuple[PendingRequest, ...]:
     Other answers than a `Reply` may have a field of this name for something else, such as the state of an
     agent with a list of tasks: without a `tool` or a `kind`, these are none.
     """
-    value = field_of(answer, "pending")
-    listed = [value] if isinstance(value, PendingRequest) else _listed(value)
-    if not isinstance(answer, Reply) and not all(map(_looks_like_one, listed)):
+    listed = _listed(field_of(answer, "pending"))
+    if not isinstance(answer, Reply) and not any(map(_looks_like_one, listed)):
         return ()
     return tuple(_request(one, number) for number, one in enumerate(listed, start=1))
 
 
 def _listed(value: object) -> list[object]:
-    return list(not_too_many(value)) if isinstance(value, (list, tuple, Set, Iterator)) else []
+    """The items of a list; anything else is the only one, unless it is nothing."""
+    if isinstance(value, (list, tuple, Set, Iterator)):
+        return list(not_too_many(value))
+    nothing = value is None or value is False or (isinstance(value, (str, Mapping)) and not value)
+    return [] if nothing else [value]
 
 
 def _looks_like_one(value: object) -> bool:

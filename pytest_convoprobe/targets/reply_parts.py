@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
+from uuid import UUID
 
 from ..cutting import not_too_many, noticed
 from ..errors import TargetCrashed, TargetError
@@ -75,12 +76,17 @@ _RELATIONS = ("id", "parent", "agent", "group", "fault")
 
 def _relations(value: object) -> dict[str, Any]:
     """What a call says of itself among others: its id, its parent, its agent, its group and its kind."""
-    named = {key: said for key in _RELATIONS if isinstance(said := field_of(value, key), str)}
-    found: dict[str, Any] = {key: clean_text(text) for key, text in named.items()}
+    named = {key: field_of(value, key) for key in _RELATIONS}
+    found: dict[str, Any] = {key: clean_text(str(said)) for key, said in named.items() if _is_name(said)}
     # Many libraries give a call a `kind` or `type` of their own, such as "function": these are tools.
     kind = field_of(value, "kind")
     known = isinstance(kind, str) and kind in {one.value for one in CallKind}
     return {**found, "kind": CallKind(kind)} if known else found
+
+
+def _is_name(value: object) -> bool:
+    # Ids are often numbers, and nesting would be lost with them.
+    return isinstance(value, (str, int, UUID)) and not isinstance(value, bool)
 
 
 class Cuts:

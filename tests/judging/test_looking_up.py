@@ -166,7 +166,7 @@ def test_the_name_of_a_tool_stays_on_its_line() -> None:
     assert len(text.what) < 400
 
 
-def test_an_answer_with_its_reason_is_no_long_text_unless_it_is_long() -> None:
+def test_an_answer_with_its_reason_is_not_a_long_text_unless_it_is_long() -> None:
     short = PendingRequest("1", tool="refund", answer="reject", reason="That is too much")
     long = replace(short, kind="question", answer=HANDBOOK)
     transcript = talk(("Refund!", Reply("No.", (), pending=(short, long))))

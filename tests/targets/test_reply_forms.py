@@ -461,6 +461,7 @@ def test_requests_to_a_person_in_the_forms_of_an_answer() -> None:
     forms = (
         Reply("Wait.", pending=(asked,)),
         Reply("Wait.", pending=asked),  # type: ignore[arg-type]
+        {"text": "Wait.", "pending": {"id": 7, "tool": "refund", "arguments": {"sum": 3}}},
         Reply("Wait.", pending=[{"id": 7, "tool": "refund", "arguments": '{"sum": 3}'}]),  # type: ignore[arg-type]
         {"text": "Wait.", "pending": [{"id": "7", "kind": "approval", "tool": "refund", "args": {"sum": 3}}]},
         {"messages": [asks(), says("Wait.")], "pending": [asked]},
@@ -479,6 +480,20 @@ def test_a_field_of_this_name_may_be_something_else() -> None:
 def test_a_request_in_a_reply_that_cannot_be_read_is_an_error(wrong: object) -> None:
     with pytest.raises(ValueError, match=r"pending|kind"):
         as_reply(Reply("Wait.", pending=[wrong]))  # type: ignore[list-item, arg-type]
+
+
+@pytest.mark.parametrize("wrong", ["May I?", True, {"1": {"tool": "refund"}}])
+def test_what_is_not_a_list_of_requests_in_a_reply_is_an_error(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="`pending` has"):
+        as_reply(Reply("Wait.", pending=wrong))
+    with pytest.raises(ValueError, match="`pending` has"):
+        as_reply({"text": "Wait.", "pending": [{"tool": "refund"}, wrong]})
+
+
+def test_numbers_are_ids_too() -> None:
+    inner = {"name": "find", "id": 2, "parent": 1, "agent": "shop"}
+    (call,) = as_reply({"text": "Hi", "tool_calls": [inner]}).tool_calls or ()
+    assert (call.id, call.parent, call.agent) == ("2", "1", "shop")
 
 
 def test_a_time_of_starting_that_is_none_counts_for_nothing() -> None:
