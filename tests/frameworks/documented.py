@@ -40,6 +40,6 @@ def run_documented(name: str, folder: Path, url: str) -> str:
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     return done.stdout + done.stderr
