@@ -9,7 +9,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def test_each_example_is_shown_on_a_page() -> None:
-    """A formatter takes ```python for code, and breaks the line that includes a file: write ``` { .python }."""
+    """In a fence ``` { .python }: a formatter takes ```python for code, and breaks the line for the file."""
     pages = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
     shown = re.findall(r'^ *--8<-- "(.+)"$', pages, re.MULTILINE)
     examples = {
