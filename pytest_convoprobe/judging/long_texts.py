@@ -24,8 +24,8 @@ MOST_SHOWN = 2_000
 _MOST_LINES = 5
 _PHRASE = 1000.0
 _LONGEST_NAME = 200
-_ENDS = ",;|}\N{IDEOGRAPHIC COMMA}\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH COMMA}"
-"""Where a line is divided that has no space: data, and scripts without spaces."""
+_ENDS = ("};|\N{IDEOGRAPHIC FULL STOP}", ",\N{IDEOGRAPHIC COMMA}\N{FULLWIDTH COMMA}")
+"""Where a line is divided that has no space, in the order of preference: data, and scripts without spaces."""
 
 _WHOSE = {About.USER: "the user's message", About.AGENT: "the agent's reply"}
 
@@ -114,12 +114,17 @@ def _what(passage: Passage) -> str:
 def _divided(line: str) -> Iterator[str]:
     while len(line) > LINE:
         end = line.rfind(" ", 1, LINE + 1)
-        if end == -1:
-            # Anywhere, if need be: then a word or a quote may go across, but all of it is seen.
-            end = max(line.rfind(sign, 1, LINE) for sign in _ENDS) + 1 or LINE
+        end = _end_by_sign(line) if end == -1 else end
         yield line[:end]
         line = line[end:].removeprefix(" ")
     yield line
+
+
+def _end_by_sign(line: str) -> int:
+    """Behind an object or a sentence, so that it can be quoted whole; else behind a part of one."""
+    ends = (max(line.rfind(sign, LINE // 2, LINE) for sign in signs) + 1 for signs in _ENDS)
+    # Anywhere, if need be: then a word or a quote may go across, but all of it is seen.
+    return next((end for end in ends if end), LINE)
 
 
 def _scores(text: LongText, phrase: str, wanted: set[str]) -> Iterator[tuple[float, int]]:
