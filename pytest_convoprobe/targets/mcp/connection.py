@@ -135,7 +135,7 @@ class Connection:
 
     async def _before_the_end(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         """What the work returns. Raises `TimeoutError`, and `Closed` once the connection is over."""
-        task = asyncio.ensure_future(work)
+        task = begun_unlogged(work)  # the package sends it in the context of whoever asks
         try:
             await _first_of(task, self._over, seconds=seconds)
             if self._over.is_set():

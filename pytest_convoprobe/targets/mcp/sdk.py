@@ -24,6 +24,7 @@ _CONNECTING = 30.0
 _SESSION_OVER = "Session terminated"
 _STREAM_OVER = ("SSE stream ended", "SSE stream failed")
 _UNREADABLE = -32700
+_OK = 200
 _REFUSED = frozenset((401, 403, 404, 408, 429))
 
 Answer = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any] | None]]
@@ -247,9 +248,14 @@ async def _over_http(url: str, headers: Mapping[str, str], refused: list[str]) -
     client = library.AsyncClient(headers=dict(headers), timeout=timeout)
 
     async def look_at(response: Any) -> None:
-        status = response.status_code
-        if response.request.method == "POST" and (status in _REFUSED or status >= 500):
+        status, kind = response.status_code, response.headers.get("content-type", "")
+        if response.request.method != "POST":
+            return
+        if status in _REFUSED or 300 <= status <= 399 or status >= 500:
             refused.append(f"it answered with status {status}")
+        elif status == _OK and kind.startswith("text/html"):
+            # The page of a proxy, or one that asks for a password: the service itself isn't reached.
+            refused.append("it answered with a page of HTML")
 
     client.event_hooks = {"request": [], "response": [look_at]}
     async with client, http.streamable_http_client(url, http_client=client) as streams:
