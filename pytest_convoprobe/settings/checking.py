@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -40,6 +41,15 @@ OTHER_NAMES = {
     "prompt": "system_prompt",
 }
 """What other systems call our settings."""
+
+# ADK has a type of its own, so people write the names of other frameworks in its place.
+_FRAMEWORK = "; for an agent of a framework write `type: python` and its `object`"
+_OTHER_TYPES = {
+    **dict.fromkeys(("langgraph", "langchain", "openai", "openaiagents", "agents"), _FRAMEWORK),
+    **dict.fromkeys(("pydanticai", "strands", "smolagents", "crewai", "crew"), _FRAMEWORK),
+    "mcp": "; for an MCP server write `type: model` and `mcp_servers`",
+}
+"""Types that aren't there, without case and separators, each with what to write instead."""
 
 
 def check(
@@ -111,7 +121,9 @@ def _unknown_key(key: Any, known: tuple[str, ...]) -> str:
 def _unknown_type(kind: Any, values: Mapping[str, Any], path: Loc, document: Document) -> Problem:
     known = ", ".join(f"`{name}`" for name in TARGET_TYPES)
     if kind is not None:
-        near = did_you_mean(str(kind), TARGET_TYPES)
+        near = _OTHER_TYPES.get(re.sub(r"[\W_]", "", str(kind)).lower()) or did_you_mean(
+            str(kind), TARGET_TYPES
+        )
         return document.problem((*path, "type"), f"must be one of {known}, got {describe(kind)}{near}")
     guess = guess_type(values)
     hint = f"; for this one write `type: {guess}`" if guess else ""

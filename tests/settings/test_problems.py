@@ -72,6 +72,11 @@ def test_all_problems_are_told_at_once_in_their_order(refuse) -> None:
             'must be one of `model`, `python`, `http`, `adk`, got the text "pyton"; did you mean `python`?',
         ),
         (
+            "target: {type: Pydantic-AI, object: a:b}",
+            'got the text "Pydantic-AI"; for an agent of a framework write `type: python` and its `object`',
+        ),
+        ("target: {type: mcp}", "for an MCP server write `type: model` and `mcp_servers`"),
+        (
             "target: {object: a:b}",
             "type: this key is required, and it is missing; give it one of "
             "`model`, `python`, `http`, `adk`; for this one write `type: python`",
