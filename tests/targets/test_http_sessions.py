@@ -183,6 +183,16 @@ async def test_calls_with_ids_may_come_in_any_order(service: Service) -> None:
     assert [call.name for call in second.tool_calls or ()] == ["g"]
 
 
+async def test_services_may_number_the_calls_of_each_turn_from_one(service: Service) -> None:
+    one, two = {"name": "f", "id": "1", "arguments": {}}, {"name": "pay", "id": "1", "arguments": {}}
+    shown = iter([[one], [one, two], [one, two, two]])
+    replies = await service(
+        lambda _: {"text": "hi", "calls": next(shown)}, "a", "b", "c",
+        tool_calls="calls", history_in_answer=True,
+    )  # fmt: skip
+    assert [[call.name for call in reply.tool_calls or ()] for reply in replies] == [["f"], ["pay"], ["pay"]]
+
+
 async def test_a_history_that_does_not_go_on_is_an_error(service: Service) -> None:
     shown = iter([[{"name": "f"}], [{"name": "g"}]])
     with pytest.raises(TargetUnavailable, match="don't begin with those of the last"):

@@ -187,6 +187,12 @@ async def test_a_packed_stream_is_unpacked_as_it_comes(talk: Talk) -> None:
     assert len(reply.text) == 300_001
 
 
+async def test_a_letter_that_is_cut_in_two_events_is_one(talk: Talk) -> None:
+    halves = (b'{"text": "\\ud83d"}', b'{"text": "\\ude00!"}')
+    replies, _ = await talk(streamed(*(b"data: " + half + b"\n\n" for half in halves)), stream="sse")
+    assert replies[0].text == "\N{GRINNING FACE}!"
+
+
 async def test_a_long_stream_is_cut_and_says_so(talk: Talk) -> None:
     arguments = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "x" * 90}}
     answer = streamed(
@@ -221,6 +227,7 @@ async def test_a_stream_that_reports_no_calls_says_nothing_of_tools(talk: Talk) 
         (Answer(b"busy", status=429), {}, "status 429: Too Many Requests"),
         (Answer(b"down", status=503), {}, "status 503: Service Unavailable"),
         (streamed(sse({"text": "a"}), drop=True), {}, "the stream broke off after 1 events: Remote"),
+        (streamed(sse({"text": "a"}), b'data: {"text": "b'), {}, "the stream broke off within an event"),
         (streamed(sse({"text": "a"}), hang=True), {"timeout": 0.3}, "the stream did not end within 0.3 s"),
         (
             streamed(sse({"text": "a"})),

@@ -44,7 +44,9 @@ class BoundedText:
     @property
     def text(self) -> str:
         """What was kept."""
-        return "".join(self._kept)
+        joined = "".join(self._kept)
+        # JavaScript cuts texts within an emoji, into two halves that are no letters: here they are one again.
+        return joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 class CallPieces:

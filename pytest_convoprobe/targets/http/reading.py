@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,12 +33,17 @@ class EarlierAnswers:
 
     def new(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
         """The calls that no earlier answer had. Raises `ValueError` for a list that doesn't go on."""
-        if not self._repeated:
-            return calls
-        earlier, self._calls = self._calls, calls
+        found = self.beyond(calls)
+        self._calls = calls if self._repeated else ()
+        return found
+
+    def beyond(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+        """The same for an answer that may still grow."""
+        earlier = self._calls
         if all(call.id for call in (*earlier, *calls)):
-            known = {call.id for call in earlier}
-            return tuple(call for call in calls if call.id not in known)
+            # Counted, and not the id alone: some services number the calls of each turn from one.
+            known = Counter(map(_identity, earlier))
+            return tuple(call for call in calls if not _taken(known, _identity(call)))
         # The results may have come later, so they don't decide.
         same = [_asked(call) for call in calls[: len(earlier)]] == [_asked(call) for call in earlier]
         if not same:
@@ -46,6 +52,15 @@ class EarlierAnswers:
                 "the last"
             )
         return calls[len(earlier) :]
+
+
+def _identity(call: ToolCall) -> tuple[str, str, str]:
+    return call.id, call.name, repr(call.arguments)
+
+
+def _taken(known: Counter[tuple[str, str, str]], one: tuple[str, str, str]) -> bool:
+    known[one] -= 1
+    return known[one] >= 0
 
 
 def _asked(call: ToolCall) -> tuple[str, Mapping[str, Any]]:

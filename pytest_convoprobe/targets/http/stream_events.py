@@ -101,7 +101,17 @@ class SseParser:
             else:
                 yield from self._event()
         if last:
+            self._require_whole()
             yield from self._event()
+
+    def _require_whole(self) -> None:
+        """Raise `ValueError` if the stream has ended within the JSON of an event."""
+        data = "\n".join(self._data)
+        if data.startswith("{"):
+            try:
+                read_json(data)
+            except ValueError as error:
+                raise ValueError(f"the stream broke off within an event: {error}") from None
 
     def _take(self, line: str) -> None:
         name, _, value = line.partition(":")

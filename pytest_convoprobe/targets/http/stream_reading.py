@@ -78,7 +78,12 @@ class StreamedReply:
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls that were reported by now."""
         with at_most(self._most):
-            return self._calls.calls()
+            made = self._calls.calls()
+        try:
+            return self._past.beyond(made)
+        except ValueError:
+            # The stream broke off before it had repeated all of the earlier calls.
+            return ()
 
     @property
     def usage(self) -> Usage | None:
@@ -131,7 +136,7 @@ class StreamedReply:
             part, found = found.get("id"), found.get("text")
         if found is None:
             return
-        piece = self._answers.text_of(found, self._past)
+        piece = found if isinstance(found, str) else self._answers.text_of(found, self._past)
         if part != self._part and self._text_found and piece:
             self._text.add("\n\n")
         self._part = part
