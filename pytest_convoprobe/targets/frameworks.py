@@ -182,10 +182,15 @@ class Conversation:
 
 
 def own_answering(agent: object, methods: tuple[str, ...]) -> Callable[..., Any] | None:
-    """The method for messages that the project has written itself, on top of a framework's class."""
+    """The method for messages that the project has written itself, on top of a framework's class.
+
+    A `run` in place of the framework's own `run` is not one: it takes what the framework's takes, and called
+    with a message alone it forgets the conversation.
+    """
     for name in methods:
-        owner = next((kind for kind in type(agent).__mro__ if name in kind.__dict__), None)
-        if owner is not None and framework_of_class(owner) is None:
+        owners = [kind for kind in type(agent).__mro__ if name in kind.__dict__]
+        overrides = name == "run" and any(map(framework_of_class, owners))
+        if owners and framework_of_class(owners[0]) is None and not overrides:
             found = getattr(agent, name)
             return found if callable(found) else None
     return None

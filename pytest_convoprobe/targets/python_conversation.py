@@ -30,6 +30,7 @@ from .call_style import (
     takes_nothing,
 )
 from .failures import failure, start_failure, unusable
+from .frameworks import framework_of
 from .given_objects import Use, claim, owner_of
 from .hosted import closing
 from .plain_values import described
@@ -276,16 +277,23 @@ def _entering(agent: object) -> tuple[Callable[[], Any], Step | None, bool]:
 
 
 async def _entered(entering: Any, agent: object) -> object:
-    entered = await entering
-    return agent if entered is None else entered
+    return _to_talk_with(agent, await entering)
+
+
+def _to_talk_with(agent: object, entered: object) -> object:
+    """What entering gives, or the agent itself if that is nothing.
+
+    Frameworks' agents that wrap others may give the wrapped one, which is not what the project made.
+    """
+    return agent if entered is None or framework_of(agent) is not None else entered
 
 
 def _enter(method: Callable[[Any], Any], agent: object) -> Any:
-    """What `__enter__` gives, or the agent itself if that is nothing."""
+    """See `_to_talk_with`."""
     entered = method(agent)
     if inspect.isawaitable(entered):
         return _entered(entered, agent)
-    return agent if entered is None else entered
+    return _to_talk_with(agent, entered)
 
 
 @dataclass(frozen=True)

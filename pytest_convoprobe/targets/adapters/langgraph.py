@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
@@ -27,6 +27,7 @@ from .langgraph_tools import tools_of as tools_of
 from .sessions import SessionOptions
 
 _MESSAGES, _INTERRUPTS = "messages", "__interrupt__"
+_BY_HAND = "give a function `def answer(message, history)` that fills the state and returns the answer"
 
 
 async def open_session(agent: Any, options: SessionOptions) -> LangGraphSession:
@@ -36,18 +37,35 @@ async def open_session(agent: Any, options: SessionOptions) -> LangGraphSession:
     # Checkpointers may outlive the run: another run must not find this conversation.
     thread = {"configurable": {"thread_id": f"convoprobe-{options.conversation_id}-{uuid.uuid4().hex}"}}
     session = LangGraphSession(graph, thread, options, await _is_asynchronous(graph, thread))
+    session.sends_all = graph is not agent and _replaces_messages(graph)
     if options.faults is not None:
         langchain_faults.enter()
     return session
 
 
 def _require_messages(graph: Any) -> None:
+    """What only a program fills can't be filled here: the graph would fail for want of it."""
     keys = sorted(key for key in graph.channels if not key.startswith(("__", "branch:")))
     if _MESSAGES not in keys:
         raise TargetStartError(
-            f"the graph's state has no `messages`, which a conversation needs (it has {', '.join(keys)}): "
-            "give a function `def answer(message, history)` that fills the state and returns the answer"
+            "the graph's state has no `messages`, which a conversation needs "
+            f"(it has {', '.join(keys) or 'none of its own'}): {_BY_HAND}"
         )
+    given = getattr(getattr(graph, "builder", None), "input_schema", None)
+    if given is not None and _MESSAGES not in graph.builder.schemas.get(given, keys):
+        raise TargetStartError(f"the graph's input has no `messages`: {_BY_HAND}")
+    # Of typed mappings, nobody knows which keys have to be there.
+    fields = getattr(given, "model_fields", {}).items()
+    others = sorted(key for key, field in fields if field.is_required() and key != _MESSAGES)
+    if others:
+        raise TargetStartError(
+            f"the graph's input needs more than `messages` ({', '.join(others)}): {_BY_HAND}"
+        )
+
+
+def _replaces_messages(graph: Any) -> bool:
+    """Whether new messages take the place of the earlier ones: then whoever calls it sends them all."""
+    return type(graph.channels[_MESSAGES]).__name__ == "LastValue"
 
 
 def _remembers(graph: Any) -> bool:
@@ -84,6 +102,8 @@ class LangGraphSession:
         self._recorder = LangChainRecorder()
         self._waiting: tuple[WaitingInterrupt, ...] = ()
         self._seen: set[object] = set()
+        self.sends_all = False
+        """Whether each message goes to the graph with all earlier ones."""
 
     async def send(self, message: str) -> Reply:
         """The reply to a message; where a question waits, the message is the answer."""
@@ -91,7 +111,8 @@ class LangGraphSession:
             asked = (part for one in self._waiting for part in one.requests)
             return await self._resumed({one.id: _with_answer(one, message) for one in asked})
         recorder = LangChainRecorder(faults=self._options.faults)
-        return await self._run({_MESSAGES: [HumanMessage(message)]}, recorder)
+        said = HumanMessage(message, id=uuid.uuid4().hex)
+        return await self._run({_MESSAGES: [*await self._earlier(), said]}, recorder)
 
     async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
         """Go on after requests of the last reply were answered."""
@@ -108,6 +129,16 @@ class LangGraphSession:
     async def aclose(self) -> None:
         if self._options.faults is not None:
             langchain_faults.leave()
+
+    async def _earlier(self) -> list[Any]:
+        """What was said before, where it has to be sent again."""
+        if not self.sends_all:
+            return []
+        state = await self._called(self._graph.aget_state, self._graph.get_state, self._thread)
+        earlier = list(map(_with_id, _messages_in(state.values)))
+        # Whatever the graph adds has other ids, or none.
+        self._seen = {one.id for one in earlier}
+        return earlier
 
     async def _resumed(self, answered: Mapping[str, PendingRequest]) -> Reply:
         if all(one.form == "breakpoint" for one in self._waiting):
@@ -165,7 +196,7 @@ class LangGraphSession:
 
     def _new(self, state: Any) -> list[Any]:
         """The messages since the last reply."""
-        messages = list(field_of(state, _MESSAGES) or ())
+        messages = _messages_in(state)
         # By their ids: a graph may shorten what it remembers. Without ids, by their places.
         keys = [field_of(one, "id") or place for place, one in enumerate(messages)]
         new = [one for key, one in zip(keys, messages, strict=True) if key not in self._seen]
@@ -181,6 +212,16 @@ class LangGraphSession:
         if said.text or self._waiting:
             return said
         return Reply(_in_place_of_words(new, state), thoughts=said.thoughts)
+
+
+def _messages_in(state: Any) -> list[Any]:
+    """The messages of a state. Where no reducer makes them LangChain's, they may be mappings or pairs."""
+    found = list(field_of(state, _MESSAGES) or ())
+    return [one if isinstance(one, BaseMessage) else convert_to_messages([one])[0] for one in found]
+
+
+def _with_id(message: Any) -> Any:
+    return message if message.id else message.model_copy(update={"id": uuid.uuid4().hex})
 
 
 def _merged(thread: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from agents import Agent, ItemHelpers, Runner, handoff
 
@@ -15,11 +15,13 @@ from ..plain_values import plain
 from ..reply_parts import as_arguments
 from .closures import values_used_by
 from .openai_agents_calls import RunWatch
-from .sessions import SessionOptions
+from .sessions import SessionOptions, require_context
 
 
 async def open_session(agent: Any, options: SessionOptions) -> OpenAIAgentsSession:
     """A conversation that begins with this agent."""
+    # `Agent[Shop](…)` keeps what it was written with.
+    require_context(options, next(iter(get_args(getattr(agent, "__orig_class__", None))), None))
     return OpenAIAgentsSession(agent, options)
 
 

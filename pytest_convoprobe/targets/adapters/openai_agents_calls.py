@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from agents import FunctionTool, RunHooks
+from agents import FunctionTool, ModelBehaviorError, RunHooks
 
 from ...project_code.tracebacks import describe
 from ...transcript import CallKind, Usage
@@ -183,7 +183,7 @@ class RunWatch(RunHooks):  # type: ignore[misc]
             result = await self._through_faults(tool.name, lambda: invoke(context, arguments), call)
         except BaseException as error:
             # A tool whose time is up is cancelled.
-            self.calls.end(call, error=describe(error))
+            self.calls.end(call, error=describe(error), executed=not _is_of_arguments(error))
             if is_agent and isinstance(error, Exception) and is_unavailable(error):
                 self.outage = error
             raise
@@ -209,6 +209,11 @@ class RunWatch(RunHooks):  # type: ignore[misc]
         error = _first_of(item, "error")
         result = _first_of(item, "output", "results")
         self.calls.end(call, result=result, error=None if error is None else str(error))
+
+
+def _is_of_arguments(error: BaseException) -> bool:
+    """Whether the model's arguments didn't fit, so that the tool's own code never ran."""
+    return isinstance(error, ModelBehaviorError) and str(error).startswith("Invalid JSON input for tool")
 
 
 def _first_of(item: Any, *names: str) -> Any:

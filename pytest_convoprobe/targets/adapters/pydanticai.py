@@ -16,13 +16,15 @@ from ..reply_parts import as_arguments
 from .pydanticai_calls import calls_of, thoughts_of
 from .pydanticai_runs import RunsRecorder
 from .pydanticai_tools import tools_of as tools_of  # the registry looks for it here
-from .sessions import AgentSession, SessionOptions
+from .sessions import AgentSession, SessionOptions, require_context
 
 
 async def open_session(agent: Any, options: SessionOptions) -> AgentSession:
     """A conversation with the agent; `options.context` are its dependencies (`deps`)."""
-    if "capabilities" not in inspect.signature(agent.run).parameters:
+    # Not the agent's own method: the project may have put another one in its place.
+    if "capabilities" not in inspect.signature(import_module("pydantic_ai").Agent.run).parameters:
         raise TargetStartError("this version of PydanticAI is too old: its agents take no `capabilities`")
+    require_context(options, agent.deps_type)
     return _Session(agent, options)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, get_args
 
+from ...errors import TargetStartError
 from ...transcript import Reply
 from ..port import ToolFaults
 
@@ -24,6 +25,19 @@ class SessionOptions:
     context: Any = None
     faults: ToolFaults | None = None
     own: bool = False
+
+
+def require_context(options: SessionOptions, kind: Any) -> None:
+    """Raise `TargetStartError` if an agent that works with objects of the class `kind` gets none.
+
+    Its own code would fail for want of it, and the agent isn't to blame.
+    """
+    needs_none = kind in (None, type(None), object, Any) or isinstance(kind, TypeVar)
+    if options.context is None and not needs_none and type(None) not in get_args(kind):
+        raise TargetStartError(
+            f"the agent works with a context of type {getattr(kind, '__name__', kind)}, and there is none: "
+            "name a function that makes one for each conversation in `target.context`"
+        )
 
 
 class AgentSession(Protocol):

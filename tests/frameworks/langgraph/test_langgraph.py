@@ -250,3 +250,48 @@ async def test_a_graph_that_was_compiled_to_stop_before_its_tools(server: ChatSe
         )
         assert {one.name: one.executed for one in rest.tool_calls} == {"lookup": True, "refund": False}
         assert ("too late" in rest.text, rest.pending, shop.done) == (True, (), ["lookup 1"])
+
+
+@pytest.mark.parametrize("as_mapping", [False, True])
+@pytest.mark.parametrize("shown", [False, True])
+async def test_a_graph_without_a_reducer_gets_all_that_was_said(as_mapping: bool, shown: bool) -> None:
+    class State(TypedDict):
+        messages: list[Any]
+        answer: str
+
+    class Output(TypedDict):
+        answer: str
+
+    def node(state: State) -> dict[str, Any]:
+        words = f"heard {len(state['messages'])}"
+        said = {"role": "assistant", "content": words} if as_mapping else AIMessage(words)
+        return {"messages": [*state["messages"], said], "answer": words}
+
+    graph = StateGraph(State, output_schema=State if shown else Output)
+    compiled = graph.add_node("one", node).add_edge(START, "one").compile()
+    for _ in range(2):  # the second conversation knows nothing of the first one
+        words = [reply.text for reply in await said(compiled, "a", "b", "c")]
+        assert words == ["heard 1", "heard 3", "heard 5"] or not shown
+        assert all(f"heard {number}" in text for number, text in zip((1, 3, 5), words, strict=True))
+
+
+class _Needy(BaseModel):
+    messages: list[Any]
+    user: str
+
+
+class _Question(TypedDict):
+    question: str
+
+
+@pytest.mark.parametrize(
+    ("state", "given", "words"),
+    [
+        (_Needy, _Needy, "input needs more than `messages`"),
+        (MessagesState, _Question, "input has no `messages`"),
+    ],
+)
+async def test_a_graph_that_needs_more_than_words(state: Any, given: Any, words: str) -> None:
+    graph = StateGraph(state, input_schema=given).add_node("one", lambda state: {}).add_edge(START, "one")
+    with pytest.raises(TargetStartError, match=words):
+        await said(graph.compile(), "hello")

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from pytest_convoprobe.errors import TargetUnavailable
+from pytest_convoprobe.errors import TargetStartError, TargetUnavailable
 from pytest_convoprobe.transcript import CallKind, Usage
 from tests.frameworks.contract import Contract, Faults, said, talking
 from tests.frameworks.documented import run_documented
 from tests.frameworks.shop import Shop, call, model, only_for
-from tests.support.chat_server import ChatServer
+from tests.support.chat_server import ChatServer, Completion
 
 only_for("openai_agents")
 
@@ -183,3 +183,17 @@ async def test_its_context(server: ChatServer) -> None:
     session = await open_session(helper(server.base_url, who), SessionOptions("c", {"name": "Ann"}))
     (found,) = (await session.send("call who {}")).tool_calls or ()
     assert found.result == "Ann"
+
+
+async def test_a_context_that_is_missing_is_no_fault_of_the_agent(server: ChatServer) -> None:
+    answers = OpenAIChatCompletionsModel("fake", AsyncOpenAI(base_url=server.base_url, api_key="k"))
+    with pytest.raises(TargetStartError, match=r"of type dict, .*`target\.context`"):
+        await said(Agent[dict]("helper", model=answers), "hello")
+    assert (await said(Agent[None]("helper", model=answers), "hello"))[0].text == "? | hello"
+
+
+async def test_a_call_whose_arguments_do_not_fit_was_not_carried_out(shop: Shop) -> None:
+    with ChatServer([Completion(None, (("lookup", {"wrong": 1}),)), "sorry"], routine=False) as server:
+        (reply,) = await said(helper(server.base_url, function_tool(shop.lookup)), "hello")
+    (found,) = reply.tool_calls or ()
+    assert (found.arguments, found.executed, shop.done) == ({"wrong": 1}, False, [])

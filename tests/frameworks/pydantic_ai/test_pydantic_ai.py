@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_convoprobe.errors import TargetCrashed
+from pytest_convoprobe.errors import TargetCrashed, TargetStartError
 from pytest_convoprobe.targets.adapters.pydanticai import tools_of
 from pytest_convoprobe.transcript import CallKind, Usage
 from tests.frameworks.contract import Contract, said, talking
@@ -24,6 +24,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor  # noqa: E402
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter  # noqa: E402
 from pydantic import BaseModel  # noqa: E402
 from pydantic_ai import Agent, CallDeferred, DeferredToolRequests, ModelRetry, RunContext, Tool  # noqa: E402
+from pydantic_ai.agent import WrapperAgent  # noqa: E402
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart  # noqa: E402
 from pydantic_ai.models.function import FunctionModel  # noqa: E402
 from pydantic_ai.models.instrumented import InstrumentationSettings  # noqa: E402
@@ -105,6 +106,22 @@ async def test_the_context_is_the_dependencies_of_the_agent(server: ChatServer) 
     agent = helper(server.base_url, who, deps_type=Deps)
     reply: Any = await (await open_session(agent, SessionOptions("c", Deps("Ada")))).send(call("who"))
     assert [one.result for one in reply.tool_calls] == ["Ada"]
+
+
+async def test_dependencies_that_are_missing_are_no_fault_of_the_agent(server: ChatServer) -> None:
+    with pytest.raises(TargetStartError, match=r"of type Deps, .*`target\.context`"):
+        await said(helper(server.base_url, deps_type=Deps), "hello")
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["itself", "made by a factory"])
+async def test_a_wrapper_with_a_run_of_its_own_is_talked_with(server: ChatServer, made: bool) -> None:
+    class Louder(WrapperAgent[Any, Any]):
+        async def run(self, user_prompt: Any = None, **more: Any) -> Any:
+            return await self.wrapped.run(f"{user_prompt}!", **more)
+
+    agent = Louder(helper(server.base_url))
+    _, second = await said((lambda: agent) if made else agent, "one", "two")
+    assert second.text == "helper | one! | two!"
 
 
 async def test_a_tool_that_wants_another_try_has_failed_once(server: ChatServer) -> None:
