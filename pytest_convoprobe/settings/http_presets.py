@@ -120,6 +120,17 @@ _LANGSERVE = Preset(
     },
 )
 
+
+def _task_error(task: str, failed: str, going_on: tuple[str, str]) -> str:
+    """The path of an error in A2A: one of JSON-RPC, a task that failed, or one that isn't over yet."""
+    state = f"{task}.status.state"
+    unfinished = " || ".join(f"{state} == '{one}'" for one in going_on)
+    return (
+        f"error || ({state} == '{failed}' && ({task}.status.message.parts[0].text || 'the task failed')) "
+        f"|| (({unfinished}) && 'the answer came before the task was over')"
+    )
+
+
 _ASKS = "status.state == 'input-required' || status.state == 'auth-required'"
 _A2A = Preset(
     settings={
@@ -145,7 +156,7 @@ _A2A = Preset(
         },
         "text": f"result | (({_ASKS}) && status.message.parts[].text) "
         "|| [artifacts[].parts[].text, status.message.parts[].text, parts[].text][] | []",
-        "error": "error",
+        "error": _task_error("result", "failed", ("submitted", "working")),
     },
 )
 
@@ -174,7 +185,9 @@ _A2A_V1 = Preset(
         "text": f"(result.task | ({_ASKS_V1}) && status.message.parts[].text) "
         "|| [result.task.artifacts[].parts[].text, result.task.status.message.parts[].text, "
         "result.message.parts[].text][] | []",
-        "error": "error",
+        "error": _task_error(
+            "result.task", "TASK_STATE_FAILED", ("TASK_STATE_SUBMITTED", "TASK_STATE_WORKING")
+        ),
     },
 )
 
@@ -217,7 +230,9 @@ _VERCEL_AI = Preset(
         "|| (type == 'tool-input-available' && {id: toolCallId, name: toolName, arguments: input}) "
         "|| (type == 'tool-input-error' "
         "&& {id: toolCallId, name: toolName, arguments: input, error: errorText}) "
-        "|| (type == 'tool-output-available' && {id: toolCallId, result: output}) "
+        # Whoever waits for an approval hasn't carried it out.
+        "|| (type == 'tool-approval-request' && {id: toolCallId, executed: `false`}) "
+        "|| (type == 'tool-output-available' && {id: toolCallId, result: output, executed: `true`}) "
         "|| (type == 'tool-output-error' && {id: toolCallId, error: errorText}) "
         "|| (type == 'tool-output-denied' && {id: toolCallId, executed: `false`})",
         "tool_calls_optional": True,

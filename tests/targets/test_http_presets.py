@@ -280,6 +280,21 @@ async def test_a2a(talk: Talk, version: str) -> None:
     assert requests[0].headers.get("a2a-version") == ("1.0" if version == "a2a-v1" else None)
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("failed", "reports an error: out of stock"), ("working", "the answer came before the task was over")],
+)
+@pytest.mark.parametrize("version", ["a2a", "a2a-v1"])
+async def test_a_task_that_failed_or_goes_on_is_not_an_answer(
+    talk: Talk, version: str, state: str, words: str
+) -> None:
+    answer = task(version, state, "half of it")
+    made = answer["result"].get("task", answer["result"])
+    made["status"]["message"] = {"role": "agent", "parts": [{"text": "out of stock"}]}
+    with pytest.raises(TargetUnavailable, match=words):
+        await talk(version, lambda _: answer, 1)
+
+
 async def test_an_error_of_json_rpc(talk: Talk) -> None:
     error = {"jsonrpc": "2.0", "id": "1", "error": {"code": -32601, "message": "Method not found"}}
     with pytest.raises(TargetUnavailable, match="the service reports an error: Method not found"):
@@ -321,6 +336,16 @@ async def test_agui(talk: Talk) -> None:
         await talk("agui", lambda _: streamed(sse(*events[:-1])), 1)
     with pytest.raises(TargetUnavailable, match="reports an error: quota"):
         await talk("agui", lambda _: streamed(sse({"type": "RUN_ERROR", "message": "quota"})), 1)
+
+
+async def test_a_call_that_waits_for_an_approval_was_not_carried_out(talk: Talk) -> None:
+    events = [
+        {"type": "tool-input-available", "toolCallId": "c1", "toolName": "pay", "input": {}},
+        {"type": "tool-approval-request", "approvalId": "a1", "toolCallId": "c1"},
+        "[DONE]",
+    ]
+    (reply,), _ = await talk("vercel-ai", lambda _: streamed(sse(*events)), 1)
+    assert [(call.name, call.executed) for call in reply.tool_calls] == [("pay", False)]
 
 
 async def test_vercel_ai(talk: Talk) -> None:
