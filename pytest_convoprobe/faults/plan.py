@@ -72,6 +72,7 @@ class FaultPlan:
         self._calls: Counter[str] = Counter()
         self._asked: dict[str, tuple[str, int]] = {}
         self._begun: list[_Begun] = []
+        self._unchanged: list[_Begun] = []
 
     def asked(self, calls: Iterable[tuple[str, str]]) -> None:
         """Number calls before they are carried out: each tool and the call's id, in the agent's order."""
@@ -129,7 +130,7 @@ class FaultPlan:
         reached = {at for one in self._begun for at in one.rules}
         missed = [rule for at, rule in enumerate(self.rules) if at not in reached and not rule.optional]
         if missed:
-            raise ScenarioError(_never_reached(missed, self._calls))
+            raise ScenarioError(_never_reached(missed, self._calls, self._unchanged))
 
     def _begin(self, tool: str, call_id: str) -> _Begun:
         """The call that begins now, with its number and its fault."""
@@ -155,6 +156,7 @@ class FaultPlan:
                     self._asked[begun.call_id] = (begun.tool, begun.number)
                 if waits or (begun.rule is not None and begun.rule.kind != "delay"):
                     self._begun.remove(begun)
+                    self._unchanged += [] if waits else [begun]
             raise
 
     def _given(self, begun: _Begun, result: Any) -> Any:
@@ -167,6 +169,7 @@ class FaultPlan:
             return given
         with self._lock:
             self._begun.remove(begun)
+            self._unchanged.append(begun)
         return result
 
     def _number(self, tool: str, call_id: str) -> int:
@@ -230,10 +233,12 @@ def _place(one: _Begun, calls: Sequence[ToolCall]) -> int | None:
     return numbered if numbered in by_id or not by_id else by_id[-1]
 
 
-def _never_reached(missed: Sequence[FaultRule], calls: Counter[str]) -> str:
+def _never_reached(missed: Sequence[FaultRule], calls: Counter[str], unchanged: Sequence[_Begun]) -> str:
     described = "; ".join(f"{rule.where} ({rule.words})" for rule in missed)
     made = ", ".join(f"`{tool}` {counted(number, 'time')}" for tool, number in calls.items()) or "no tool"
+    one = next(iter(unchanged), None)
+    but = f"; call {one.number} of `{one.tool}` had no result that the fault could change" if one else ""
     return (
-        f"faults: the conversation has not reached {described}; the agent called {made}. A fault that never "
-        "happens tests nothing: lead the conversation there, or set `optional: true`"
+        f"faults: the conversation has not reached {described}; the agent called {made}{but}. A fault that "
+        "never happens tests nothing: lead the conversation there, or set `optional: true`"
     )

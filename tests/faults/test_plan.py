@@ -88,7 +88,7 @@ def test_a_tool_that_fails_is_not_carried_out() -> None:
 def test_a_result_that_stays_as_it_is_has_no_fault(fault: FaultRule, result: Any) -> None:
     faults = plan(fault)
     assert called(faults, result=result) == result
-    with pytest.raises(ScenarioError, match="has not reached a call of `find`"):
+    with pytest.raises(ScenarioError, match="call 1 of `find` had no result that the fault could change"):
         faults.require_reached()
 
 
