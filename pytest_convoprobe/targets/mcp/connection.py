@@ -120,7 +120,7 @@ class Connection:
                 transport = self._sdk.over_process(self._process, self._spoilt, self._lose)
             else:
                 headers = {name: one.get_secret_value() for name, one in self.settings.headers.items()}
-                transport = self._sdk.over_http(self.settings.url or "", headers, self._refused)
+                transport = self._sdk.over_http(self.settings.url or "", headers, self._refuse)
             client = await self._sdk.connect(stack, transport, answers)
             self.tools = await client.tools()
             self._client = client
@@ -128,6 +128,12 @@ class Connection:
             self._refused.clear()
             self._ready.set()
             await self._leave.wait()
+
+    def _refuse(self, why: str) -> None:
+        self._refused.append(why)
+        if self._ready.is_set():
+            # Not all versions of the package end the call then: it would wait for its time limit.
+            self._over.set()
 
     def _lose(self) -> None:
         self._hung_up = True
@@ -181,6 +187,7 @@ class Connection:
             how = (
                 f"didn't list its tools within {exact_seconds(seconds)} "
                 f"(target.mcp_servers.{self.name}.start_timeout)"
+                + (f"; {self._refused[0]}" if self._refused else "")
             )
         said = f"the MCP server `{self.name}` {how}"
         if self._spoilt:

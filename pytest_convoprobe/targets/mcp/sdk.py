@@ -86,9 +86,9 @@ class Sdk:
         return _over_process(process, _Wire(self._types, self._has_client), spoilt, ended)
 
     def over_http(
-        self, url: str, headers: Mapping[str, str], refused: list[str]
+        self, url: str, headers: Mapping[str, str], refused: Callable[[str], object]
     ) -> AbstractAsyncContextManager[Any]:
-        """A transport over streamable HTTP. `refused` gets the statuses of refused messages."""
+        """A transport over streamable HTTP. `refused` gets words about each message that was refused."""
         return _over_http(url, headers, refused)
 
     def _callback(self, answer: Answer, kind: Any) -> Callable[[Any, Any], Awaitable[Any]]:
@@ -241,7 +241,9 @@ async def _over_process(
 
 
 @asynccontextmanager
-async def _over_http(url: str, headers: Mapping[str, str], refused: list[str]) -> AsyncIterator[Any]:
+async def _over_http(
+    url: str, headers: Mapping[str, str], refused: Callable[[str], object]
+) -> AsyncIterator[Any]:
     http = import_module("mcp.client.streamable_http")
     library = getattr(http, "httpx2", None) or http.httpx
     timeout = library.Timeout(_CONNECTING, read=None)  # each call has a limit of its own
@@ -252,10 +254,10 @@ async def _over_http(url: str, headers: Mapping[str, str], refused: list[str]) -
         if response.request.method != "POST":
             return
         if status in _REFUSED or 300 <= status <= 399 or status >= 500:
-            refused.append(f"it answered with status {status}")
+            refused(f"it answered with status {status}")
         elif status == _OK and kind.startswith("text/html"):
             # The page of a proxy, or one that asks for a password: the service itself isn't reached.
-            refused.append("it answered with a page of HTML")
+            refused("it answered with a page of HTML")
 
     client.event_hooks = {"request": [], "response": [look_at]}
     async with client, http.streamable_http_client(url, http_client=client) as streams:
