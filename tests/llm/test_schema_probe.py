@@ -114,7 +114,7 @@ async def test_calls_at_once_share_one_probe(llm: LiteLLM) -> None:
 
 
 async def test_calls_that_wait_for_a_lost_probe_go_on_together(llm: LiteLLM) -> None:
-    with ChatServer(lambda _: GOOD, faults=["500"], latency=0.05) as server:
+    with ChatServer(lambda _: GOOD, faults=["500"], latency=0.3) as server:
         outcomes = await asyncio.gather(*(llm.complete(to(server)) for _ in range(4)), return_exceptions=True)
     assert sum(isinstance(outcome, LLMUnavailable) for outcome in outcomes) == 1
     assert (server.peak, with_schema(server)) == (3, [True] * 4)
