@@ -61,7 +61,7 @@ def test_it_is_stored_like_any_run(folder: Path, convoprobe: Convoprobe, chat_se
     run = output.split("stored as ")[1].split(":")[0]
     (stored,) = json.loads(convoprobe("runs", "--json").stdout)
     assert (stored["id"], stored["state"], stored["counts"]) == (run, "finished", {"passed": 2})
-    assert stored["selection"] == {"scenarios": 1, "existing": 2, "trials": 2}
+    assert stored["selection"] == {"scenarios": 1, "existing": 2, "trials": 2, "in_files": 1}
     shown = convoprobe("show", run, "scenarios/talk.yaml::Talk", "--trial", "2").output
     assert "agent │ I heard 1 messages, the last was: Hello, what about trains?" in shown
     assert not [
