@@ -43,7 +43,8 @@ def as_target(
 
     `rootdir` is where relative files start from, by default the working directory. `use` says what the target
     is for: most objects can't be shared. `like` are the settings of the project's own target: one in Python
-    runs in the thread that they name. Raises `TargetStartError` for what can't be a target.
+    runs in the thread that they name, and an agent of a framework gets the context that they name. Raises
+    `TargetStartError` for what can't be a target.
     """
     root = rootdir or Path.cwd()
     if isinstance(value, TargetSection):
@@ -52,7 +53,7 @@ def as_target(
             built.faults = value.faults
         return built
     if isinstance(value, str):
-        return PythonAgent(parse_reference(value), rootdir=root, name=value, use=use, same_thread=_same(like))
+        return _given(parse_reference(value), root, value, use, like)
     if is_target(value):
         return as_port(value)
     if value is None:
@@ -61,7 +62,20 @@ def as_target(
         _require_answering(value)
     if inspect.iscoroutine(value) or inspect.isgenerator(value):
         raise TargetStartError(f"{_named(value)} can't be a target: give the function, without calling it")
-    return PythonAgent(value, rootdir=root, name=_named(value), use=use, same_thread=_same(like))
+    return _given(value, root, _named(value), use, like)
+
+
+def _given(value: object, root: Path, name: str, use: Use, like: TargetSection | None) -> Target:
+    context = _context_of(like) if isinstance(like, (PythonTarget, AdkTarget)) else None
+    return PythonAgent(
+        value,
+        rootdir=root,
+        name=name,
+        use=use,
+        same_thread=_same(like),
+        context=context,
+        lent_context=True,
+    )
 
 
 def is_single_object(value: object) -> bool:

@@ -44,6 +44,7 @@ class PythonAgent(RunsElsewhere):
         tools: Sequence[str] | None = None,
         same_thread: bool = False,
         context: Reference | None = None,
+        lent_context: bool = False,
         only_makes_agents: bool = False,
     ) -> None:
         self.name = name
@@ -53,6 +54,7 @@ class PythonAgent(RunsElsewhere):
         load = functools.partial(_load, source, rootdir, name, only_makes_agents)
         self._source: Once[Target | AgentSource] = Once(load)
         self._context = None if context is None else Once(functools.partial(_function, context, rootdir))
+        self._lent_context = lent_context
         self._hosted: Hosted | None = None
         self._talked_with: AdaptedAgent | None = None
 
@@ -69,7 +71,7 @@ class PythonAgent(RunsElsewhere):
                 "waits for this conversation: leave the setting out here"
             )
         maker = None if self._context is None else await self._context.get(worker)
-        options = MakesOptions(context, maker)
+        options = MakesOptions(context, maker, self._lent_context)
         conversation = PythonConversation(self.name, home_of(context), worker, context.max_text, options)
         try:
             await conversation.open(source, self._use)

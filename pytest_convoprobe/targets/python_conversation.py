@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -189,7 +190,13 @@ class PythonConversation:
 
     async def _answered(self, call: Callable[[], Any], on_loop: bool) -> Reply:
         self._done = SoFar()
-        reply: Reply = await self._guarded(call, on_loop, failure, self._read, self._note)
+        try:
+            reply: Reply = await self._guarded(call, on_loop, failure, self._read, self._note)
+        except asyncio.CancelledError as error:
+            # Code in a thread may go on, but what a session of ours has written down can be read meanwhile.
+            if self.adapted is not None:
+                self._note(error)
+            raise
         return reply
 
     @property

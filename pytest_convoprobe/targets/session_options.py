@@ -15,15 +15,19 @@ from .port import ConversationContext
 
 @dataclass(frozen=True)
 class MakesOptions:
-    """Makes the options of a session. `context_maker` is the function of `target.context`."""
+    """Makes the options of a session. `context_maker` is the function of `target.context`.
+
+    `lent` says that it is the one of the project's own target: another object may have no use for it.
+    """
 
     conversation: ConversationContext | None = None
     context_maker: Callable[..., Any] | None = None
+    lent: bool = False
 
     @property
     def only_for_adapters(self) -> str:
         """What other objects can't be given, as the end of a message; empty if there is nothing."""
-        if self.context_maker is not None:
+        if self.context_maker is not None and not self.lent:
             return "`target.context` is for those. Leave it out, and let a factory make the agent"
         if self.conversation is not None and self.conversation.faults is not None:
             return "no faults can be injected into the tools of another one (`faults`)"

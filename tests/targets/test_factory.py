@@ -161,3 +161,11 @@ async def test_a_factory_of_an_adk_agent_makes_one_for_each_conversation(
     wrong = build_target(AdkTarget(factory="shop.py:answer"), rootdir=tmp_path)
     with pytest.raises(TargetStartError, match="has to be a function without parameters that makes an agent"):
         await wrong.start(context())
+
+
+async def test_a_plain_function_has_no_use_for_the_context_of_the_projects_own_target(
+    context: Context, tmp_path: Path
+) -> None:
+    (tmp_path / "shop.py").write_text("def make(): return {}\n")
+    project = PythonTarget(object="shop.py:agent", context="shop.py:make")
+    assert await first_reply(as_target(shout, rootdir=tmp_path, like=project), context) == "HELLO"

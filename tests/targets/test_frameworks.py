@@ -149,6 +149,12 @@ async def test_a_method_that_the_project_has_written_is_its_own(
     assert await said(kind(), context) == "Mine: hello"
 
 
+def test_a_run_in_place_of_the_frameworks_own_is_not_called_by_a_guess() -> None:
+    kind = type("Mine", (made("agno.agent"),), {"run": answers, "__module__": "shop.agents"})
+    with pytest.raises(TargetStartError, match="it belongs to Agno"):
+        as_target(kind())
+
+
 async def test_methods_of_a_class_that_keeps_the_history_may_be_named(
     context: Callable[..., ConversationContext],
 ) -> None:

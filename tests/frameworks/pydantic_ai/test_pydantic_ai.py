@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.errors import TargetCrashed, TargetStartError
+from pytest_convoprobe.llm.fake import FakeLLM
+from pytest_convoprobe.settings.models import PythonTarget
 from pytest_convoprobe.targets.adapters.pydanticai import tools_of
+from pytest_convoprobe.targets.factory import as_target
+from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.transcript import CallKind, Usage
 from tests.frameworks.contract import Contract, said, talking
 from tests.frameworks.documented import run_documented
@@ -111,6 +115,27 @@ async def test_the_context_is_the_dependencies_of_the_agent(server: ChatServer) 
 async def test_dependencies_that_are_missing_are_no_fault_of_the_agent(server: ChatServer) -> None:
     with pytest.raises(TargetStartError, match=r"of type Deps, .*`target\.context`"):
         await said(helper(server.base_url, deps_type=Deps), "hello")
+
+
+async def test_an_agent_that_a_test_gives_gets_the_projects_context(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    (tmp_path / "shop_context.py").write_text(
+        "from types import SimpleNamespace as Deps\ndef make(): return Deps(user='Ada')\n"
+    )
+    project = PythonTarget(object="shop.py:agent", context="shop_context.py:make")
+    agent = helper(server.base_url, deps_type=Deps)
+
+    @agent.instructions
+    def who(ctx: RunContext[Deps]) -> str:
+        return f"You help {ctx.deps.user}."
+
+    conversation = await as_target(agent, rootdir=tmp_path, like=project).start(
+        ConversationContext("c", FakeLLM([]))
+    )
+    await conversation.send("hello")
+    await conversation.aclose()
+    assert "You help Ada." in server.requests[-1].prompt
 
 
 @pytest.mark.parametrize("made", [False, True], ids=["itself", "made by a factory"])

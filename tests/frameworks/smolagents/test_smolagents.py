@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ from pytest_convoprobe.targets.adapters.smolagents import open_session
 from tests.support.chat_server import ChatServer, Completion
 from tests.support.default_answers import default_answer
 
-from ..contract import Contract, said
+from ..contract import Contract, said, talking
 from ..documented import run_documented
 from ..shop import Shop, call, model, only_for, text_of
 
@@ -170,6 +171,30 @@ class TestSmolagents(Contract):
             return [found.name for found in reply.tool_calls or ()]
 
         assert await asyncio.gather(*(one() for _ in range(4))) == [["expert", "lookup"]] * 4
+
+    async def test_what_was_done_before_a_tool_that_hangs_is_kept(self, server: ChatServer) -> None:
+        started, ends = threading.Event(), threading.Event()
+
+        @tool
+        def slow(order: str) -> str:
+            """Wait for an order.
+
+            Args:
+                order: The number of the order.
+            """
+            started.set()
+            ends.wait(60)
+            return order
+
+        agent = ToolCallingAgent([slow], OpenAIModel("fake", api_base=server.base_url, api_key="k"))
+        async with talking(agent) as conversation:
+            sending = asyncio.create_task(conversation.send(call("slow", order="1")))
+            await asyncio.to_thread(started.wait, 60)
+            sending.cancel()
+            await asyncio.wait([sending])
+            (found,) = conversation.calls_so_far()
+            assert (found.name, found.arguments, found.result) == ("slow", {"order": "1"}, None)
+            ends.set()
 
     async def test_its_context(self, server: ChatServer, shop: Shop) -> None:
         options = SessionOptions("c", context={"user": "ada"})
