@@ -11,7 +11,7 @@ from pytest_convoprobe.yaml_source.model_keys import is_required, known_keys, li
     ("loc", "keys"),
     [
         (("synthetic_user", "landmarks", 3), ("turn", "instruction")),
-        (("synthetic_user", "script", 0), ("simulate", "instruction")),
+        (("synthetic_user", "script", 0), ("simulate", "instruction", "answer", "reason")),
         (("config", "judge"), ("model", "temperature", "extra_instructions")),
         (
             ("evaluation", "tool_usage", "tool_call_criteria", 0, "assertions", 1, "args", "any.name"),

@@ -18,6 +18,7 @@ class Agent:
         return self
 
     async def __aexit__(self, *exception):
+        await self.socket.close()
         await self.http.close()
 
     async def send(self, message):
