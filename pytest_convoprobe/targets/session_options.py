@@ -9,6 +9,7 @@ from typing import Any
 
 from .adapters.sessions import SessionOptions
 from .call_style import takes_nothing
+from .failures import start_failure
 from .hosted import LLMFromElsewhere
 from .port import ConversationContext
 
@@ -47,8 +48,12 @@ class MakesOptions:
         if self.context_maker is None:
             return None
         given = () if takes_nothing(self.context_maker) else (_from_elsewhere(conversation),)
-        value = self.context_maker(*given)
-        return await value if inspect.isawaitable(value) else value
+        try:
+            value = self.context_maker(*given)
+            return await value if inspect.isawaitable(value) else value
+        except Exception as error:  # noqa: BLE001 - the project's code, whatever it raises
+            # Outside of this function, nobody could say that it isn't the framework's.
+            raise start_failure("the function of `target.context` failed", error) from None
 
 
 def _from_elsewhere(conversation: ConversationContext) -> ConversationContext:

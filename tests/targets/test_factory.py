@@ -15,6 +15,7 @@ from pytest_convoprobe.settings.models import AdkTarget, HttpTarget, ModelTarget
 from pytest_convoprobe.targets.factory import as_target, build_target
 from pytest_convoprobe.targets.fake import FakeTarget
 from pytest_convoprobe.targets.port import ConversationContext
+from pytest_convoprobe.targets.session_options import MakesOptions
 
 Context = Callable[..., ConversationContext]
 
@@ -169,3 +170,11 @@ async def test_a_plain_function_has_no_use_for_the_context_of_the_projects_own_t
     (tmp_path / "shop.py").write_text("def make(): return {}\n")
     project = PythonTarget(object="shop.py:agent", context="shop.py:make")
     assert await first_reply(as_target(shout, rootdir=tmp_path, like=project), context) == "HELLO"
+
+
+async def test_a_context_that_cannot_be_made_is_named(context: Context) -> None:
+    def make() -> object:
+        raise KeyError("no table of users")
+
+    with pytest.raises(TargetStartError, match=r"`target\.context` failed: KeyError"):
+        await MakesOptions(context(), make).make()
