@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ _LAST_WORDS = 8_000
 _READ_AHEAD = 100
 _CLOSING = 2.0
 _ENDING = 3.0
+_POLL = 0.01
 _THREAD = "convoprobe-mcp"
 
 
@@ -192,7 +194,17 @@ class ServerProcess:
             popen.terminate()
             if not _ended(popen, _ENDING):
                 _kill(popen)
+        self._close_input(popen)
         # Not its output: closing would wait for the thread that reads there, which closes it itself.
+
+    def _close_input(self, popen: subprocess.Popen[bytes]) -> None:
+        """Where a write was under way, the input is still open. That write fails once the process is gone."""
+        until = time.monotonic() + _CLOSING
+        while self._writer.busy and time.monotonic() < until:
+            time.sleep(_POLL)
+        if not self._writer.busy and popen.stdin is not None:
+            with contextlib.suppress(OSError):
+                popen.stdin.close()
 
 
 def _ended(popen: subprocess.Popen[bytes], seconds: float) -> bool:

@@ -295,6 +295,7 @@ def alone(module: str, *arguments: str, **environment: str) -> subprocess.Popen[
 def test_it_joins_the_cluster_that_it_is_told_and_leaves_it_as_it_was(cluster: Any, tmp_path: Path) -> None:
     import ray
 
+    cluster.wait_for_nodes()  # one that another test has killed counts as alive for a while
     before = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
     with run_alone(tmp_path, 8, 0.01, RAY_ADDRESS=cluster.address) as run:
         out, err = run.communicate(timeout=120)

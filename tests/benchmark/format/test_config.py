@@ -232,7 +232,7 @@ def test_no_target_is_called_as_all_of_them_are(config: Config) -> None:
         (
             "targets: [{object: 'a:b'}]",
             "type: this key is required, and it is missing; give it one of "
-            "`model`, `python`, `http`; for this one write `type: p",
+            "`model`, `python`, `http`, `adk`; for this one write `type: p",
         ),
         ("targets: [{type: pyhton, object: 'a:b'}]", 'got the text "pyhton"; did you mean `python`?'),
         ("targets: [{type: http, text: a}]", "targets[0].url: this key is required, and it is missing"),
@@ -295,7 +295,8 @@ def test_a_problem_has_its_place(refuse) -> None:
         "config.yaml:3:5: targets[0].temprature: unknown key; did you mean `temperature`? Valid here: "
         "model, provider, api_base, api_key, temperature, max_tokens, timeout, max_attempts, extra_headers, "
         "extra_params, extra_instructions, context_size, reasoning, structured_output, "
-        "input_cost_per_token, output_cost_per_token, type, faults, system_prompt, tools, max_tool_rounds\n"
+        "input_cost_per_token, output_cost_per_token, type, faults, system_prompt, tools, mcp_servers, "
+        "max_tool_rounds\n"
         "        temprature: 1\n"
         "        ^"
     )
