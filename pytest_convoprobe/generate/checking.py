@@ -13,6 +13,7 @@ from ..lint.linting import lint_file
 from ..scenario.loading import load_scenarios
 from ..scenario.models import Scenario
 from ..scenario.tool_names import compare_names
+from .kind_rules import unfit
 from .known import KnownScenarios
 from .occurrences import Occurrences
 
@@ -32,11 +33,15 @@ class Checked:
 
 
 def check(
-    text: str, tools: Sequence[str] | None, known: KnownScenarios, forbidden: Sequence[str] = ()
+    text: str,
+    tools: Sequence[str] | None,
+    known: KnownScenarios,
+    forbidden: Sequence[str] = (),
+    kind: str = "",
 ) -> Checked:
     """Load and lint the text of a scenario, and compare it with the tools and the scenarios that there are.
 
-    `forbidden` are texts that must not be in it, such as names of people.
+    `forbidden` are texts that must not be in it, such as names of people. With `kind`, it has to be of that.
     """
     with tempfile.TemporaryDirectory(prefix="convoprobe-") as folder:
         file = Path(folder) / "scenario.yaml"
@@ -49,7 +54,7 @@ def check(
     lint = {level: [_in_words(one) for one in found if one.level is level] for level in Level}
     scenario = loaded.scenario
     assert scenario is not None  # noqa: S101 - only a skipped one may be unfinished
-    errors = [*lint[Level.ERROR], *_errors(scenario, tools, known)]
+    errors = [*lint[Level.ERROR], *_errors(scenario, tools, known), *unfit(kind, scenario)]
     has = (one for one in forbidden if Occurrences([one]).any_in(text))
     errors += [f"it contains {one!r}, which must be replaced" for one in has]
     return Checked(text, scenario, tuple(errors), tuple(lint[Level.WARNING]))

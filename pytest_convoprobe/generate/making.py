@@ -64,6 +64,7 @@ class Writer:
         tools: Sequence[str] | None,
         build: Callable[[Draft], Mapping[str, Any]],
         forbidden: Sequence[str] = (),
+        kind: str = "",
     ) -> Made | Dropped:
         """Ask for one scenario until it can be used. Raises what the model raises."""
         messages = [Message("user", question)]
@@ -73,7 +74,8 @@ class Writer:
                 self.model, tuple(messages), CallContext(Role.GENERATOR), schema_name="scenario"
             )
             draft = await ask(self.llm, request, Draft)
-            checked = check(as_yaml(build(draft), self._comment(what)), tools, self.known, forbidden)
+            text = as_yaml(build(draft), self._comment(what))
+            checked = check(text, tools, self.known, forbidden, kind)
             if not checked.complaints:
                 break
             complaints = prompts.render("generate/repair", complaints=checked.complaints)
@@ -132,9 +134,13 @@ async def _one(writer: Writer, tools: Sequence[ToolSpec], wish: Wish) -> Made | 
     made_from = {"kind": wish.kind, "complexity": wish.complexity, "from": writer.source}
 
     def build(draft: Draft) -> Mapping[str, Any]:
-        return as_scenario(draft, ("generated", wish.kind), made_from)
+        # In other kinds, a limit would fail agents for a number that a model has made up.
+        limit = draft.max_tool_calls if wish.kind == "efficiency" else None
+        limited = draft.model_copy(update={"max_tool_calls": limit})
+        return as_scenario(limited, ("generated", wish.kind), made_from)
 
-    return await writer.write(wish.name, question, [tool.name for tool in tools], build)
+    names = [tool.name for tool in tools]
+    return await writer.write(wish.name, question, names, build, kind=wish.kind)
 
 
 def described(tools: Sequence[ToolSpec]) -> str:

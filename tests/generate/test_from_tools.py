@@ -85,6 +85,33 @@ async def test_what_is_wrong_is_asked_for_again(wrong: dict[str, Any], complaint
     assert complaint in llm.requests[1].messages[-1].content
 
 
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right", "complaint"),
+    [
+        ("clarification", {}, {"known_facts": ["The number is KT-204"]}, "known_facts: put what"),
+        (
+            "clarification",
+            {"known_facts": ["It is KT-204"], "max_turns": 1},
+            {"known_facts": ["It is KT-204"]},
+            "at least 2 turns",
+        ),
+        ("adversarial", {"failure_criteria": []}, {}, "say what the agent must not do"),
+        ("efficiency", {}, {"max_tool_calls": 1}, "the least number of calls"),
+    ],
+)
+async def test_a_scenario_is_of_its_kind(
+    kind: str, wrong: dict[str, Any], right: dict[str, Any], complaint: str
+) -> None:
+    (one,), dropped, llm = await made_of([draft(**wrong), draft(**right)], [Wish(kind, "simple")])
+    assert (one.what, dropped) == (f"{kind}, simple", [])
+    assert complaint in llm.requests[1].messages[-1].content
+
+
+async def test_only_efficiency_has_a_limit_of_calls() -> None:
+    (one,), _, _ = await made_of([draft(max_tool_calls=1)])
+    assert "max_tool_calls" not in one.text
+
+
 async def test_what_stays_wrong_is_dropped_with_the_reason() -> None:
     made, (dropped,), llm = await made_of([draft(required_tools=["fly"])] * 3)
     assert made == []
