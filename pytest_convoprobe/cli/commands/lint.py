@@ -11,9 +11,9 @@ import click
 
 from ...files import shown_path
 from ...formatting import counted
-from ...suggest import did_you_mean
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
+from ..ignored_rules import require_rules
 from ..project import Project, json_option
 from ..scenario_files import NotRun, scenario_files
 
@@ -58,7 +58,9 @@ def command(
     Example:
         convoprobe lint scenarios/ --ignore vague-criterion
     """  # noqa: D301 - click looks for the character itself
-    _require_rules(ignored)
+    from ...lint.rules import IDS
+
+    require_rules(ignored, IDS)
     files = [one for path in paths or (Project.here().root,) for one in _files(path)]
     found = [finding for file, fault in files for finding in _of_file(file, fault, ignored)]
     problems: list[str] = []
@@ -81,17 +83,6 @@ def _files(path: Path) -> list[tuple[Path, NotRun]]:
     if not found:
         raise UsageProblem(f"{shown_path(path)}: no scenario files in this folder")
     return found
-
-
-def _require_rules(ignored: Collection[str]) -> None:
-    from ...lint.rules import IDS
-
-    for name in ignored:
-        if name not in IDS:
-            raise UsageProblem(
-                f"--ignore: there is no rule {name!r}{did_you_mean(name, IDS) or '.'} "
-                f"The rules are {', '.join(IDS)}."
-            )
 
 
 def _of_file(file: Path, fault: NotRun, ignored: Collection[str]) -> Iterator[LintFinding]:

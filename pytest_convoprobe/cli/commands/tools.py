@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...formatting import counted
-from ...suggest import did_you_mean
 from ..console import Console, write_json
-from ..exits import FINDINGS, OK, TROUBLE, UsageProblem
+from ..exits import FINDINGS, OK, TROUBLE
+from ..ignored_rules import require_rules
 from ..project import Project, json_option, project_options
 from ..tables import Column, print_table
 
@@ -50,9 +50,9 @@ def command(
     Example:
         convoprobe tools --ignore undocumented-parameter
     """  # noqa: D301 - click looks for the character itself
-    from ...tool_review.rules import review
+    from ...tool_review.rules import IDS, review
 
-    _require_rules(ignored)
+    require_rules(ignored, IDS)
     project = Project.here(config_file, results_dir)
     tools = _tools(project)
     found = review(tools, ignored)
@@ -84,17 +84,6 @@ def _status(found: Sequence[Suggestion], opinion: Opinion | None) -> int:
     if opinion and opinion.problems:
         return TROUBLE
     return FINDINGS if found or (opinion and opinion.suggestions) else OK
-
-
-def _require_rules(ignored: Collection[str]) -> None:
-    from ...tool_review.rules import IDS
-
-    for name in ignored:
-        if name not in IDS:
-            raise UsageProblem(
-                f"--ignore: there is no rule {name!r}{did_you_mean(name, IDS) or '.'} "
-                f"The rules are {', '.join(IDS)}."
-            )
 
 
 def _tools(project: Project) -> Sequence[ToolSpec]:
