@@ -21,10 +21,12 @@ class Role(str, Enum):
     """Who makes a call. Costs and recordings are grouped by role.
 
     The guard asks the model of the synthetic user, the reviewer of the user's side that of the judge.
+    `AGENT` is the target's own code: it calls its models itself, and the gateway sees that.
     """
 
     SYNTHETIC_USER = "synthetic_user"
     TARGET = "target"
+    AGENT = "agent"
     GUARD = "guard"
     JUDGE = "judge"
     REVIEWER = "reviewer"
