@@ -1,0 +1,70 @@
+"""What the gateway asks of others for one conversation: a recording of its agent's calls, and faults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from .exchange import Answered, Asked
+
+
+class Tape(Protocol):
+    """The recording of the model calls that the agent makes in one conversation.
+
+    Both methods are called on the event loop of the conversation's host, and must return soon.
+    """
+
+    def recorded(self, asked: Asked) -> Answered | None:
+        """The recorded answer; None if the call is to be made.
+
+        It is called once for each request, in the order in which they come, before anything is awaited:
+        equal requests may be counted here. Raises `ReplayMiss` where no call may be made.
+        """
+
+    def keep(self, asked: Asked, answered: Answered, turn: int, seconds: float) -> None:
+        """Record a call that was made. `asked` is the very object that `recorded` got.
+
+        It gets every whole answer of an upstream, whatever its status. It is never called for an answer that
+        was cut off, that a fault replaced, or that was replayed.
+        """
+
+
+@dataclass(frozen=True)
+class Injection:
+    """What a fault does to one call. `words` name the fault, for `WireCall.fault`.
+
+    First, `delay` seconds pass. Then `closes` ends the connection without an answer, or `answer` comes
+    instead of the model's: in both cases the model isn't called, and nothing is recorded or replayed. With
+    neither, the call is made (or replayed) as usual. `cut` then passes only about half of the answer's body
+    on, and ends the connection; the whole answer is what is recorded.
+    """
+
+    words: str
+    delay: float = 0.0
+    answer: Answered | None = None
+    closes: bool = False
+    cut: bool = False
+
+
+class WireFaults(Protocol):
+    """The faults that are injected into the model calls of one conversation."""
+
+    def strike(self, asked: Asked) -> Injection | None:
+        """What happens to this request; None for nothing.
+
+        It is called once for each request, in the order in which they come, before the recording is asked.
+        """
+
+
+@dataclass(frozen=True)
+class Wire:
+    """How the model calls of one conversation's agent go on from the gateway.
+
+    `upstreams` are the addresses of the providers by the name of their protocol: `openai`, `anthropic`.
+    Without a `tape`, all calls are made, and none is recorded.
+    """
+
+    upstreams: Mapping[str, str] = field(repr=False)
+    tape: Tape | None = None
+    faults: WireFaults | None = None
