@@ -14,8 +14,8 @@ _ROLES = {"judge": "judge's model", "synthetic_user": "synthetic user's model", 
 _DECIDING = ("judge", "synthetic_user", "target")
 # How and where to call, not what is said; and models, which have words of their own.
 _NOT_SAID = frozenset(
-    "model api_key api_base api_version headers extra_headers timeout max_attempts input_cost_per_token "
-    "output_cost_per_token".split()
+    "model api_key api_base api_version client headers extra_headers timeout max_attempts "
+    "input_cost_per_token output_cost_per_token".split()
 )
 _PACKAGE = "pytest-convoprobe"
 _LONGEST = 60

@@ -58,6 +58,11 @@ class ModelSettings(Section):
         None, description="From 0 to 2. If unset, the provider's own default."
     )
     max_tokens: Count | None = Field(None, description="Maximum length of a reply, in tokens.")
+    client: Literal["auto", "direct", "litellm"] = Field(
+        "auto",
+        description="How the model is called: directly, if its server speaks the protocol of chat completions, "
+        "or through LiteLLM. `auto` decides by the model's name and address.",
+    )
     timeout: Seconds = Field(60.0, description="Limit of one attempt, in seconds.")
     max_attempts: Count = Field(6, description="Number of attempts before a call is an error.")
     extra_headers: dict[str, SecretStr] = Field(

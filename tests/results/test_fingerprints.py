@@ -107,6 +107,7 @@ def test_what_an_earlier_release_stored_has_fewer_words() -> None:
         {"api_base": "http://elsewhere"},
         {"timeout": 3.0},
         {"max_attempts": 2},
+        {"client": "litellm"},
         {"extra_headers": {"X-Team": SecretStr("a")}},
         {"input_cost_per_token": 0.1},
     ],
