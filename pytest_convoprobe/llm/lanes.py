@@ -28,8 +28,8 @@ class Lane:
 class Server:
     """Where a provider's models are called directly.
 
-    `variables` are the environment variables with another address than `base`, which is empty if there is none,
-    and `keys` those with the key. `wants_key` says whether nobody is answered without one.
+    `variables` are the environment variables with another address than `base`, which may be empty, and `keys`
+    those with the key. `wants_key` says whether nobody is answered without one.
     """
 
     base: str = ""
@@ -62,13 +62,13 @@ _OLLAMA = frozenset(("ollama", "ollama_chat"))
 _OF_LITELLM = frozenset(
     "additional_drop_params allowed_openai_params api_base api_key api_version azure_ad_token base_model "
     "base_url cache caching client cooldown_time custom_llm_provider custom_prompt_dict deployment_id "
-    "drop_params eos_token extra_headers extra_query fallbacks force_timeout guardrails headers hf_model_name "
-    "input_cost_per_second input_cost_per_token litellm_call_id litellm_logging_obj litellm_metadata "
-    "litellm_params logger_fn max_retries metadata mock_delay mock_response mock_timeout mock_tool_calls "
-    "model_config model_info model_list no-log num_retries organization output_cost_per_second "
-    "output_cost_per_token preset_cache_key prompt_id prompt_variables proxy_server_request "
-    "request_timeout retry_policy rpm ssl_verify stream stream_timeout thinking timeout tpm "
-    "use_in_pass_through use_litellm_proxy".split()
+    "drop_params eos_token extra_headers extra_query fallbacks force_timeout guardrails headers "
+    "hf_model_name input_cost_per_second input_cost_per_token litellm_call_id litellm_logging_obj "
+    "litellm_metadata litellm_params logger_fn max_retries metadata mock_delay mock_response mock_timeout "
+    "mock_tool_calls model_config model_info model_list no-log num_retries organization "
+    "output_cost_per_second output_cost_per_token preset_cache_key prompt_id prompt_variables "
+    "proxy_server_request request_timeout retry_policy rpm ssl_verify stream stream_timeout thinking "
+    "timeout tpm use_in_pass_through use_litellm_proxy".split()
 )
 _OF_LITELLM_PREFIXES = ("aws_", "azure_", "litellm_", "vertex_", "watsonx_")
 
@@ -80,8 +80,8 @@ _NO_TOOLS_WHILE_REASONING = (5, 4)
 def lane_of(settings: ModelSettings, *, with_tools: bool = False) -> Lane:
     """The lane of calls with these settings; `with_tools` says whether they offer tools to the model.
 
-    Only the settings, the addresses in the environment and LiteLLM's list of models decide. Nothing is called,
-    and nothing of LiteLLM imported.
+    Only the settings, the addresses in the environment and LiteLLM's list of models decide. Nothing is
+    called, and nothing of LiteLLM imported.
     """
     obstacle = _obstacle(settings, with_tools)
     if settings.client == "litellm":
@@ -106,8 +106,8 @@ def require_lane(settings: ModelSettings, role: str, *, with_tools: bool = False
 def client_words(settings: ModelSettings, lane: Lane) -> str:
     """Why the model cannot be called as `client: direct` wants it, and what to do."""
     return (
-        f"`{settings.model}` cannot be called with `client: direct`: {lane.fault}. Leave `client` out to call it "
-        "through LiteLLM"
+        f"`{settings.model}` cannot be called with `client: direct`: {lane.fault}. Leave `client` out to "
+        "call it through LiteLLM"
     )
 
 
@@ -166,7 +166,7 @@ def _no_ollama(settings: ModelSettings) -> str:
 
 
 def _other_protocol(settings: ModelSettings, with_tools: bool) -> str:
-    """Whether the model is one that needs another protocol than chat completions, by its name and the list."""
+    """Why the model needs another protocol than chat completions, by its name and the list."""
     name, mode = name_at_server(settings), listed(settings.model or "").get("mode")
     if name.startswith("responses/"):
         return "its name asks for the Responses API"

@@ -60,8 +60,8 @@ class ModelSettings(Section):
     max_tokens: Count | None = Field(None, description="Maximum length of a reply, in tokens.")
     client: Literal["auto", "direct", "litellm"] = Field(
         "auto",
-        description="How the model is called: directly, if its server speaks the protocol of chat completions, "
-        "or through LiteLLM. `auto` decides by the model's name and address.",
+        description="How the model is called: directly, if its server speaks the protocol of chat "
+        "completions, or through LiteLLM. `auto` decides by the model's name and address.",
     )
     timeout: Seconds = Field(60.0, description="Limit of one attempt, in seconds.")
     max_attempts: Count = Field(6, description="Number of attempts before a call is an error.")

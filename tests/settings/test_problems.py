@@ -11,8 +11,8 @@ from pytest_convoprobe.settings.loading import load_settings
 
 MODEL_KEYS = (
     "model, provider, api_base, api_key, temperature, max_tokens, client, timeout, max_attempts, "
-    "extra_headers, extra_params, extra_instructions, context_size, reasoning, structured_output, input_cost_per_token, "
-    "output_cost_per_token"
+    "extra_headers, extra_params, extra_instructions, context_size, reasoning, structured_output, "
+    "input_cost_per_token, output_cost_per_token"
 )
 
 
