@@ -1,0 +1,28 @@
+"""The protocols in which agents call models: bodies as bytes in, plain data out, and back.
+
+Whatever a body is, reading it never raises. What can't be read is `UNKNOWN`, or has `unread` set.
+"""
+
+from .events import WireEvent, is_stream, pieces, read_events
+from .reading import protocol_of, read_answer, read_request
+from .types import AnswerError, ModelAnswer, ModelProtocol, ModelRequest, TokenCounts, ToolOutput, WireMessage
+from .writing import empty_answer, error_body
+
+__all__ = [
+    "AnswerError",
+    "ModelAnswer",
+    "ModelProtocol",
+    "ModelRequest",
+    "TokenCounts",
+    "ToolOutput",
+    "WireEvent",
+    "WireMessage",
+    "empty_answer",
+    "error_body",
+    "is_stream",
+    "pieces",
+    "protocol_of",
+    "read_answer",
+    "read_events",
+    "read_request",
+]
