@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,9 +15,10 @@ class Tape(Protocol):
     Both methods are called on the event loop of the conversation's host, and must return soon.
     """
 
-    def recorded(self, asked: Asked) -> Answered | None:
+    def recorded(self, asked: Asked, turn: int, said: Sequence[str]) -> Answered | None:
         """The recorded answer; None if the call is to be made.
 
+        `said` are the user's messages until now, that of the turn last: a date in them is no clock.
         It is called once for each request, in the order in which they come, before anything is awaited:
         equal requests may be counted here. Raises `ReplayMiss` where no call may be made.
         """
