@@ -23,13 +23,13 @@ def is_pattern(name: str) -> bool:
     return any(character in name for character in "*?[")
 
 
-def name_complaint(name: str) -> str | None:
-    """Why no tool can have this name, if so; nothing is known of the tools that there are."""
+def name_complaint(name: str, what: str = "tool") -> str | None:
+    """Why no tool, or what else it is, can have this name, if so; nothing is known of those that exist."""
     if any(is_blank(character) and not character.isspace() for character in name):
         return "it has invisible characters, so it is not the name that it looks like"
     if _OTHER_PATTERNS.search(name):
         return (
-            "this matches no tool: write a name as it is, or with `*` for any text, `?` for one character "
+            f"this matches no {what}: write a name as it is, or with `*` for any text, `?` for one character "
             "and `[ab]` for one of these; write each name on a line of its own"
         )
     return None

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from random import Random
 from threading import Event, Lock
 from typing import Any
 
 from ..errors import ScenarioError
 from ..excerpts import as_text
-from ..formatting import counted, exact_seconds
+from ..formatting import exact_seconds
 from ..transcript import Reply, ToolCall, Transcript
+from .choosing import RulesInOrder, never_reached, numbers_of_calls
 from .rules import FaultRule
 from .spoiling import ToolTimedOut, error_of, fixed_result, spoiled
 
@@ -42,7 +42,7 @@ class _Begun:
     @property
     def wait(self) -> float:
         """How long it takes before anything happens, in seconds."""
-        return (self.rule.seconds if self.rule else None) or 0
+        return self.rule.wait if self.rule else 0
 
     @property
     def is_replaced(self) -> bool:
@@ -65,8 +65,7 @@ class FaultPlan:
     """
 
     def __init__(self, rules: Iterable[FaultRule], scenario: str, trial: int) -> None:
-        self.rules = tuple(rules)
-        self._key = f"{scenario} {trial}"
+        self._rules = RulesInOrder(rules, scenario, trial)
         self._lock = Lock()
         self._over = Event()
         self._calls: Counter[str] = Counter()
@@ -128,18 +127,14 @@ class FaultPlan:
         """Raise `ScenarioError` if there was no call for one of the faults: nothing was tested then."""
         # A rule that comes after another one has been reached too: that it doesn't count is no miss.
         reached = {at for one in self._begun for at in one.rules}
-        missed = [rule for at, rule in enumerate(self.rules) if at not in reached and not rule.optional]
-        if missed:
-            raise ScenarioError(_never_reached(missed, self._calls, self._unchanged))
+        if missed := self._rules.missed(reached):
+            raise ScenarioError(never_reached(missed, _made(self._calls, self._unchanged)))
 
     def _begin(self, tool: str, call_id: str) -> _Begun:
         """The call that begins now, with its number and its fault."""
         with self._lock:
             number = self._number(tool, call_id)
-            found = [at for at, rule in enumerate(self.rules) if rule.is_for(tool) and _is_for(rule, number)]
-            chosen = next((at for at in found if self._happens(self.rules[at], tool, number)), None)
-            rule = None if chosen is None else self.rules[chosen]
-            begun = _Begun(tool, number, call_id, tuple(found), rule)
+            begun = _Begun(tool, number, call_id, *self._rules.of_call(tool, number))
             self._begun.append(begun)
             return begun
 
@@ -180,46 +175,15 @@ class FaultPlan:
         self._calls[tool] += 1
         return self._calls[tool]
 
-    def _happens(self, rule: FaultRule, tool: str, number: int) -> bool:
-        if rule.chance is None:
-            return True
-        # Of the call alone: which calls there were before, or are at the same time, changes nothing.
-        return Random(f"{rule.seed} {rule.kind} {self._key} {tool} {number}").random() < rule.chance  # noqa: S311
-
 
 def require_delays_fit(rules: Sequence[FaultRule], turn_timeout: float) -> None:
     """Raise `ScenarioError` for a fault that takes as long as a turn may: the turn could only time out."""
     for rule in rules:
-        if rule.seconds is not None and rule.seconds >= turn_timeout:
+        if rule.wait >= turn_timeout:
             raise ScenarioError(
-                f"faults: `{rule.tool}` waits {exact_seconds(rule.seconds)}, but a turn may take only "
+                f"faults: `{rule.pattern}` waits {exact_seconds(rule.wait)}, but a turn may take only "
                 f"{exact_seconds(turn_timeout)} (run.turn_timeout): make `seconds` shorter"
             )
-
-
-def require_injected(rules: Sequence[FaultRule], transcript: Transcript) -> None:
-    """Raise `ScenarioError` if a stored conversation is not one with these faults."""
-    calls = [*(call for _, call in transcript.tool_calls), *transcript.pending_calls]
-    known = {_kind(rule.words) for rule in rules}
-    for rule in rules:
-        theirs = [call for call in calls if rule.is_for(call.name)]
-        # With a chance, a call that was spared is as good as one that was hit. Of several rules for a call,
-        # any one may have been the first.
-        found = any(_kind(call.fault) in known or rule.chance is not None for call in theirs)
-        if not found and not rule.optional:
-            raise ScenarioError(
-                f"faults: in the stored conversation, {rule.where} did not get the fault ({rule.words}); "
-                "run the scenario again"
-            )
-
-
-def _kind(words: str) -> str:
-    """What a fault is, without the words of its error, which are kept with secrets masked."""
-    return words.partition(":")[0]
-
-
-def _is_for(rule: FaultRule, number: int) -> bool:
-    return rule.call is None or number in rule.call
 
 
 def _place(one: _Begun, calls: Sequence[ToolCall]) -> int | None:
@@ -233,12 +197,8 @@ def _place(one: _Begun, calls: Sequence[ToolCall]) -> int | None:
     return numbered if numbered in by_id or not by_id else by_id[-1]
 
 
-def _never_reached(missed: Sequence[FaultRule], calls: Counter[str], unchanged: Sequence[_Begun]) -> str:
-    described = "; ".join(f"{rule.where} ({rule.words})" for rule in missed)
-    made = ", ".join(f"`{tool}` {counted(number, 'time')}" for tool, number in calls.items()) or "no tool"
+def _made(calls: Counter[str], unchanged: Sequence[_Begun]) -> str:
+    """Which calls there were, in words."""
     one = next(iter(unchanged), None)
     but = f"; call {one.number} of `{one.tool}` had no result that the fault could change" if one else ""
-    return (
-        f"faults: the conversation has not reached {described}; the agent called {made}{but}. A fault that "
-        "never happens tests nothing: lead the conversation there, or set `optional: true`"
-    )
+    return f"the agent called {numbers_of_calls(calls) or 'no tool'}{but}"

@@ -22,8 +22,10 @@ from ..errors import (
     TargetError,
     TimeLimitExceeded,
 )
-from ..faults.plan import FaultPlan, require_delays_fit, require_injected
-from ..faults.rules import FaultRule
+from ..faults.model_plan import refuse_faults_of_models
+from ..faults.plan import FaultPlan, require_delays_fit
+from ..faults.rules import FaultRule, of_tools
+from ..faults.stored import require_injected
 from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
 from ..judging.judge import judge
@@ -277,10 +279,12 @@ class _Trial:
         return (*self._job.scenario.faults, *self._job.settings.faults)
 
     def _planned(self) -> FaultPlan | None:
-        """The faults of this conversation; None if there are none."""
+        """The faults of this conversation in calls of tools; None if there are none."""
         rules = self._fault_rules
         require_delays_fit(rules, self._job.settings.run.turn_timeout)
-        return FaultPlan(rules, self._job.scenario_id, self._job.trial) if rules else None
+        refuse_faults_of_models(rules)
+        tools = of_tools(rules)
+        return FaultPlan(tools, self._job.scenario_id, self._job.trial) if tools else None
 
     @property
     def _limits(self) -> Limits:

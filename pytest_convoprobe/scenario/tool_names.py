@@ -68,10 +68,13 @@ class ToolName:
 
 
 class NamesFaultyTool(Protocol):
-    """A fault in calls of a tool. Without a call it is an error, unless it is `optional`."""
+    """A fault in calls of a tool. Without a call it is an error, unless it is `optional`.
+
+    `tool` is None where it is about calls of something else.
+    """
 
     @property
-    def tool(self) -> str: ...
+    def tool(self) -> str | None: ...
 
     @property
     def optional(self) -> bool: ...
@@ -90,7 +93,7 @@ def names_in(
     """
     yield from (ToolName("synthetic_user.approvals", name, False) for name in approvals)
     yield from (ToolName("synthetic_user.ends_with_tools", name, True) for name in ends_with)
-    yield from (ToolName("faults", fault.tool, not fault.optional) for fault in faults)
+    yield from (ToolName("faults", fault.tool, not fault.optional) for fault in faults if fault.tool)
     lists = (
         ("required_tools", usage.required_tools, True),
         ("optional_tools", usage.optional_tools if usage.only_listed else (), False),

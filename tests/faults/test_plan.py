@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.errors import ScenarioError
-from pytest_convoprobe.faults.plan import FaultPlan, require_injected
+from pytest_convoprobe.faults.plan import FaultPlan
 from pytest_convoprobe.faults.rules import FaultRule
 from pytest_convoprobe.faults.spoiling import ToolFailed
+from pytest_convoprobe.faults.stored import require_injected
 from pytest_convoprobe.transcript import Reply, ToolCall, Transcript, Turn
 
 REPORT = {"city": "Oslo", "celsius": 21, "rows": [1, 2]}

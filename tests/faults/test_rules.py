@@ -46,6 +46,16 @@ def follows_schema(text: str) -> bool:
         ("{tool: 'find_*', chance: 0.5, seed: 3, kind: truncated, length: 10}", "truncated result"),
         ("{tool: find, kind: delay, seconds: 2}", "delayed by 2 s"),
         ("{tool: find, kind: result, result: null}", "fixed result"),
+        (
+            "{model: 'gpt-4o*', kind: error}",
+            "error 500: The server had an error while processing your request",
+        ),
+        ("{model: 'a/b:1', kind: rate_limit, seconds: 3, message: slow down}", "rate limit: slow down"),
+        ("{model: gpt, kind: timeout, seconds: 2, call: 1}", "no answer"),
+        ("{model: gpt, kind: truncated, chance: 0.5}", "answer cut off"),
+        ("{model: gpt, kind: empty}", "empty answer"),
+        ("{model: gpt, tool: null, kind: corrupted}", "corrupted answer"),
+        ("{model: gpt, kind: delay, seconds: 2}", "delayed by 2 s"),
     ],
 )
 def test_a_fault_has_a_tool_a_kind_and_calls(text: str, words: str) -> None:
@@ -66,6 +76,12 @@ def test_a_fault_has_a_tool_a_kind_and_calls(text: str, words: str) -> None:
         ("{tool: find, kind: delay}", "a delay needs `seconds`"),
         ("{tool: find, kind: result}", "needs a `result`"),
         ("{tool: 'a, b', kind: error}", "this matches no tool"),
+        ("{model: 'a, b', kind: error}", "this matches no model"),
+        ("{kind: error}", "needs `tool` or `model`"),
+        ("{tool: find, model: gpt, kind: error}", "give `tool` or `model`, not both"),
+        ("{model: gpt, kind: result, result: 1}", "`result` is for tools"),
+        ("{model: gpt, kind: delay}", "a delay needs `seconds`"),
+        ("{modle: gpt, kind: error}", "did you mean `model`?"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(text: str, said: str) -> None:
@@ -79,6 +95,14 @@ def test_a_mistake_is_named_with_its_line(text: str, said: str) -> None:
 def test_a_key_of_another_kind_is_a_mistake() -> None:
     with pytest.raises(ScenarioFileError, match="a fault of the kind `error` has no `seconds`"):
         faults_of("{tool: find, kind: error, seconds: 3}")
+    with pytest.raises(ScenarioFileError, match="a fault of the kind `rate_limit` has no `seconds`"):
+        faults_of("{tool: find, kind: rate_limit, seconds: 3}")
+    with pytest.raises(ScenarioFileError, match="a fault of the kind `timeout` has no `message`"):
+        faults_of("{model: gpt, kind: timeout, message: no answer}")
+    with pytest.raises(
+        ScenarioFileError, match="a fault of a model has no `length`; it belongs to faults of"
+    ):
+        faults_of("{model: gpt, kind: truncated, length: 3}")
 
 
 def test_a_target_has_faults_too(tmp_path: Path) -> None:

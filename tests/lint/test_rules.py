@@ -306,3 +306,7 @@ def test_faults_that_exclude_the_checks_or_each_other(tmp_path: Path) -> None:
     assert rules({**down, "optional": True}, prohibited_tools=["fi*"]) == []
     assert rules({**down, "tool": "*"}, {**down, "call": 2}) == ["no-effect"]
     assert rules({**down, "call": 2}, {**down, "tool": "*"}) == []
+    of_model = {"model": "gpt-4o", "kind": "timeout"}
+    assert rules(of_model, required_tools=["gpt-4o"]) == rules(of_model, prohibited_tools=["gpt*"]) == []
+    assert rules({**of_model, "model": "gpt*"}, {**of_model, "call": 2}) == ["no-effect"]
+    assert rules({**of_model, "model": "*"}, {**down, "call": 2}) == []

@@ -235,3 +235,10 @@ def test_settings_that_are_given_as_the_target_bring_their_faults(tmp_path: Path
     assert loaded.scenario is not None
     result = run_scenario(loaded.scenario, target=given, settings=overrides, rootdir=tmp_path)
     assert "no faults can be injected into the tools of" in result.reason
+
+
+def test_faults_of_models_need_a_target_whose_calls_are_seen(tmp_path: Path) -> None:
+    result = run(tmp_path, [{"model": "gpt-4o", "kind": "error"}])
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO)
+    assert "no faults can be injected into calls of the model `gpt-4o`" in result.reason
+    assert "`target.models`" in result.reason
