@@ -86,7 +86,7 @@ def own_pattern(name: str, expression: str) -> Pattern:
     except (regex.error, RecursionError, OverflowError) as error:
         raise ValueError(f"this is not a regular expression: {error}") from None
     if found.fullmatch("", timeout=SECONDS):
-        raise ValueError("the pattern also fits where there is no text: it would mask everything")
+        raise ValueError("the pattern also fits where there is no text: it would be found everywhere")
     return Pattern(name, expression, linear=False)
 
 

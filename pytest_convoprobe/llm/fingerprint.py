@@ -55,13 +55,13 @@ class Fingerprints:
 
     def of(self, request: LLMRequest) -> Fingerprint:
         """The fingerprint of one request."""
-        tools = [[tool.name, tool.description, _bare(tool.parameters)] for tool in request.tools]
+        tools = [[tool.name, tool.description, bare_schema(tool.parameters)] for tool in request.tools]
         return Fingerprint(
             model=request.model.model or "",
             parameters=self._parameters(request),
             messages=tuple(self._message(message) for message in _with_positions(request.messages)),
             tools=_digest(self._redactor.data(tools)) if tools else "",
-            schema=_digest(_bare(request.schema)) if request.schema is not None else "",
+            schema=_digest(bare_schema(request.schema)) if request.schema is not None else "",
         )
 
     def _parameters(self, request: LLMRequest) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _with_positions(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     )
 
 
-def _bare(schema: Any, *, names: bool = False) -> Any:
+def bare_schema(schema: Any, *, names: bool = False) -> Any:
     """A JSON Schema without titles and line breaks, which differ between releases of pydantic.
 
     `names`: the keys of this mapping are property names, not keywords of JSON Schema.
@@ -219,12 +219,12 @@ def _bare(schema: Any, *, names: bool = False) -> Any:
         return {
             key: " ".join(value.split())
             if key == "description" and isinstance(value, str)
-            else _bare(value, names=not names and key in ("properties", "$defs"))
+            else bare_schema(value, names=not names and key in ("properties", "$defs"))
             for key, value in schema.items()
             if names or key != "title"
         }
     if isinstance(schema, (list, tuple)):
-        return [_bare(item) for item in schema]
+        return [bare_schema(item) for item in schema]
     return schema
 
 

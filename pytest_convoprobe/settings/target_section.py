@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ..faults.rules import FaultRule
 from .model_settings import ModelSettings, Section
+from .volatile_parts import VolatileParts
 
 TOOL_NAMES = (
     "Names of all of the agent's tools. A required tool that isn't one of them is an error before the first "
@@ -34,6 +35,12 @@ class TargetSection(Section):
     type: str
     faults: tuple[FaultRule, ...] = Field(
         (), description="What goes wrong with calls of tools in every scenario. A scenario's own come first."
+    )
+
+    model_volatile: VolatileParts | None = Field(
+        None,
+        description="What differs from run to run in the agent's requests to its models. A replay leaves it "
+        "out when it looks for a recorded call; clocks and generated ids are left out anyway.",
     )
 
     @classmethod

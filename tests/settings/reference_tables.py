@@ -24,6 +24,7 @@ from pytest_convoprobe.settings.http_settings import (
 from pytest_convoprobe.settings.mcp_settings import McpServer
 from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.settings.models import PLAIN_SECTIONS, TARGET_TYPES, JudgeSettings
+from pytest_convoprobe.settings.volatile_parts import VolatileParts
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 SECTIONS: dict[str, type[BaseModel]] = {
@@ -34,6 +35,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "http-finish": SideRequest,
     "http-version": VersionSource,
     "mcp-server": McpServer,
+    "model-volatile": VolatileParts,
     "judge": JudgeSettings,
     **PLAIN_SECTIONS,
 }

@@ -62,7 +62,7 @@ def read_request(path: str, body: bytes) -> ModelRequest:
 
 
 def _unread(protocol: ModelProtocol, body: bytes, reason: str) -> ModelRequest:
-    digest = hashlib.sha256(body).hexdigest()[:16]
+    digest = hashlib.sha256(_without_boundary(body)).hexdigest()[:16]
     text = body.decode("utf-8", "replace")
     # A form with a file has readable parts, but no field that could be named.
     return ModelRequest(
@@ -71,6 +71,12 @@ def _unread(protocol: ModelProtocol, body: bytes, reason: str) -> ModelRequest:
         texts=(text,),
         unread=reason,
     )
+
+
+def _without_boundary(body: bytes) -> bytes:
+    """A form with files without the random mark between its parts."""
+    first = body.partition(b"\r\n")[0]
+    return body.replace(first[2:], b"") if first.startswith(b"--") and 8 < len(first) < 100 else body
 
 
 def _any_request(protocol: ModelProtocol, data: Any) -> ModelRequest:
