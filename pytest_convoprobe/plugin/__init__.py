@@ -141,9 +141,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
         check_left_out(session)
     if TAGS in session.config.stash:
+        from .dealt_items import announce
         from .preflight import check
 
         check(session)
+        announce(session)
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
@@ -186,6 +188,24 @@ def pytest_configure_node(node: Any) -> None:
     share_run_id(node)
     share_beginning(node)
     share_spent(node)
+    if _deals_scenarios(node.config):
+        from .xdist_scheduler import connect
+
+        connect(node)
+
+
+def _deals_scenarios(config: pytest.Config) -> bool:
+    """Whether it is xdist's `-n` alone. Who sets a largest chunk wants few items at a time in each worker."""
+    return config.getoption("dist", "no") == "load" and config.getoption("maxschedchunk", None) is None
+
+
+@pytest.hookimpl(optionalhook=True, trylast=True)  # after the schedulers of others, before xdist's own
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if not _deals_scenarios(config):
+        return None
+    from .xdist_scheduler import LoadScheduling
+
+    return LoadScheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -66,7 +66,7 @@ class Backend:
         """`spent` are US dollars and tokens that count as spent from the beginning."""
         from ..runs.session import Session
 
-        return Session(source, rootdir, lambda loaded: self.open_runner(loaded, workers, spent))
+        return Session(source, rootdir, lambda loaded: self.open_runner(loaded, workers, spent), workers)
 
     def open_runner(
         self, loaded: LoadedSettings, workers: int, spent: tuple[float, int] | None = None

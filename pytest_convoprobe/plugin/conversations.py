@@ -12,6 +12,7 @@ from ..errors import SettingsError
 from ..runs.progress import ProgressLine
 from ..settings.file_formats import given_in_code
 from ..settings.judge_settings import as_judge
+from .dealt_items import dealt_items
 from .gating import first_orders
 from .judge_gate import require_fit
 from .keys import OVERLAPPED, WAITED
@@ -36,7 +37,16 @@ _AHEAD: pytest.StashKey[LookAhead] = pytest.StashKey()
 
 def look_ahead(config: pytest.Config) -> LookAhead:
     """The conversations that start before their turn."""
-    return config.stash.setdefault(_AHEAD, LookAhead(submit, _has_to_be_waited_for, first_orders))
+    if _AHEAD not in config.stash:
+        cancel = partial(_cancel, config)
+        ahead = config.stash[_AHEAD] = LookAhead(submit, _has_to_be_waited_for, first_orders, cancel)
+        if (dealt := dealt_items(config)) is not None:
+            dealt.when_stopped(ahead.stop)
+    return config.stash[_AHEAD]
+
+
+def _cancel(config: pytest.Config, handle: Handle[ScenarioResult]) -> None:
+    session_of(config).pool.cancel(handle.key)
 
 
 def _has_to_be_waited_for(order: Order, target: Target) -> bool:

@@ -8,6 +8,7 @@ the project that isn't set up yet or would be set up for them alone.
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import TargetStartError
+from .dealt_items import dealt_items
 from .keys import NEXT_ITEM
 from .orders import BEGUN, Order, has_mark, order_of
 
@@ -93,10 +95,18 @@ def _makes_again(item: pytest.Item, ready: dict[str, Any]) -> bool:
 
 def _following(item: pytest.Item) -> Sequence[pytest.Item]:
     """The items after this one. An xdist worker collects all items but is given only some."""
-    if hasattr(item.config, "workerinput"):
-        upcoming = item.stash.get(NEXT_ITEM, None)
-        return [upcoming] if upcoming is not None else []
-    return item.session.items
+    if not hasattr(item.config, "workerinput"):
+        return item.session.items
+    if (dealt := _dealt_after(item)) is not None:
+        return dealt
+    upcoming = item.stash.get(NEXT_ITEM, None)
+    return [upcoming] if upcoming is not None else []
+
+
+def _dealt_after(item: pytest.Item) -> Sequence[pytest.Item] | None:
+    """The items that are known to follow in this worker of xdist; None if its scheduler isn't ours."""
+    dealt = dealt_items(item.config)
+    return None if dealt is None else dealt.after(item)
 
 
 def _is_certain(item: pytest.Item) -> bool:
@@ -154,23 +164,37 @@ class LookAhead:
 
     `submit` queues one. `waits` says of one that it needs the thread that waits for it, and so its turn.
     `first` are those of an item that can start ahead: further ones depend on what these come to.
+    `cancel` ends one that is no longer wanted; it may be called on any thread.
     """
 
     def __init__(
         self,
         submit: Callable[[Order, Target], Handle[ScenarioResult]],
         waits: Callable[[Order, Target], bool],
-        first: Callable[[Order], list[Order]] = lambda order: [order],
+        first: Callable[[Order], list[Order]],
+        cancel: Callable[[Handle[ScenarioResult]], object],
     ) -> None:
+        self._cancel = cancel
         self._first = first
         self._submit = submit
         self._waits = waits
         self._handles: dict[str, dict[int, Handle[ScenarioResult]]] = {}
         self._worlds: set[frozenset[int]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
 
     def take(self, item: pytest.Item) -> dict[int, Handle[ScenarioResult]]:
         """The conversations that were started for an item, by trial, once: a rerun has new ones."""
-        return self._handles.pop(item.nodeid, {})
+        with self._lock:
+            return self._handles.pop(item.nodeid, {})
+
+    def stop(self) -> None:
+        """The session is to end after the present item: the conversations of others end now."""
+        with self._lock:
+            self._stopped, unwanted = True, [one for some in self._handles.values() for one in some.values()]
+            self._handles.clear()
+        for handle in unwanted:
+            self._cancel(handle)
 
     def start_others(self, started: pytest.Item, target: Target) -> bool:
         """Start what can run, now that `started` has all its fixtures. Returns whether there was any."""
@@ -187,7 +211,8 @@ class LookAhead:
     def _is_new_world(self, started: pytest.Item) -> bool:
         """Whether looking again may find more: other fixtures are set up, or xdist has given more."""
         world = frozenset(_own_fixtures(started))
-        known = world in self._worlds and not hasattr(started.config, "workerinput")
+        more = hasattr(started.config, "workerinput") and _dealt_after(started) is None
+        known = world in self._worlds and not more
         self._worlds.add(world)
         return not known
 
@@ -195,8 +220,14 @@ class LookAhead:
         try:
             if not self._waits(order, target):
                 for one in self._first(order):
-                    self._handles.setdefault(order.item.nodeid, {})[one.trial] = self._submit(one, target)
+                    self._start_trial(one, target)
         except Exception:  # noqa: BLE001
             # Its settings, or a hook of the project, are at fault. It is not this item's turn:
             # when it comes, the same happens again, and pytest reports it where it belongs.
             return
+
+    def _start_trial(self, order: Order, target: Target) -> None:
+        with self._lock:
+            if not self._stopped:
+                started = self._handles.setdefault(order.item.nodeid, {})
+                started[order.trial] = self._submit(order, target)

@@ -76,6 +76,7 @@ class Session:
 
     Nothing is made before it is used: a session that runs nothing has neither a thread nor a model.
     `source` gives the settings when they are first needed. `make_runner` replaces the real runner.
+    `processes`: how many there are with a session each, which share the run's concurrency.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Session:
         source: SettingsSource,
         rootdir: Path,
         make_runner: Callable[[LoadedSettings], RunsJobs] = Runner,
+        processes: int = 1,
     ) -> None:
         self.live_models = True
         """Whether calls go to the models that the settings name: others need neither a provider nor a key."""
@@ -90,6 +92,7 @@ class Session:
         self._of_sources: dict[int, LoadedSettings] = {}
         self._rootdir = rootdir
         self._make_runner = make_runner
+        self._processes = processes
         self._submitted = 0
         self._given_secrets: list[str] = []
         # By identity, since values need not be hashable. With the value, or another object could get its id.
@@ -140,7 +143,7 @@ class Session:
 
     @cached_property
     def pool(self) -> Pool:
-        return Pool(self.loop, self.settings.settings.run.concurrency)
+        return Pool(self.loop, math.ceil(self.settings.settings.run.concurrency / self._processes))
 
     @cached_property
     def runner(self) -> RunsJobs:
