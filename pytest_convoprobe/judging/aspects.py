@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+)
 
 from .. import prompts
 from ..errors import JudgeError, StructuredReplyError
@@ -33,18 +40,29 @@ _REMEDY = (
 )
 
 
-def _opposite(text: str, value: str) -> str:
+def _opposite(identifier: str, value: str, info: ValidationInfo) -> str:
     """A sentence of the model's own. Who repeats the criterion has not understood it, and is asked again."""
     said = value.strip()
     if not has_words(said) or said == _OPPOSITE:
         raise ValueError("must be a sentence that is true where the criterion is false")
-    if same_words(said, text):
+    if same_words(said, _texts_in(info)[identifier]):
         raise ValueError("is the criterion itself: the opposite says the contrary")
     return said
 
 
-def _opposite_or_none(text: str, value: str) -> str | None:
-    return None if same_words(value, text) else _opposite(text, value)
+def _opposite_or_none(identifier: str, value: str, info: ValidationInfo) -> str | None:
+    return None if same_words(value, _texts_in(info)[identifier]) else _opposite(identifier, value, info)
+
+
+def _texts_in(info: ValidationInfo) -> Mapping[str, str]:
+    """The texts of the criteria by their ids, which `_texts` has put there."""
+    texts: Mapping[str, str] = info.context or {}
+    return texts
+
+
+def _texts(criteria: Sequence[Criterion]) -> dict[str, str]:
+    """The context of a validation."""
+    return {one.id: one.text for one in criteria}
 
 
 class Aspects(BaseModel):
@@ -57,17 +75,26 @@ class Aspects(BaseModel):
 
 def _asked_of(criterion: Criterion) -> type[Aspects]:
     """What the model has to answer."""
-    if criterion.opposite is not None:
-        # The author's counts, whatever the model says.
-        return create_model("Aspects", __base__=Aspects, opposite=(str, ...))
-    check: Callable[[str], str] = partial(_opposite, criterion.text)
-    return create_model("Aspects", __base__=Aspects, opposite=(Annotated[str, AfterValidator(check)], ...))
+    # Where the author gave an opposite, that one counts, whatever the model says.
+    return _aspects_of(criterion.id, _opposite) if criterion.opposite is None else _with_any_opposite()
 
 
 def _read_from(criterion: Criterion) -> type[Aspects]:
     """What counts of an answer that repeats the criterion as its opposite, after it was asked again."""
-    check: Callable[[str], str | None] = partial(_opposite_or_none, criterion.text)
-    return create_model("Aspects", __base__=Aspects, opposite=(Annotated[str, AfterValidator(check)], ...))
+    return _aspects_of(criterion.id, _opposite_or_none)
+
+
+# Making a pydantic model takes longer than the rest of our work for a call. So models are made for ids, of
+# which there are few; the texts of the criteria come with each validation.
+@lru_cache(maxsize=64)
+def _aspects_of(identifier: str, check: Callable[[str, str, ValidationInfo], str | None]) -> type[Aspects]:
+    opposite = Annotated[str, AfterValidator(partial(check, identifier))]
+    return create_model("Aspects", __base__=Aspects, opposite=(opposite, ...))
+
+
+@lru_cache(maxsize=1)
+def _with_any_opposite() -> type[Aspects]:
+    return create_model("Aspects", __base__=Aspects, opposite=(str, ...))
 
 
 async def settle(
@@ -98,7 +125,7 @@ async def settle(
     )
     reply_type = keyed_reply("AspectsReply", tuple((one.id, _asked_of(one)) for one in open_ones))
     try:
-        reply = await ask(llm, request, reply_type, redactor=redactor)
+        reply = await ask(llm, request, reply_type, redactor=redactor, validation=_texts(open_ones))
     except StructuredReplyError as error:
         if not evidence:
             return tuple(criteria)
@@ -116,7 +143,7 @@ def _without_opposites(text: str, criteria: Sequence[Criterion]) -> KeyedReply |
     reply_type = keyed_reply("AspectsReply", tuple((one.id, _read_from(one)) for one in criteria))
     for candidate in json_objects(text):
         with contextlib.suppress(ValidationError):
-            return reply_type.model_validate(candidate)
+            return reply_type.model_validate(candidate, context=_texts(criteria))
     return None
 
 

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ..text import visible
 
@@ -108,10 +108,10 @@ def _is_in(variants: Iterable[tuple[str, ...]], texts: Iterable[str]) -> bool:
 def _in_order(parts: tuple[str, ...], haystack: str) -> bool:
     start = 0
     for part in parts:
-        match = _pattern(part).search(haystack, start)
-        if match is None:
+        place = _find(part, haystack, start)
+        if place < 0:
             return False
-        start = match.end()
+        start = place + len(part)
     return any(map(_says_something, parts))
 
 
@@ -123,13 +123,47 @@ SPACELESS = (
 _WORD = rf"[^\W_{SPACELESS}]"
 
 
-def _pattern(part: str) -> re.Pattern[str]:
-    """Matches the part only as whole words and numbers: not "able" in "unable", not "5" in "1.5"."""
-    before = rf"(?<!{_WORD})" if re.match(_WORD, part[0]) else ""
-    after = rf"(?!{_WORD})" if re.match(_WORD, part[-1]) else ""
-    before += r"(?<!\d[.,])" if part[0].isdigit() else ""
-    after += r"(?![.,]\d)" if part[-1].isdigit() else ""
-    return re.compile(before + re.escape(part) + after)
+def _find(part: str, text: str, start: int) -> int:
+    """Where the part begins, as whole words and numbers only: not "able" in "unable", not "5" in "1.5".
+
+    -1 if it is nowhere. No expression is made of the part: to compile one takes longer than to judge a reply.
+    """
+    before, after = _before(_kind(part[0])), _after(_kind(part[-1]))
+    place = text.find(part, start)
+    while place >= 0:
+        # The next place that is not inside a word: in a long row of letters, one by one would take long.
+        free = before.search(text, place)
+        if free is None:
+            return -1
+        if free.start() == place and after.match(text, place + len(part)):
+            return place
+        place = text.find(part, max(free.start(), place + 1))
+    return -1
+
+
+def _kind(character: str) -> tuple[bool, bool]:
+    """Whether it is part of a word, and of a number."""
+    return _is_word().match(character) is not None, character.isdigit()
+
+
+# Compiled for the first quote and kept: the set of characters is large, and most runs need few of these.
+@lru_cache(maxsize=1)
+def _is_word() -> re.Pattern[str]:
+    return re.compile(_WORD)
+
+
+@lru_cache(maxsize=4)
+def _before(kind: tuple[bool, bool]) -> re.Pattern[str]:
+    """Matches where something of this kind may begin."""
+    word, number = kind
+    return re.compile((rf"(?<!{_WORD})" if word else "") + (r"(?<!\d[.,])" if number else ""))
+
+
+@lru_cache(maxsize=4)
+def _after(kind: tuple[bool, bool]) -> re.Pattern[str]:
+    """Matches where something of this kind may end."""
+    word, number = kind
+    return re.compile((rf"(?!{_WORD})" if word else "") + (r"(?![.,]\d)" if number else ""))
 
 
 _ELLIPSIS = re.compile(r"[\[(]\s*\.{3,}\s*[\])]|\.{3,}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -31,6 +32,7 @@ async def ask(
     *,
     repairs: int = 2,
     redactor: TextRedactor | None = None,
+    validation: Mapping[str, Any] | None = None,
 ) -> T:
     """The model's reply to `request` as a `reply_type`.
 
@@ -38,13 +40,14 @@ async def ask(
     token limit cut the reply, the model is asked again with a higher limit. Raises `StructuredReplyError`
     after the last attempt, and whatever `llm` raises.
 
-    `reply_type` should tolerate unknown keys (pydantic's default): a reply is not a file.
+    `reply_type` should tolerate unknown keys (pydantic's default): a reply is not a file. `validation` is
+    pydantic's context for its validators: with it, one type serves many requests.
     """
     request = replace(request, schema=strict_schema(reply_type))
     current, attempts = request, repairs + 1
     for attempt in range(attempts):
         reply = await llm.complete(current)
-        outcome = _read(reply, reply_type)
+        outcome = _read(reply, reply_type, validation)
         if outcome.value is not None:
             return outcome.value
         if attempt + 1 < attempts:
@@ -65,12 +68,12 @@ class _Outcome(Generic[T]):
     truncated: bool = False
 
 
-def _read(reply: LLMReply, reply_type: type[T]) -> _Outcome[T]:
+def _read(reply: LLMReply, reply_type: type[T], validation: Mapping[str, Any] | None) -> _Outcome[T]:
     problem = ""
     # Models put prose or code fences around the object, or an example before it. The first that fits counts.
     for candidate in json_objects(reply.text):
         try:
-            return _Outcome(reply_type.model_validate(candidate))
+            return _Outcome(reply_type.model_validate(candidate, context=validation))
         except ValidationError as error:
             problem = problem or describe(error)
     # Checked last: the limit does no harm if it only cut blanks after a complete object.
