@@ -215,6 +215,10 @@ class PersonalRedactor(Redactor):
         restored: T = _changed(value, self._pseudonyms.restore)
         return restored
 
+    def _key(self, key: Any) -> Any:
+        # Each time: which placeholders there are may have changed.
+        return self.text(key) if isinstance(key, str) else key
+
     def _data(self, value: Any, depth: int) -> Any:
         if type(value) is int and depth and abs(value) >= _LEAST_NUMBER:
             masked = self._pseudonyms.mask(str(value))

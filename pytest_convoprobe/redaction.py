@@ -39,6 +39,7 @@ _MIN_SECRET = 6
 _MIN_ENVIRONMENT = 8
 _MIN_LINE = 16
 _MAX_DEPTH = 64
+_MOST_KEYS, _LONGEST_KEY = 1024, 64
 
 _PLACEHOLDERS = frozenset(
     "anything anthropic api-key apikey changeme customer default developer development disabled dummy-key "
@@ -69,6 +70,9 @@ _ASSIGNED = rf"(?=[aAcCpPsStT])(?i:{_TECHNICAL}\s?[:=]\s?|{_EVERYDAY}=)"
 # is not set`. Its first word is a short plain one, and another word follows.
 _NO_SENTENCE = r"(?:(?<!:\s)|(?![^\W\d_](?:[a-zß-ÿ'-]{0,14})[,.]?[ \t]+[^\W\d_]))"
 _UNTIL_QUOTE = r"(?:(?!(?<!\\)(?P={0})).)+"
+
+_SHORTEST_SHAPE = 6
+"""Characters of the shortest text that one of these matches: `?key=1`, `://:p@`."""
 
 # Shapes of secrets by what a text must contain, in small letters, before the expression is worth a
 # try: looking for these words first is some fifty times faster, and most text has none of them.
@@ -136,6 +140,7 @@ class Redactor:
         self._secrets: frozenset[str] = frozenset()
         self._known: re.Pattern[str] | None = None
         self._broken: tuple[frozenset[str], re.Pattern[str]] | None = None
+        self._keys: dict[str, str] = {}
         self.learn((*secrets, *_environment_secrets(os.environ if environ is None else environ)))
 
     def learn(self, secrets: Iterable[str]) -> None:
@@ -150,6 +155,7 @@ class Redactor:
         ordered = sorted(wholes, key=lambda whole: (-len(whole), whole))
         forms = dict.fromkeys(form for whole in ordered for form in expressions_of(whole))
         self._secrets, self._known = found, re.compile("|".join(forms))
+        self._keys = {}
 
     @property
     def problem(self) -> ConvoprobeError | None:
@@ -181,6 +187,8 @@ class Redactor:
             text = self._known.sub(MASK, text)
             if "\n" in text:
                 text = self._without_broken(text)
+        if len(text) < _SHORTEST_SHAPE:
+            return text
         lowered = text.lower()
         for hints, shape in _SHAPES:
             for hint in hints:  # plain loops: every text and every key of a run comes through here
@@ -241,7 +249,15 @@ class Redactor:
         return items if isinstance(value, list) else tuple(items)
 
     def _key(self, key: Any) -> Any:
-        return self.text(key) if isinstance(key, str) else key
+        if not isinstance(key, str):
+            return key
+        known, keys = self._keys.get(key), self._keys
+        if known is None:
+            # Two thirds of all texts are keys, and nearly always the same ones.
+            known = self.text(key)
+            if len(keys) < _MOST_KEYS and len(key) <= _LONGEST_KEY:
+                keys[key] = known
+        return known
 
     def _entry(self, key: Any, item: Any, depth: int) -> Any:
         if isinstance(key, str) and is_secret_name(key):

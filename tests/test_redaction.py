@@ -157,6 +157,23 @@ def test_data_masks_keys_and_wrapped_secrets() -> None:
     assert redactor("tops3cret").data({"tops3cret": SecretStr("other")}) == {MASK: MASK}
 
 
+def test_a_key_that_was_met_before_is_masked_as_soon_as_it_is_known_to_be_a_secret() -> None:
+    learning = redactor()
+    assert learning.data({"tops3cret": 1}) == {"tops3cret": 1}
+    learning.learn(["tops3cret"])
+    assert learning.data({"tops3cret": 1}) == {MASK: 1}
+
+
+def test_many_keys_and_long_ones_are_masked_too() -> None:
+    data = {f"{'x' * (number % 90)}tops3cret{number}": 1 for number in range(2_000)}
+    assert "tops3cret" not in repr(redactor("tops3cret").data(data))
+
+
+@pytest.mark.parametrize("text", ["?key=1", "&sig=1", "://:p@"])
+def test_the_shortest_texts_with_a_secret_are_masked(text: str) -> None:
+    assert redactor().text(text) == text[:-1].removesuffix("p") + MASK + "@" * text.endswith("@")
+
+
 def test_data_without_end_is_survived() -> None:
     endless: list[object] = ["tops3cret"]
     endless.append(endless)

@@ -41,11 +41,17 @@ def complaint_on(settings: ModelSettings) -> str | None:
     return _no_provider(model, settings) or _no_key(model, settings)
 
 
+def has_common_provider(settings: ModelSettings) -> bool:
+    """Whether the provider is known without LiteLLM, or no model is named at all."""
+    named = provider_of(settings.model or "") in PROVIDERS or "custom_llm_provider" in settings.extra_params
+    return named or not settings.model
+
+
 def _no_provider(model: str, settings: ModelSettings) -> str | None:
     prefix = provider_of(model)
     if prefix and not model.removeprefix(f"{prefix}/").strip():
         return f"`{model}` names a provider and no model: write `{prefix}/NAME`"
-    if prefix in PROVIDERS or "custom_llm_provider" in settings.extra_params:
+    if has_common_provider(settings):
         return None
     if _is_known(model, settings.api_base):
         return None

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from functools import cached_property
 from pathlib import Path
 
 from ..errors import RecordingUnusable
@@ -64,11 +65,9 @@ def _slug(name: str) -> str:
 class Recording:
     """The file of one scenario. It is read at first use, so a run without replay never opens it."""
 
-    def __init__(
-        self, path: Path, *, inside: Path | None = None, today: Callable[[], date] = date.today
-    ) -> None:
+    def __init__(self, path: Path, *, folder: str = "", today: Callable[[], date] = date.today) -> None:
         self.path = path
-        self._inside = inside
+        self._folder = folder
         self._today = today
         self._contents: Contents | None = None
         self._added: list[RecordedCall] = []
@@ -81,8 +80,14 @@ class Recording:
         `folder` is the setting `run.recordings`. If it is the name of a folder and doesn't lead elsewhere by
         itself, neither may a symbolic link: the recording is used only if it lies inside the project.
         """
+        return cls(path, folder=folder)
+
+    @cached_property
+    def _inside(self) -> Path | None:
+        """The project in which the file has to lie; None if it may lie anywhere."""
+        folder = self._folder
         leads_elsewhere = not folder or Path(folder).is_absolute() or ".." in Path(folder).parts
-        return cls(path, inside=None if leads_elsewhere else _project_of(path, folder))
+        return None if leads_elsewhere else _project_of(self.path, folder)
 
     @property
     def calls(self) -> tuple[RecordedCall, ...]:

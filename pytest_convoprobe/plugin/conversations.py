@@ -94,17 +94,18 @@ def _job(order: Order, target: Target) -> Job:
     loaded = _overridden(order) if order.settings else session.settings_of(file)
     settings = backend_of(item.config).scenario_settings(loaded, scenario)
     hook, mask = item.ihook.pytest_convoprobe_settings, item.ihook.pytest_convoprobe_mask
+    checks = item.ihook.pytest_convoprobe_checks
     if not hook.get_hookimpls():
         require_fit(item.session.items, settings.judge, loaded)
+    # Without an implementation of a hook there is nothing to start a thread for.
     return session.job(
         order.loaded,
         order.scenario_id,
         target,
         settings,
         trial=order.trial,
-        extra_checks=partial(_extra_checks, item),
+        extra_checks=partial(_extra_checks, item) if checks.get_hookimpls() else None,
         mask=partial(_masked, item) if mask.get_hookimpls() else None,
-        # Without an implementation there is nothing to start a thread for.
         adjust=partial(_adjusted, item, scenario, loaded) if hook.get_hookimpls() else None,
     )
 

@@ -18,6 +18,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=False,
+        auto_reload=False,  # else each prompt is looked up on the disk every time
     )
 
 

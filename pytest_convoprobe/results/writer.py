@@ -73,6 +73,7 @@ class RunWriter:
         self._redactor = redactor
         self._lock = threading.Lock()
         self._alive = contextlib.ExitStack()
+        self._made = False
         self._trials = Lines(self.folder / trials_file(worker))
         self._index = Lines(self.folder / index_file(worker))
         self._calls = Lines(self.folder / calls_file(worker))
@@ -132,7 +133,7 @@ class RunWriter:
         masked = self._redactor.data(record)
         with self._lock:
             try:
-                self._make_folder()
+                self._make_folder_once()
                 lines.append(_line(masked))
             except OSError as error:
                 self._complain(error)
@@ -159,10 +160,16 @@ class RunWriter:
             self._alive.close()
 
     def _append(self, line: bytes) -> tuple[int, int]:
-        self._make_folder()
+        self._make_folder_once()
         if self._worker == MAIN:
             self._stay_alive()  # before the first trial, which may be there long before the description
         return self._trials.append(line)
+
+    def _make_folder_once(self) -> None:
+        """For files that stay open: whoever removes the folder meanwhile removes them too."""
+        if not self._made:
+            self._make_folder()
+            self._made = True
 
     def _make_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

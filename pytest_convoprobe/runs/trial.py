@@ -34,6 +34,7 @@ from ..judging.review import NOT_REVIEWED, Against, against_agent, user_side
 from ..judging.types import CheckResult, CriterionResult, ToolSuggestions, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.budget import Budget
+from ..llm.known_models import has_common_provider
 from ..llm.ledger import Ledger
 from ..llm.port import LLM, CallContext, Role
 from ..llm.recording import Recording, recording_path
@@ -44,6 +45,7 @@ from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult, verdict_reason
 from ..scenario.models import Scenario
 from ..settings.loading import LoadedSettings
+from ..settings.panel import members_of
 from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
 from ..threads import aside
@@ -171,13 +173,21 @@ class _Trial:
         if self._job.problem is not None:
             raise self._job.problem
         if self._job.settings.run.calls_live and self._models.live:
-            # In a thread: a rare name makes this import LiteLLM, while others talk on this loop.
-            held = self._job.held is not None
-            await asyncio.to_thread(require_models, self._job.settings, self._job.scenario, only_judge=held)
+            await self._require_models()
         old, run = self._job.held, self._job.settings.run
         recording = Recording.open(self._recording_path, run.recordings)
         self._now = start_time(recording, run, self._job.trial) if old is None else old.now
         return await self._models.around(recording, run.replay, self._ledger, self._verdict, self._redactor)
+
+    async def _require_models(self) -> None:
+        """In a thread if a rare name makes this import LiteLLM, since others talk on this loop."""
+        settings = self._job.settings
+        held = self._job.held is not None
+        require = partial(require_models, settings, self._job.scenario, only_judge=held)
+        if all(map(has_common_provider, (*members_of(settings.judge), settings.synthetic_user))):
+            require()
+        else:
+            await asyncio.to_thread(require)
 
     @property
     def _recording_path(self) -> Path:
@@ -292,7 +302,7 @@ class _Trial:
         return Limits(user.max_turns, run.turn_timeout, user.ends_with_tools, run.max_text)
 
     async def _checked(self) -> tuple[CheckResult, ...]:
-        """The scenario's checks and the project's own. In a thread, since patterns and hooks take time."""
+        """The scenario's checks and the project's own; in a thread where patterns and hooks take time."""
         scenario, transcript, extra = self._job.scenario, self.transcript, self._job.extra_checks
 
         def check() -> tuple[CheckResult, ...]:
@@ -300,6 +310,9 @@ class _Trial:
             found = run_checks(scenario.evaluation, transcript, self._tools)
             return (*found, *map(own_check, extra(scenario, transcript))) if extra else found
 
+        quick = extra is None and not scenario.evaluation.tool_usage.tool_call_criteria
+        if quick and not transcript.is_large:
+            return check()
         try:
             return await in_own_thread(check)
         except Raised as raised:

@@ -40,6 +40,9 @@ class RunsElsewhere:
 
     faults: tuple[FaultRule, ...] = ()
 
+    describes_at_once = False
+    """Whether its name and description are texts that it keeps: asking runs no code of the project."""
+
 
 def hosted(target: Target) -> Target:
     """The target, fit to be used from the loop that calls models."""

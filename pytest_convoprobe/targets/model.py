@@ -37,6 +37,8 @@ class ModelAgent(RunsElsewhere):
     no reference; the tools are imported when the first conversation starts.
     """
 
+    describes_at_once = True
+
     def __init__(
         self,
         settings: ModelTarget,

@@ -68,6 +68,26 @@ def test_other_words_are_no_evidence(quote: str, turn: int) -> None:
     assert "copy it word for word" in found.why
 
 
+@pytest.mark.parametrize(
+    ("quote", "text", "found"),
+    [
+        ("5 cars", "1.5 cars or 5 cars", True),
+        ("5 cars", "1.5 cars or 2,5 cars", False),
+        ("book 3", "book 3.5 or book 3", True),
+        ("book 3", "book 3.5 or book 31", False),
+        ("able men", "unable men, able men", True),
+        ("able men", "unable men, able mention", False),
+        ("\u4e1c\u4eac\u5854", "\u770b\u4e1c\u4eac\u5854\u597d", True),
+        ("\u20ac 12", "only_\u20ac 12, not more", True),
+        ("a a b", "a a a b", True),
+    ],
+)
+def test_a_quote_is_looked_for_on_until_it_is_found_as_whole_words(
+    quote: str, text: str, found: bool
+) -> None:
+    assert isinstance(locate(quote, 1, {1: (text,)}), Located) is found
+
+
 @pytest.mark.parametrize("turn", [1, 3, 17, None])
 def test_a_wrong_turn_is_corrected_when_only_one_fits(turn: int | None) -> None:
     assert locate("I'm unable to book a trip", turn, TEXTS) == Located("I'm unable to book a trip", 2)

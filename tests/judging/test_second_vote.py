@@ -114,6 +114,25 @@ async def test_what_a_criterion_is_about_is_asked_apart_from_the_conversation() 
     assert "Oslo" not in everything
 
 
+async def test_criteria_of_other_words_are_asked_about_with_the_same_schema() -> None:
+    """To make one takes longer than the rest of our work for a call, so each one is made once."""
+    model, llm = JudgeSettings(model="openai/test"), FakeLLM([json.dumps({"c1": ABOUT})] * 2)
+    for text in ("The agent asks for the city", "The agent asks for the town"):
+        criteria = criteria_of(evaluation(correctness_criteria=[text]))
+        await settle(llm, model, "A test", criteria, CallContext(Role.JUDGE))
+    one, other = llm.requests
+    assert one.schema is other.schema
+
+
+async def test_each_opposite_is_compared_with_its_own_criterion() -> None:
+    texts = ("The agent asks for the city", "The agent names a price")
+    criteria = criteria_of(evaluation(correctness_criteria=texts))
+    swapped = {"c1": {**ABOUT, "opposite": texts[1]}, "c2": {**ABOUT, "opposite": texts[0]}}
+    model, llm = JudgeSettings(model="openai/test"), FakeLLM([json.dumps(swapped)])
+    first, second = await settle(llm, model, "A test", criteria, CallContext(Role.JUDGE))
+    assert (first.opposite, second.opposite) == (texts[1], texts[0])
+
+
 async def test_what_the_author_says_counts_and_is_not_asked_for() -> None:
     wrong = {"about": "user", "shows": "absence", "opposite": "Something else"}
     given = {"text": "The agent asks for the city", "about": "agent", "shows": "presence"}

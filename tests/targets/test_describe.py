@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from pytest_convoprobe.llm.fake import FakeLLM
-from pytest_convoprobe.settings.models import ModelTarget, PythonTarget
+from pytest_convoprobe.settings.models import HttpTarget, ModelTarget, PythonTarget
+from pytest_convoprobe.targets.about import ask_description, ask_name
 from pytest_convoprobe.targets.factory import as_target, build_target
 from pytest_convoprobe.targets.fake import FakeTarget
+from pytest_convoprobe.targets.http.agent import HttpAgent
 from pytest_convoprobe.targets.model import ModelAgent
-from pytest_convoprobe.targets.port import ConversationContext, Description, description_of
+from pytest_convoprobe.targets.port import ConversationContext, Description, Target, description_of
 
 Context = Callable[..., ConversationContext]
 
@@ -27,6 +32,37 @@ async def test_a_model_tells_its_whole_prompt_and_its_tools(context: Context) ->
     assert told.system_prompt == "Be kind\n\nAnd brief"
     assert told.tools
     assert [(tool.name, tool.description) for tool in told.tools] == [("price", "The price of an item.")]
+
+
+def where() -> Description:
+    return Description(threading.current_thread().name)
+
+
+class OwnAgent(FakeTarget):
+    def describe(self) -> Description:
+        return where()
+
+
+class Model(ModelAgent):
+    def describe(self) -> Description:
+        return where()
+
+
+class Service(HttpAgent):
+    def describe(self) -> Description:
+        return where()
+
+
+@pytest.mark.parametrize(
+    "target", [Model(ModelTarget()), Service(HttpTarget(type="http", url="http://127.0.0.1:9/x"))]
+)
+async def test_a_target_that_keeps_its_description_is_asked_without_a_thread(target: Target) -> None:
+    assert await ask_description(target) == where()
+    assert await ask_name(target) == target.name
+
+
+async def test_code_of_the_project_is_asked_in_a_thread() -> None:
+    assert await ask_description(OwnAgent()) != where()
 
 
 def test_tools_that_were_not_imported_yet_are_not_known() -> None:

@@ -41,6 +41,8 @@ class HttpAgent(RunsElsewhere):
     All conversations share one pool of connections; each has its own cookies.
     """
 
+    describes_at_once = True
+
     def __init__(self, settings: HttpTarget) -> None:
         names = SessionNames.of(settings)
         start, finish = settings.start, settings.finish
