@@ -23,6 +23,7 @@
     │   ├── CloseTimeout           the target took too long to be closed
     │   └── HookTimeout            a hook of the project took too long
     ├── LoopLost                   another conversation blocked the event loop of this one for good
+    ├── ModelCallRefused           a model call of the agent's own that the gateway can't pass on
     ├── ScenarioError              a scenario asks for what this target does not report
     ├── SimulatorError             the synthetic user left its role
     ├── JudgeError                 the judge gave no usable verdict
@@ -49,6 +50,8 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     Raised                         an exception of the user's code, on its way to whoever called that
     Interrupted                    raised inside code of the user's that has used up its time
     Terminated                     a KeyboardInterrupt: the process got SIGTERM
+    UpstreamLost                   a provider of the agent's gave no whole answer; the agent gets the error
+    UpstreamRedirects              it sends to another address; becomes a ModelCallRefused
     ProcessLost                    a worker process is gone; its items are done again
     ToolFailed                     what a tool raises under an injected fault: the agent's own code gets it
     └── ToolTimedOut               the same for a timeout
@@ -311,6 +314,13 @@ class LoopLost(ConvoprobeError):
 
     def __init__(self) -> None:
         super().__init__("code of another conversation blocked the event loop for good")
+
+
+class ModelCallRefused(ConvoprobeError):
+    """The agent called a model, and the gateway could not pass the call on: nobody knows where it belongs.
+
+    What the agent makes of the refusal says nothing about it.
+    """
 
 
 class SimulatorError(ConvoprobeError):

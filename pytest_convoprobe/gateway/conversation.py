@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..errors import ConvoprobeError
+from .attribution import SeenTexts, TurnInFlight
 from .exchange import Asked, WireCall
 from .port import Wire
-
-
-@dataclass(frozen=True)
-class InFlight:
-    """The turn that the agent is answering. `earlier` are the user's messages before it, and the replies."""
-
-    turn: int
-    message: str
-    earlier: Sequence[tuple[str, str]] = ()
 
 
 class GatewayConversation:
@@ -31,13 +23,17 @@ class GatewayConversation:
     def __init__(self, url: str, wire: Wire) -> None:
         self.url = url
         self.wire = wire
-        self.in_flight: InFlight | None = None
+        self.in_flight: TurnInFlight | None = None
+        self.seen = SeenTexts()
         self.problem: ConvoprobeError | None = None
         """What keeps this conversation from saying anything about the agent; the first one counts."""
         self.has_own_url = False
         """Whether the agent was given the address, so that nobody has to find out whose its calls are."""
         self._calls: list[WireCall] = []
-        self._last_turn = 1
+        self.last_turn = 1
+        """The turn in flight, or the one before it."""
+        self.said: tuple[str, ...] = ()
+        """The user's messages until now, that of the turn in flight included."""
 
     @property
     def calls(self) -> tuple[WireCall, ...]:
@@ -58,9 +54,12 @@ class GatewayConversation:
         self.problem = self.problem or problem
 
     @contextmanager
-    def answering(self, turn: InFlight) -> Iterator[None]:
+    def answering(self, turn: TurnInFlight) -> Iterator[None]:
         """The time in which the agent answers a message."""
-        self.in_flight, self._last_turn = turn, turn.turn
+        if turn.turn != self.last_turn:
+            self.seen.new_turn()
+        self.in_flight, self.last_turn = turn, turn.turn
+        self.said = (*(user for user, _ in turn.earlier), turn.message)
         try:
             yield
         finally:
@@ -68,7 +67,7 @@ class GatewayConversation:
 
     def begin(self, asked: Asked) -> int:
         """A call of this conversation has come; the number that `update` wants."""
-        self._calls.append(WireCall(self._last_turn, asked))
+        self._calls.append(WireCall(self.last_turn, asked))
         return len(self._calls) - 1
 
     def update(self, number: int, **changes: Any) -> WireCall:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from datetime import datetime
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from ..conversation.loop import Conversation, Limits
@@ -13,6 +14,7 @@ from ..conversation.port import Approver, UserSimulator
 from ..cutting import MOST_TEXT
 from ..errors import ScenarioTimeout
 from ..faults.plan import FaultPlan
+from ..gateway.port import Wire
 from ..llm.metered import Metered
 from ..llm.port import LLM
 from ..project_code.agent_loops import AgentLoops
@@ -29,6 +31,10 @@ from ..targets.port import (
     so_far,
 )
 from ..transcript import PendingRequest, Reply, ToolCall, Usage
+from .wired_conversation import WiredConversation, at_gateway
+
+if TYPE_CHECKING:
+    from ..gateway.server import Gateway
 
 T = TypeVar("T")
 
@@ -38,6 +44,14 @@ class ConversationHost:
 
     def __init__(self) -> None:
         self._agents = AgentLoops()
+
+    @cached_property
+    def gateway(self) -> Gateway:
+        """The gateway for the model calls of agents. Its address is known before it serves."""
+        # Here, because aiohttp takes a tenth of a second that other targets needn't wait for.
+        from ..gateway.server import Gateway
+
+        return Gateway()
 
     @asynccontextmanager
     async def conversation(
@@ -55,24 +69,36 @@ class ConversationHost:
         faults: FaultPlan | None = None,
         approver: Approver | None = None,
         metadata: Mapping[str, Any] | None = None,
+        wire: Wire | None = None,
     ) -> AsyncIterator[Conversation]:
-        """A conversation between the two, ready to run; its end at the target is closed after the block."""
-        # Of no scenario or trial: some targets get the id, and an agent must not know that it is tested.
-        context = ConversationContext(
-            *(uuid4().hex, llm, scenario, trial, self._agents, now, waiting, max_text, faults),
-            metadata=metadata or {},
-        )
-        talking = await hosted(target).start(context)
-        try:
-            counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking
-            yield Conversation(user, counted, limits, approver=approver)
-        finally:
-            if faults is not None:
-                faults.end()
-            await talking.aclose()
+        """A conversation between the two, ready to run; its end at the target is closed after the block.
+
+        With `wire`, the agent's own model calls come by the gateway. Raises, also after the block, what
+        went wrong there: then the conversation says nothing about the agent.
+        """
+        async with at_gateway(self.gateway, wire) if wire else nullcontext() as at:
+            # Of no scenario or trial: some targets get the id, and an agent must not know that it is tested.
+            context = ConversationContext(
+                *(uuid4().hex, llm, scenario, trial, self._agents, now, waiting, max_text, faults),
+                metadata=metadata or {},
+                gives_model_url=at.own_url if at else None,
+            )
+            talking = await hosted(target).start(context)
+            try:
+                if at is not None:
+                    talking = WiredConversation(talking, self.gateway, at, lambda: conversation.transcript)
+                counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking
+                conversation = Conversation(user, counted, limits, approver=approver)
+                yield conversation
+            finally:
+                if faults is not None:
+                    faults.end()
+                await talking.aclose()
 
     async def aclose(self) -> None:
-        """Let go of the agents' event loops."""
+        """Let go of the gateway, and of the agents' event loops."""
+        if "gateway" in self.__dict__:
+            await self.gateway.aclose()
         await in_own_thread(self._agents.close)
 
 

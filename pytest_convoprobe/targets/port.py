@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
@@ -46,7 +46,7 @@ class ConversationContext:
     how many characters of one text or value are kept of what the target gives. `faults` are the faults that
     are injected into calls of tools; None if there are none. A target that can't inject them raises
     `TargetStartError` when a conversation with faults starts. `metadata` is the scenario's own, for templates
-    of requests; None if the conversation belongs to no scenario.
+    of requests; None if the conversation belongs to no scenario. `gives_model_url` is for `model_url`.
     """
 
     id: str
@@ -59,6 +59,16 @@ class ConversationContext:
     max_text: int = MOST_TEXT
     faults: ToolFaults | None = None
     metadata: Mapping[str, Any] | None = None
+    gives_model_url: Callable[[], str] | None = field(default=None, repr=False)
+
+    @property
+    def model_url(self) -> str | None:
+        """The base address at which the agent is to call models in this conversation: it is seen there.
+
+        Clients of OpenAI and of Anthropic take it as their `base_url`. None without `target.models`: clients
+        that get None as their `base_url` go to the provider. May be read from any thread.
+        """
+        return None if self.gives_model_url is None else self.gives_model_url()
 
 
 @dataclass(frozen=True)

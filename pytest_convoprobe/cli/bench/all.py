@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ...benchmark.stages.registry import stage_names
-from .shared.options import Asked, all_metrics_option, stage_options
+from .shared.options import BenchOptions, all_metrics_option, stage_options
 from .shared.run_stages import run_command
 
 _HELP = f"""
@@ -30,4 +30,4 @@ Example:
 @click.pass_context
 def command(ctx: click.Context, /, folder: Path, **given: Any) -> None:
     """Run every stage of the registry."""
-    run_command(ctx, stage_names(), Asked(folder, **given))
+    run_command(ctx, stage_names(), BenchOptions(folder, **given))

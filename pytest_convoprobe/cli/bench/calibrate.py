@@ -13,7 +13,7 @@ from ..exits import FINDINGS, OK, advice
 from ..project import json_option
 from ..tables import Column, Row, print_table
 from .shared.failures import print_failures
-from .shared.options import Asked, folder_argument, loading_options, running_options
+from .shared.options import BenchOptions, folder_argument, loading_options, running_options
 from .shared.printing import print_in_vain
 from .shared.progress_model import ProgressModel
 from .shared.run_stages import status_of, watched
@@ -59,7 +59,7 @@ def command(ctx: click.Context, /, folder: Path, labels: Path, **given: Any) -> 
     """  # noqa: D301 - click looks for the character itself
     from ...benchmark.studies.calibration import calibrate
 
-    asked = Asked(folder, **given)
+    asked = BenchOptions(folder, **given)
     loaded, engine, watch = asked.load(), asked.make_engine(), ProgressModel()
     found = watched(calibrate(loaded, labels, engine=engine, progress=watch), watch, engine)
     if asked.as_json:

@@ -13,7 +13,7 @@ from ...text import harmless
 from ..console import Console, write_json
 from ..exits import UsageProblem
 from ..project import Project, json_option
-from .shared.options import Asked, folder_argument, loading_options
+from .shared.options import BenchOptions, folder_argument, loading_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def command(
         return
     from ...benchmark.studies.export import export_scenarios
 
-    loaded = Asked(folder, target, config_file, replay="only").load()
+    loaded = BenchOptions(folder, target, config_file, replay="only").load()
     chosen = ",".join(only) or None
     # Report all problems of the settings before anything is written.
     handover = None if as_json else _Handover.of(loaded, config_file, chosen)

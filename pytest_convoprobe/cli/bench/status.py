@@ -15,7 +15,7 @@ from ..console import Console, write_json
 from ..project import json_option
 from ..tables import Cell, Column, Row, print_table
 from .shared.failures import failures_json, print_failures
-from .shared.options import Asked, folder_argument, loading_options
+from .shared.options import BenchOptions, folder_argument, loading_options
 from .shared.results import costs_of, print_costs
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def command(folder: Path, target: tuple[str, ...], config_file: Path | None, as_
     from ...benchmark.rows.waiting import read_waiting
 
     # As for a replay: a key that is missing here doesn't matter to somebody who only looks.
-    loaded = Asked(folder, target, config_file, replay="only").load()
+    loaded = BenchOptions(folder, target, config_file, replay="only").load()
     at_work = is_at_work(loaded.folder)
     states = _with_waiting(asyncio.run(_states(loaded)), read_waiting(loaded.folder), at_work)
     if as_json:

@@ -10,7 +10,7 @@ import click
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, UsageProblem
 from ..project import json_option
-from .shared.options import Asked, dry_run_option, folder_argument, loading_options, running_options
+from .shared.options import BenchOptions, dry_run_option, folder_argument, loading_options, running_options
 from .shared.printing import print_report, report_json
 from .shared.progress_model import ProgressModel
 from .shared.run_stages import status_of, watched
@@ -51,7 +51,7 @@ def command(ctx: click.Context, /, folder: Path, sample: int | None, seed: int, 
     from ...benchmark.studies.validation import validate
 
     swap = _swap({name: given.pop(name) for name in ("generator", "user_model", "evaluator")})
-    asked = Asked(folder, **given)
+    asked = BenchOptions(folder, **given)
     loaded, engine, watch = asked.load(), asked.make_engine(), ProgressModel()
     work = validate(
         loaded,

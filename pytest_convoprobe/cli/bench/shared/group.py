@@ -10,7 +10,7 @@ import click
 
 from ...lazy import LazyGroup
 from ...project import json_option
-from .options import Asked, all_metrics_option, folder_argument, loading_options, stage_options
+from .options import BenchOptions, all_metrics_option, folder_argument, loading_options, stage_options
 from .run_stages import run_command
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def stage_command(entry: StageEntry) -> click.Command:
 
     @click.pass_context
     def command(ctx: click.Context, /, folder: Path, **given: Any) -> None:
-        run_command(ctx, (entry.name,), Asked(folder, **given))
+        run_command(ctx, (entry.name,), BenchOptions(folder, **given))
 
     function: Callable[..., None] = command
     if entry.all_metrics:

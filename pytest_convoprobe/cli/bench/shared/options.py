@@ -25,7 +25,7 @@ _REPLAYS = ("off", "auto", "only", "record")
 
 
 @dataclass(frozen=True)
-class Asked:
+class BenchOptions:
     """What the command line says; a command that lacks an option has its default."""
 
     folder: Path

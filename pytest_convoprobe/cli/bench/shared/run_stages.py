@@ -14,7 +14,7 @@ from ...console import Console, write_json
 from ...event_loop import run_ticking
 from ...exits import FINDINGS, OK, TROUBLE
 from .display import display_of
-from .options import Asked
+from .options import BenchOptions
 from .progress_model import ProgressModel
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ T = TypeVar("T")
 _SECONDS_BETWEEN_NOTES = 5.0
 
 
-def run_command(ctx: click.Context, stages: Sequence[str], asked: Asked) -> None:
+def run_command(ctx: click.Context, stages: Sequence[str], asked: BenchOptions) -> None:
     """All that a command does that runs stages."""
     from ....benchmark.pipeline.pipeline import run_bench
     from ....benchmark.studies.all_gates import gates_of
@@ -45,7 +45,7 @@ def run_command(ctx: click.Context, stages: Sequence[str], asked: Asked) -> None
     ctx.exit(status_of(report, in_part=asked.in_part))
 
 
-def _shown(report: PipelineReport, asked: Asked, loaded: LoadedBenchmark) -> PipelineReport:
+def _shown(report: PipelineReport, asked: BenchOptions, loaded: LoadedBenchmark) -> PipelineReport:
     """Without the results of targets that weren't asked for."""
     if report.results is None or not asked.target:
         return report

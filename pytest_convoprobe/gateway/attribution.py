@@ -1,0 +1,110 @@
+"""Finds out whose a request is that came to the address of the session: of all conversations in flight.
+
+What counts first are ids that only one of them has got from a model (a call of a tool, an earlier response).
+Then the user's message that is being answered, which the request contains. Of several, the one that is the
+last message of the user's; then the one whose earlier turns are in the request too, the one with the longer
+message, the one that comes last. Two turns with the same message are never in flight together (see
+`turns.py`), so there is never a tie. Then whatever else only one of them has got from a model in this turn:
+agents pass on what their models have written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+from .exchange import Answered
+from .texts import LEAST_ID, RequestTexts, contents_of_answer
+
+_LEAST_TEXT = 16
+"""Characters from which a text of a model's is taken for its own."""
+_MOST_SEEN = 2000
+"""How many texts are remembered of one conversation."""
+
+
+@dataclass(frozen=True)
+class TurnInFlight:
+    """The turn that an agent is answering. `earlier` are the user's messages before it, and the replies."""
+
+    turn: int
+    message: str
+    earlier: Sequence[tuple[str, str]] = ()
+
+
+class SeenTexts:
+    """What one conversation's agent has got from its models: ids, and the texts of the turn in flight."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, None] = {}
+        self._texts: dict[str, None] = {}
+
+    def new_turn(self) -> None:
+        """Forget the texts: where two conversations take the same way, one is ahead of the other."""
+        self._texts.clear()
+
+    def learn(self, answered: Answered) -> None:
+        """Remember what an answer contains."""
+        texts, ids = contents_of_answer(answered)
+        _add(self._ids, (one for one in ids if len(one) >= LEAST_ID))
+        _add(self._texts, (one for one in texts if len(one) >= _LEAST_TEXT))
+
+    def ids_in(self, request: RequestTexts) -> frozenset[str]:
+        return frozenset(one for one in request.ids if one in self._ids)
+
+    def texts_in(self, request: RequestTexts) -> frozenset[str]:
+        return frozenset(one for one in self._texts if request.place_of(one) >= 0)
+
+
+def _add(known: dict[str, None], found: Iterable[str]) -> None:
+    known.update((one, None) for one in islice(found, max(0, _MOST_SEEN - len(known))))
+
+
+class Attributable(Protocol):
+    """A conversation, as far as its requests have to be told from those of others."""
+
+    @property
+    def in_flight(self) -> TurnInFlight | None: ...
+
+    @property
+    def seen(self) -> SeenTexts: ...
+
+
+def owner_of(request: RequestTexts, conversations: Iterable[Attributable]) -> int | None:
+    """The place of the conversation that a request belongs to; None if that isn't certain."""
+    candidates = [
+        (place, one, one.in_flight) for place, one in enumerate(conversations) if one.in_flight is not None
+    ]
+    of_ids = _only_one({place: one.seen.ids_in(request) for place, one, _ in candidates})
+    if of_ids is not None:
+        return of_ids
+    turns = {place: turn for place, _, turn in candidates if turn is not None}
+    said = {place: where for place, turn in turns.items() if (where := request.place_of(turn.message)) >= 0}
+    if said:
+        fits = {place: (*_fit(request, turns[place]), where) for place, where in said.items()}
+        best = max(fits.values())
+        # Equal messages may be in flight where conversations have an address of their own.
+        return _single(place for place, fit in fits.items() if fit == best)
+    return _only_one({place: one.seen.texts_in(request) for place, one, _ in candidates})
+
+
+def _fit(request: RequestTexts, turn: TurnInFlight) -> tuple[bool, int, int]:
+    """How well a request fits a turn: its message is the last, the earlier ones are there, it is long."""
+    earlier = [text for turn_before in turn.earlier for text in turn_before]
+    there = sum(request.place_of(text) >= 0 for text in earlier)
+    return request.is_asked(turn.message), 2 * there - len(earlier), len(turn.message)
+
+
+def _only_one(found: Mapping[int, frozenset[str]]) -> int | None:
+    """The place that has something which no other has; None if there is none, or more than one."""
+    return _single(
+        place
+        for place, texts in found.items()
+        if texts.difference(*(other for at, other in found.items() if at != place))
+    )
+
+
+def _single(places: Iterable[int]) -> int | None:
+    every = list(places)
+    return every[0] if len(every) == 1 else None

@@ -1,0 +1,83 @@
+"""A conversation whose agent calls models itself, by way of the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LoopLost
+from ..gateway.attribution import TurnInFlight
+from ..gateway.conversation import GatewayConversation
+from ..gateway.port import Wire
+from ..targets.port import TargetConversation, calls_so_far, resume, usage_so_far
+from ..transcript import PendingRequest, Reply, ToolCall, Transcript, Usage
+
+if TYPE_CHECKING:
+    from ..gateway.server import Gateway
+
+
+@asynccontextmanager
+async def at_gateway(gateway: Gateway, wire: Wire) -> AsyncIterator[GatewayConversation]:
+    """A conversation at the gateway, for the time of a block.
+
+    Raises what went wrong there instead of whatever came of it: that would say nothing about the agent.
+    """
+    async with gateway.conversation(wire) as opened:
+        try:
+            yield opened
+        except LoopLost:
+            raise
+        except Exception:
+            if opened.problem is not None:
+                raise opened.problem from None
+            raise
+        if opened.problem is not None:
+            raise opened.problem
+
+
+class WiredConversation:
+    """Tells the gateway which turn is in flight. `spoken` is what was said until now, that turn included."""
+
+    def __init__(
+        self,
+        inner: TargetConversation,
+        gateway: Gateway,
+        at: GatewayConversation,
+        spoken: Callable[[], Transcript],
+    ) -> None:
+        self._inner = inner
+        self._gateway = gateway
+        self._at = at
+        self._spoken = spoken
+
+    async def send(self, message: str) -> Reply:
+        return await self._answered(self._inner.send(message))
+
+    async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
+        return await self._answered(resume(self._inner, answered))
+
+    async def _answered(self, asking: Coroutine[Any, Any, Reply]) -> Reply:
+        try:
+            async with self._gateway.turn(self._at, self._turn()) as waited:
+                reply = await asking
+        finally:
+            asking.close()  # where the turn never began
+        if self._at.problem is not None:
+            raise self._at.problem
+        return replace(reply, startup=reply.startup + waited) if waited else reply
+
+    def _turn(self) -> TurnInFlight:
+        said = self._spoken()
+        earlier = tuple((turn.user, turn.reply.text) for turn in said.turns)
+        return TurnInFlight(len(earlier) + 1, said.pending or "", earlier)
+
+    def calls_so_far(self) -> tuple[ToolCall, ...]:
+        return calls_so_far(self._inner)
+
+    def usage_so_far(self) -> Usage | None:
+        return usage_so_far(self._inner)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
