@@ -14,6 +14,8 @@ from .port import Injection
 
 _LOST = "\N{REPLACEMENT CHARACTER}" * 8
 _GARBAGE = f'{{"id": "{_LOST}", "{_LOST}'
+# Clients of these read nothing else of an event without a name.
+_FIRST_EVENTS = {ModelProtocol.RESPONSES: "response.created", ModelProtocol.MESSAGES: "message_start"}
 
 
 class PlannedFaults:
@@ -64,6 +66,8 @@ def _refused(
 
 def _garbage(request: ModelRequest) -> Answered:
     """An answer that nobody can read, as a stream where one was asked for."""
-    if request.stream:
-        return Answered(200, f"data: {_GARBAGE}\n\n".encode(), {"content-type": "text/event-stream"})
-    return Answered(200, _GARBAGE.encode(), {"content-type": "application/json"})
+    if not request.stream:
+        return Answered(200, _GARBAGE.encode(), {"content-type": "application/json"})
+    name = _FIRST_EVENTS.get(request.protocol)
+    event = f"event: {name}\n" if name else ""
+    return Answered(200, f"{event}data: {_GARBAGE}\n\n".encode(), {"content-type": "text/event-stream"})

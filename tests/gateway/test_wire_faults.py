@@ -61,10 +61,11 @@ def test_an_empty_answer_is_a_whole_one_that_says_nothing(path: str, stream: boo
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_corrupted_answer_cannot_be_read(stream: bool) -> None:
-    given = answer(struck("chat/completions", "corrupted", stream=stream))
+@pytest.mark.parametrize("path", PATHS)
+def test_a_corrupted_answer_cannot_be_read(path: str, stream: bool) -> None:
+    given = answer(struck(path, "corrupted", stream=stream))
     assert given.status == 200
-    text = given.body.decode().removeprefix("data: ") if stream else given.body.decode()
+    text = given.body.decode().rpartition("data: ")[2] if stream else given.body.decode()
     with pytest.raises(json.JSONDecodeError):
         json.loads(text)
 
