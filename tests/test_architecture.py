@@ -14,6 +14,7 @@ import grimp
 import pytest
 
 import pytest_convoprobe
+from pytest_convoprobe.source_trees import source_tree
 
 PACKAGE = "pytest_convoprobe"
 
@@ -46,7 +47,7 @@ def test_a_class_name_has_one_meaning() -> None:
     names = [
         node.name
         for path in root.rglob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in source_tree(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
     assert [name for name, count in Counter(names).items() if count > 1] == []

@@ -23,6 +23,7 @@ from pytest_convoprobe.errors import ConvoprobeError, Problem, SettingsError
 from pytest_convoprobe.plugin.error_text import advice as plugin_advice
 from pytest_convoprobe.plugin.error_text import error_text
 from pytest_convoprobe.remedies import options_for
+from pytest_convoprobe.source_trees import source_tree
 
 PACKAGE = Path(pytest_convoprobe.__file__).parent
 _DRAWN = re.compile(r"    (?P<branch>(?:[│ ]   )*(?:[├└]── )?)(?P<name>[A-Z]\w+)")
@@ -143,7 +144,7 @@ def _command_of(group: LazyGroup, name: str) -> click.Command:
 
 
 def _texts(path: Path) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(source_tree(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
 
@@ -174,7 +175,7 @@ def test_no_door_edits_options_in_a_text() -> None:
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for door in ("plugin", "cli")
         for path in (PACKAGE / door).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(source_tree(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in edits
         if any(
             isinstance(part, ast.Constant) and isinstance(part.value, str) and "--convoprobe" in part.value

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pytest_convoprobe
+from pytest_convoprobe.source_trees import source_tree
 
 PACKAGE = Path(pytest_convoprobe.__file__).parent
 _UNIT = re.compile(r" ?(s|ms|min|h|seconds?|minutes?|hours?|%|percent)(?!\w)")
@@ -45,7 +46,7 @@ def _is_plural(node: ast.AST) -> bool:
 
 def made_by_hand(source: str) -> Iterator[int]:
     """The lines that write such a number themselves."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(source_tree(source)):
         if _is_plural(node):
             yield node.lineno  # type: ignore[attr-defined]
         if not isinstance(node, ast.JoinedStr):

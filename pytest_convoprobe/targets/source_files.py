@@ -11,18 +11,17 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from ..errors import TargetStartError
 from ..files import read_file
+from ..source_trees import source_tree
 from .loading import parse_reference
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _OWN_PACKAGE = __name__.partition(".")[0]
-_TRIES = 5
 _DYNAMIC = frozenset({"import_module", "__import__"})
 
 
@@ -172,18 +171,10 @@ def _read(file: Path, _changed: int, _size: int) -> tuple[str, tuple[_Import, ..
     # Git may check a file out with other line ends; that is not another agent.
     content = read_file(file).replace(b"\r\n", b"\n")
     try:
-        imports = tuple(_imports(_parsed(content)))
+        imports = tuple(_imports(source_tree(content)))
     except (SyntaxError, ValueError, RecursionError):
         imports = ()  # reported where the module is imported
     return hashlib.sha256(content).hexdigest(), imports
-
-
-def _parsed(content: bytes) -> ast.Module:
-    """The module's tree. Some versions of Python fail if another thread parses just then: once more."""
-    for _ in range(_TRIES):
-        with suppress(SystemError):
-            return ast.parse(content)
-    return ast.parse(content)
 
 
 def _imports(tree: ast.Module) -> Iterator[_Import]:
