@@ -1,118 +1,26 @@
 """Measure the bars of the project and print each figure beside its bar.
 
-`python -m tests.perf [throughput] [cpu] [collection] [idle] [light] [history] [page] [bench] [cluster]`
-measures all of them, or the ones named. It exits with 1 when a bar is missed. Quote medians: machines are
-noisy.
+`python -m tests.perf [direct] [workers] [throughput] [cpu] [collection] [idle] [light] [history] [page]
+[bench] [cluster]` measures all of them, or the ones named. It exits with 1 when a bar is missed. Quote
+medians: machines are noisy.
 """
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from . import cluster as ray_cluster
+from . import lanes, projects
 from . import page as large_page
-from . import projects
+from .figure import Figure
+from .loopback import HERE, LATENCY, bare_calls, calls_so_far, chat_server, stats
 from .measure import Measured, instructions, pytest_command, run
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-LATENCY = 0.2
-CONCURRENCY = 50
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One line of the report; lower is better, unless the bar is to be reached (`at_least`)."""
-
-    what: str
-    value: float
-    bar: float
-    unit: str
-    at_least: bool = False
-
-    @property
-    def holds(self) -> bool:
-        return self.value >= self.bar if self.at_least else self.value <= self.bar
-
-    def __str__(self) -> str:
-        mark = "ok  " if self.holds else "MISS"
-        return f"{mark}  {self.what:<72} {self.value:>9.2f} {self.unit:<4} bar {self.bar:.2f}"
-
-
-@contextmanager
-def chat_server(latency: float) -> Iterator[str]:
-    """The loopback server in a process of its own; yields its address."""
-    command = [sys.executable, "-m", "tests.support.chat_server", "--port", "0", "--latency", str(latency)]
-    server = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
-    try:
-        assert server.stdout is not None
-        yield server.stdout.readline().split()[1]
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def stats(url: str) -> dict[str, Any]:
-    """What the server tells of the calls that it has had."""
-    with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as answer:
-        told: dict[str, Any] = json.load(answer)
-        return told
-
-
-def calls_so_far(url: str) -> int:
-    """How many calls the server has had."""
-    return int(stats(url)["requests"])
-
-
-def gate(url: str, count: int, folder: Path) -> tuple[Measured, int]:
-    """Run `pytest` on `count` scenarios of three turns; what it took, and its calls."""
-    before = calls_so_far(url)
-    project = projects.scenarios(folder, count, url)
-    took = run(pytest_command("-q", f"--convoprobe-concurrency={CONCURRENCY}"), cwd=project)
-    if took.code != 0:
-        raise SystemExit(f"the measured run failed:\n{took.output[-3000:]}")
-    return took, calls_so_far(url) - before
-
-
-def throughput(folder: Path) -> list[Figure]:
-    """100 scenarios of 3 turns at 200 ms a call, 50 at once: the whole command."""
-    with chat_server(LATENCY) as url:
-        runs = [gate(url, 100, folder / f"throughput{n}") for n in range(3)]
-        alone = run(_bare(url, 600), cwd=folder, env={"PYTHONPATH": str(REPOSITORY)})
-    took = sorted(runs, key=lambda one: one[0].wall)[1]
-    bar = 2.2 * (took[1] * LATENCY / CONCURRENCY) + 5
-    return [
-        Figure(f"100 scenarios, {took[1]} calls: wall time", took[0].wall, bar, "s"),
-        Figure("LiteLLM alone, its import and 600 such calls: wall time", alone.wall, float("inf"), "s"),
-        Figure("100 scenarios: peak memory", max(one.peak_mb for one, _ in runs), 400, "MB"),
-    ]
-
-
-def cpu(folder: Path) -> list[Figure]:
-    """What a call costs beside LiteLLM's own CPU: the slope between two sizes, ours less LiteLLM's."""
-    with chat_server(0.0) as url:
-        small, large = (gate(url, count, folder / f"cpu{count}") for count in (50, 350))
-        bare = [
-            run(_bare(url, calls), cwd=folder, env={"PYTHONPATH": str(REPOSITORY)}) for calls in (300, 2100)
-        ]
-    ours = (large[0].cpu - small[0].cpu) / (large[1] - small[1]) * 1000
-    theirs = (bare[1].cpu - bare[0].cpu) / 1800 * 1000
-    return [Figure(f"CPU a call beside LiteLLM's {theirs:.2f} ms", ours - theirs, 1.5, "ms")]
-
-
-def _bare(url: str, calls: int, at_once: int = CONCURRENCY, *file: str) -> list[str]:
-    return [sys.executable, "-m", "tests.perf.bare_calls", url, str(calls), str(at_once), *file]
 
 
 def collection(folder: Path) -> list[Figure]:
@@ -177,7 +85,7 @@ def _weight(command: list[str], project: Path) -> tuple[float, float]:
 def history(folder: Path) -> list[Figure]:
     """Answers out of 100,000 stored trials: by the functions alone, and by whole commands."""
     store = folder / "store"
-    made = run(_history("make", store), cwd=folder, env={"PYTHONPATH": str(REPOSITORY)})
+    made = run(_history("make", store), cwd=folder, env=HERE)
     if made.code:
         raise SystemExit(made.output[-3000:])
     functions = {what: _history(what, store) for what in ("list", "trends", "flaky", "compare")}
@@ -198,7 +106,7 @@ COMMANDS = (
 
 
 def _answered(name: str, command: list[str], folder: Path) -> list[Figure]:
-    runs = [run(command, cwd=folder, env={"PYTHONPATH": str(REPOSITORY)}) for _ in range(3)]
+    runs = [run(command, cwd=folder, env=HERE) for _ in range(3)]
     if any(one.code for one in runs):
         raise SystemExit(runs[0].output[-3000:])
     wall, peak = statistics.median(one.wall for one in runs), max(one.peak_mb for one in runs)
@@ -258,7 +166,7 @@ def _rates(folder: Path) -> tuple[float, float]:
             _bench(folder, "simulate", f"talks{number}", url, "320")
             ours, calls = _rate(url), calls_so_far(url)
         with chat_server(LATENCY) as url:
-            run(_bare(url, calls, 100, "alone/calls.json"), cwd=folder, env=_HERE)
+            run(bare_calls(url, calls, 100, "alone/calls.json"), cwd=folder, env=HERE)
             pairs.append((ours / _rate(url), _rate(url)))
     return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
 
@@ -271,17 +179,17 @@ def _rate(url: str) -> float:
 
 
 def _bench(folder: Path, *words: str) -> Measured:
-    took = run([sys.executable, "-m", "tests.perf.bench", *words], cwd=folder, env=_HERE)
+    took = run([sys.executable, "-m", "tests.perf.bench", *words], cwd=folder, env=HERE)
     if took.code:
         raise SystemExit(took.output[-3000:])
     return took
 
 
-_HERE = {"PYTHONPATH": str(REPOSITORY)}
-
 BENCHMARKS: dict[str, Callable[[Path], list[Figure]]] = {
-    "throughput": throughput,
-    "cpu": cpu,
+    "direct": lanes.direct,
+    "workers": lanes.workers,
+    "throughput": lanes.throughput,
+    "cpu": lanes.cpu,
     "collection": collection,
     "idle": idle,
     "light": light,

@@ -43,7 +43,7 @@ def write(folder: Path, url: str, *, scenarios: int = SCENARIOS, samples: int = 
         f"    definition: The assistant does what number {n} says.\n    examples: [One., Two., Three.]\n"
         for n in range(1, METRICS + 1)
     )
-    (folder / "convoprobe.yaml").write_text(f"llm: {{api_base: '{url}', api_key: none}}\n")
+    (folder / "convoprobe.yaml").write_text(f"llm: {{api_base: '{url}', api_key: none, client: litellm}}\n")
     (folder / "benchmark.yaml").write_text(
         f"name: Advice\ndescription: Whether it helps.\nmetrics:\n{metrics}"
     )

@@ -46,6 +46,7 @@ tags:
 SETTINGS = """\
 llm:
   model: openai/gpt-4o-mini
+  client: {client}
   api_base: {url}
   api_key: not-a-secret-at-all
 target:
@@ -54,12 +55,29 @@ target:
 """
 
 
-def scenarios(folder: Path, count: int, url: str = "http://127.0.0.1:9/v1") -> Path:
-    """A project with `count` scenario files of three turns and a `model` target at `url`."""
+MODULES_FILE = "litellm_modules.txt"
+
+# The workers of xdist write it too: the most of any process counts.
+COUNT_MODULES = f"""\
+import pathlib, sys
+def pytest_unconfigure():
+    count = sum(name.partition(".")[0] == "litellm" for name in sys.modules)
+    path = pathlib.Path({MODULES_FILE!r})
+    before = int(path.read_text()) if path.exists() else 0
+    path.write_text(str(max(count, before)))
+"""
+
+
+def scenarios(folder: Path, count: int, url: str = "http://127.0.0.1:9/v1", client: str = "auto") -> Path:
+    """A project with `count` scenario files of three turns and a `model` target at `url`.
+
+    `client` is the lane of its calls. Each process of a run leaves the number of LiteLLM's modules in a file.
+    """
     (folder / "scenarios").mkdir(parents=True)
     for number in range(count):
         (folder / "scenarios" / f"s{number:05}.yaml").write_text(SCENARIO.format(number=number))
-    (folder / "convoprobe.yaml").write_text(SETTINGS.format(url=url))
+    (folder / "convoprobe.yaml").write_text(SETTINGS.format(url=url, client=client))
+    (folder / "conftest.py").write_text(COUNT_MODULES)
     (folder / "pytest.ini").write_text("[pytest]\n")
     return folder
 
