@@ -136,9 +136,11 @@ class StoringHooks:
         return None if self._session is None else selection_of(self._session, self._deselected)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         """A worker of xdist died in a scenario: without a record it would look like one that was removed."""
         recorder = recorder_of(self._config)
+        # The scheduler is ours or another one.
+        report.longrepr = f"{report.longrepr}{getattr(sched, 'said_of_crash', '')}"
         self.progress.lost_worker = True
         if recorder.wanted and (record := _crashed(self._config, crashitem, report)):
             recorder.unrun(record)

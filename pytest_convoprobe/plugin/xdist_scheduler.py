@@ -16,6 +16,10 @@ from xdist import scheduler
 from .dealt_items import CHANNEL
 
 _CHANNELS: pytest.StashKey[dict[Any, WorkerChannel]] = pytest.StashKey()
+_MAY_BE_ANOTHER = (
+    "; other scenarios were talking in that worker too, and one of them may be the cause: they run again, "
+    "one at a time"
+)
 
 
 class WorkerChannel:
@@ -24,6 +28,8 @@ class WorkerChannel:
     def __init__(self, worker: Any) -> None:
         self.scenarios: list[int] = []
         """The places of the scenarios among the items that the worker has collected."""
+        self.has_items = False
+        """Whether items were dealt to it."""
         self._channel = worker.gateway.newchannel()
         # What plug-ins put into the input of a worker travels by execnet, which can send its channels too.
         worker.workerinput[CHANNEL] = self._channel
@@ -31,6 +37,7 @@ class WorkerChannel:
 
     def deal(self, places: Sequence[int]) -> None:
         """Tell the worker which items come to it."""
+        self.has_items = bool(places)
         self._send(list(places))
 
     def stop(self, reason: str) -> None:
@@ -54,6 +61,8 @@ class LoadScheduling(scheduler.LoadScheduling):  # type: ignore[misc]  # xdist h
     """
 
     collection: list[str] | None
+    said_of_crash = ""
+    """A sentence on the last worker that crashed, if the scenario in its turn may not be the cause."""
     _has_dealt = False
     _has_stopped = False
 
@@ -93,6 +102,13 @@ class LoadScheduling(scheduler.LoadScheduling):  # type: ignore[misc]  # xdist h
         node.send_runtest_some(hand)
         if not self.pending:
             node.shutdown()  # a worker runs its last item once it knows that none follows
+
+    def remove_node(self, node: Any) -> str | None:
+        # One that replaces another runs one scenario at a time, and xdist takes away what a worker has done.
+        ahead = self._channels[node].has_items and len(self.node2pending.get(node, [])) > 1
+        self.said_of_crash = _MAY_BE_ANOTHER if ahead else ""
+        crashed: str | None = super().remove_node(node)
+        return crashed
 
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
         super().mark_test_complete(node, item_index, duration)

@@ -77,6 +77,18 @@ def test_scenarios_of_a_worker_stay_in_the_order_that_others_give_them(suite: Su
     assert suite.started() == [f"s{number}" for number in reversed(range(6))]
 
 
+def test_a_shuffled_suite_is_dealt_in_the_shuffled_order(suite: Suite) -> None:
+    scenarios(suite, 12)
+    plugins = ["xdist", "pytest_randomly"]  # by this name, the other plug-in finds it
+    orders = []
+    for seed in (1, 2, 1):
+        words = ("-n1", "--convoprobe-concurrency=1", "-p", "no:cacheprovider", f"--randomly-seed={seed}")
+        suite.run_process(*words, plugins=plugins).assert_outcomes(passed=12)
+        orders.append(suite.started())
+        (suite.path / "talk.log").unlink()
+    assert orders[0] == orders[2] != orders[1]
+
+
 def test_reruns_and_session_fixtures_are_as_before(suite: Suite) -> None:
     suite.conftest("""
         @pytest.fixture(scope="session", autouse=True)
@@ -251,7 +263,8 @@ def test_a_worker_that_is_killed_loses_only_the_scenario_in_its_turn(suite: Suit
     suite.conftest("""
         import os
         def pytest_sessionstart(session):
-            log(f"worker {os.environ.get('PYTEST_XDIST_WORKER')} {os.getpid()}")
+            if hasattr(session.config, "workerinput"):
+                log(f"worker {session.config.workerinput['workerid']} {os.getpid()}")
         """)
     scenarios(suite, 12, s0={"until": "go on"}, s1={"until": "go on"})
     with running(suite, "-p", "xdist.plugin", "-n2", "-rA") as process:
@@ -292,13 +305,19 @@ def pytest_convoprobe_settings(item):
     result.assert_outcomes(failed=2, passed=8)
     blamed = re.findall(r"^FAILED scenarios/all.yaml::(s\d) - worker", result.stdout.str(), re.MULTILINE)
     assert sorted(blamed) == ["s0", "s6"]
+    result.stdout.fnmatch_lines(
+        [
+            "worker 'gw0' crashed while running 'scenarios/all.yaml::s0'; other scenarios were talking *",
+            "worker 'gw1' crashed while running 'scenarios/all.yaml::s6'",
+        ]
+    )
 
 
 def test_a_worker_that_crashes_before_the_scenarios_are_dealt_is_replaced(suite: Suite) -> None:
     suite.conftest("""
         import os
         def pytest_collection_finish(session):
-            if os.environ.get("PYTEST_XDIST_WORKER") == "gw0":
+            if getattr(session.config, "workerinput", {}).get("workerid") == "gw0":
                 os._exit(1)
         """)
     scenarios(suite, 8, s0={"until": end_of("s6")})
