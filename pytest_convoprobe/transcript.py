@@ -38,6 +38,13 @@ class Usage:
     def total(self) -> int:
         return self.prompt_tokens + self.completion_tokens
 
+    def beyond(self, other: Usage) -> Usage:
+        """What is left of these tokens without the others; nothing is less than zero."""
+        return Usage(
+            max(0, self.prompt_tokens - other.prompt_tokens),
+            max(0, self.completion_tokens - other.completion_tokens),
+        )
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.prompt_tokens + other.prompt_tokens,
@@ -66,6 +73,7 @@ class ToolCall:
     `id` is the call's own id, and `parent` the id of the call inside which it was made, both empty if the
     target doesn't report them. `agent` is the name of the agent that called. Calls that were asked for
     together share a `group`. `fault` says in words which fault was injected (see `faults:` of a scenario).
+    `on_wire` says that the target does not report the call: the gateway saw the agent's model ask for it.
     """
 
     name: str
@@ -82,11 +90,77 @@ class ToolCall:
     group: str = field(default="", compare=False)
     kind: CallKind = CallKind.TOOL
     fault: str = ""
+    on_wire: bool = False
 
     @property
     def failed(self) -> bool:
         """Whether it did nothing: it was never carried out, or it ended in an error."""
         return self.error is not None or not self.executed
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether a model asked for it, and nobody knows whether it was carried out."""
+        return self.on_wire and "result" in self.unreported
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """One call of the agent to a model, as the gateway saw it.
+
+    `model` is the name that the agent asked for. `protocol` is `chat_completions`, `responses`, `messages`,
+    `embeddings`, or empty for anything else. `usage` is None if the answer does not say it, and `cost`, in US
+    dollars, if the price is not known; a call without an answer, and one that was refused, used nothing.
+    `seconds` is the time until the last byte. `fault` says in words which fault was injected. `problem` says
+    why the agent got no usable answer. `lost` says that this was a failure of the provider after which no
+    equal request was answered.
+    """
+
+    model: str = ""
+    protocol: str = ""
+    usage: Usage | None = None
+    cost: float | None = None
+    seconds: float = 0.0
+    replayed: bool = False
+    fault: str = ""
+    problem: str = ""
+    lost: bool = False
+
+
+@dataclass(frozen=True)
+class WireSeen:
+    """What the gateway saw of the agent's own calls to models in one turn; empty if there were none.
+
+    `gives` names the parts of the reply, `"tool_calls"` and `"usage"`, that come from here, because the
+    target does not report them. `unclear` says in words why there may be tool calls that the gateway did not
+    see. `remarks` say where this and the target's own report differ.
+    """
+
+    calls: tuple[ModelCall, ...] = ()
+    gives: tuple[str, ...] = ()
+    unclear: str = ""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of all calls; None if one of them is not known, or if there was no call."""
+        known = [call.usage for call in self.calls if call.usage is not None]
+        return sum(known, Usage()) if known and len(known) == len(self.calls) else None
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars for all calls; None if one of them is not known, or if there was no call."""
+        known = [call.cost for call in self.calls if call.cost is not None]
+        return sum(known) if known and len(known) == len(self.calls) else None
+
+    @property
+    def seconds(self) -> float:
+        """The time of all calls together: more than the turn took, where some were made at once."""
+        return sum(call.seconds for call in self.calls)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models that were called, each once."""
+        return tuple(dict.fromkeys(call.model for call in self.calls if call.model))
 
 
 @dataclass(frozen=True)
@@ -132,7 +206,8 @@ class Reply:
     is not stored. `cut` names the parts, `"text"` and `"thoughts"`, of which only a part was kept, since they
     are longer than `run.max_text`. `pending` are the requests to a person that came up with this reply,
     answered or not. `startup` is the time in seconds that was spent on starting something, such as a
-    server: it isn't part of the turn's latency.
+    server: it isn't part of the turn's latency. `wire` is what the gateway saw; None without a gateway. A
+    target leaves it alone.
     """
 
     text: str
@@ -145,6 +220,7 @@ class Reply:
     cut: tuple[str, ...] = field(default=(), compare=False)
     pending: tuple[PendingRequest, ...] = ()
     startup: float = field(default=0.0, compare=False)
+    wire: WireSeen | None = None
 
     def __post_init__(self) -> None:
         if self.tool_calls is not None and not isinstance(self.tool_calls, tuple):
@@ -155,6 +231,12 @@ class Reply:
         if thought or said != self.text:
             object.__setattr__(self, "text", said)
             object.__setattr__(self, "thoughts", "\n\n".join(filter(None, (self.thoughts, thought))))
+
+    @property
+    def knows_calls(self) -> bool:
+        """Whether `tool_calls` are all there were: they are reported, or were seen without a gap."""
+        unclear = self.wire is not None and "tool_calls" in self.wire.gives and bool(self.wire.unclear)
+        return self.tool_calls is not None and not unclear
 
 
 def not_kept(parts: tuple[str, ...]) -> str:
@@ -206,7 +288,8 @@ class Transcript:
     for it by then, as far as it reports them. `pending_requests` are what it asked a person meanwhile.
     `unsaid` counts the messages of the script that were not sent, since the agent ended the conversation.
     `now` is when the conversation began, with the zone: the user and the judge were given that time. It is
-    None for one that was recorded or stored before that was known.
+    None for one that was recorded or stored before that was known. `pending_wire` is what the gateway saw
+    for the message without a reply.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -217,6 +300,14 @@ class Transcript:
     pending_calls: tuple[ToolCall, ...] = ()
     pending_usage: Usage | None = None
     pending_requests: tuple[PendingRequest, ...] = ()
+    pending_wire: WireSeen | None = None
+
+    @property
+    def wire(self) -> tuple[tuple[int, WireSeen], ...]:
+        """What the gateway saw in each turn, with the number of the turn; empty without a gateway."""
+        seen = [(turn.number, turn.reply.wire) for turn in self.turns]
+        last = self.turns[-1].number + 1 if self.turns else 1
+        return tuple((number, one) for number, one in (*seen, (last, self.pending_wire)) if one is not None)
 
     @property
     def tool_calls(self) -> tuple[tuple[int, ToolCall], ...]:

@@ -17,6 +17,7 @@ from .money import ROLE_NAMES, spending_in_words, without_agent
 from .paste_command import records_again
 from .talk import Detail, add_conversation
 from .terminal_page import Page
+from .wire_lines import NO_CALL, made_no_call
 
 BLAME_WORDS = {
     Blame.AGENT: "agent",
@@ -86,6 +87,8 @@ def _add_head(page: Page, result: ScenarioResult) -> None:
         page.pair("why", why(result))
     for line in user_side_lines(result):
         page.pair("user", line)
+    if made_no_call(result.transcript):
+        page.pair("gateway", NO_CALL)
     if result.transcript.now is not None:
         page.pair("began", in_words(result.transcript.now))
     page.pair("ended", ending(result))
@@ -200,10 +203,12 @@ def _add_spending(page: Page, result: ScenarioResult) -> None:
     if not result.spending:
         return
     page.title("Cost")
-    for role in (role for role in Role if role in result.spending):
+    roles = [role for role in Role if role in result.spending]
+    width = max(16, *(len(ROLE_NAMES[role]) + 2 for role in roles))
+    for role in roles:
         model = f"  [{one_line(result.models[role])}]" if role in result.models else ""
-        page.add(spending_in_words(result.spending[role]) + model, f"  {ROLE_NAMES[role]:<16}")
+        page.add(spending_in_words(result.spending[role]) + model, f"  {ROLE_NAMES[role]:<{width}}")
     if len(result.spending) > 1:
-        page.add(spending_in_words(result.total), f"  {'total':<16}")
+        page.add(spending_in_words(result.total), f"  {'total':<{width}}")
         if remark := without_agent([result]):
-            page.add(remark, " " * 18)
+            page.add(remark, " " * (width + 2))

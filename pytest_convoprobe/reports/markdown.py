@@ -31,6 +31,7 @@ from .failure import MUST, headline, user_side_lines
 from .money import ROLE_NAMES, by_roles, without_agent
 from .run_headline import base_name, title
 from .run_report import RunReport
+from .wire_lines import ON_WIRE, made_no_call, model_lines, unused_gateway
 
 MARK = "<!-- convoprobe -->"
 """The first line, by which a workflow finds its own comment again."""
@@ -86,6 +87,8 @@ def _head(report: RunReport, wrong: Sequence[ScenarioResult], rows: int) -> Iter
         yield f"**Not all of it could be read:** {'; '.join(map(escaped, report.notes[:_NOTES]))}{more}."
     if report.unseen_tools:
         yield f"Note: {escaped(unseen_words(report.unseen_tools), _SENTENCE)}."
+    if unused := unused_gateway(made_no_call(one.transcript) for one in report.results):
+        yield f"Note: {escaped(unused, _SENTENCE)}."
     yield from _decided(report, rows)
     yield from (f"_{escaped(line, _SENTENCE)}_" for line in report.info.judges[:_NOTES])
     yield from _compared(report, rows)
@@ -273,6 +276,7 @@ def _turn(turn: Turn) -> str:
         f"<br>_thoughts (not sent):_ {escaped(turn.reply.thoughts, 200)}" if turn.reply.thoughts else ""
     )
     cut = f"<br>_{escaped(not_kept(turn.reply.cut))}_" if turn.reply.cut else ""
+    calls += "".join(f"<br>_model:_ {escaped(line, 600)}" for line in model_lines(turn.reply.wire))
     said = f"{calls}{thoughts}<br>_agent:_ {reply}{cut}"
     return f"> Turn {turn.number}<br>_user:_ {escaped(turn.user, 600)}{said}"
 
@@ -288,7 +292,8 @@ def _tool_call(call: ToolCall, depth: int) -> str:
     failed = " (not carried out)" if not call.executed else " (failed)" if call.failed else ""
     cut = f" ({escaped(not_kept(call.cut))})" if call.cut else ""
     injected = f" (injected: {escaped(call.fault)})" if call.fault else ""
-    return f"<br>{'↳ ' * depth}_{kind_word(call.kind)}:_ {escaped(call.name)}{failed}{injected}{cut}"
+    seen = f" ({ON_WIRE})" if call.on_wire else ""
+    return f"<br>{'↳ ' * depth}_{kind_word(call.kind)}:_ {escaped(call.name)}{failed}{seen}{injected}{cut}"
 
 
 def _costs(report: RunReport) -> Iterator[str]:

@@ -12,6 +12,7 @@ from ..results.spent_calls import ByRole, Spends
 
 ROLE_NAMES = {
     Role.TARGET: "target",
+    Role.AGENT: "agent (seen on the wire)",
     Role.SYNTHETIC_USER: "synthetic user",
     Role.GUARD: "guard",
     Role.JUDGE: "judge",
@@ -65,9 +66,9 @@ def without_agent(spenders: Iterable[Spends]) -> str:
     """
     ran = [one for one in spenders if one.spending]
     own = [one.spending[Role.TARGET] for one in ran if Role.TARGET in one.spending]
-    silent = len(ran) - len(own)
+    silent = sum(not {Role.TARGET, Role.AGENT} & set(one.spending) for one in ran)
     if silent:
-        some = f" in {silent:,} of {len(ran):,} conversations" if own else ""
+        some = f" in {silent:,} of {len(ran):,} conversations" if silent < len(ran) else ""
         return f"without the agent{some}"
     tokens = sum(one.usage.total for one in own if one.is_agents_own)
     return f"agent: {counted(tokens, 'token')} of its own, price unknown" if tokens else ""

@@ -23,6 +23,7 @@ from ..text import harmless, one_line, shorten, visible
 from .decisions import is_excused
 from .failure import headline
 from .money import ROLE_NAMES, WithoutResult, by_roles, without_agent
+from .wire_lines import made_no_call, unused_gateway
 
 _SLOWEST = 3
 _LISTED = 20
@@ -52,6 +53,7 @@ class Digest:
     unmatched_tools: tuple[str, ...] = ()
     absent_tools: tuple[str, ...] = ()
     votes: int = 0
+    no_model_calls: bool = False
 
     @classmethod
     def of(cls, result: ScenarioResult) -> Digest:
@@ -71,6 +73,7 @@ class Digest:
             unmatched_tools=result.unmatched_tools,
             absent_tools=_absent(result),
             votes=result.votes,
+            no_model_calls=made_no_call(result.transcript),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -138,6 +141,7 @@ def summary_lines(
         *_replayed(digests),
         *_votes(digests),
         *_slowest(digests),
+        *_unused_gateway(digests),
         *_cannot_fail(digests),
     ]
 
@@ -245,6 +249,12 @@ def _tokens_and_cost(spending: Spending) -> str:
     calls = "its own calls" if spending.is_agents_own else counted(spending.calls, "call")
     tokens = counted(spending.usage.total, "token")
     return f"{dollars(spending.cost)}, {tokens} in {calls}{partly}{retries}"
+
+
+def _unused_gateway(digests: Sequence[Digest]) -> list[str]:
+    """A pass may rest on live calls that no recording has, so that also a green run says so."""
+    words = unused_gateway(digest.no_model_calls for digest in digests)
+    return [f"note: {words}"] if words else []
 
 
 def _slowest(digests: Sequence[Digest]) -> list[str]:

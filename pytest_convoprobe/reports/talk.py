@@ -11,8 +11,9 @@ from ..judging.transcript_view import asked_in, call_line, last_turn
 from ..result import ScenarioResult, findings
 from ..steps import AgentStep, answer_of, kind_word, names_agents, pending_steps, steps_of
 from ..text import one_line, shorten
-from ..transcript import CallKind, PendingRequest, ToolCall, Transcript, Turn, not_kept
+from ..transcript import CallKind, PendingRequest, ToolCall, Transcript, Turn, WireSeen, not_kept
 from .terminal_page import Page
+from .wire_lines import ON_WIRE, model_lines
 
 _FEW_TURNS = 3
 _NAME = 60
@@ -69,6 +70,7 @@ def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None
         _add_said(page, "user", detail.cut(transcript.pending))
         for step in pending_steps(transcript):
             _add_step(page, step, detail, named)
+        _add_models(page, transcript.pending_wire, detail)
         if (usage := transcript.pending_usage) is not None:
             page.add(f"({usage.total:,} tokens were used for it)", "          ")
         page.add("(no reply came)", "    agent   ")
@@ -110,6 +112,7 @@ def _add_turn(page: Page, turn: Turn, detail: Detail, named: bool) -> None:
     _add_said(page, "user", detail.cut(turn.user))
     for step in steps_of(turn.reply):
         _add_step(page, step, detail, named)
+    _add_models(page, turn.reply.wire, detail)
     if turn.reply.thoughts:
         _add_said(page, "agent", "(thoughts, not sent) " + detail.cut(turn.reply.thoughts))
     if turn.reply.text.strip():
@@ -117,6 +120,12 @@ def _add_turn(page: Page, turn: Turn, detail: Detail, named: bool) -> None:
     else:
         page.add("(an empty reply)", "    agent   ")
     _add_cut(page, "agent", turn.reply.cut)
+
+
+def _add_models(page: Page, seen: WireSeen | None, detail: Detail) -> None:
+    """What the gateway saw of the agent's own calls to models."""
+    for line in model_lines(seen):
+        _add_said(page, "model", detail.cut(line))
 
 
 def _add_cut(page: Page, who: str, parts: tuple[str, ...]) -> None:
@@ -131,7 +140,8 @@ def _add_step(page: Page, step: AgentStep, detail: Detail, named: bool) -> None:
     call, inside = step.what, "  " * step.depth
     by = f"{shorten(one_line(call.agent), _NAME)}: " if named and call.agent else ""
     kind = f"({kind_word(call.kind)}) " if call.kind is not CallKind.TOOL else ""
-    page.add(by + kind + detail.cut(call_line(call)), f"    tool  │ {inside}", f"          │ {inside}")
+    seen = f"({ON_WIRE}) " if call.on_wire else ""
+    page.add(by + kind + seen + detail.cut(call_line(call)), f"    tool  │ {inside}", f"          │ {inside}")
     page.add(detail.cut(_outcome(call)), f"          │ {inside}→ ", f"          │ {inside}  ")
     if call.fault:
         _add_said(page, "", f"{inside}(injected: {one_line(call.fault)})")
@@ -149,6 +159,8 @@ def _outcome(call: ToolCall) -> str:
         return f"not carried out: {call.error}" if call.error is not None else "not carried out"
     if call.error is not None:
         return f"error: {call.error}"
+    if call.is_unanswered:
+        return "(no result was seen)"
     return "(its result is not reported)" if "result" in call.unreported else whole_text(call.result)
 
 

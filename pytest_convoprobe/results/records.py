@@ -30,7 +30,8 @@ from ..result import Outcome, ScenarioResult, report_order
 from .fingerprints import NO_PRINTS, Prints
 from .plain_json import as_float, as_text, as_whole, number
 from .plain_json import plain as plain
-from .talk_records import read_transcript, read_usage, transcript_record, usage_record
+from .talk_records import read_transcript, transcript_record
+from .wire_records import read_usage, usage_record
 
 VERSION = 1
 

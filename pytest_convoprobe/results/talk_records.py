@@ -19,9 +19,10 @@ from ..transcript import (
     ToolCall,
     Transcript,
     Turn,
-    Usage,
+    WireSeen,
 )
 from .plain_json import as_float, as_text, as_whole, number, plain
+from .wire_records import read_usage, read_wire, usage_record, wire_record
 
 
 def transcript_record(transcript: Transcript) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def transcript_record(transcript: Transcript) -> dict[str, Any]:
         **({"pending_calls": pending_calls} if pending_calls else {}),
         **({"pending_usage": usage_record(pending_usage)} if pending_usage else {}),
         **({"pending_requests": [request_record(one) for one in asked]} if asked else {}),
+        **_wire("pending_wire", transcript.pending_wire),
         "turns": [_turn(turn) for turn in transcript.turns],
     }
 
@@ -55,12 +57,18 @@ def _turn(turn: Turn) -> dict[str, Any]:
         **({"requests": [request_record(one) for one in reply.pending]} if reply.pending else {}),
         "usage": usage_record(reply.usage) if reply.usage else None,
         "tool_calls": None if reply.tool_calls is None else [_tool_call(call) for call in reply.tool_calls],
+        **_wire("wire", reply.wire),
     }
+
+
+def _wire(key: str, seen: WireSeen | None) -> dict[str, Any]:
+    return {} if seen is None else {key: wire_record(seen)}
 
 
 def _tool_call(call: ToolCall) -> dict[str, Any]:
     unusual: dict[str, Any] = {} if call.executed else {"executed": False}
     unusual |= relations_record(call)
+    unusual |= {"on_wire": True} if call.on_wire else {}
     for key, parts in (("unreported", call.unreported), ("cut", call.cut)):
         if parts:
             unusual[key] = list(parts)
@@ -112,6 +120,7 @@ def read_transcript(data: Mapping[str, Any]) -> Transcript:
         pending_calls=tuple(read_call(call) for call in data.get("pending_calls", ())),
         pending_usage=read_usage(data["pending_usage"]) if data.get("pending_usage") else None,
         pending_requests=tuple(read_request(one) for one in data.get("pending_requests", ())),
+        pending_wire=read_wire(data.get("pending_wire")),
     )
 
 
@@ -126,6 +135,7 @@ def _read_turn(data: Mapping[str, Any]) -> Turn:
         cut=tuple(map(as_text, data.get("cut", ()))),
         pending=tuple(read_request(one) for one in data.get("requests", ())),
         startup=as_float(data.get("startup")) or 0.0,
+        wire=read_wire(data.get("wire")),
     )
     origin = Origin(data.get("origin", Origin.SIMULATED.value))
     latency = as_float(data.get("latency")) or 0.0
@@ -144,6 +154,7 @@ def read_call(data: Mapping[str, Any]) -> ToolCall:
         unreported=tuple(map(as_text, data.get("unreported", ()))),
         cut=tuple(map(as_text, data.get("cut", ()))),
         kind=CallKind(data.get("kind", CallKind.TOOL.value)),
+        on_wire=data.get("on_wire") is True,
         **{key: as_text(data[key]) for key in _RELATIONS if key in data},
     )
 
@@ -162,13 +173,3 @@ def read_request(data: Mapping[str, Any]) -> PendingRequest:
         reason=as_text(data.get("reason", "")),
         after=as_whole(data.get("after", 0)),
     )
-
-
-def usage_record(usage: Usage) -> dict[str, int]:
-    """Tokens as plain data."""
-    return {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
-
-
-def read_usage(data: Mapping[str, Any]) -> Usage:
-    """What `usage_record` gave."""
-    return Usage(data.get("prompt_tokens", 0), data.get("completion_tokens", 0))

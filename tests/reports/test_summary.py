@@ -149,7 +149,7 @@ def test_a_few_scenarios_are_not_ranked() -> None:
 def test_stays_short_whatever_fails() -> None:
     everything = {role: Spending(2, 3, 0, Usage(1, 1), 0.1) for role in Role}
     results = [result(Outcome.FAILED, spending=everything)] * 50 + [result(Outcome.PASSED, spending=REPLAYED)]
-    assert len(summary_lines(results)) == 35
+    assert len(summary_lines(results)) == 36
 
 
 def test_a_hostile_name_is_harmless() -> None:

@@ -19,6 +19,7 @@ from pytest_convoprobe.results.records import TrialRecord, from_record, plain, t
 from pytest_convoprobe.results.talk_records import read_transcript, transcript_record
 from pytest_convoprobe.transcript import (
     CallKind,
+    ModelCall,
     Origin,
     PendingRequest,
     Reply,
@@ -27,6 +28,7 @@ from pytest_convoprobe.transcript import (
     Transcript,
     Turn,
     Usage,
+    WireSeen,
 )
 
 from .support import trial
@@ -42,9 +44,31 @@ JSON = st.recursive(
     max_leaves=8,
 )
 USAGE = st.builds(Usage, COUNT, COUNT)
-CALL = st.builds(ToolCall, TEXT, st.dictionaries(TEXT, JSON, max_size=3), JSON, st.none() | TEXT, MAYBE)
+CALL = st.builds(
+    ToolCall,
+    *(TEXT, st.dictionaries(TEXT, JSON, max_size=3), JSON, st.none() | TEXT, MAYBE),
+    on_wire=st.booleans(),
+)
+MODEL_CALL = st.builds(
+    ModelCall,
+    *(TEXT, TEXT, st.none() | USAGE, MAYBE, NUMBER),
+    replayed=st.booleans(),
+    fault=TEXT,
+    problem=TEXT,
+    lost=st.booleans(),
+)
+WIRE = st.builds(
+    WireSeen,
+    st.lists(MODEL_CALL, max_size=2).map(tuple),
+    st.lists(TEXT, max_size=2).map(tuple),
+    TEXT,
+    st.lists(TEXT, max_size=2).map(tuple),
+)
 REPLY = st.builds(
-    Reply, TEXT, st.none() | st.lists(CALL, max_size=2).map(tuple), st.none() | USAGE, thoughts=TEXT
+    Reply,
+    *(TEXT, st.none() | st.lists(CALL, max_size=2).map(tuple), st.none() | USAGE),
+    thoughts=TEXT,
+    wire=st.none() | WIRE,
 )
 TURN = st.builds(Turn, COUNT, TEXT, REPLY, st.sampled_from(Origin), NUMBER)
 TRANSCRIPT = st.builds(
@@ -52,6 +76,7 @@ TRANSCRIPT = st.builds(
     st.lists(TURN, max_size=3).map(tuple),
     st.none() | st.sampled_from(Termination),
     st.none() | TEXT,
+    pending_wire=st.none() | WIRE,
 )
 CRITERION = st.builds(Criterion, TEXT, st.sampled_from(CriterionKind), TEXT, st.none() | TEXT)
 HOLDS = st.sampled_from([True, False, None])

@@ -19,6 +19,7 @@ from ..decisions import badge, drift_in_words, sentence
 from ..money import ROLE_NAMES, by_roles, without_agent
 from ..run_headline import against, title
 from ..run_report import RunReport
+from ..wire_lines import made_no_call, unused_gateway
 from .charts import Spark, spark
 from .frame import for_script
 from .view import change_lines, details, shown
@@ -151,6 +152,8 @@ def _warnings(report: RunReport) -> Iterator[str]:
         yield together[0].upper() + together[1:] + "."
     if report.unseen_tools:
         yield f"Note: {shown(unseen_words(report.unseen_tools))}."
+    if unused := unused_gateway(made_no_call(one.transcript) for one in report.results):
+        yield f"Note: {shown(unused)}."
 
 
 def _tags(report: RunReport) -> list[tuple[str, int]]:

@@ -66,6 +66,7 @@ const parts = (() => {
     const head = make("div.turn-head", make("span", "Turn " + data.n), ...extras);
     const item = make("li.turn", head, said("user", "User", data.user));
     (data.calls || []).forEach((call, place) => item.append(toolCall(call, place)));
+    (data.models || []).forEach((line) => item.append(make("p.muted", line)));
     if (data.used) item.append(make("p.muted", data.used));
     if (data.reply === undefined) item.append(make("p.text.empty", "No reply came."));
     else {

@@ -20,12 +20,13 @@ from ...results.records import TrialRecord
 from ...start_time import in_words
 from ...steps import AgentStep, answer_of, kind_word, names_agents, pending_steps, steps_of
 from ...text import one_line, shorten, visible
-from ...transcript import CallKind, Origin, PendingRequest, ToolCall, Transcript, Turn, not_kept
+from ...transcript import CallKind, Origin, PendingRequest, ToolCall, Transcript, Turn, WireSeen, not_kept
 from ..decisions import figures_in_words, sentence
 from ..failure import BLAME_WORDS, MUST, ending, suggestion_words, user_side_lines
 from ..money import ROLE_NAMES, is_replayed
 from ..paste_command import records_again, stored_words
 from ..run_report import RunReport
+from ..wire_lines import NO_CALL, ON_WIRE, made_no_call, model_lines
 from .quotes import marks
 
 # A page with some megabytes in one element makes browsers stall.
@@ -95,6 +96,8 @@ def _facts(result: ScenarioResult) -> Iterator[tuple[str, str]]:
         yield "Began", began
     for line in user_side_lines(result):
         yield "User", line
+    if made_no_call(result.transcript):
+        yield "Gateway", NO_CALL
     if result.transcript.now is not None:
         yield "Date in it", in_words(result.transcript.now)
     again = "Record again" if records_again(result) else "Run again"
@@ -135,6 +138,7 @@ def _pending(transcript: Transcript) -> dict[str, Any] | None:
     named = names_agents(transcript)
     calls = [_step(step, named) for step in pending_steps(transcript)]
     turn = {"n": last_turn(transcript), "user": shown(transcript.pending)}
+    turn |= _models(transcript.pending_wire)
     usage = transcript.pending_usage
     used = {"used": f"{usage.total:,} tokens were used for it"} if usage else {}
     return {**turn, **used, **({"calls": calls} if calls else {})}
@@ -170,9 +174,16 @@ def shown_turn(turn: Turn, *, named: bool = False) -> dict[str, Any]:
         "n": turn.number,
         "user": shown(fitting(turn.user, LONGEST)),
         "calls": [_step(step, named) for step in steps_of(turn.reply)],
+        **_models(turn.reply.wire),
         **({"thoughts": shown(turn.reply.thoughts)} if turn.reply.thoughts else {}),
         "reply": shown(fitting(turn.reply.text, LONGEST)) + _note(turn.reply.cut),
     }
+
+
+def _models(seen: WireSeen | None) -> dict[str, Any]:
+    """Lines on the agent's own calls of models."""
+    lines = [shown(line) for line in model_lines(seen)]
+    return {"models": lines} if lines else {}
 
 
 def _step(step: AgentStep, named: bool) -> dict[str, Any]:
@@ -184,6 +195,8 @@ def _step(step: AgentStep, named: bool) -> dict[str, Any]:
         about.append(kind_word(call.kind))
     if named and call.agent:
         about.append(f"by {shown(one_line(call.agent))}")
+    if call.on_wire:
+        about.append(ON_WIRE)
     if call.fault:
         about.append(f"injected: {shown(one_line(call.fault))}")
     depth = {"depth": step.depth} if step.depth else {}
@@ -220,6 +233,8 @@ def _outcome(call: ToolCall) -> str:
         return _pretty(f"not carried out: {call.error}" if call.error else "not carried out")
     if call.error is not None:
         return _pretty(call.error)
+    if call.is_unanswered:
+        return "(no result was seen)"
     return "(not reported)" if "result" in call.unreported else _pretty(call.result)
 
 

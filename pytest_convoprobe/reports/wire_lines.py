@@ -1,0 +1,78 @@
+"""What the gateway saw of an agent's own calls to models, in the words of every report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..formatting import counted, dollars, seconds
+from ..text import one_line, shorten
+from ..transcript import ModelCall, Transcript, WireSeen
+
+ON_WIRE = "seen on the wire"
+"""The mark of a call of a tool that the target does not report itself."""
+
+_NAME = 80
+_WORDS = 300
+
+
+def model_lines(seen: WireSeen | None) -> Iterator[str]:
+    """The agent's calls of models in one turn: all in one line, what went wrong, and what is not clear."""
+    if seen is None:
+        return
+    if seen.calls:
+        yield calls_in_words(seen)
+    for number, call in enumerate(seen.calls, start=1):
+        yield from (f"call {number}: {shorten(one_line(words), _WORDS)}" for words in _out_of_order(call))
+    if "tool_calls" in seen.gives and seen.unclear:
+        yield f"there may be calls of tools that were not seen: {shorten(one_line(seen.unclear), _WORDS)}"
+    yield from (shorten(one_line(remark), _WORDS) for remark in seen.remarks)
+
+
+def calls_in_words(seen: WireSeen) -> str:
+    """`2 calls of gpt-4o, 1,200 + 80 tokens, $0.0012, 1.4 s`; what isn't known is said."""
+    usage = seen.usage
+    tokens = (
+        "tokens not known"
+        if usage is None
+        else f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
+    )
+    calls = counted(len(seen.calls), "call") + (f" of {_models(seen)}" if seen.models else "")
+    parts = [calls + _replayed(seen), tokens, dollars(seen.cost), seconds(seen.seconds)]
+    return ", ".join(parts)
+
+
+def made_no_call(transcript: Transcript) -> bool:
+    """Whether there was a gateway, and the agent called no model through it in the whole conversation."""
+    return bool(transcript.wire) and not any(seen.calls for _, seen in transcript.wire)
+
+
+NO_CALL = (
+    "the agent made no call of a model through its gateway (target.models): it called none, or by another "
+    "address, such as one in its own code. Such calls are neither recorded nor replayed"
+)
+
+
+def unused_gateway(silent: Iterable[bool]) -> str:
+    """The sentence on the conversations in which the agent made no call; empty if there is none."""
+    found = list(silent)
+    if not any(found):
+        return ""
+    return f"in {sum(found):,} of {counted(len(found), 'conversation')}, {NO_CALL}"
+
+
+def _out_of_order(call: ModelCall) -> Iterator[str]:
+    if call.fault:
+        yield f"injected: {call.fault}"
+    if call.problem:
+        yield f"{'failed, and no equal one was answered' if call.lost else 'failed'}: {call.problem}"
+
+
+def _models(seen: WireSeen) -> str:
+    return shorten(", ".join(map(one_line, seen.models)), _NAME)
+
+
+def _replayed(seen: WireSeen) -> str:
+    replayed = sum(call.replayed for call in seen.calls)
+    if not replayed:
+        return ""
+    return " (replayed)" if replayed == len(seen.calls) else f" ({replayed:,} of them replayed)"
