@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from ..errors import ScenarioError
-from ..scenario.models import Efficiency, Evaluation
+from ..scenario.models import Efficiency, Evaluation, ToolUsage
 from ..scenario.tool_names import names_in, same_but_spelling
 from ..tool_patterns import matches
-from ..transcript import Transcript
+from ..transcript import Transcript, WireSeen
 from .tool_checks import tool_checks
-from .types import CheckResult
+from .types import NO_SUCH_TOOL, CheckResult
 
 SILENCE = "the agent says something"
 """The name of the check that an agent fails which is silent in every turn."""
@@ -32,9 +33,33 @@ def run_checks(
         _require_names_as_called(evaluation, transcript)
     return (
         *_silence(transcript),
-        *tool_checks(evaluation.tool_usage, transcript.tool_calls, tools),
+        *_of_tools(evaluation.tool_usage, transcript, tools),
         *_limits(evaluation.efficiency, transcript),
     )
+
+
+def _of_tools(usage: ToolUsage, transcript: Transcript, tools: Sequence[str] | None) -> Iterator[CheckResult]:
+    """The checks of tool calls. Raises `ScenarioError` where one rests on a call that may have been none.
+
+    A model asked for such a call, on the wire, and no later request has a result of it.
+    """
+    calls = transcript.tool_calls
+    refused = [
+        (turn, replace(call, executed=call.executed and not call.is_unanswered)) for turn, call in calls
+    ]
+    seen = _on_wire(transcript, "tool_calls")
+    found, without = tool_checks(usage, calls, tools), tool_checks(usage, refused, tools)
+    for check, other in zip(found, without, strict=True):
+        if check.holds is not other.holds:
+            turn, call = next((turn, call) for turn, call in calls if call.is_unanswered)
+            raise ScenarioError(_NO_RESULT.format(check.name, call.name, turn, _REPORTING["tool_calls"]))
+        yield replace(check, found=check.found + seen) if check.found != NO_SUCH_TOOL else check
+
+
+def _on_wire(transcript: Transcript, part: str) -> str:
+    """What is added to a finding that rests on what the gateway saw, and not on what the target reports."""
+    given = any(part in seen.gives for _, seen in transcript.wire)
+    return " (seen on the wire)" if given else ""
 
 
 def _silence(transcript: Transcript) -> Iterator[CheckResult]:
@@ -48,7 +73,7 @@ def _silence(transcript: Transcript) -> Iterator[CheckResult]:
 
 def _require_known_tools(evaluation: Evaluation, transcript: Transcript) -> None:
     """Every turn must report its calls: a turn that does not might contain the prohibited call."""
-    silent = [turn.number for turn in transcript.turns if turn.reply.tool_calls is None]
+    silent = [turn.number for turn in transcript.turns if not turn.reply.knows_calls]
     asked = list(_keys_about_tools(evaluation))
     if silent and asked:
         advice = _how_to_report("tool_calls", transcript, silent)
@@ -60,8 +85,22 @@ def _require_known_tools(evaluation: Evaluation, transcript: Transcript) -> None
 
 def _how_to_report(part: str, transcript: Transcript, silent: Sequence[int]) -> str:
     """What the target says itself about what it found, or what each kind of target has to do."""
-    said = next((turn.reply.gaps.get(part, "") for turn in transcript.turns if turn.number in silent), "")
-    return said or _REPORTING[part]
+    turns = [turn.reply for turn in transcript.turns if turn.number in silent]
+    said = next((reply.gaps.get(part, "") for reply in turns), "")
+    return _not_seen(part, turns[0].wire) + (said or _REPORTING[part])
+
+
+def _not_seen(part: str, seen: WireSeen | None) -> str:
+    """Why what the gateway saw is not enough; empty without a gateway."""
+    if seen is None:
+        return ""
+    if part == "tool_calls" or not seen.calls:
+        return f"What its gateway saw is not enough: {seen.unclear or _NO_MODEL_CALL}. "
+    silent = next((one.model for one in seen.calls if one.usage is None), "")
+    return f"What its gateway saw is not enough: an answer of `{silent}` does not say its tokens. "
+
+
+_NO_MODEL_CALL = "no call of a model came through it in this turn"
 
 
 _REPORTING = {
@@ -97,6 +136,10 @@ _CUT_ARGUMENTS = (
     "tool_usage.tool_call_criteria, `args` of {} cannot be checked: the arguments of the call of {} in turn "
     "{} are longer than `run.max_text`, so only a part of them was kept. Raise the setting, or take `args` "
     "out of the scenario"
+)
+_NO_RESULT = (
+    "{} cannot be checked: it depends on whether the call of {} in turn {} was carried out. A model asked "
+    "for it on the wire, but no later request has its result. {}"
 )
 _UNKNOWN_ARGUMENTS = (
     "tool_usage.tool_call_criteria, `args` of {} cannot be checked: the target does not report the arguments "
@@ -160,7 +203,8 @@ def _limits(efficiency: Efficiency, transcript: Transcript) -> Iterator[CheckRes
     turns = [turn.number for turn in transcript.turns]
     calls = [number for number, _ in transcript.tool_calls]
     if efficiency.max_tool_calls is not None:
-        yield _limit("tool calls", efficiency.max_tool_calls, len(calls), calls)
+        limit = _limit("tool calls", efficiency.max_tool_calls, len(calls), calls)
+        yield replace(limit, found=limit.found + _on_wire(transcript, "tool_calls"))
     if efficiency.max_llm_tokens is not None:
         yield _tokens(efficiency.max_llm_tokens, transcript)
     if efficiency.max_conversation_turns is not None:
@@ -179,4 +223,5 @@ def _tokens(most: int, transcript: Transcript) -> CheckResult:
     crossed = next(
         (turn.number for turn, sum_ in zip(transcript.turns, used, strict=True) if sum_ > most), None
     )
-    return CheckResult("tokens of the agent", total <= most, f"at most {most:,}", f"{total:,}", crossed)
+    found = f"{total:,}{_on_wire(transcript, 'usage')}"
+    return CheckResult("tokens of the agent", total <= most, f"at most {most:,}", found, crossed)

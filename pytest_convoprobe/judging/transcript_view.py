@@ -103,6 +103,8 @@ def _turn(turn: Turn, named: bool) -> Iterator[str]:
     for step in steps_of(turn.reply):
         # What happened inside a call is further to the right.
         yield from (f"{'  ' * step.depth}{line}" for line in _step(step, named))
+    if turn.reply.tool_calls is not None and not turn.reply.knows_calls:
+        yield "  (The agent may have called other tools in this turn, which nobody saw.)"
     yield from _said("agent", fitting(turn.reply.text))
     yield from _cut("reply", [part for part in turn.reply.cut if part in _SHOWN])
 
@@ -179,6 +181,9 @@ def _outcome(call: ToolCall) -> Iterator[str]:
         yield "  (the call was not carried out)"
         if call.result is None:
             return
+    if call.is_unanswered:
+        yield "  (nobody saw a result: it isn't known whether the call was carried out)"
+        return
     if "result" in call.unreported:
         yield "  (its result is not reported)"
         return
