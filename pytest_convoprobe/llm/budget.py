@@ -173,7 +173,8 @@ class Budget:
         limits = [(limit / self._workers, used) for limit, used in pairs if limit is not None]
         return all(used <= limit if or_equal else used < limit for limit, used in limits)
 
-    def add(self, spent: Spent) -> None:
-        """Add what was spent without a call of ours: by an agent that reports its own tokens."""
+    def add(self, spent: Spent, *, guessed: bool = False) -> None:
+        """Add what was spent without a call of ours, by an agent. `guessed`: it is an estimate of a call."""
         self._spent += spent
+        self._guessed_calls += guessed
         self.admit()

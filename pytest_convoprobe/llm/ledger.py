@@ -80,6 +80,10 @@ class Ledger:
         self._add(Role.TARGET, Spending(usage=usage, cost=None))
         return True
 
+    def record_agents_call(self, spent: Spending) -> None:
+        """A call that the target made itself, as the gateway saw it."""
+        self._add(Role.AGENT, spent)
+
     @property
     def by_role(self) -> dict[Role, Spending]:
         return dict(self._by_role)

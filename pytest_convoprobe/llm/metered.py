@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..errors import LLMError
+from ..errors import LLMError, SettingsError
 from ..transcript import Usage
 from .budget import Budget, Spent
-from .ledger import Ledger
+from .ledger import Ledger, Spending
 from .port import LLM, LLMReply, LLMRequest
 
 
@@ -22,6 +22,7 @@ class Metered:
         self._inner = inner
         self._ledger = ledger
         self._budget = budget or Budget()
+        self._seen = Usage()
 
     async def complete(self, request: LLMRequest) -> LLMReply:
         role, sent = request.context.role, list[Spent]()
@@ -46,11 +47,39 @@ class Metered:
     def before_agent(self) -> None:
         """An agent is about to be asked. Raises `BudgetExceeded` if nothing more may be spent."""
         self._budget.check()
+        self._seen = Usage()
 
     def take_agents_own(self, usage: Usage) -> None:
-        """Take in the tokens that an agent reports with a reply."""
-        if self._ledger.record_agents_own(usage):
-            self._budget.add(Spent(tokens=usage.total))
+        """Take in the tokens that an agent reports with a reply, but those that were seen count already."""
+        rest = usage.beyond(self._seen)
+        if self._ledger.record_agents_own(rest):
+            self._budget.add(Spent(tokens=rest.total))
+
+    def before_agents_call(self, model: str, *, knows_price: bool) -> None:
+        """The agent is about to call a model. Raises what a call of ours would raise.
+
+        That is `BudgetExceeded`, or `SettingsError` for an unknown price if there is a limit on money.
+        """
+        self._budget.check()
+        if self._budget.max_cost is not None and not knows_price:
+            raise SettingsError.of(
+                f"cannot enforce run.max_cost: the price of {model or 'a model'}, which the agent calls "
+                "itself, is not in LiteLLM's list of prices; limit the run by run.max_tokens instead",
+                path="run.max_cost",
+                remedies=("run.max_tokens",),
+            )
+
+    def take_agents_call(self, usage: Usage | None, cost: float | None, replayed: bool, guess: Spent) -> None:
+        """Take in a call that the agent made itself, and that was seen.
+
+        `usage` and `cost` are None where nobody knows them. Then the budget counts the `guess`.
+        """
+        known = usage or Usage()
+        self._seen += known
+        self._ledger.record_agents_call(Spending(1, 1, int(replayed), known, cost))
+        if not replayed:
+            guessed = usage is None
+            self._budget.add(guess if usage is None else Spent(cost, usage.total), guessed=guessed)
 
     async def aclose(self) -> None:
         """Do nothing: the run closes the wrapped `LLM`."""

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from pytest_convoprobe.errors import LLMRejected, LLMUnavailable
-from pytest_convoprobe.llm.budget import Spent
+from pytest_convoprobe.errors import BudgetExceeded, LLMRejected, LLMUnavailable, SettingsError
+from pytest_convoprobe.llm.budget import Budget, Spent
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.ledger import Ledger, Spending
 from pytest_convoprobe.llm.metered import Metered
@@ -65,3 +65,49 @@ async def test_a_call_that_was_given_up_counts_if_it_was_sent(sent: int) -> None
     call.cancel()
     await asyncio.gather(call, return_exceptions=True)
     assert ledger.by_role == ({Role.JUDGE: Spending(1, sent, cost=None)} if sent else {})
+
+
+def test_calls_of_an_agent_that_were_seen_have_a_role_of_their_own() -> None:
+    ledger, budget = Ledger(), Budget(max_cost=1.0)
+    metered = Metered(FakeLLM([]), ledger, budget)
+    metered.take_agents_call(Usage(100, 20), 0.5, False, Spent())
+    metered.take_agents_call(Usage(50, 5), 0.25, True, Spent())
+    assert ledger.by_role == {Role.AGENT: Spending(2, 2, 1, Usage(150, 25), 0.75)}
+    # What a recording answers costs nothing now.
+    assert budget.spent == Spent(0.5, 120)
+    metered.take_agents_call(Usage(), 0.5, False, Spent())
+    with pytest.raises(BudgetExceeded):
+        metered.before_agents_call("gpt-4o", knows_price=True)
+
+
+def test_tokens_that_were_seen_and_are_reported_too_count_once() -> None:
+    ledger, budget = Ledger(), Budget()
+    metered = Metered(FakeLLM([]), ledger, budget)
+    metered.before_agent()
+    metered.take_agents_call(Usage(100, 20), 0.5, False, Spent())
+    metered.take_agents_own(Usage(100, 20))
+    assert Role.TARGET not in ledger.by_role
+    metered.before_agent()
+    metered.take_agents_call(Usage(100, 20), 0.5, False, Spent())
+    metered.take_agents_own(Usage(130, 20))  # it made another call, behind the gateway
+    assert ledger.by_role[Role.TARGET] == Spending(usage=Usage(30, 0), cost=None)
+    assert budget.spent.tokens == 270
+
+
+def test_a_call_without_usage_counts_as_a_guess_in_the_budget_alone() -> None:
+    ledger, budget = Ledger(), Budget(max_tokens=40)
+    metered = Metered(FakeLLM([]), ledger, budget)
+    metered.take_agents_call(None, None, False, Spent(0.1, 50))
+    assert ledger.by_role == {Role.AGENT: Spending(1, 1, cost=None)}
+    with pytest.raises(
+        BudgetExceeded, match=r"50 tokens spent \(estimated for 1 call that reported no usage\)"
+    ):
+        metered.before_agents_call("gpt-4o", knows_price=True)
+
+
+def test_a_limit_on_money_refuses_an_agents_model_without_a_price() -> None:
+    with pytest.raises(SettingsError, match="the price of own/model, which the agent calls itself"):
+        Metered(FakeLLM([]), Ledger(), Budget(max_cost=1.0)).before_agents_call(
+            "own/model", knows_price=False
+        )
+    Metered(FakeLLM([]), Ledger(), Budget(max_tokens=10)).before_agents_call("own/model", knows_price=False)
