@@ -56,7 +56,7 @@ class Conversation:
 
     T turns cost T messages to the target and, apart from repairs, at most T - 1 calls of the
     simulator: the opening is known, and the user ends the talk in the same breath as it says its
-    last words. Nobody judges here.
+    last words. Nobody judges here. `witness` adds to the transcript what others have seen of the agent.
     """
 
     def __init__(
@@ -67,11 +67,13 @@ class Conversation:
         *,
         approver: Approver | None = None,
         clock: Callable[[], float] = time.monotonic,
+        witness: Callable[[Transcript], Transcript] | None = None,
     ) -> None:
         self._user = user
         self._exchange = Exchange(target, approver or NobodyAnswers(), limits.max_text)
         self._limits = limits
         self._clock = clock
+        self._witness = witness
         self._turns: list[Turn] = []
         self._pending: str | None = None
         self._so_far = SoFar()
@@ -80,7 +82,7 @@ class Conversation:
     @property
     def transcript(self) -> Transcript:
         """What was said until now; complete once `run` has returned or raised."""
-        return Transcript(
+        said = Transcript(
             tuple(self._turns),
             self._termination,
             self._pending,
@@ -88,6 +90,7 @@ class Conversation:
             pending_usage=self._so_far.usage,
             pending_requests=self._so_far.requests,
         )
+        return said if self._witness is None else self._witness(said)
 
     async def run(self) -> None:
         """Talk to the end.
@@ -136,7 +139,7 @@ class Conversation:
         # The user comes first: whether it got what it wanted says more than who closed the door.
         if message.status in _ENDED_BY_USER:
             return _ENDED_BY_USER[message.status]
-        if self._limits.ended_by(self._turns[-1].reply):
+        if self._limits.ended_by(self.transcript.turns[-1].reply):
             return Termination.AGENT_ENDED
         if goes_in_circles(self._turns):
             return Termination.LOOP

@@ -116,6 +116,11 @@ class AgentCall:
         base = self._wire.upstreams.get(name or "")
         if base is None:
             return await self._refused(_not_set(self._asked, name), "no_upstream")
+        if self._wire.ledger is not None:
+            try:
+                self._wire.ledger.before(self._asked)
+            except ConvoprobeError as error:
+                return await self._refused(error, "not_permitted")
         url = joined(base, self._asked.path, self._incoming.query)
         try:
             async with self._upstream.sent(url, self._asked, self._incoming.headers) as answer:
@@ -191,7 +196,9 @@ class AgentCall:
         seconds = time.perf_counter() - self._started
         if answered is not None:
             self._conversation.seen.learn(answered)
-        self._conversation.update(self._number, answered=answered, seconds=seconds, **changes)
+        call = self._conversation.update(self._number, answered=answered, seconds=seconds, **changes)
+        if self._wire.ledger is not None:
+            self._wire.ledger.after(call)
         return seconds
 
     # The way back

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from .exchange import Answered, Asked
+from .exchange import Answered, Asked, WireCall
 
 
 class Tape(Protocol):
@@ -58,6 +58,19 @@ class WireFaults(Protocol):
         """
 
 
+class WireLedger(Protocol):
+    """Who is told what the model calls of one conversation cost. Both methods must return soon."""
+
+    def before(self, asked: Asked) -> None:
+        """A call is about to be made: no recording and no fault answers it.
+
+        Raises a `ConvoprobeError` if it must not be made.
+        """
+
+    def after(self, call: WireCall) -> None:
+        """A call has ended, in whatever way."""
+
+
 @dataclass(frozen=True)
 class Wire:
     """How the model calls of one conversation's agent go on from the gateway.
@@ -69,3 +82,4 @@ class Wire:
     upstreams: Mapping[str, str] = field(repr=False)
     tape: Tape | None = None
     faults: WireFaults | None = None
+    ledger: WireLedger | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +15,10 @@ from ..conversation.port import Approver, UserSimulator
 from ..cutting import MOST_TEXT
 from ..errors import ScenarioTimeout
 from ..faults.plan import FaultPlan
+from ..gateway.conversation import GatewayConversation
+from ..gateway.evidence import WireEvidence
 from ..gateway.port import Wire
+from ..gateway.spending import WireSpending
 from ..llm.metered import Metered
 from ..llm.port import LLM
 from ..project_code.agent_loops import AgentLoops
@@ -30,7 +34,7 @@ from ..targets.port import (
     resume,
     so_far,
 )
-from ..transcript import PendingRequest, Reply, ToolCall, Usage
+from ..transcript import PendingRequest, Reply, ToolCall, Transcript, Usage
 from .wired_conversation import WiredConversation, at_gateway
 
 if TYPE_CHECKING:
@@ -76,7 +80,7 @@ class ConversationHost:
         With `wire`, the agent's own model calls come by the gateway. Raises, also after the block, what
         went wrong there: then the conversation says nothing about the agent.
         """
-        async with at_gateway(self.gateway, wire) if wire else nullcontext() as at:
+        async with at_gateway(self.gateway, _entered(wire, llm)) if wire else nullcontext() as at:
             # Of no scenario or trial: some targets get the id, and an agent must not know that it is tested.
             context = ConversationContext(
                 *(uuid4().hex, llm, scenario, trial, self._agents, now, waiting, max_text, faults),
@@ -88,7 +92,8 @@ class ConversationHost:
                 if at is not None:
                     talking = WiredConversation(talking, self.gateway, at, lambda: conversation.transcript)
                 counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking
-                conversation = Conversation(user, counted, limits, approver=approver)
+                witness = _witness(at, max_text) if at is not None else None
+                conversation = Conversation(user, counted, limits, approver=approver, witness=witness)
                 yield conversation
             finally:
                 if faults is not None:
@@ -100,6 +105,15 @@ class ConversationHost:
         if "gateway" in self.__dict__:
             await self.gateway.aclose()
         await in_own_thread(self._agents.close)
+
+
+def _entered(wire: Wire, llm: LLM) -> Wire:
+    """The same, with what the calls cost entered in the ledger of the conversation."""
+    return replace(wire, ledger=WireSpending(llm)) if isinstance(llm, Metered) else wire
+
+
+def _witness(at: GatewayConversation, max_text: int) -> Callable[[Transcript], Transcript]:
+    return WireEvidence(lambda: at.calls, max_text).completed
 
 
 class _Counted:

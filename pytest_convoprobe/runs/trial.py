@@ -54,6 +54,7 @@ from .approving import ScenarioApprover
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .job import Job
 from .preconditions import require_ends_as_called, require_known_tools, require_models, unmatched_tools
+from .provider_blame import provider_failure, rightly_blamed
 from .recorded_models import RecordedModels, start_time
 from .reviewing import reviewed
 from .simulating import user_of
@@ -214,7 +215,7 @@ class _Trial:
             )
         verdict = decide(self._criteria, self._checks)
         # Of labels and mutants only the judge's answers count, so nobody needs to know who was to blame.
-        if verdict.passed is False and self._job.reviews:
+        if verdict.passed is False and self._job.reviews and not provider_failure(self.transcript):
             self._decided = verdict
             self._review = await self._review_user(llm)
             if wants_suggestions(self._job) and not self._review.hindered:
@@ -338,12 +339,15 @@ class _Trial:
             return self._result(outcome, reason, Blame.JUDGE, verdict)
         if verdict.passed:
             return self._result(Outcome.PASSED, "", None, verdict)
+        if failure := provider_failure(self.transcript):
+            return self._result(Outcome.ERROR, f"{failure}. The verdict was: {reason}", Blame.INFRASTRUCTURE)
         if self._review.hindered:
             # Without a score: a conversation in which the user was at fault says nothing about the agent.
             return self._result(Outcome.ERROR, self._review.hindered, Blame.SIMULATOR)
         return self._result(Outcome.FAILED, reason, Blame.AGENT, verdict)
 
     def _broken(self, error: ConvoprobeError) -> ScenarioResult:
+        error = rightly_blamed(error, self.transcript)
         outcome = Outcome.FAILED if error.blame is Blame.AGENT else Outcome.ERROR
         result = self._result(outcome, str(error), error.blame, trace=_shown_with(error))
         return replace(result, remedies=error.remedies)

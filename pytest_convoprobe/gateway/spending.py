@@ -1,0 +1,51 @@
+"""What an agent's own calls of models cost: asked before each call, and entered after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..llm.budget import Spent
+from ..llm.metered import Metered
+from ..llm.price_list import listed_price
+from ..llm.protocols import ModelProtocol, read_request
+from .call_reading import ReadCall, read_call
+from .exchange import Asked, WireCall
+
+# English has some four bytes a token, other languages fewer. Too many is better than too few here.
+_BYTES_PER_TOKEN = 3
+
+
+class WireSpending:
+    """Enters the calls of one conversation's agent in its ledger, and in the budget of the run."""
+
+    def __init__(self, metered: Metered) -> None:
+        self._metered = metered
+
+    def before(self, asked: Asked) -> None:
+        """A call is about to be made, and not to be replayed.
+
+        Raises `BudgetExceeded`, or `SettingsError` where a limit on money can't be enforced.
+        """
+        request = read_request(asked.path, asked.body)
+        counts = request.protocol is not ModelProtocol.UNKNOWN
+        self._metered.before_agents_call(
+            request.model, knows_price=not counts or listed_price(request.model) is not None
+        )
+
+    def after(self, call: WireCall) -> None:
+        """A call has ended, in whatever way."""
+        read = read_call(0, call)
+        if read is not None:
+            self._metered.take_agents_call(read.usage, read.cost, call.replayed, _guess(read))
+
+
+def _guess(call: ReadCall) -> Spent:
+    """What a call has used whose answer doesn't say so: a model has not worked for nothing."""
+    said = [call.answer.text, *(one.arguments for one in call.asked_tools)] if call.answer else []
+    prompt, completion = _tokens(call.request.texts), _tokens(said)
+    price = listed_price(call.model) or (0.0, 0.0)
+    return Spent(prompt * price[0] + completion * price[1], prompt + completion)
+
+
+def _tokens(texts: Iterable[str]) -> int:
+    return sum(len(text.encode("utf-8", "replace")) for text in texts) // _BYTES_PER_TOKEN
