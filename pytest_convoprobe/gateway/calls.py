@@ -72,8 +72,8 @@ class AgentCall:
         replaced = fault is not None and (fault.closes or fault.answer is not None)
         try:
             recorded = None if replaced else self._recorded()
-        except ReplayMiss as miss:
-            return await self._refused(miss, "replay_miss")
+        except ConvoprobeError as error:
+            return await self._refused(error, "replay_miss" if isinstance(error, ReplayMiss) else "settings")
         try:
             if fault is not None:
                 self._conversation.update(self._number, fault=fault.words)

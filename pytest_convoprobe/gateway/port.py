@@ -20,7 +20,7 @@ class Tape(Protocol):
 
         `said` are the user's messages until now, that of the turn last: a date in them is no clock.
         It is called once for each request, in the order in which they come, before anything is awaited:
-        equal requests may be counted here. Raises `ReplayMiss` where no call may be made.
+        equal requests may be counted here. Raises `ReplayMiss` where no call may be made, or `SettingsError`.
         """
 
     def keep(self, asked: Asked, answered: Answered, turn: int, seconds: float) -> None:

@@ -86,10 +86,10 @@ class AgentFingerprints:
         own = {
             "path": texts.reader()(_VERSION.sub("", path).strip("/")),
             "method": "" if method.upper() == "POST" else method.upper(),
-            "stream": request.stream,
+            "stream": request.stream or "",
             "previous_response_id": self._continued(request.previous_id),
         }
-        return {name: _short(value) for name, value in {**found, **own}.items() if value not in ("", False)}
+        return {name: _short(value) for name, value in {**found, **own}.items() if value != ""}
 
     def _continued(self, response_id: str) -> str:
         """Which call is continued, by its digest: the id is another one whenever the call is made."""

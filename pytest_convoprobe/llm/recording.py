@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from ..errors import RecordingUnusable
 from ..files import locked, read_file, shown_path, write_atomically
@@ -18,6 +19,9 @@ from ..scenario.discovery import project_root
 from .fingerprint import Fingerprint
 from .port import Role
 from .recording_format import Contents, FormatError, LaterVersion, RecordedCall, dumps, loads
+
+Mode = Literal["off", "auto", "only", "record"]
+"""What is replayed, and what is recorded."""
 
 _MAX_SLUG = 60
 # Names that Windows reserves for devices, with any ending.
@@ -128,6 +132,10 @@ class Recording:
         """What was recorded for a role in a turn, in order."""
         place = (trial, role, turn)
         return tuple(call for call in self.calls if (call.trial, call.role, call.turn) == place)
+
+    def of_role(self, trial: int, role: Role) -> tuple[RecordedCall, ...]:
+        """What was recorded for a role in all turns of a trial, in order."""
+        return tuple(call for call in self.calls if (call.trial, call.role) == (trial, role))
 
     def add(self, call: RecordedCall) -> None:
         """Take a new call in; `save` writes it."""

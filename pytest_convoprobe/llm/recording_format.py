@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from ..errors import Problem
 from ..outside_json import read_json
@@ -20,23 +20,17 @@ from ..yaml_source import Document, parse
 from ..yaml_source.explain import explain
 from .fingerprint import Fingerprint
 from .port import LLMReply, Role, ToolRequest
+from .recorded_answer import RecordedAnswer, StoredAnswer, loaded_answer, stored_answer
+from .recorded_text import StoredJson, StoredPart, exact_text, stored_text
 from .recording_digests import DIGEST, SignOfEdit, first_edit, of_file, with_digests
 
-VERSION = 1
-
-_LAYOUTS: dict[str, dict[str, Any]] = {
-    "spaced": {},
-    "compact": {"separators": (",", ":")},
-    "indented": {"indent": 2},
-}
+VERSION = 2
+_WITHOUT_AGENT = 1
+"""What a recording has as its version if no call in it is an agent's: earlier releases read it too."""
 
 # Characters that an editor or a review page hides or acts on: C1 controls, zero-width and direction marks,
 # line separators, and lone surrogates (which UTF-8 cannot encode).
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-
-
-# With more brackets, JSON may be nested too deeply to be written again. It is stored as text.
-_MOST_BRACKETS = 400
 
 
 class FormatError(ValueError):
@@ -53,14 +47,18 @@ class LaterVersion(FormatError):
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A call and its reply. `ordinal` counts the calls of the role in the turn, from 1."""
+    """A call and its reply. `ordinal` counts the calls of the role in the turn, from 1.
+
+    A call that the agent made itself has an `answer` instead of a reply.
+    """
 
     trial: int
     role: Role
     turn: int
     ordinal: int
     request: Fingerprint
-    reply: LLMReply
+    reply: LLMReply = field(default_factory=lambda: LLMReply(""))
+    answer: RecordedAnswer | None = None
 
     @property
     def place(self) -> tuple[int, str, int, int, str]:
@@ -68,11 +66,7 @@ class RecordedCall:
         return self.trial, self.role.value, self.turn, self.ordinal, self.request.digest
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Request(_Part):
+class _Request(StoredPart):
     model: str
     parameters: dict[str, Any] = Field(default_factory=dict)
     tools: str = ""
@@ -80,31 +74,24 @@ class _Request(_Part):
     messages: tuple[str, ...] = ()
 
 
-class _ToolRequest(_Part):
+class _ToolRequest(StoredPart):
     name: str
     arguments: str
     cut: bool = False
 
 
-class _Json(_Part):
-    """A reply that is JSON, with the layout that restores its exact text."""
-
-    layout: Literal["spaced", "compact", "indented"]
-    value: dict[str, Any] | list[Any]
-
-
-class _Usage(_Part):
+class _Usage(StoredPart):
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
 
-class _Call(_Part):
+class _Call(StoredPart):
     trial: int = Field(ge=1)
     role: Role
     turn: int = Field(ge=0)
     ordinal: int = Field(ge=1)
     text: str | tuple[str, ...] | None = None
-    json_: _Json | None = Field(default=None, alias="json")
+    json_: StoredJson | None = Field(default=None, alias="json")
     tool_requests: tuple[_ToolRequest, ...] = ()
     top_tokens: dict[str, float] = Field(default_factory=dict)
     finish_reason: str = "stop"
@@ -112,11 +99,18 @@ class _Call(_Part):
     cut: tuple[str, ...] = ()
     usage: _Usage = _Usage()
     cost: float | None = None
+    answer: StoredAnswer | None = None
     request: _Request
     digest: str = ""
 
+    @model_validator(mode="after")
+    def _fits_the_role(self) -> _Call:
+        if (self.answer is not None) is not (self.role is Role.AGENT):
+            raise ValueError("must have an `answer` if its role is `agent`, and none otherwise")
+        return self
 
-class _File(_Part):
+
+class _File(StoredPart):
     version: int
     recorded: str
     now: dict[int, Time] = Field(default_factory=dict)
@@ -142,7 +136,7 @@ def dumps(calls: Iterable[RecordedCall], *, recorded: str, now: Mapping[int, dat
     starts = {str(trial): time.isoformat() for trial, time in sorted((now or {}).items())}
     written = with_digests(map(_call, ordered))
     data = {
-        "version": VERSION,
+        "version": VERSION if any(call.answer for call in ordered) else _WITHOUT_AGENT,
         "recorded": recorded,
         **({"now": starts} if starts else {}),
         "models": _models(ordered),
@@ -200,23 +194,14 @@ def _models(calls: Iterable[RecordedCall]) -> dict[str, str]:
 
 
 def _call(call: RecordedCall) -> dict[str, Any]:
-    reply, request = call.reply, call.request
+    request = call.request
+    said = _said(call.reply) if call.answer is None else {"answer": stored_answer(call.answer)}
     whole = {
         "trial": call.trial,
         "role": call.role.value,
         "turn": call.turn,
         "ordinal": call.ordinal,
-        **_text(reply.text),
-        "tool_requests": [
-            {"name": asked.name, "arguments": asked.arguments, **({"cut": True} if asked.cut else {})}
-            for asked in reply.tool_requests
-        ],
-        "top_tokens": dict(sorted(reply.top_tokens.items(), key=lambda pair: (-pair[1], pair[0]))) or None,
-        "finish_reason": reply.finish_reason,
-        "thoughts": reply.thoughts or None,
-        "cut": list(reply.cut),
-        "usage": asdict(reply.usage),
-        "cost": reply.cost,
+        **said,
         "request": {
             "model": request.model,
             "parameters": dict(request.parameters),
@@ -229,28 +214,20 @@ def _call(call: RecordedCall) -> dict[str, Any]:
     return {key: value for key, value in whole.items() if value is not None and value != []}
 
 
-def _text(text: str) -> dict[str, Any]:
-    """The form that is easiest to compare and still restores the exact text."""
-    parsed = _json(text)
-    if parsed is not None:
-        for layout, options in _LAYOUTS.items():
-            if json.dumps(parsed, ensure_ascii=False, **options) == text:
-                return {"json": {"layout": layout, "value": parsed}}
-    return {"text": text.split("\n") if "\n" in text else text}
-
-
-def _json(text: str) -> dict[str, Any] | list[Any] | None:
-    if not text.startswith(("{", "[")) or text.count("{") + text.count("[") > _MOST_BRACKETS:
-        return None
-    try:
-        parsed = json.loads(text, parse_constant=_refuse)
-    except ValueError:
-        return None
-    return parsed if isinstance(parsed, (dict, list)) and parsed else None
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
+def _said(reply: LLMReply) -> dict[str, Any]:
+    return {
+        **stored_text(reply.text),
+        "tool_requests": [
+            {"name": asked.name, "arguments": asked.arguments, **({"cut": True} if asked.cut else {})}
+            for asked in reply.tool_requests
+        ],
+        "top_tokens": dict(sorted(reply.top_tokens.items(), key=lambda pair: (-pair[1], pair[0]))) or None,
+        "finish_reason": reply.finish_reason,
+        "thoughts": reply.thoughts or None,
+        "cut": list(reply.cut),
+        "usage": asdict(reply.usage),
+        "cost": reply.cost,
+    }
 
 
 def _loaded(call: _Call) -> RecordedCall:
@@ -258,13 +235,16 @@ def _loaded(call: _Call) -> RecordedCall:
     fingerprint = Fingerprint(
         request.model, request.parameters, request.messages, request.tools, request.schema_
     )
-    return RecordedCall(call.trial, call.role, call.turn, call.ordinal, fingerprint, _reply(call))
+    place = call.trial, call.role, call.turn, call.ordinal
+    if call.answer is not None:
+        return RecordedCall(*place, fingerprint, answer=loaded_answer(call.answer))
+    return RecordedCall(*place, fingerprint, _reply(call))
 
 
 def _reply(call: _Call) -> LLMReply:
     """The replayed reply. It took no attempt, and its tool calls get new ids."""
     return LLMReply(
-        text=_exact_text(call),
+        text=exact_text(call.json_, call.text),
         tool_requests=tuple(
             ToolRequest(f"call_{call.turn}_{call.ordinal}_{number}", asked.name, asked.arguments, asked.cut)
             for number, asked in enumerate(call.tool_requests, start=1)
@@ -278,9 +258,3 @@ def _reply(call: _Call) -> LLMReply:
         thoughts=call.thoughts or "",
         cut=call.cut,
     )
-
-
-def _exact_text(call: _Call) -> str:
-    if call.json_ is not None:
-        return json.dumps(call.json_.value, ensure_ascii=False, **_LAYOUTS[call.json_.layout])
-    return call.text if isinstance(call.text, str) else "\n".join(call.text or ())

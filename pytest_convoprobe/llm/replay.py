@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Awaitable
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from ..errors import (
     Blame,
@@ -19,39 +18,18 @@ from ..errors import (
     SimulatorError,
     StructuredReplyError,
 )
-from ..files import shown_path
 from ..redaction import Redactor
-from .fingerprint import Fingerprint, Fingerprints, differences, distance
-from .port import LLM, CallContext, LLMReply, LLMRequest, Role
-from .recording import Recording
+from .agent_replay import AgentCalls
+from .fingerprint import Fingerprint, Fingerprints
+from .misses import miss
+from .port import LLM, LLMReply, LLMRequest, Role
+from .recording import Mode, Recording
 from .recording_format import RecordedCall
 
-Mode = Literal["off", "auto", "only", "record"]
 T = TypeVar("T")
 
 _UNUSABLE = (StructuredReplyError, SimulatorError, JudgeError, NoTokenChances)
 """Unusable replies. They are not recorded: a model may do better next time, a recording never will."""
-
-
-_SOURCES: Mapping[Role, Mapping[str, str]] = {
-    Role.SYNTHETIC_USER: {
-        "system": "the user's persona, facts or instructions, run.now, or this release's prompt",
-        "user": "the agent's reply",
-        "assistant": "the user's message",
-    },
-    Role.JUDGE: {
-        "system": "judge.extra_instructions, or this release's prompt",
-        "user": "what the agent said or reported of its tools, "
-        "the scenario's description and criteria, or run.now",
-    },
-    Role.TARGET: {
-        "system": "target.system_prompt",
-        "user": "the user's message",
-        "assistant": "the agent's reply",
-        "tool": "what a tool returned",
-    },
-}
-"""Where the text of a message comes from, by the role that calls and the role of the message."""
 
 
 class Replaying:
@@ -63,14 +41,21 @@ class Replaying:
     now. Its usage and cost are those of the recording.
 
     The recording is written only at the end of the trial: wrap it with `around`, or call `finish` after it.
+    The calls that the agent made itself, if there is a gateway for them, are written with the others.
     """
 
     def __init__(
-        self, inner: LLM, recording: Recording, mode: Mode, redactor: Redactor | None = None
+        self,
+        inner: LLM,
+        recording: Recording,
+        mode: Mode,
+        redactor: Redactor | None = None,
+        agent: AgentCalls | None = None,
     ) -> None:
         self._inner = inner
         self._recording = recording
         self._mode = mode
+        self._agent = agent
         self._redactor = redactor or Redactor()
         self._fingerprints = Fingerprints(self._redactor)
         self._made: Counter[tuple[Role, int]] = Counter()
@@ -99,7 +84,7 @@ class Replaying:
         # The check comes after the look-up: a miss names what differs from the nearest recorded call.
         if self._mode == "only":
             used = frozenset(used.request.digest for used in self._replayed)
-            raise ReplayMiss(_miss(self._recording, context, fingerprint, ordinal, repeat, used))
+            raise ReplayMiss(miss(self._recording, context, fingerprint, ordinal, repeat, used))
         return await self._live(request, fingerprint, ordinal)
 
     async def aclose(self) -> None:
@@ -133,14 +118,18 @@ class Replaying:
         """
         if self._redactor.problem is not None:
             return  # texts in it are withheld: no replay could go on with them
-        if not self._added or (self._mode == "record" and not complete):
+        if not (self._added or (self._agent and self._agent.added)) or (
+            self._mode == "record" and not complete
+        ):
             return
         # Writing waits for the disk, and for other processes that write. It must not block the loop.
         await asyncio.to_thread(self._save, complete)
 
     def _save(self, complete: bool) -> None:
         if complete:
-            self._recording.save(instead_of=self._trial, keep=self._replayed)
+            agent = self._agent
+            trial = agent.trial if agent else self._trial
+            self._recording.save(instead_of=trial, keep=[*self._replayed, *(agent.replayed if agent else ())])
         else:
             self._recording.save()
 
@@ -190,83 +179,3 @@ class Replaying:
         text = self._redactor.text(reply.text)
         thoughts = self._redactor.text(reply.thoughts)
         return replace(reply, text=text, tool_requests=tuple(asked), top_tokens=likely, thoughts=thoughts)
-
-
-def _miss(
-    recording: Recording,
-    context: CallContext,
-    request: Fingerprint,
-    ordinal: int,
-    repeat: int,
-    used: AbstractSet[str],
-) -> str:
-    """What the call was, what changed since it was recorded, and how to record it again.
-
-    `used` are the digests of the recorded calls that were replayed already.
-    """
-    reasons = _reasons(recording, context, request, ordinal, repeat, used)
-    # With a full stop, since annotations and tables show all of it in one line.
-    listed = "\n".join(f"  - {reason}" for reason in reasons) + "."
-    return "\n".join(
-        (
-            f"no reply is recorded for {_whose(context)}:",
-            listed,
-            f"The recording is {shown_path(recording.path)}. "
-            # How that is said on a command line, only the command line knows.
-            "To record it again, run the same with `run.replay: record`.",
-        )
-    )
-
-
-def _reasons(
-    recording: Recording,
-    context: CallContext,
-    request: Fingerprint,
-    ordinal: int,
-    repeat: int,
-    used: AbstractSet[str],
-) -> tuple[str, ...]:
-    here = recording.at(context.trial, context.role, context.turn)
-    if not here:
-        return (_never(recording, context),)
-    # A call that was replayed is another question, such as the first vote of two: nothing of it has changed.
-    left = [call for call in here if call.request.digest not in used - {request.digest}]
-    if not left:
-        return (_FURTHER,)
-    nearest = min(left, key=lambda call: (distance(request, call.request), abs(call.ordinal - ordinal)))
-    equal = sum(call.request.digest == request.digest for call in here)
-    return differences(request, nearest.request, _SOURCES.get(context.role)) or (
-        f"the same call is made {_times(repeat)} now, recorded {_times(equal)}",
-    )
-
-
-_FURTHER = (
-    "it is one call more than were recorded: the recorded trial ended before it, such as by an outage, or "
-    "needed no second vote or second look"
-)
-
-
-def _never(recording: Recording, context: CallContext) -> str:
-    """Why nothing is recorded for this role in this turn."""
-    if not recording.calls:
-        return "this scenario was never recorded"
-    trial = [call for call in recording.calls if call.trial == context.trial]
-    if not trial:
-        return f"trial {context.trial} was never recorded"
-    turns = sorted({call.turn for call in trial if call.role is context.role})
-    role = context.role.value.replace("_", " ")
-    if not turns:
-        return f"the {role} was never recorded"
-    listed = f"{'turn' if len(turns) == 1 else 'turns'} {', '.join(map(str, turns))}"
-    return f"this turn was never recorded (recorded for the {role}: {listed})"
-
-
-def _times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")
-
-
-def _whose(context: CallContext) -> str:
-    role = context.role.value.replace("_", " ")
-    turn = f" in turn {context.turn}" if context.turn else ""
-    trial = f" (trial {context.trial})" if context.trial > 1 else ""
-    return f"the {role}'s call{turn}{trial}"

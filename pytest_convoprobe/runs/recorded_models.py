@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import TypeVar
 
 from ..cutting import MOST_TEXT
+from ..llm.agent_replay import AgentCalls
 from ..llm.bounded import Bounded
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
 from ..llm.metered import Metered
 from ..llm.port import LLM
-from ..llm.recording import Recording
-from ..llm.replay import Mode, Replaying
+from ..llm.recording import Mode, Recording
+from ..llm.replay import Replaying
 from ..llm.sharing import Sharing
 from ..llm.stack import LiveLLM
 from ..redaction import Redactor
@@ -60,12 +61,14 @@ class RecordedModels:
         ledger: Ledger,
         work: Callable[[LLM], Awaitable[T]],
         redactor: Redactor | None = None,
+        agent: AgentCalls | None = None,
     ) -> T:
         """Do a piece of work with the models, with a recording around it; the ledger learns what it costs.
 
-        `redactor` is the one of this work, if it has personal data of its own to mask.
+        `redactor` is the one of this work, if it has personal data of its own to mask. `agent` are the calls
+        that the agent makes itself, if it has a gateway.
         """
-        replaying = Replaying(self._shared, recording, mode, redactor or self._redactor)
+        replaying = Replaying(self._shared, recording, mode, redactor or self._redactor, agent)
         # Live replies are cut already. A recording may have been written by anybody.
         bounded = Bounded(replaying, self._max_text)
         return await replaying.around(work(Metered(bounded, ledger, self._budget)))

@@ -140,6 +140,9 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
     (CHAT, chat(user()), {**chat(user()), "model": "gpt-y"}),
     (CHAT, chat(user()), chat(user(), temperature=0.5)),
     (CHAT, chat(user()), chat(user(), stream=True)),
+    (CHAT, chat(user()), chat(user(), temperature=0)),
+    (CHAT, chat(user()), chat(user(), parallel_tool_calls=False)),
+    (CHAT, chat(user(), seed=0), chat(user(), seed=False)),
     (CHAT, chat(user()), chat(user(), max_tokens=5)),
     (CHAT, chat(user()), chat(user(), an_unknown_parameter=1)),
     (CHAT, chat(user()), chat(user(), user())),
@@ -378,4 +381,4 @@ def test_the_digest_is_the_same_in_every_process() -> None:
     }
 
     assert len(found) == 1
-    assert print_of(chat(user(), temperature=0)).digest == "cb3649133da00b3f"
+    assert print_of(chat(user(), temperature=0)).digest == "5b93b2169fedd5ce"

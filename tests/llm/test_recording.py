@@ -399,8 +399,8 @@ class TestBrokenFile:
 
     def test_of_a_later_version_is_left_alone(self, path: Path) -> None:
         path.parent.mkdir(parents=True)
-        path.write_text('{"version": 2, "replies": []}')
-        with pytest.raises(RecordingUnusable, match=r"version 2 of the format.*Update pytest-convoprobe"):
+        path.write_text('{"version": 3, "replies": []}')
+        with pytest.raises(RecordingUnusable, match=r"version 3 of the format.*Update pytest-convoprobe"):
             saved(path, call("new"), instead_of=1)
         assert path.read_text() == '{"version": 2, "replies": []}'
 

@@ -25,8 +25,8 @@ from pytest_convoprobe.llm.port import (
     ToolRequest,
     ToolSpec,
 )
-from pytest_convoprobe.llm.recording import Recording
-from pytest_convoprobe.llm.replay import Mode, Replaying
+from pytest_convoprobe.llm.recording import Mode, Recording
+from pytest_convoprobe.llm.replay import Replaying
 from pytest_convoprobe.redaction import Expanded, Redactor
 from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.transcript import Usage

@@ -97,7 +97,8 @@ def read_answer(data: dict[str, Any]) -> ModelAnswer:
         text_of(data.get("id")),
         "\n".join(filter(None, summaries)),
         refusal,
-        isinstance(data.get("output"), list) and status not in ("in_progress", "queued"),
+        # Also of one that is made in the background: it is only begun, and the client asks for it later.
+        isinstance(data.get("output"), list),
     )
 
 

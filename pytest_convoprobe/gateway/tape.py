@@ -1,0 +1,38 @@
+"""The recording of a conversation's model calls, as the gateway asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..llm.agent_replay import AgentCalls, AgentRequest, CountedCall
+from ..llm.recorded_answer import KEPT_HEADERS, RecordedAnswer
+from .exchange import Answered, Asked
+
+
+class RecordedTape:
+    """A `Tape` that replays and records the calls of one trial."""
+
+    def __init__(self, calls: AgentCalls) -> None:
+        self._calls = calls
+        # By identity: equal requests are different calls. Each is kept, so that no other one gets its id.
+        self._begun: dict[int, tuple[Asked, CountedCall]] = {}
+
+    def recorded(self, asked: Asked, turn: int, said: Sequence[str]) -> Answered | None:
+        """The recorded answer; None if the call is to be made.
+
+        Raises `ReplayMiss`, `RecordingUnusable` and `SettingsError`.
+        """
+        counted = self._calls.begin(AgentRequest(asked.method, asked.path, asked.body, turn, said))
+        answer = self._calls.answer(counted)
+        if answer is None:
+            self._begun[id(asked)] = asked, counted
+            return None
+        return Answered(answer.status, answer.body, answer.headers)
+
+    def keep(self, asked: Asked, answered: Answered, turn: int, seconds: float) -> None:
+        """Record the answer to a call that was made."""
+        _, counted = self._begun.pop(id(asked), (asked, None))
+        if counted is None:
+            return
+        headers = {name: answered.headers[name] for name in KEPT_HEADERS if name in answered.headers}
+        self._calls.keep(counted, RecordedAnswer(answered.status, answered.body, headers, seconds))

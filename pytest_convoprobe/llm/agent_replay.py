@@ -1,0 +1,171 @@
+"""Answers the agent's own model calls from a recording, and records those that were made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..errors import ReplayMiss
+from ..redaction import Redactor
+from ..settings.volatile_parts import VolatileParts
+from .agent_fingerprint import AgentFingerprints
+from .fingerprint import Fingerprint
+from .misses import miss
+from .port import CallContext, Role
+from .protocols import ModelAnswer, ModelProtocol, protocol_of, read_answer
+from .protocols.rewriting import with_texts
+from .recorded_answer import RecordedAnswer
+from .recording import Mode, Recording
+from .recording_format import RecordedCall
+
+_PASSING = frozenset({408, 409, 425, 429})
+"""Refusals that a client overcomes by asking again. They aren't recorded: a replay would only repeat them."""
+
+
+@dataclass(frozen=True)
+class AgentRequest:
+    """One call of the agent, as it came. `said` are the user's messages until then."""
+
+    method: str
+    path: str
+    body: bytes = field(repr=False)
+    turn: int
+    said: Sequence[str] = field(default=(), repr=False)
+
+    @property
+    def protocol(self) -> ModelProtocol:
+        return protocol_of(self.path)
+
+    def fingerprint(self, fingerprints: AgentFingerprints) -> Fingerprint:
+        return fingerprints.of(self.method, self.path, self.body, self.said)
+
+
+@dataclass(frozen=True)
+class CountedCall:
+    """A call of the agent's and its numbers: in its turn, and among equal ones of the trial, from 1."""
+
+    call: AgentRequest
+    fingerprint: Fingerprint
+    ordinal: int
+    repeat: int
+
+
+class AgentCalls:
+    """The agent's own model calls in one trial, by way of the trial's recording.
+
+    The modes are those of `Replaying`, which writes the recording for both. Nothing here awaits anything:
+    which call gets which answer depends on the order of the calls alone.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        mode: Mode,
+        redactor: Redactor,
+        trial: int = 1,
+        volatile: VolatileParts | None = None,
+    ) -> None:
+        self.trial = trial
+        self.replayed: list[RecordedCall] = []
+        """The recorded calls that were answered with, at the place that they have now."""
+        self.added = False
+        """Whether the recording has new calls."""
+        self._recording = recording
+        self._mode = mode
+        self._redactor = redactor
+        self._fingerprints = AgentFingerprints(redactor, volatile)
+        # When an old recording was made, less was masked: there, the same call has another fingerprint.
+        self._earlier = [AgentFingerprints(one, volatile) for one in redactor.earlier()]
+        self._made: Counter[int] = Counter()
+        self._equal: Counter[str] = Counter()
+
+    def begin(self, call: AgentRequest) -> CountedCall:
+        """A call has come. Raises `SettingsError` if an expression of the project's takes too long."""
+        fingerprint = call.fingerprint(self._fingerprints)
+        self._made[call.turn] += 1
+        self._equal[fingerprint.digest] += 1
+        return CountedCall(call, fingerprint, self._made[call.turn], self._equal[fingerprint.digest])
+
+    def answer(self, counted: CountedCall) -> RecordedAnswer | None:
+        """The recorded answer, with known personal data in it again; None if the call is to be made.
+
+        Of equal calls in the trial, the first gets the first recorded answer, in whichever turn. Raises
+        `ReplayMiss`, and `RecordingUnusable`.
+        """
+        if self._mode == "record" and not self.added:
+            # Before money is spent: the file may come from a later release, and must not be overwritten.
+            self._recording.check()
+        if self._mode in ("off", "record"):
+            return None
+        found = self._recorded(counted)
+        if found is not None and found.answer is not None:
+            self.replayed.append(replace(found, turn=counted.call.turn, ordinal=counted.ordinal))
+            return self._as_sent(found.answer, counted)
+        if self._mode == "only":
+            raise ReplayMiss(self._miss(counted))
+        return None
+
+    def _recorded(self, counted: CountedCall) -> RecordedCall | None:
+        recorded = self._recording.of_role(self.trial, Role.AGENT)
+        found = _nth(recorded, counted.fingerprint, counted.repeat)
+        for earlier in () if found else self._earlier:
+            found = found or _nth(recorded, counted.call.fingerprint(earlier), counted.repeat)
+        return found
+
+    def _miss(self, counted: CountedCall) -> str:
+        context = CallContext(Role.AGENT, trial=self.trial, turn=counted.call.turn)
+        used = frozenset(used.request.digest for used in self.replayed)
+        return miss(self._recording, context, counted.fingerprint, counted.ordinal, counted.repeat, used)
+
+    def keep(self, counted: CountedCall, answer: RecordedAnswer) -> None:
+        """Take in the whole answer to a call that was made, unless it is a failure that passes."""
+        if self._mode == "off" or _passes(answer, counted.call.protocol):
+            return
+        self._learn(answer, counted)
+        stored = replace(
+            answer,
+            body=self._changed(answer, self._redactor.text, masks=True),
+            packed=counted.call.protocol is ModelProtocol.EMBEDDINGS,
+        )
+        place = self.trial, Role.AGENT, counted.call.turn, counted.ordinal
+        self._recording.add(RecordedCall(*place, counted.fingerprint, answer=stored))
+        self.added = True
+
+    def _as_sent(self, answer: RecordedAnswer, counted: CountedCall) -> RecordedAnswer:
+        self._learn(answer, counted)
+        return replace(answer, body=self._changed(answer, self._redactor.restored))
+
+    def _learn(self, answer: RecordedAnswer, counted: CountedCall) -> None:
+        """A later call may continue this answer by its id alone."""
+        if counted.call.protocol is ModelProtocol.RESPONSES:
+            identifier = _read(answer, counted.call.protocol).response_id
+            for fingerprints in (self._fingerprints, *self._earlier):
+                fingerprints.answered(identifier, counted.fingerprint)
+
+    @staticmethod
+    def _changed(answer: RecordedAnswer, change: Callable[[str], str], *, masks: bool = False) -> bytes:
+        return with_texts(_content_type(answer), answer.body, change, masks=masks)
+
+
+def _nth(recorded: Sequence[RecordedCall], fingerprint: Fingerprint, number: int) -> RecordedCall | None:
+    same = [call for call in recorded if call.request.digest == fingerprint.digest]
+    return same[number - 1] if number <= len(same) else None
+
+
+def _passes(answer: RecordedAnswer, protocol: ModelProtocol) -> bool:
+    """Whether the answer is a failure that the client overcomes by asking again."""
+    if answer.status in _PASSING or answer.status >= 500:
+        return True
+    if answer.status >= 300 or protocol is ModelProtocol.UNKNOWN:
+        return False
+    read = _read(answer, protocol)
+    return read.error is not None or not read.complete
+
+
+def _read(answer: RecordedAnswer, protocol: ModelProtocol) -> ModelAnswer:
+    return read_answer(protocol, _content_type(answer), answer.body)
+
+
+def _content_type(answer: RecordedAnswer) -> str:
+    return answer.headers.get("content-type", "")
