@@ -114,8 +114,8 @@ def _never(recording: Recording, context: CallContext) -> str:
     role = context.role.value.replace("_", " ")
     if context.role is Role.AGENT:
         return (
-            "no model call of the agent is recorded in this trial: it made none then, or it was recorded without "
-            "`target.models`"
+            "no model call of the agent is recorded in this trial: it made none then, or it was recorded "
+            "without `target.models`"
         )
     if not turns:
         return f"the {role} was never recorded"

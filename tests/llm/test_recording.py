@@ -402,7 +402,7 @@ class TestBrokenFile:
         path.write_text('{"version": 3, "replies": []}')
         with pytest.raises(RecordingUnusable, match=r"version 3 of the format.*Update pytest-convoprobe"):
             saved(path, call("new"), instead_of=1)
-        assert path.read_text() == '{"version": 2, "replies": []}'
+        assert path.read_text() == '{"version": 3, "replies": []}'
 
     def test_a_folder_in_its_place_is_a_clear_error(self, path: Path) -> None:
         path.mkdir(parents=True)
