@@ -1,4 +1,4 @@
-"""Calls and replies in the format of the chat-completions protocol, which every adapter understands."""
+"""Calls in the format of the chat-completions protocol, which every adapter understands."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ from collections.abc import Collection, Mapping
 from copy import deepcopy
 from typing import Any
 
-from ..errors import LLMUnavailable
 from ..settings.model_settings import ModelSettings
-from ..transcript import Usage, token_count
-from .port import LLMReply, LLMRequest, Message, Price, ToolRequest, ToolSpec
+from .port import LLMRequest, Message, Price, ToolRequest, ToolSpec
 
 # Ollama has a small default context and silently cuts what exceeds it; other providers use the model's own.
 _OLLAMA = ("ollama/", "ollama_chat/")
-
-# A larger cost of a single call is a mistake, in an answer or in a list of prices.
-_MOST_DOLLARS = 10_000.0
 
 # Optional parameters, and the words that identify them in a refusal.
 _WORDS = {
@@ -131,81 +126,10 @@ def _response_format(request: LLMRequest) -> dict[str, Any] | None:
     return {"type": "json_schema", "json_schema": schema}
 
 
-def read_reply(response: Any, settings: ModelSettings, listed_cost: object) -> LLMReply:
-    """The reply in a response object; `listed_cost` is what it costs by the adapter's price list.
-
-    A model's reasoning (`reasoning_content`) is not part of the reply's text. Raises `LLMUnavailable` if the
-    response contains no reply.
-    """
-    if not getattr(response, "choices", None):
-        message = f"{settings.model} sent a response without a reply in it (no choices)"
-        unreadable = LLMUnavailable(message, model=settings.model or "")
-        unreadable.answered = True
-        raise unreadable
-    choice = response.choices[0]
-    usage = _usage(getattr(response, "usage", None))
-    return LLMReply(
-        text=choice.message.content or "",
-        tool_requests=tuple(_tool_request(call) for call in choice.message.tool_calls or ()),
-        usage=usage,
-        cost=_cost(settings, usage, listed_cost),
-        finish_reason=choice.finish_reason or "stop",
-        top_tokens=_top_tokens(getattr(choice, "logprobs", None)),
-        thoughts=_reasoning(choice.message),
-    )
-
-
-def _reasoning(message: Any) -> str:
-    """The reasoning beside the reply, under any of the names that servers have for it."""
-    fields = (getattr(message, name, None) for name in ("reasoning_content", "reasoning"))
-    return next((field for field in fields if isinstance(field, str) and field), "")
-
-
-def _tool_request(call: Any) -> ToolRequest:
-    return ToolRequest(call.id or "", call.function.name or "", call.function.arguments or "{}")
-
-
-def _top_tokens(logprobs: Any) -> dict[str, float]:
-    """Probabilities of the first token. Of two tokens with the same text, the more likely one counts."""
-    # Providers without log-probabilities leave the field out, or send null.
-    tokens = getattr(logprobs, "content", None) or ()
-    top = getattr(tokens[0], "top_logprobs", None) if tokens else None
-    # Sorted upwards, so that the more likely of two equal texts replaces the other.
-    by_chance = sorted(top or (), key=lambda token: float(token.logprob))
-    return {token.token: float(token.logprob) for token in by_chance}
-
-
-def _usage(usage: Any) -> Usage:
-    """The counts of tokens; none at all if one of them is impossible: then nobody knows what was used."""
-    # Some servers report no usage, or leave one number out.
-    given = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
-    counts = [token_count(0 if count is None else count) for count in given]
-    return Usage() if None in counts else Usage(counts[0] or 0, counts[1] or 0)
-
-
 def own_prices(settings: ModelSettings) -> Price | None:
     """The prices of a prompt token and a completion token, if the settings contain both."""
     prices = settings.input_cost_per_token, settings.output_cost_per_token
     return None if prices[0] is None or prices[1] is None else (prices[0], prices[1])
-
-
-def _cost(settings: ModelSettings, usage: Usage, listed_cost: object) -> float | None:
-    """What a reply cost; None where the price or the usage is unknown."""
-    prices = own_prices(settings)
-    if prices is None:
-        return _money(listed_cost) if usage.total else None
-    # What is free is free, whatever was used.
-    if not usage.total and any(prices):
-        return None
-    return usage.prompt_tokens * prices[0] + usage.completion_tokens * prices[1]
-
-
-def _money(value: object) -> float | None:
-    """The value, if it can be what one call costs in US dollars."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    # Also false for NaN.
-    return float(value) if 0 <= value <= _MOST_DOLLARS else None
 
 
 def secrets_of(settings: ModelSettings) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from ..settings.panel import members_of
 from ..settings.providers import KEY_VARIABLES, PROVIDERS, provider_of
 from ..settings.requirements import require_model
 from ..suggest import did_you_mean
+from .lanes import Lane, client_words, lane_of
 from .litellm_import import imported
 
 
@@ -23,7 +24,8 @@ def check_model(settings: ModelSettings, role: str, key: str = "model") -> str:
 
     `role` is `judge`, `synthetic_user` or `target`; an enum of such values will do. With a judge, the models
     of its panel are looked at too. `key` is the setting of the role that names the model. Nothing is called.
-    LiteLLM is imported only for a name that begins with no provider that is in common use.
+    LiteLLM is imported only for a name that begins with no provider in common use, and that isn't one of
+    OpenAI's models.
     """
     model = require_model(settings, role)
     name = str(getattr(role, "value", role))
@@ -37,8 +39,10 @@ def check_model(settings: ModelSettings, role: str, key: str = "model") -> str:
 
 def complaint_on(settings: ModelSettings) -> str | None:
     """The same in words, for a model that has a name."""
-    model = settings.model or ""
-    return _no_provider(model, settings) or _no_key(model, settings)
+    model, lane = settings.model or "", lane_of(settings)
+    if lane.fault:
+        return client_words(settings, lane)
+    return _no_provider(model, settings, lane) or _no_key(model, settings)
 
 
 def has_common_provider(settings: ModelSettings) -> bool:
@@ -47,11 +51,11 @@ def has_common_provider(settings: ModelSettings) -> bool:
     return named or not settings.model
 
 
-def _no_provider(model: str, settings: ModelSettings) -> str | None:
+def _no_provider(model: str, settings: ModelSettings, lane: Lane) -> str | None:
     prefix = provider_of(model)
     if prefix and not model.removeprefix(f"{prefix}/").strip():
         return f"`{model}` names a provider and no model: write `{prefix}/NAME`"
-    if has_common_provider(settings):
+    if lane.name == "direct" or has_common_provider(settings):
         return None
     if _is_known(model, settings.api_base):
         return None

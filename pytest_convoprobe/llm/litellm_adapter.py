@@ -8,52 +8,36 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
-import sys
+import os
 import threading
-from collections import defaultdict
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
 from ..cutting import MOST_TEXT
 from ..errors import LLMError, LLMRejected, LLMUnavailable
 from ..own_traffic import begun_unlogged
+from ..project_code.agent_environment import own_variable
 from ..settings.model_settings import ModelSettings
+from ..settings.providers import provider_of
 from ..settings.requirements import require_model
-from .chat_format import (
-    call_parameters,
-    chat_messages,
-    fewer_top_tokens,
-    own_prices,
-    plain_headers,
-    read_reply,
-    refused_parameter,
-    secrets_of,
-)
+from .attempts import Attempts
+from .chat_format import chat_messages, own_prices, plain_headers, secrets_of
+from .chat_reply import read_reply
+from .given_up import GivenUp
 from .litellm_import import READ_ONLY, arm_warning_filter, remove_filter, start_import
 from .masking import NoSecrets, TextRedactor
 from .port import LLMReply, LLMRequest, Price
+from .price_list import listed
 from .provider_errors import failure_of, timeout_of
-from .schema_probe import FORMAT, Endpoint, SchemaProbes, SchemaUse, endpoint_of, use_shown_by
-
-# What servers answer to a parameter that they don't know. Some give no reason, and 404 is a router's answer
-# if none of its models takes the parameter.
-_REFUSALS = frozenset({400, 404, 415, 422, 501})
-# Some servers fail instead; then their words have to name the parameter.
-_NAMED_REFUSALS = _REFUSALS | {500}
-
-# How long the end of a run waits for abandoned calls, in seconds.
-_LAST_WAIT = 5.0
+from .schema_probe import SchemaUse
 
 
 class LiteLLM:
     """Calls models through LiteLLM; a single attempt each, of at most `ModelSettings.timeout` seconds.
 
-    It belongs to the event loop of the first call. A parameter that a model refuses (`temperature`,
-    `response_format`) is left out from then on; the repeated call counts as an attempt. Where a
-    provider gives the chances of fewer tokens than were asked for, that many are asked for. Whether schemas
-    are sent under `structured_output: auto` is found out by the first call that has one (`schema_probe`).
+    It belongs to the event loop of the first call. What is sent again, and without what, is decided by
+    `Attempts`.
     """
 
     def __init__(self, redactor: TextRedactor | None = None, max_text: int = MOST_TEXT) -> None:
@@ -61,11 +45,9 @@ class LiteLLM:
         self._max_text = max_text
         self._module: Future[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._refused: defaultdict[Endpoint, set[str]] = defaultdict(set)
-        self._top_tokens: dict[Endpoint, int] = {}
-        self._schemas = SchemaProbes()
+        self._attempts = Attempts(self._attempt)
         self._priced: dict[str, bool] = {}
-        self._abandoned: set[asyncio.Task[Any]] = set()
+        self._given_up = GivenUp(_give_up)
         self._unwanted = threading.Event()
 
     def preload(self) -> None:
@@ -80,18 +62,12 @@ class LiteLLM:
 
     async def complete(self, request: LLMRequest) -> LLMReply:
         require_model(request.model, request.context.role)
-        litellm = await self._litellm()
-        wanted = request.model.structured_output
-        if request.schema is None or wanted != "auto":
-            return await self._tried(litellm, request, schema=wanted == "schema")
-        async with self._schemas.asking(request.model) as use:
-            if use is not None:
-                return await self._tried(litellm, request, schema=use is SchemaUse.OBEYED)
-            return await self._tried(litellm, request, schema=True, probe=True)
+        await self._litellm()
+        return await self._attempts.complete(request)
 
     def schema_use(self, settings: ModelSettings) -> SchemaUse | None:
         """What calls have shown about schemas at this endpoint; None if none has been sent."""
-        return self._schemas.found(settings)
+        return self._attempts.schema_use(settings)
 
     async def knows_price(self, settings: ModelSettings) -> bool:
         """Whether the cost of calls to this model will be known."""
@@ -113,8 +89,7 @@ class LiteLLM:
             self._module, self._unwanted = None, threading.Event()
         module = self._module
         if self._loop and module and module.done() and not module.exception():
-            if self._abandoned:
-                await asyncio.wait(self._abandoned, timeout=_LAST_WAIT)
+            await self._given_up.ended()
             await _shut_down(module.result())
             self._loop = None
 
@@ -134,109 +109,31 @@ class LiteLLM:
             reason = str(error)
         raise LLMRejected(f"LiteLLM cannot be imported, and live calls need it: {reason}")
 
-    async def _tried(
-        self, litellm: Any, request: LLMRequest, *, schema: bool, probe: bool = False
-    ) -> LLMReply:
-        """The reply to the call, repeated without the parameters that are refused."""
-        refused = self._refused[endpoint_of(request.model)]
-        attempts, suspected = 0, False
-        while True:
-            attempts += 1
-            outcome = await self._attempt(litellm, request, frozenset(refused), schema=schema)
-            if isinstance(outcome, LLMReply):
-                if probe:
-                    self._learn(request, outcome, sent=schema, suspected=suspected)
-                return replace(outcome, attempts=attempts)
-            if outcome.refused == FORMAT:
-                schema = False
-                self._schemas.settle(request.model, SchemaUse.REFUSED)
-            elif outcome.top_tokens is not None:
-                self._top_tokens[endpoint_of(request.model)] = outcome.top_tokens
-            elif outcome.refused is not None:
-                refused.add(outcome.refused)
-            elif probe and schema and outcome.error.status in _REFUSALS:
-                # No word of the parameter. Whether it was the schema shows when the same call works without.
-                schema, suspected = False, True
-            else:
-                outcome.error.attempts = attempts
-                # Raised outside of any handler, so that it has no exception of LiteLLM as its context.
-                raise outcome.error
-
-    def _learn(self, request: LLMRequest, reply: LLMReply, *, sent: bool, suspected: bool) -> None:
-        """What the reply to a probe shows; a reply to a call without a schema shows nothing by itself."""
-        use = SchemaUse.REFUSED if suspected else None
-        if sent and request.schema is not None:
-            use = use_shown_by(reply, request.schema)
-        if use is not None:
-            self._schemas.settle(request.model, use)
-
-    async def _attempt(
-        self, litellm: Any, request: LLMRequest, refused: frozenset[str], *, schema: bool
-    ) -> LLMReply | _Failed:
+    async def _attempt(self, request: LLMRequest, parameters: dict[str, Any]) -> LLMReply | LLMError:
         # The parameters contain the key in plain text. Errors are returned, not raised, so that no traceback
         # with local variables shows this frame.
-        settings = request.model
-        most = self._top_tokens.get(endpoint_of(settings))
-        parameters = call_parameters(request, schema=schema, refused=refused, most_top_tokens=most)
+        litellm, settings = await self._litellm(), request.model
         arm_warning_filter()
         from .provider_traffic import watched  # here, since it imports httpx, which a replay doesn't need
 
         with watched(self._max_text) as watch:
             call = begun_unlogged(litellm.acompletion(**parameters, **_fixed(request)))
         try:
-            response = await self._bounded(call, settings.timeout)
+            response = await self._given_up.outcome(call, settings.timeout)
             return read_reply(response, settings, response._hidden_params.get("response_cost"))
         except asyncio.TimeoutError:
-            return _Failed(timeout_of(settings))
+            return timeout_of(settings)
         except LLMUnavailable as error:
-            return _Failed(error)
+            return error
         except Exception as error:  # noqa: BLE001 - besides its own, LiteLLM lets out whatever its parsers raise
             if watch.stopped:
-                return _Failed(LLMRejected(f"{settings.model} {watch.stopped}", model=settings.model or ""))
-            failure = failure_of(error, settings, self._masked(str(error), settings))
-            named = failure.status in _NAMED_REFUSALS
-            wrong = refused_parameter(parameters, failure.message) if named else None
-            # "schema" is a promise of the settings: then a refusal is an error and no reason to do without.
-            # Without a schema of ours, the parameter comes from `extra_params`, and we never leave these out.
-            if wrong == FORMAT and (settings.structured_output == "schema" or not schema):
-                wrong = None
-            # What `extra_params` set is sent as it is.
-            sent = None if "top_logprobs" in settings.extra_params else parameters.get("top_logprobs")
-            return _Failed(failure, wrong, fewer_top_tokens(sent, failure.message) if named else None)
-
-    async def _bounded(self, call: asyncio.Task[Any], seconds: float) -> Any:
-        """The result of the call. It is abandoned if it takes too long or is cancelled."""
-        try:
-            # Not `wait_for`: it waits for a call that swallows its cancellation, and so do some HTTP clients.
-            done, _ = await asyncio.wait({call}, timeout=seconds)
-            if not done:
-                raise asyncio.TimeoutError
-            return call.result()
-        finally:
-            if not call.done():
-                self._abandoned.add(call)
-                call.add_done_callback(self._forget)
-                _give_up(call)
-
-    def _forget(self, call: asyncio.Task[Any]) -> None:
-        self._abandoned.discard(call)
-        if not call.cancelled():
-            # Nobody needs the outcome, but asyncio logs an exception that is never retrieved.
-            call.exception()
+                return LLMRejected(f"{settings.model} {watch.stopped}", model=settings.model or "")
+            return failure_of(error, settings, self._masked(str(error), settings))
 
     def _masked(self, text: str, settings: ModelSettings) -> str:
         for secret in secrets_of(settings):
             text = text.replace(secret, "****")
         return self._redactor.text(text)
-
-
-@dataclass(frozen=True)
-class _Failed:
-    """A failed attempt, and the parameter without which it may work, or how many top tokens may."""
-
-    error: LLMError
-    refused: str | None = None
-    top_tokens: int | None = None
 
 
 def _fixed(request: LLMRequest) -> dict[str, Any]:
@@ -246,7 +143,7 @@ def _fixed(request: LLMRequest) -> dict[str, Any]:
     return {
         "model": settings.model,
         "messages": chat_messages(request.messages),
-        "api_base": settings.api_base,
+        "api_base": settings.api_base or _past_the_agents(settings),
         "api_key": settings.api_key.get_secret_value() if settings.api_key else None,
         # Later than our own limit: whoever ends first decides what the error says.
         "timeout": settings.timeout + 5,
@@ -259,9 +156,24 @@ def _fixed(request: LLMRequest) -> dict[str, Any]:
     }
 
 
-def listed_price(model: str) -> Price | None:
-    """US dollars for a prompt and a completion token, as LiteLLM lists them; None if it is not loaded."""
-    return _listed_price(sys.modules.get("litellm"), model)
+# Where LiteLLM looks for the address of a provider's server, in this order, and what it takes otherwise.
+_ADDRESSES = {
+    "openai": (("OPENAI_BASE_URL", "OPENAI_API_BASE"), "https://api.openai.com/v1"),
+    "anthropic": (("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"), "https://api.anthropic.com"),
+}
+
+
+def _past_the_agents(settings: ModelSettings) -> str | None:
+    """The address of our models, while the environment has another one for those of the agent."""
+    variables, otherwise = _ADDRESSES.get(_provider(settings), ((), ""))
+    if all(own_variable(name) == os.environ.get(name) for name in variables):
+        return None
+    return next(filter(None, map(own_variable, variables)), otherwise)
+
+
+def _provider(settings: ModelSettings) -> str:
+    given = settings.extra_params.get("custom_llm_provider") or provider_of(settings.model or "")
+    return str(given or listed(settings.model or "").get("litellm_provider"))
 
 
 def _listed_price(litellm: Any, model: str) -> Price | None:

@@ -1,7 +1,7 @@
 """Whether a provider's failure is temporary or final, and a message about it for people.
 
 The HTTP status decides, because the classes of LiteLLM's exceptions are not reliable: a 500 may be a
-BadRequestError, and a missing key an InternalServerError.
+BadRequestError, and a missing key an InternalServerError. So both lanes have the same errors.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from ..settings.model_settings import ModelSettings
 # 529 is "overloaded" at some providers. 408, 409 and 425 are temporary too, although they are 4xx.
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
+_REQUEST_TIMEOUT = 408
+
 # Enough for a provider's sentence; some send whole pages of HTML.
 _LONGEST = 400
 _PREFIX = re.compile(r"\A(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\w*\s*(?::|-)\s*)+")
 _NO_KEY = re.compile(r"missing credentials|missing \S+ api key|api[_ ]key .{0,40}must be set", re.IGNORECASE)
 _NO_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota", re.IGNORECASE)
+_NO_TRUST = re.compile(r"certificate_?\s?verify_?\s?failed|CertificateError", re.IGNORECASE)
 _NO_CONNECTION = re.compile(
     r"connection error|connect call failed|cannot connect|connection refused", re.IGNORECASE
 )
@@ -38,29 +41,57 @@ _UNREADABLE = re.compile(r"invalid response object", re.IGNORECASE)
 
 def failure_of(error: Exception, settings: ModelSettings, text: str) -> LLMError:
     """Our own error for what an adapter's client raised; `text` is its message, already masked."""
-    status = _status(error)
-    details = _shortened(_PREFIX.sub("", text) or type(error).__name__)
-    facts: dict[str, Any] = {"model": settings.model or "", "status": status}
-    if "Timeout" in type(error).__name__:
+    kind, status = type(error).__name__, _status(error)
+    if "Timeout" in kind:
         return timeout_of(settings, status)
     if _UNREADABLE.search(text):
-        return _unreadable(settings)
-    no = _final_no(error, settings, status, details)
+        return unreadable(settings)
+    if forbids_sockets(f"{kind}: {error}"):
+        words = f"{ALLOW_HOSTS}, or replay recordings, for which no model is called"
+        return LLMRejected(
+            f"no connection to {settings.model}: {words}", model=settings.model or "", status=status
+        )
+    code = "context_length_exceeded" if kind == "ContextWindowExceededError" else ""
+    return refusal_of(settings, status, _PREFIX.sub("", text) or kind, code, _headers(error))
+
+
+def refusal_of(
+    settings: ModelSettings, status: int | None, text: str, code: str, headers: Mapping[str, str]
+) -> LLMError:
+    """Our own error for what a provider answered instead of a reply.
+
+    `text` is its message, already masked, and `code` its own name for the error, or empty. The names of
+    `headers` are in lower case.
+    """
+    if status == _REQUEST_TIMEOUT:
+        return timeout_of(settings, status)
+    details = _shortened(text)
+    facts: dict[str, Any] = {"model": settings.model or "", "status": status}
+    no = _final_no(settings, status, details, f"{code} {details}")
     if no is not None:
         return LLMRejected(no, **facts)
-    retry_after = retry_after_seconds(_headers(error))
-    return LLMUnavailable(_passing(settings, status, details), retry_after=retry_after, **facts)
+    wait = retry_after_seconds(headers)
+    return LLMUnavailable(_passing(settings, status, details), retry_after=wait, **facts)
+
+
+def no_key(model: str | None, variable: str = "the provider's variable") -> str:
+    """That a model is not called without a key, and where to put one."""
+    return (
+        f"no API key for {model}: set api_key in the settings (any text for a server that wants none), "
+        f"or {variable}"
+    )
 
 
 def timeout_of(settings: ModelSettings, status: int | None = None) -> LLMTimeout:
     """An attempt that took too long, here or (408) at the provider."""
     message = f"{settings.model} did not answer within {exact_seconds(settings.timeout)}"
-    if status == 408:
+    if status == _REQUEST_TIMEOUT:
         message = f"{settings.model} gave no answer in time"
     return LLMTimeout(message, model=settings.model or "", status=status)
 
 
-def _unreadable(settings: ModelSettings) -> LLMUnavailable:
+def unreadable(settings: ModelSettings) -> LLMUnavailable:
+    """An answer in JSON that isn't one of chat completions. It may have to be paid for."""
     message = (
         f"the answer of {settings.model} is not in the form of chat completions: a part of it, such as its "
         "usage, has values of another type"
@@ -70,22 +101,17 @@ def _unreadable(settings: ModelSettings) -> LLMUnavailable:
     return failure
 
 
-def _final_no(error: Exception, settings: ModelSettings, status: int | None, details: str) -> str | None:
-    """The message if the failure is final, or None if another attempt may help."""
+def _final_no(settings: ModelSettings, status: int | None, details: str, coded: str) -> str | None:
+    """The message if the failure is final, or None if another attempt may help; `coded` has the code too."""
     model = settings.model
-    if forbids_sockets(str(error)):
-        return f"no connection to {model}: {ALLOW_HOSTS}, or replay recordings, for which no model is called"
-    if type(error).__name__ == "ContextWindowExceededError" or (status == 400 and _FULL.search(details)):
+    if status == 400 and _FULL.search(coded):
         return f"the conversation is too long for {model}: {details}"
     if _NO_KEY.search(details):
-        return (
-            f"no API key for {model}: set api_key in the settings (any text for a server that wants none), "
-            f"or the provider's variable ({details})"
-        )
+        return f"{no_key(model)} ({details})"
     if status == 401:
         return f"{model} refuses the API key (status 401): {details}"
     # Also a 429, but waiting does not help.
-    if status == 429 and _NO_QUOTA.search(details):
+    if status == 429 and _NO_QUOTA.search(coded):
         return f"the account for {model} has no quota left (status 429): {details}"
     if status is not None and 400 <= status < 500 and status not in RETRIED_STATUSES:
         return f"{model} rejects the call (status {status}): {details}"
@@ -94,6 +120,11 @@ def _final_no(error: Exception, settings: ModelSettings, status: int | None, det
 
 def _passing(settings: ModelSettings, status: int | None, details: str) -> str:
     where = settings.api_base or "its provider"
+    if _NO_TRUST.search(details):
+        return (
+            f"no connection to {settings.model} at {where}: its certificate is not trusted; name the file "
+            f"of your certificate authority in the variable SSL_CERT_FILE ({details})"
+        )
     if _NO_CONNECTION.search(details):
         return f"no connection to {settings.model} at {where}; is the server running? ({details})"
     if status == 429:

@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 
 from ..cutting import most_bytes
-from ..formatting import size
-from ..http_body import ACCEPTED, unpacked
+from ..http_body import ACCEPTED, DecodingError, unpacked
+from .connection import other_host, redirected, too_large
 
 Send = Callable[[httpx.Request], Awaitable[httpx.Response]]
 
@@ -75,10 +75,7 @@ async def _handled(handle: Send, request: httpx.Request) -> httpx.Response:
     response = await handle(request)
     try:
         if response.has_redirect_location and (host := _other_host(request, response)):
-            watch.stopped = (
-                f"redirects to another host ({host}), which is not followed: it would take the conversation "
-                "and the key along. If that host is right, set it in `api_base`"
-            )
+            watch.stopped = redirected(host)
             raise httpx.ReadError("a redirect to another host", request=request)
         return await _bounded(response, request, watch)
     finally:
@@ -88,10 +85,12 @@ async def _handled(handle: Send, request: httpx.Request) -> httpx.Response:
 async def _bounded(response: httpx.Response, request: httpx.Request, watch: Watch) -> httpx.Response:
     most = most_bytes(watch.most_text)
     encoding = response.headers.get("content-encoding", "")
-    body = await unpacked(_pieces(response), encoding, most)
+    try:
+        body = await unpacked(_pieces(response), encoding, most)
+    except DecodingError as error:
+        raise httpx.DecodingError(str(error), request=request) from None
     if body is None:
-        allowed = f"the most that is read with `run.max_text: {watch.most_text}`"
-        watch.stopped = f"sent an answer of more than {size(most)}, {allowed}"
+        watch.stopped = too_large(watch.most_text)
         raise httpx.ReadError("an answer that is too large", request=request)
     headers = [pair for pair in response.headers.multi_items() if pair[0].lower() not in _OF_THE_BODY]
     return httpx.Response(
@@ -112,11 +111,4 @@ async def _pieces(response: httpx.Response) -> AsyncIterator[bytes]:
 
 
 def _other_host(request: httpx.Request, response: httpx.Response) -> str:
-    """The scheme, host and port that a redirect leads to, if they are others; nothing that may be secret."""
-    try:
-        to = request.url.join(response.headers["location"])
-    except (httpx.InvalidURL, ValueError):
-        return "an address that can't be read"
-    same = (to.scheme, to.host, to.port) == (request.url.scheme, request.url.host, request.url.port)
-    port = "" if to.port is None else f":{to.port}"
-    return "" if same else f"{to.scheme}://{to.host}{port}"
+    return other_host(str(request.url), response.headers["location"])

@@ -8,8 +8,8 @@ from ..settings.model_settings import ModelSettings
 from ..settings.models import RunSettings
 from .bounded import Bounded
 from .budget import Budget
+from .by_lane import ByLane
 from .limiter import START, Limited, Slots
-from .litellm_adapter import LiteLLM
 from .masking import TextRedactor
 from .port import LLMReply, LLMRequest, Price
 from .retry import Retrying
@@ -25,7 +25,7 @@ def most_calls(run: RunSettings) -> int:
 
 
 class LiveLLM:
-    """Models over the network, for one run and one event loop: bounded(retry(limiter(budget(LiteLLM)))).
+    """Models over the network, for one run and one event loop: bounded(retry(limiter(budget(lane)))).
 
     Retrying is outermost: a call that waits for its next attempt does not occupy a slot of the limiter, and
     each attempt queues again, in order. The limiter comes next and sees every single attempt, so it learns
@@ -42,17 +42,17 @@ class LiveLLM:
         budget: Budget,
         slots_of: Callable[[str], Slots] | None = None,
     ) -> None:
-        self._adapter = LiteLLM(redactor, run.max_text)
+        self._adapter = ByLane(redactor, run.max_text)
         budgeted = Budgeted(self._adapter, budget, self._adapter.knows_price, self._adapter.price_of)
         limited = Limited(budgeted, ceiling=most_calls(run), slots_of=slots_of)
         self._outermost = Bounded(Retrying(limited), run.max_text)
 
-    def preload(self) -> None:
-        """Start the slow import in the background. Call this only if a live call is certain to follow."""
-        self._adapter.preload()
+    def preload(self, *models: ModelSettings) -> None:
+        """Start slow imports in the background. Call this only if live calls of these models are certain."""
+        self._adapter.preload(*models)
 
     async def loaded(self) -> None:
-        """Wait until an import that was started has ended, with or without success."""
+        """Wait until imports that were started have ended, with or without success."""
         await self._adapter.loaded()
 
     async def price_of(self, settings: ModelSettings) -> Price | None:

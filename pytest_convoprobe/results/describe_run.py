@@ -45,8 +45,10 @@ def with_listed_prices(
     """The description of a run that ends now, with the prices that its calls were counted at.
 
     Where the settings leave a price out, `listed_price` is asked for that of the model: at the end, because
-    LiteLLM's list is there only once a call has imported LiteLLM.
+    it takes its time. A run that only replays has none.
     """
+    if loaded.settings.run.replay == "only":
+        return info
     listed = {
         role.value: dict(zip(_PRICES, price, strict=True))
         for role, model in _model_settings(loaded).items()

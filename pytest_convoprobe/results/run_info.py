@@ -84,7 +84,7 @@ class RunInfo:
 
     `versions` maps packages (and `python`) to versions, `settings` sections to their values with
     secrets masked, `models` roles to models, `prices` roles to US dollars per token as far as the
-    settings say them, and once it ended also as LiteLLM lists them, if the process had loaded it.
+    settings say them, and once it ended also as LiteLLM lists them, if models could be called.
     `counts` has the number of trials by outcome, the last attempt of each counted, and `reruns` the number of
     the attempts before. `judges` has a line on each judge that was called, as the summary had it: what was
     known of it when the run ended. `command` is the command line, masked. `selection` is None where it isn't

@@ -18,6 +18,7 @@ from ..llm.replay import Replaying
 from ..llm.sharing import Sharing
 from ..llm.stack import LiveLLM
 from ..redaction import Redactor
+from ..settings.model_settings import ModelSettings
 from ..settings.models import RunSettings
 from ..start_time import present
 
@@ -44,10 +45,10 @@ class RecordedModels:
         """Whether these are models over the network, and no replacement of them."""
         return isinstance(self._llm, LiveLLM)
 
-    def preload(self) -> None:
-        """Start the slow import of the models' library in the background."""
+    def preload(self, *models: ModelSettings) -> None:
+        """Start the slow imports that calls of these models need, in the background."""
         if isinstance(self._llm, LiveLLM):
-            self._llm.preload()
+            self._llm.preload(*models)
 
     async def loaded(self) -> None:
         """Wait for an import that has begun. It must not count as the time of anybody's turn."""

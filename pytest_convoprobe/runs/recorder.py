@@ -22,8 +22,8 @@ from ..formatting import counted
 from ..gate.types import Decision
 from ..llm.budget import Spent
 from ..llm.ledger import Spending
-from ..llm.litellm_adapter import listed_price
 from ..llm.port import Role
+from ..llm.price_list import listed_price
 from ..project_code.tracebacks import describe
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult

@@ -45,6 +45,7 @@ from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult, verdict_reason
 from ..scenario.models import Scenario
 from ..settings.loading import LoadedSettings
+from ..settings.merge import target_settings
 from ..settings.panel import members_of
 from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
@@ -71,6 +72,7 @@ class Runner:
     def __init__(self, settings: LoadedSettings, *, workers: int = 1, llm: LLM | None = None) -> None:
         run = settings.settings.run
         self._certain_to_call = run.calls_live and settings.settings.judge.model is not None
+        self._settings = settings
         self.redactor = Redactor(settings.secrets)
         """Knows the secrets of every conversation that this runner has begun."""
         self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
@@ -84,9 +86,13 @@ class Runner:
         return self.budget.spent.cost, self.budget.spent.tokens
 
     def preload(self) -> None:
-        """Start the slow import of the models' library in the background, if live calls are certain."""
+        """Start the slow imports that the models need in the background, if live calls are certain."""
         if self._certain_to_call:
-            self._models.preload()
+            loaded, target = self._settings.settings, target_settings(self._settings)
+            agent = target.as_model if target is not None else None
+            self._models.preload(
+                *members_of(loaded.judge), loaded.synthetic_user, *([agent] if agent else ())
+            )
 
     async def run(self, job: Job) -> ScenarioResult:
         """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""

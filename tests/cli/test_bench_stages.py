@@ -436,6 +436,7 @@ def _wait_until(there: Callable[[], bool], process: subprocess.Popen[str]) -> No
 @pytest.mark.skipif(os.name == "nt", reason="terminals")
 def test_bars_on_a_terminal(folder: Path, on_terminal: Callable[..., str], server: ChatServer) -> None:
     benchmark(folder, server.base_url)
+    server.latency = 0.05  # a bar is drawn a few times a second
     output = on_terminal("bench", "all", "hours", columns=100)
     assert "simulate careless  ░░░░" in output
     assert "simulate careless: 8 made, 480 tokens, " in output

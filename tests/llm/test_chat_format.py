@@ -11,9 +11,9 @@ from pytest_convoprobe.llm.chat_format import (
     call_parameters,
     chat_messages,
     fewer_top_tokens,
-    read_reply,
     refused_parameter,
 )
+from pytest_convoprobe.llm.chat_reply import read_reply
 from pytest_convoprobe.llm.port import Message, ToolRequest, ToolSpec
 from pytest_convoprobe.transcript import Usage
 

@@ -1,4 +1,4 @@
-"""What every implementation of the port does: the shipped fake, and LiteLLM against a real server."""
+"""What every implementation of the port does: the shipped fake, and both lanes against a real server."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 
 from pytest_convoprobe.errors import LLMRejected, LLMUnavailable
+from pytest_convoprobe.llm.direct import Direct
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import LLM, LLMReply, LLMRequest, ToolRequest, ToolSpec
@@ -35,8 +36,16 @@ async def _fake(behaviour: str) -> AsyncIterator[tuple[LLM, ModelSettings]]:
     await llm.aclose()
 
 
+def _litellm(behaviour: str) -> AbstractAsyncContextManager[tuple[LLM, ModelSettings]]:
+    return _called(LiteLLM(), behaviour)
+
+
+def _direct(behaviour: str) -> AbstractAsyncContextManager[tuple[LLM, ModelSettings]]:
+    return _called(Direct(), behaviour)
+
+
 @asynccontextmanager
-async def _litellm(behaviour: str) -> AsyncIterator[tuple[LLM, ModelSettings]]:
+async def _called(llm: LLM, behaviour: str) -> AsyncIterator[tuple[LLM, ModelSettings]]:
     answers = {
         "text": lambda body: body["messages"][-1]["content"].upper(),
         "tools": lambda _: Completion(None, tool_calls=(("look_up", '{"order": 7}'),)),
@@ -44,12 +53,11 @@ async def _litellm(behaviour: str) -> AsyncIterator[tuple[LLM, ModelSettings]]:
     }
     faults = {"rejected": ["401"], "unavailable": ["503"]}
     with ChatServer(answers.get(behaviour), faults=faults.get(behaviour, ())) as server:
-        llm = LiteLLM()
         yield llm, settings(api_base=server.base_url)
         await llm.aclose()
 
 
-@pytest.fixture(params=[_fake, _litellm], ids=["fake", "litellm"])
+@pytest.fixture(params=[_fake, _litellm, _direct], ids=["fake", "litellm", "direct"])
 def made(request: pytest.FixtureRequest) -> Made:
     return request.param  # type: ignore[no-any-return]
 

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_convoprobe import run_scenario
 from pytest_convoprobe.errors import Blame, SettingsError
+from pytest_convoprobe.llm import known_models
 from pytest_convoprobe.llm.known_models import check_model
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.settings.judge_settings import JudgeSettings
@@ -36,6 +37,20 @@ def test_the_models_of_a_panel_are_looked_at_too() -> None:
     judge = JudgeSettings(model="openai/fake", api_key="a-key", panel=("openai/b", "antropic/c"))
     with pytest.raises(SettingsError, match=r"judge.panel: `antropic/c`.* did you mean `anthropic`"):
         check_model(judge, "judge")
+
+
+def test_a_direct_call_that_cannot_be() -> None:
+    said = words("anthropic/claude-sonnet-4-5", api_key="k", client="direct")
+    assert "judge.model: `anthropic/claude-sonnet-4-5` cannot be called with `client: direct`" in said
+    assert "`anthropic` is a provider that LiteLLM translates for" in said
+
+
+def test_nothing_of_litellm_is_imported_for_models_that_are_called_directly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(known_models, "imported", pytest.fail)
+    assert words("gpt-4o-mini", api_key="k") == ""
+    assert words("openai/unheard-of", api_key="k") == ""
 
 
 def test_a_bare_name_that_nobody_knows() -> None:

@@ -12,7 +12,6 @@ import pytest
 from pydantic import BaseModel
 
 from pytest_convoprobe.errors import LLMRejected, LLMUnavailable
-from pytest_convoprobe.llm.litellm_adapter import LiteLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
 from pytest_convoprobe.llm.schema import strict_schema
 from pytest_convoprobe.llm.schema_probe import SchemaUse, use_shown_by
@@ -20,6 +19,7 @@ from pytest_convoprobe.llm.structured import ask
 from pytest_convoprobe.redaction import Redactor
 from tests.support.chat_server import ChatServer, Fault
 
+from .adapters import LANES, Adapter
 from .requests import request, settings
 
 
@@ -32,9 +32,9 @@ SCHEMA = strict_schema(Word)
 GOOD = '{"word": "ready", "count": null}'
 
 
-@pytest.fixture
-async def llm() -> AsyncIterator[LiteLLM]:
-    adapter = LiteLLM(Redactor(environ={}))
+@pytest.fixture(params=LANES.values(), ids=list(LANES))
+async def llm(request: pytest.FixtureRequest) -> AsyncIterator[Adapter]:
+    adapter = request.param(Redactor(environ={}))
     yield adapter
     await adapter.aclose()
 
@@ -52,7 +52,7 @@ def bad_request(words: str, status: int = 400) -> Fault:
 
 
 @pytest.mark.parametrize("model", ["openai/fake", "hosted_vllm/fake"])
-async def test_a_schema_that_is_obeyed_is_sent_each_time(llm: LiteLLM, model: str) -> None:
+async def test_a_schema_that_is_obeyed_is_sent_each_time(llm: Adapter, model: str) -> None:
     with ChatServer(lambda _: GOOD) as server:
         for _ in range(3):
             await llm.complete(to(server, model=model))
@@ -60,7 +60,7 @@ async def test_a_schema_that_is_obeyed_is_sent_each_time(llm: LiteLLM, model: st
     assert llm.schema_use(to(server, model=model).model) is SchemaUse.OBEYED
 
 
-async def test_a_schema_that_is_ignored_is_sent_once(llm: LiteLLM) -> None:
+async def test_a_schema_that_is_ignored_is_sent_once(llm: Adapter) -> None:
     with ChatServer(["Well, ready I am.", "It is ready: " + GOOD, GOOD]) as server:
         first = await ask(llm, to(server), Word)
         second = await ask(llm, to(server), Word)
@@ -78,7 +78,7 @@ async def test_a_schema_that_is_ignored_is_sent_once(llm: LiteLLM) -> None:
     ],
     ids=["named", "unnamed", "router", "grammar"],
 )
-async def test_a_schema_that_is_refused_is_sent_once(llm: LiteLLM, refusal: Fault) -> None:
+async def test_a_schema_that_is_refused_is_sent_once(llm: Adapter, refusal: Fault) -> None:
     with ChatServer(lambda body: refusal if "response_format" in body else GOOD) as server:
         replies = [await llm.complete(to(server)) for _ in range(2)]
     assert [reply.attempts for reply in replies] == [2, 1]
@@ -86,7 +86,7 @@ async def test_a_schema_that_is_refused_is_sent_once(llm: LiteLLM, refusal: Faul
     assert llm.schema_use(to(server).model) is SchemaUse.REFUSED
 
 
-async def test_another_fault_of_the_call_says_nothing_about_schemas(llm: LiteLLM) -> None:
+async def test_another_fault_of_the_call_says_nothing_about_schemas(llm: Adapter) -> None:
     with ChatServer(faults=["400", "400"], answers=[GOOD]) as server:
         with pytest.raises(LLMRejected, match="Scripted 400"):
             await llm.complete(to(server))
@@ -97,7 +97,7 @@ async def test_another_fault_of_the_call_says_nothing_about_schemas(llm: LiteLLM
 
 
 @pytest.mark.parametrize("fault", ["500", "429", "garbage", "hang", "length"])
-async def test_a_fault_on_the_way_is_no_answer(llm: LiteLLM, fault: str) -> None:
+async def test_a_fault_on_the_way_is_no_answer(llm: Adapter, fault: str) -> None:
     with ChatServer(faults=[fault], answers=[GOOD]) as server:
         with contextlib.suppress(LLMUnavailable):
             await llm.complete(to(server, timeout=0.3))
@@ -106,21 +106,21 @@ async def test_a_fault_on_the_way_is_no_answer(llm: LiteLLM, fault: str) -> None
     assert with_schema(server) == [True, True]
 
 
-async def test_calls_at_once_share_one_probe(llm: LiteLLM) -> None:
+async def test_calls_at_once_share_one_probe(llm: Adapter) -> None:
     with ChatServer(lambda _: GOOD, refuses=["response_format"], latency=0.02) as server:
         replies = await asyncio.gather(*(llm.complete(to(server)) for _ in range(8)))
     assert sorted(reply.attempts for reply in replies) == [1] * 7 + [2]
     assert with_schema(server).count(True) == 1
 
 
-async def test_calls_that_wait_for_a_lost_probe_go_on_together(llm: LiteLLM) -> None:
+async def test_calls_that_wait_for_a_lost_probe_go_on_together(llm: Adapter) -> None:
     with ChatServer(lambda _: GOOD, faults=["500"], latency=0.3) as server:
         outcomes = await asyncio.gather(*(llm.complete(to(server)) for _ in range(4)), return_exceptions=True)
     assert sum(isinstance(outcome, LLMUnavailable) for outcome in outcomes) == 1
     assert (server.peak, with_schema(server)) == (3, [True] * 4)
 
 
-async def test_a_cancelled_probe_keeps_nobody_waiting(llm: LiteLLM) -> None:
+async def test_a_cancelled_probe_keeps_nobody_waiting(llm: Adapter) -> None:
     with ChatServer(lambda _: GOOD, faults=["hang"]) as server:
         first = asyncio.create_task(llm.complete(to(server)))
         while not server.requests:
@@ -131,7 +131,7 @@ async def test_a_cancelled_probe_keeps_nobody_waiting(llm: LiteLLM) -> None:
         assert (await second).text == GOOD
 
 
-async def test_each_model_and_each_server_has_its_own_probe(llm: LiteLLM) -> None:
+async def test_each_model_and_each_server_has_its_own_probe(llm: Adapter) -> None:
     with (
         ChatServer(lambda _: GOOD, refuses=["response_format"]) as old,
         ChatServer(lambda _: GOOD) as new,
@@ -142,7 +142,7 @@ async def test_each_model_and_each_server_has_its_own_probe(llm: LiteLLM) -> Non
     assert with_schema(new) == [True, True]
 
 
-async def test_a_promise_of_the_settings_is_not_taken_back_by_a_probe(llm: LiteLLM) -> None:
+async def test_a_promise_of_the_settings_is_not_taken_back_by_a_probe(llm: Adapter) -> None:
     with ChatServer(lambda _: GOOD, refuses=["response_format"]) as server:
         await llm.complete(to(server))
         with pytest.raises(LLMRejected, match="response_format"):

@@ -53,7 +53,7 @@ def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: Ch
     assert recorded.prices.keys() == {"judge"}
     assert recorded.prices["judge"].keys() == {"input_cost_per_token", "output_cost_per_token"}
     assert 0 < recorded.prices["judge"]["input_cost_per_token"] < 1e-3
-    assert replayed.prices == {}, "the prices were looked up although LiteLLM was not loaded"
+    assert replayed.prices == {}, "the prices were looked up although nothing was called"
     _from_another_folder_and_rootdir(live).assert_outcomes(passed=2)
     assert len(server.requests) == calls
 

@@ -100,7 +100,7 @@ class Worker:
         """Make the row with a recording around it."""
         run = self._task.config.run
         if run.calls_live:
-            self._models.preload()
+            self._models.preload(*self._task.config.models)
         await self._models.loaded()
         recording = Recording.open(self._recording_path(item.unit.place), run.recordings)
         return await self._models.around(

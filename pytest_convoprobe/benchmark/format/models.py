@@ -159,6 +159,13 @@ class BenchmarkConfig(_FilePart):
         return self.concurrency.get(stage, self.run.concurrency)
 
     @property
+    def models(self) -> tuple[ModelSettings, ...]:
+        """All models that stages may call, targets among them."""
+        targets = (entry.settings.as_model for entry in self.targets)
+        roles = (self.generator_model, self.user_model, self.evaluator_model)
+        return (*roles, *(model for model in targets if model is not None))
+
+    @property
     def variants(self) -> tuple[Mapping[str, str], ...]:
         """The combinations in order, the last attribute changing fastest; one, empty, without attributes."""
         names = tuple(self.demographics)

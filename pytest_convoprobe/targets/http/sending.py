@@ -17,7 +17,7 @@ from ...cutting import most_bytes
 from ...errors import TargetUnavailable
 from ...forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ...formatting import exact_seconds, size
-from ...http_body import ACCEPTED, unpacked, unpacked_pieces
+from ...http_body import ACCEPTED, DecodingError, unpacked, unpacked_pieces
 from ...own_traffic import unlogged
 from ...project_code.tracebacks import clean, describe
 from ...redaction import Redactor
@@ -102,7 +102,7 @@ class Sender:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             reason = f"no connection; is the service running? ({describe(error)})"
             raise self.failure(reason, asked) from None
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, DecodingError) as error:
             raise self.failure(f"the request failed: {describe(error)}", asked) from None
         except TargetUnavailable:
             raise
