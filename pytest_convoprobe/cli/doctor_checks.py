@@ -29,7 +29,9 @@ from ..formatting import dollars, exact_seconds, seconds
 from ..judging.by_odds import needed_by
 from ..judging.log_odds import odds_of_yes
 from ..llm.budget import Budget
+from ..llm.clients_in_use import client_in_words, offers_tools
 from ..llm.known_models import check_model
+from ..llm.lanes import lane_of
 from ..llm.ledger import Ledger
 from ..llm.metered import Metered
 from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
@@ -175,10 +177,19 @@ class Checkup:
             # Without its panel, each model of which has a finding of its own.
             named = f"{check_model(alone(settings), role, roles[0].key)} ({_key(loaded, role, settings)})"
             if not self._live:
-                return Finding(what, None, f"{named}, not called")
-            return Finding(what, True, f"{named} answers, {await _called(llm, settings, role)}")
+                return self._with_client(Finding(what, None, f"{named}, not called"), settings)
+            answers = f"{named} answers, {await _called(llm, settings, role)}"
+            return self._with_client(Finding(what, True, answers), settings)
         except ConvoprobeError as error:
             return self._failed(what, error)
+
+    def _with_client(self, finding: Finding, settings: ModelSettings | None) -> Finding:
+        """With what calls the model, if it is one."""
+        if settings is None or not settings.model:
+            return finding
+        lane = lane_of(settings, with_tools=offers_tools(settings))
+        how = self._redactor.text(client_in_words(lane))
+        return replace(finding, found=f"{finding.found}; {how}", client=lane.name)
 
     async def _target(self, loaded: LoadedSettings, llm: LLM) -> list[Finding]:
         self._target_works = False  # another settings file has another target
@@ -191,13 +202,13 @@ class Checkup:
                 settings = settings.model_copy(update={"max_attempts": _ATTEMPTS})
             target = build_target(settings, rootdir=loaded.root or self._project.root)
             if not self._live:
-                return [Finding("target", None, f"{target.name}, not called")]
+                return [self._with_client(Finding("target", None, f"{target.name}, not called"), model)]
             if runs_on_waiting_thread(target):
                 bound = "not tried: it runs on the thread of a test (target.thread: same)"
                 return [Finding("target", None, f"{target.name}, {bound}")]
             said, gaps = await self._spoken(target, llm, loaded)
             self._target_works = True
-            answers = Finding("target", True, self._redactor.text(said))
+            answers = self._with_client(Finding("target", True, self._redactor.text(said)), model)
             return [answers, *map(self._gap, gaps), *self._overriding()]
         except ConvoprobeError as error:
             return [self._failed("target", error)]

@@ -45,9 +45,11 @@ class Backend:
         return ProjectSettings(rootdir, config_file=config_file, overrides=overrides)
 
     def show_settings(self, loaded: LoadedSettings) -> str:
+        from ..llm.clients_in_use import clients_in_use
         from ..settings.show import show
 
-        return show(loaded)
+        clients = [(one.role, one.lane.name, one.words) for one in clients_in_use(loaded)]
+        return show(loaded, {"clients": clients})
 
     def scenario_settings(self, loaded: LoadedSettings, scenario: Scenario) -> ScenarioSettings:
         from ..settings.merge import scenario_settings

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
 from ..redaction import MASK, Redactor
+from ..text import visible
 from .aliases import known_fields
 from .effective import LoadedSettings
 from .merge import target_settings
@@ -20,10 +21,14 @@ _NOT_SET = "-"
 Row = tuple[str, str, str]
 
 
-def show(loaded: LoadedSettings) -> str:
-    """All sections, a line a value: name, value, source. Secrets are masked whatever their length."""
+def show(loaded: LoadedSettings, more: Mapping[str, Iterable[Row]] | None = None) -> str:
+    """All sections, a line a value: name, value, source. Secrets are masked whatever their length.
+
+    `more` are sections that follow from the settings, with a reason in place of the source.
+    """
     redactor = Redactor(loaded.secrets)
     sections = [(name, _rows(loaded, name, section, redactor)) for name, section in _effective(loaded)]
+    sections += [(name, [_masked_row(row, redactor) for row in rows]) for name, rows in (more or {}).items()]
     name_width = max(len(row[0]) for _, rows in sections for row in rows)
     value_width = min(_WIDEST_VALUE, max(len(row[1]) for _, rows in sections for row in rows))
     lines = [f"convoprobe settings from {loaded.file or 'defaults: no settings file was found'}"]
@@ -62,6 +67,11 @@ def _rows(loaded: LoadedSettings, name: str, section: BaseModel | None, redactor
         (field, _shown(getattr(section, field), redactor, whole="preset " in origin), origin)
         for field, origin in origins.items()
     ]
+
+
+def _masked_row(row: Row, redactor: Redactor) -> Row:
+    name, value, why = (visible(redactor.text(text)) for text in row)
+    return name, value, why
 
 
 def _shown(value: Any, redactor: Redactor, *, whole: bool = False) -> str:
