@@ -227,7 +227,12 @@ class LookAhead:
             return
 
     def _start_trial(self, order: Order, target: Target) -> None:
+        if self._stopped:
+            return
+        handle = self._submit(order, target)
         with self._lock:
-            if not self._stopped:
-                started = self._handles.setdefault(order.item.nodeid, {})
-                started[order.trial] = self._submit(order, target)
+            unwanted = self._stopped
+            if not unwanted:
+                self._handles.setdefault(order.item.nodeid, {})[order.trial] = handle
+        if unwanted:
+            self._cancel(handle)

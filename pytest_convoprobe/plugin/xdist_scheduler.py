@@ -83,7 +83,9 @@ class LoadScheduling(scheduler.LoadScheduling):  # type: ignore[misc]  # xdist h
         tests = sorted(set(range(len(self.collection))) - set(scenarios))
         hands, self.pending[:] = deal(scenarios, tests, len(self.nodes))
         self._has_dealt = True
-        for node, hand in zip(self.nodes, hands, strict=True):
+        # In the order in which workers were started: the same worker gets the same scenarios in each run.
+        nodes = sorted(self.nodes, key=list(self._channels).index)
+        for node, hand in zip(nodes, hands, strict=True):
             self._give(node, hand)
 
     def _announced(self) -> list[int]:
@@ -112,13 +114,16 @@ class LoadScheduling(scheduler.LoadScheduling):  # type: ignore[misc]  # xdist h
 
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
         super().mark_test_complete(node, item_index, duration)
-        # When a session stops early, xdist's workers run what they have already: here, all scenarios.
+        if self._has_dealt and not self._has_stopped:
+            self._stop_if_session_does()
+
+    def _stop_if_session_does(self) -> None:
+        """When a session stops early, xdist's workers run what they have already: here, all scenarios."""
         session = self.config.pluginmanager.get_plugin("dsession")
-        reason = getattr(session, "shouldstop", False)
-        if reason and self._has_dealt and not self._has_stopped:
+        if reason := getattr(session, "shouldstop", False):
             self._has_stopped = True
-            for other in self.nodes:
-                self._channels[other].stop(str(reason))
+            for node in self.nodes:
+                self._channels[node].stop(str(reason))
 
 
 def deal(scenarios: Sequence[int], tests: Sequence[int], workers: int) -> tuple[list[list[int]], list[int]]:

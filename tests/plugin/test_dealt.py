@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
+import time
 from collections.abc import Callable, Sequence
 from itertools import chain
 from types import SimpleNamespace
@@ -50,17 +52,31 @@ def test_each_worker_talks_as_far_ahead_as_its_scenarios_go(suite: Suite) -> Non
     assert sorted(suite.started()) == [f"s{number}" for number in range(8)]
 
 
-def test_the_workers_together_talk_as_much_at_once_as_one_process_may(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ChatServer(latency=0.2) as server:
+class PatientServer(ChatServer):
+    """Answers nobody before `together` have asked at once, as long as that may take."""
+
+    def __init__(self, together: int) -> None:
+        super().__init__(latency=0.05)
+        self._together = together
+
+    async def _answer(self, *arguments: Any) -> bool:
+        deadline = time.monotonic() + 30
+        while self.peak < self._together and time.monotonic() < deadline:
+            await asyncio.sleep(0.02)
+        return await super()._answer(*arguments)
+
+
+@pytest.mark.parametrize("workers", ["-n2", "-n3"])
+def test_the_workers_together_talk_as_much_at_once_as_one_process_may(suite: Suite, workers: str) -> None:
+    with PatientServer(9) as server:
         suite.write("conftest.py", "import pytest\n" + TARGET)
         settings = f"llm: {{model: openai/fake, api_base: '{server.base_url}', api_key: sk-none-of-it}}\n"
         suite.write("convoprobe.yaml", settings)
         scenarios(suite, 24)
-        result = suite.run_process("-n2", "--convoprobe-concurrency=8", plugins=XDIST)
+        result = suite.run_process(workers, "--convoprobe-concurrency=9", plugins=XDIST)
     result.assert_outcomes(passed=24)
-    assert 5 <= server.peak <= 8  # two workers that know only their next item have 4 at most
+    # Nine cannot be divided by two.
+    assert 9 <= server.peak <= 9 + (workers == "-n2")
 
 
 def test_trials_and_gated_scenarios_run_ahead_too(suite: Suite) -> None:
