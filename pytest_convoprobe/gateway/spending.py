@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..llm.budget import Spent
 from ..llm.metered import Metered
 from ..llm.price_list import listed_price
-from ..llm.protocols import ModelProtocol, read_request
+from ..llm.protocols import ModelProtocol
 from .call_reading import ReadCall, read_call
 from .exchange import Asked, WireCall
 
@@ -26,17 +26,22 @@ class WireSpending:
 
         Raises `BudgetExceeded`, or `SettingsError` where a limit on money can't be enforced.
         """
-        request = read_request(asked.path, asked.body)
-        counts = request.protocol is not ModelProtocol.UNKNOWN
-        self._metered.before_agents_call(
-            request.model, knows_price=not counts or listed_price(request.model) is not None
-        )
+        self._metered.before_agents_call(lambda: _priced(asked))
 
     def after(self, call: WireCall) -> None:
         """A call has ended, in whatever way."""
         read = read_call(0, call)
         if read is not None:
             self._metered.take_agents_call(read.usage, read.cost, call.replayed, _guess(read))
+
+
+def _priced(asked: Asked) -> tuple[str, bool]:
+    """The model's name, and whether the price of the call will be known."""
+    call = read_call(0, WireCall(0, asked))
+    if call is None:
+        return "", True  # a list of models and the like
+    is_read = call.request.protocol is not ModelProtocol.UNKNOWN
+    return call.model, is_read and listed_price(call.model) is not None
 
 
 def _guess(call: ReadCall) -> Spent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..errors import LLMError, SettingsError
@@ -55,15 +56,19 @@ class Metered:
         if self._ledger.record_agents_own(rest):
             self._budget.add(Spent(tokens=rest.total))
 
-    def before_agents_call(self, model: str, *, knows_price: bool) -> None:
+    def before_agents_call(self, model: Callable[[], tuple[str, bool]]) -> None:
         """The agent is about to call a model. Raises what a call of ours would raise.
 
-        That is `BudgetExceeded`, or `SettingsError` for an unknown price if there is a limit on money.
+        That is `BudgetExceeded`, or `SettingsError` for an unknown price if there is a limit on money. Only
+        then `model` is called for its name, and for whether its price is known.
         """
         self._budget.check()
-        if self._budget.max_cost is not None and not knows_price:
+        if self._budget.max_cost is None:
+            return
+        name, is_priced = model()
+        if not is_priced:
             raise SettingsError.of(
-                f"cannot enforce run.max_cost: the price of {model or 'a model'}, which the agent calls "
+                f"cannot enforce run.max_cost: the price of {name or 'a model'}, which the agent calls "
                 "itself, is not in LiteLLM's list of prices; limit the run by run.max_tokens instead",
                 path="run.max_cost",
                 remedies=("run.max_tokens",),

@@ -17,7 +17,7 @@ from .money import ROLE_NAMES, spending_in_words, without_agent
 from .paste_command import records_again
 from .talk import Detail, add_conversation
 from .terminal_page import Page
-from .wire_lines import NO_CALL, made_no_call
+from .wire_lines import NO_CALL, made_no_call, model_of
 
 BLAME_WORDS = {
     Blame.AGENT: "agent",
@@ -206,7 +206,8 @@ def _add_spending(page: Page, result: ScenarioResult) -> None:
     roles = [role for role in Role if role in result.spending]
     width = max(16, *(len(ROLE_NAMES[role]) + 2 for role in roles))
     for role in roles:
-        model = f"  [{one_line(result.models[role])}]" if role in result.models else ""
+        name = model_of(result, role)
+        model = f"  [{name}]" if name else ""
         page.add(spending_in_words(result.spending[role]) + model, f"  {ROLE_NAMES[role]:<{width}}")
     if len(result.spending) > 1:
         page.add(spending_in_words(result.total), f"  {'total':<{width}}")

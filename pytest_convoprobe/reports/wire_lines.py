@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..formatting import counted, dollars, seconds
+from ..llm.port import Role
+from ..result import ScenarioResult
 from ..text import one_line, shorten
 from ..transcript import ModelCall, Transcript, WireSeen
 
@@ -39,6 +41,14 @@ def calls_in_words(seen: WireSeen) -> str:
     calls = counted(len(seen.calls), "call") + (f" of {_models(seen)}" if seen.models else "")
     parts = [calls + _replayed(seen), tokens, dollars(seen.cost), seconds(seen.seconds)]
     return ", ".join(parts)
+
+
+def model_of(result: ScenarioResult, role: Role) -> str:
+    """The name of the model that a role called; of the agent's own calls, all that were seen."""
+    if role is Role.AGENT:
+        names = dict.fromkeys(name for _, seen in result.transcript.wire for name in seen.models)
+        return shorten(", ".join(map(one_line, names)), _NAME)
+    return one_line(result.models.get(role, ""))
 
 
 def made_no_call(transcript: Transcript) -> bool:

@@ -77,7 +77,7 @@ def test_calls_of_an_agent_that_were_seen_have_a_role_of_their_own() -> None:
     assert budget.spent == Spent(0.5, 120)
     metered.take_agents_call(Usage(), 0.5, False, Spent())
     with pytest.raises(BudgetExceeded):
-        metered.before_agents_call("gpt-4o", knows_price=True)
+        metered.before_agents_call(lambda: ("gpt-4o", True))
 
 
 def test_tokens_that_were_seen_and_are_reported_too_count_once() -> None:
@@ -102,12 +102,10 @@ def test_a_call_without_usage_counts_as_a_guess_in_the_budget_alone() -> None:
     with pytest.raises(
         BudgetExceeded, match=r"50 tokens spent \(estimated for 1 call that reported no usage\)"
     ):
-        metered.before_agents_call("gpt-4o", knows_price=True)
+        metered.before_agents_call(lambda: ("gpt-4o", True))
 
 
 def test_a_limit_on_money_refuses_an_agents_model_without_a_price() -> None:
     with pytest.raises(SettingsError, match="the price of own/model, which the agent calls itself"):
-        Metered(FakeLLM([]), Ledger(), Budget(max_cost=1.0)).before_agents_call(
-            "own/model", knows_price=False
-        )
-    Metered(FakeLLM([]), Ledger(), Budget(max_tokens=10)).before_agents_call("own/model", knows_price=False)
+        Metered(FakeLLM([]), Ledger(), Budget(max_cost=1.0)).before_agents_call(lambda: ("own/model", False))
+    Metered(FakeLLM([]), Ledger(), Budget(max_tokens=10)).before_agents_call(lambda: ("own/model", False))

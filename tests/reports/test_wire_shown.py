@@ -80,7 +80,10 @@ turn 1
     model │ 1 call of m, tokens not known, price unknown, 0.0 s
     agent   """
     )
-    assert "  agent (seen on the wire)  4 calls (1 of them replayed), 1,200 + 25 tokens, $0.7500\n" in shown
+    assert (
+        "  agent (seen on the wire)  4 calls (1 of them replayed), 1,200 + 25 tokens, $0.7500  [g\\x1b[2J"
+        in shown
+    )
     assert "\x1b" not in shown
 
 

@@ -26,7 +26,7 @@ from ..failure import BLAME_WORDS, MUST, ending, suggestion_words, user_side_lin
 from ..money import ROLE_NAMES, is_replayed
 from ..paste_command import records_again, stored_words
 from ..run_report import RunReport
-from ..wire_lines import NO_CALL, ON_WIRE, made_no_call, model_lines
+from ..wire_lines import NO_CALL, ON_WIRE, made_no_call, model_lines, model_of
 from .quotes import marks
 
 # A page with some megabytes in one element makes browsers stall.
@@ -261,8 +261,8 @@ def _quotable(turn: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _cost(role: Role, result: ScenarioResult) -> dict[str, Any]:
-    model = result.models.get(role, "")
-    return {"role": ROLE_NAMES[role], "model": shown(one_line(model)), **figures(result.spending[role])}
+    model = shown(model_of(result, role))
+    return {"role": ROLE_NAMES[role], "model": model, **figures(result.spending[role])}
 
 
 def figures(spent: Spending) -> dict[str, str]:
