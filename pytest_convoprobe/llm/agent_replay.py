@@ -19,8 +19,11 @@ from .recorded_answer import RecordedAnswer
 from .recording import Mode, Recording
 from .recording_format import RecordedCall
 
-_PASSING = frozenset({408, 409, 425, 429})
-"""Refusals that a client overcomes by asking again. They aren't recorded: a replay would only repeat them."""
+_PASSING = frozenset({408, 409, 425, 429, 401, 402, 403, 407})
+"""Refusals of a request that would be answered after a while, or with another key.
+
+They aren't recorded: a replay would only repeat them.
+"""
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ def _nth(recorded: Sequence[RecordedCall], fingerprint: Fingerprint, number: int
 
 
 def _passes(answer: RecordedAnswer, protocol: ModelProtocol) -> bool:
-    """Whether the answer is a failure that the client overcomes by asking again."""
+    """Whether the answer is a failure of the moment, or of the key: the same call may succeed later."""
     if answer.status in _PASSING or answer.status >= 500:
         return True
     if answer.status >= 300 or protocol is ModelProtocol.UNKNOWN:
