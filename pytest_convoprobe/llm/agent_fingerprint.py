@@ -17,8 +17,8 @@ from ..settings.volatile_parts import VolatileParts
 from .fingerprint import Fingerprint
 from .protocols import ModelRequest, WireMessage, read_request
 from .protocols.shapes import digest_of, mapping, read_data
-from .same_shape import as_it_is, bare_tool, in_order, normal, without_empty
-from .volatile_texts import VolatileTexts, message_with_a_clock
+from .same_shape import as_it_is, bare_tool, in_order, normal, without_binaries, without_empty
+from .volatile_texts import Divided, VolatileTexts, message_with_a_clock
 
 # They say who asks and how the answer is billed and kept, not what the model is asked.
 _VOLATILE = frozenset(
@@ -42,6 +42,9 @@ class AgentFingerprints:
         self._redactor = redactor
         self._volatile = volatile or VolatileParts()
         self._answered: dict[str, str] = {}
+        # A conversation's calls repeat most messages.
+        self._masked: dict[str, Any] = {}
+        self._divided: Divided = {}
 
     def answered(self, response_id: str, call: Fingerprint) -> None:
         """Take in which call an answer belongs to: a later one may continue it by its id alone."""
@@ -55,7 +58,7 @@ class AgentFingerprints:
         """
         request = read_request(path, _without(self._volatile.fields, body))
         theirs = [self._redactor.text(one) for one in said if message_with_a_clock(one)]
-        texts = VolatileTexts(self._volatile.texts, theirs)
+        texts = VolatileTexts(self._volatile.texts, theirs, self._divided)
         # First: the calls in them are numbered in the order in which they come.
         messages = tuple(self._message(one, texts) for one in in_order(request.messages))
         return Fingerprint(
@@ -69,14 +72,20 @@ class AgentFingerprints:
     def _message(self, message: WireMessage, texts: VolatileTexts) -> str:
         exact, user = message.role in _EXACT, message.role not in _OF_AGENT
         shape = as_it_is if message.role in _ANY else normal
-        data = shape(self._redactor.data(message.data), texts.reader(clocks=not exact, user=user))
+        data = shape(self._without_secrets(message.data), texts.reader(clocks=not exact, user=user))
         return f"{message.role or 'message'} {digest_of(data)}"
+
+    def _without_secrets(self, data: Any) -> Any:
+        key = digest_of(data)
+        if key not in self._masked:
+            self._masked[key] = self._redactor.data(without_binaries(data))
+        return self._masked[key]
 
     def _digest(self, data: Any, texts: VolatileTexts) -> str:
         # Sorted: in which order tools are named says nothing.
         given = data if isinstance(data, list) else [data]
-        shapes = [as_it_is(without_empty(one), texts.reader()) for one in given]
-        return digest_of(sorted(self._redactor.data(shapes), key=digest_of))
+        shapes = [as_it_is(without_empty(self._without_secrets(one)), texts.reader()) for one in given]
+        return digest_of(sorted(shapes, key=digest_of))
 
     def _parameters(
         self, request: ModelRequest, method: str, path: str, texts: VolatileTexts

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 from .fingerprint import bare_schema
 from .protocols import WireMessage
-from .protocols.shapes import mapping, read_data
+from .protocols.shapes import digest_of, mapping, read_data
 from .volatile_texts import TextReader
 
 # What clients add to the messages that they send back, and what only says how to keep them.
@@ -26,6 +27,8 @@ _OF_TOOLS = frozenset({"input", "arguments", "parameters", "output", "schema", "
 _TEXTS = frozenset({"input_text", "output_text"})
 _RESULTS = frozenset({"tool_result", "mcp_tool_result"})
 _LEAST_CLOCK = 10**9
+_LEAST_BINARY = 2_000
+_SPACE = re.compile(r"\s")
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -122,6 +125,16 @@ def _number(value: Any, read: TextReader) -> Any:
     # A time since 1970 may come as a number, too.
     as_text = read(repr(value)) if type(value) in (int, float) and value > _LEAST_CLOCK else ""
     return as_text if as_text and as_text != repr(value) else value
+
+
+def without_binaries(value: Any) -> Any:
+    """The data with images and sounds as digests: in them are no clocks, and no secrets to be found."""
+    if isinstance(value, str):
+        binary = len(value) > _LEAST_BINARY and not _SPACE.search(value[:_LEAST_BINARY])
+        return f"binary {digest_of(value)}" if binary else value
+    if isinstance(value, dict):
+        return {name: without_binaries(item) for name, item in value.items()}
+    return [without_binaries(item) for item in value] if isinstance(value, list) else value
 
 
 def without_empty(value: Any) -> Any:

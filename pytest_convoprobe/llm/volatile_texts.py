@@ -7,7 +7,7 @@ they are numbered in the order of a request. Then it still counts which of two o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import SettingsError
 from ..personal_patterns import Pattern, own_pattern
@@ -35,10 +35,12 @@ _ID = (
 _VOLATILE = re.compile(rf"(?P<id>{_ID})|(?P<clock>{_CLOCK})")
 _ONLY_IDS = re.compile(rf"(?P<id>{_ID})")
 _LEFT_OUT, _A_CLOCK = "\x00left out\x00", "\x00clock\x00"
-# Longer texts without a space are images or sounds, in which nobody writes the time.
-_LEAST_BINARY = 2_000
 
-Reader = Callable[[str], str]
+Parts = tuple[tuple[str, str], ...]
+"""Each part of a text with its kind: `id`, `clock`, or empty for what stays."""
+
+Divided = dict[tuple[str, str], Parts]
+"""Texts in parts, by expression and text."""
 
 
 def message_with_a_clock(text: str) -> bool:
@@ -47,9 +49,15 @@ def message_with_a_clock(text: str) -> bool:
 
 
 class VolatileTexts:
-    """The texts of one request. `expressions` are the project's own, `said` the user's words to keep."""
+    """The texts of one request. `expressions` are the project's own, `said` the user's words to keep.
 
-    def __init__(self, expressions: Sequence[str] = (), said: Sequence[str] = ()) -> None:
+    `cache` has what was found in the texts of earlier requests, which a conversation repeats.
+    """
+
+    def __init__(
+        self, expressions: Sequence[str] = (), said: Sequence[str] = (), cache: Divided | None = None
+    ) -> None:
+        self._divided = {} if cache is None else cache
         self._own = [own_pattern("volatile", expression) for expression in expressions]
         self._numbers: dict[str, int] = {}
         # The longest first: a short message may be a part of another one.
@@ -69,6 +77,13 @@ class VolatileTexts:
         """
         return TextReader(self, _VOLATILE if clocks else _ONLY_IDS, self._said if user else None)
 
+    def divided(self, text: str, volatile: re.Pattern[str]) -> Parts:
+        """The text in parts: what stays, and what is volatile with its kind."""
+        key = volatile.pattern, text
+        if key not in self._divided:
+            self._divided[key] = tuple(_parts(text, volatile))
+        return self._divided[key]
+
     def without_own(self, text: str) -> str:
         """The text without what the project's own expressions find. Raises `SettingsError`."""
         for pattern in self._own:
@@ -86,8 +101,6 @@ class TextReader:
 
     def __call__(self, text: str) -> str:
         """The text without its volatile parts."""
-        if len(text) > _LEAST_BINARY and not re.search(r"\s", text[:_LEAST_BINARY]):
-            return text
         text = self._texts.without_own(text)
         if self._said is None:
             return self._changed(text)
@@ -102,10 +115,19 @@ class TextReader:
         return self._texts.number(identifier)
 
     def _changed(self, text: str) -> str:
-        return self._volatile.sub(self._replaced, text)
+        return "".join(self._same(*part) for part in self._texts.divided(text, self._volatile))
 
-    def _replaced(self, match: re.Match[str]) -> str:
-        return self._texts.number(match[0]) if match["id"] else _A_CLOCK
+    def _same(self, kind: str, part: str) -> str:
+        return self._texts.number(part) if kind == "id" else _A_CLOCK if kind else part
+
+
+def _parts(text: str, volatile: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    start = 0
+    for match in volatile.finditer(text):
+        yield "", text[start : match.start()]
+        yield match.lastgroup or "", match[0]
+        start = match.end()
+    yield "", text[start:]
 
 
 def _without(pattern: Pattern, text: str) -> str:
