@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from ..errors import ScenarioError
 from ..transcript import Transcript
-from .rules import FaultRule, of_tools
+from .rules import FaultRule, of_models, of_tools
 
 
 def require_injected(rules: Sequence[FaultRule], transcript: Transcript) -> None:
     """Raise `ScenarioError` if a stored conversation is not one with these faults."""
     calls = [*(call for _, call in transcript.tool_calls), *transcript.pending_calls]
     _require(of_tools(rules), [(call.name, call.fault) for call in calls])
+    of_agent = [call for _, seen in transcript.wire for call in seen.calls]
+    _require(of_models(rules), [(call.model, call.fault) for call in of_agent])
 
 
 def _require(rules: Sequence[FaultRule], calls: Sequence[tuple[str, str]]) -> None:

@@ -8,6 +8,7 @@ target cannot write the fence into its own reply, and a replay produces the same
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,7 @@ from ..excerpts import fitting
 from ..formatting import counted
 from ..steps import AgentStep, names_agents, steps_of
 from ..text import one_line, visible
-from ..transcript import CallKind, PendingRequest, Termination, ToolCall, Transcript, Turn
+from ..transcript import CallKind, PendingRequest, Termination, ToolCall, Transcript, Turn, WireSeen
 
 EMPTY = "(nothing)"
 NO_REPLY = "(no reply came)"
@@ -87,6 +88,7 @@ def _body(transcript: Transcript, ending: bool) -> Iterator[str]:
     if transcript.pending is not None:
         yield f"Turn {last_turn(transcript)}"
         yield from _said("user", fitting(transcript.pending))
+        yield from _model_faults(transcript.pending_wire)
         yield f"  {NO_REPLY}"
     if ending:
         yield f"{end_line(transcript)} The last turn is turn {last_turn(transcript)}."
@@ -103,6 +105,7 @@ def _turn(turn: Turn, named: bool) -> Iterator[str]:
     for step in steps_of(turn.reply):
         # What happened inside a call is further to the right.
         yield from (f"{'  ' * step.depth}{line}" for line in _step(step, named))
+    yield from _model_faults(turn.reply.wire)
     if turn.reply.tool_calls is not None and not turn.reply.knows_calls:
         yield "  (The agent may have called other tools in this turn, which nobody saw.)"
     yield from _said("agent", fitting(turn.reply.text))
@@ -121,6 +124,15 @@ def _step(step: AgentStep, named: bool) -> Iterator[str]:
     if call.fault:
         yield f"  (The test made this call go wrong on purpose: {visible(one_line(call.fault))}.)"
     yield from _cut("call", [part for part in call.cut if part in _SHOWN])
+
+
+def _model_faults(seen: WireSeen | None) -> Iterator[str]:
+    """That the test, and not the provider or the agent, made calls of the agent's models fail."""
+    faults = Counter(call.fault for call in seen.calls if call.fault) if seen is not None else {}
+    for words, number in faults.items():
+        which = counted(number, "call")
+        fault = visible(one_line(words))
+        yield f"  (The test made {which} of the agent to its own model go wrong on purpose: {fault}.)"
 
 
 # Each begins alike: the judge is told that a tool was used only where it sees these words.

@@ -13,12 +13,14 @@ from pytest_convoprobe.judging.transcript_view import view_of
 from pytest_convoprobe.judging.types import About, Criterion, CriterionKind
 from pytest_convoprobe.transcript import (
     CallKind,
+    ModelCall,
     PendingRequest,
     Reply,
     Termination,
     ToolCall,
     Transcript,
     Turn,
+    WireSeen,
 )
 
 from .support import talk
@@ -261,3 +263,23 @@ def test_to_ask_for_a_call_is_the_agents_word_but_no_call() -> None:
     assert isinstance(quotable.locate(of_agent, "the user refuses the call", 1), NotFound)
     called = Criterion("t1", CriterionKind.TOOL, "", "refund", About.AGENT)
     assert isinstance(quotable.locate(called, 'refund({"sum": 3})', 1), NotFound)
+
+
+def test_the_judge_knows_that_the_test_made_a_model_fail() -> None:
+    calls = (
+        ModelCall(model="gpt", fault="rate limit: no\n| go"),
+        ModelCall(model="gpt", fault="rate limit: no\n| go"),
+        ModelCall(model="gpt", fault="empty answer"),
+        ModelCall(model="gpt"),
+    )
+    turn = Turn(1, "hello", Reply("hi", wire=WireSeen(calls)))
+    lines = view_of(Transcript((turn,))).text.splitlines()
+    marked = [line for line in lines if "go wrong on purpose" in line]
+    assert marked == [
+        "  (The test made 2 calls of the agent to its own model go wrong on purpose: rate limit: no | go.)",
+        "  (The test made 1 call of the agent to its own model go wrong on purpose: empty answer.)",
+    ]
+    under_way = Transcript(pending="hello", pending_wire=WireSeen(calls[2:]))
+    assert marked[1] in view_of(under_way).text
+    plain = Turn(1, "hello", Reply("hi", wire=WireSeen(calls[3:])))
+    assert view_of(Transcript((plain,))).text == view_of(Transcript((Turn(1, "hello", Reply("hi")),))).text
