@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -76,10 +76,12 @@ class Wire:
     """How the model calls of one conversation's agent go on from the gateway.
 
     `upstreams` are the addresses of the providers by the name of their protocol: `openai`, `anthropic`.
-    Without a `tape`, all calls are made, and none is recorded.
+    Without a `tape`, all calls are made, and none is recorded. `hide` is called with what is
+    secret of the address that the agent gets.
     """
 
     upstreams: Mapping[str, str] = field(repr=False)
     tape: Tape | None = None
     faults: WireFaults | None = None
     ledger: WireLedger | None = None
+    hide: Callable[[Sequence[str]], object] | None = None

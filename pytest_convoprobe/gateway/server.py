@@ -107,6 +107,8 @@ class Gateway:
         await self.start()
         name = f"talk-{secrets.token_hex(8)}"
         opened = GatewayConversation(f"{self.url}/{name}", wire)
+        if wire.hide is not None:
+            wire.hide((self.url, self._secret))
         if self._unclaimed:
             # Whatever the agent has made of that refusal, its conversations may show it.
             opened.report(ModelCallRefused(self._unclaimed))

@@ -57,7 +57,11 @@ class Job:
         return self.loaded.scenario
 
 
-def with_own_faults(settings: ScenarioSettings, target: Target) -> ScenarioSettings:
-    """The settings with the faults of a target that a test gave as settings, before those of the project."""
-    own = target.faults if isinstance(target, RunsElsewhere) else ()
-    return settings.model_copy(update={"faults": (*own, *settings.faults)}) if own else settings
+def with_own_wiring(settings: ScenarioSettings, target: Target) -> ScenarioSettings:
+    """The settings with those of a target that a test gave as settings: its faults first, and its models."""
+    own = target.given_settings if isinstance(target, RunsElsewhere) else None
+    if own is None:
+        return settings
+    faults = (*own.faults, *settings.faults)
+    changes = {"faults": faults, "models": own.models, "model_volatile": own.model_volatile}
+    return settings.model_copy(update=changes)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from ..errors import ScenarioError
 from ..faults.rules import FaultRule
-from ..llm.known_models import check_model
+from ..llm.known_models import check_model, has_common_provider
 from ..llm.port import Role, ToolSpec
 from ..scenario.approvals import tools_of
 from ..scenario.models import Scenario, SimulatedTurns
 from ..scenario.tool_names import compare_names, names_in, resembling
+from ..settings.loading import LoadedSettings
+from ..settings.merge import target_settings
 from ..settings.model_settings import ModelSettings
 from ..settings.models import ScenarioSettings
+from ..settings.panel import members_of
 from ..settings.requirements import require_model
 from ..targets.about import ask_description
 from ..targets.port import Target
@@ -41,6 +46,28 @@ def require_models(
         require_model(model, role)
     for role, model in models.items():
         check_model(model, role)
+
+
+async def models_required(settings: ScenarioSettings, scenario: Scenario, *, only_judge: bool) -> None:
+    """As `require_models`. In a thread if a rare name imports LiteLLM, since others talk on this loop."""
+    require = partial(require_models, settings, scenario, only_judge=only_judge)
+    if all(map(has_common_provider, (*members_of(settings.judge), settings.synthetic_user))):
+        require()
+    else:
+        await asyncio.to_thread(require)
+
+
+def called_models(loaded: LoadedSettings) -> tuple[ModelSettings, ...]:
+    """Those that a run may call: the judge's, the synthetic user's, and the target's if it is a model."""
+    settings, target = loaded.settings, target_settings(loaded)
+    agent = target.as_model if target is not None else None
+    return (*members_of(settings.judge), settings.synthetic_user, *([agent] if agent else ()))
+
+
+def named_models(settings: ScenarioSettings) -> dict[Role, str]:
+    """The models of the roles that have one."""
+    named = {Role.SYNTHETIC_USER: settings.synthetic_user.model, Role.JUDGE: settings.judge.model}
+    return {role: model for role, model in named.items() if model}
 
 
 def _calls_user(scenario: Scenario) -> bool:

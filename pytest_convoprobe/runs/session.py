@@ -34,7 +34,7 @@ from ..targets.port import Target
 from ..targets.python import runs_on_waiting_thread
 from .adjusting import adjusted
 from .configured import ConfiguredTarget, of_file
-from .job import Job, with_own_faults
+from .job import Job, with_own_wiring
 from .pool import Handle, Pool
 from .progress import run_words
 from .recorder import RunRecorder
@@ -249,7 +249,7 @@ class Session:
             override = scenario.scenario.config if scenario.scenario else None
             settings = scenario_settings(loaded, override)
         target = of_file(target, scenario.file)
-        settings = with_own_faults(settings, target)
+        settings = with_own_wiring(settings, target)
         masking = self._masking(loaded, mask)
         more = {
             "masking": masking,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ..conversation.earlier_turns import Repeating
+from ..conversation.loop import Limits
 from ..conversation.port import UserSimulator
 from ..conversation.simulated import SimulatedUser
 from ..conversation.user import ScenarioUser, persona_values
@@ -25,3 +26,9 @@ def user_of(job: Job, llm: LLM, now: datetime | None) -> UserSimulator:
     )
     scenario_user = ScenarioUser(user, simulated)
     return Repeating(job.earlier, scenario_user) if job.earlier else scenario_user
+
+
+def limits_of(job: Job) -> Limits:
+    """How long the conversation of a trial may go on."""
+    user, run = job.scenario.synthetic_user, job.settings.run
+    return Limits(user.max_turns, run.turn_timeout, user.ends_with_tools, run.max_text)

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from ..conversation.loop import Conversation, Limits
+from ..conversation.loop import Conversation
 from ..conversation.user import unsaid
 from ..errors import (
     Blame,
@@ -22,9 +22,7 @@ from ..errors import (
     TargetError,
     TimeLimitExceeded,
 )
-from ..faults.model_plan import refuse_faults_of_models
-from ..faults.plan import FaultPlan, require_delays_fit
-from ..faults.rules import FaultRule, of_tools
+from ..faults.rules import FaultRule
 from ..faults.stored import require_injected
 from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
@@ -33,8 +31,8 @@ from ..judging.own_checks import own_check
 from ..judging.review import NOT_REVIEWED, Against, against_agent, user_side
 from ..judging.types import CheckResult, CriterionResult, ToolSuggestions, UserReview, Verdict
 from ..judging.verdict import decide
+from ..llm.agent_replay import AgentCalls
 from ..llm.budget import Budget
-from ..llm.known_models import has_common_provider
 from ..llm.ledger import Ledger
 from ..llm.port import LLM, CallContext, Role
 from ..llm.recording import Recording, recording_path
@@ -45,21 +43,28 @@ from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult, verdict_reason
 from ..scenario.models import Scenario
 from ..settings.loading import LoadedSettings
-from ..settings.merge import target_settings
-from ..settings.panel import members_of
 from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
 from ..threads import aside
 from ..transcript import Termination, Transcript
 from .approving import ScenarioApprover
 from .conversation_host import ConversationHost, within_scenario_timeout
+from .fault_plans import FaultPlans
 from .job import Job
-from .preconditions import require_ends_as_called, require_known_tools, require_models, unmatched_tools
+from .preconditions import (
+    called_models,
+    models_required,
+    named_models,
+    require_ends_as_called,
+    require_known_tools,
+    unmatched_tools,
+)
 from .provider_blame import provider_failure, rightly_blamed
 from .recorded_models import RecordedModels, start_time
 from .reviewing import reviewed
-from .simulating import user_of
+from .simulating import limits_of, user_of
 from .suggesting import NOTHING_JUDGED, suggested, wants_suggestions
+from .wired_conversation import agent_calls, wire_of
 
 
 class Runner:
@@ -88,11 +93,7 @@ class Runner:
     def preload(self) -> None:
         """Start the slow imports that the models need in the background, if live calls are certain."""
         if self._certain_to_call:
-            loaded, target = self._settings.settings, target_settings(self._settings)
-            agent = target.as_model if target is not None else None
-            self._models.preload(
-                *members_of(loaded.judge), loaded.synthetic_user, *([agent] if agent else ())
-            )
+            self._models.preload(*called_models(self._settings))
 
     async def run(self, job: Job) -> ScenarioResult:
         """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""
@@ -127,7 +128,8 @@ class _Trial:
         self._host = host
         self._ledger = ledger
         self._conversation: Conversation | None = None
-        self._faults: FaultPlan | None = None
+        self._agent: AgentCalls | None = None
+        self._faults = FaultPlans()
         self._checks: tuple[CheckResult, ...] = ()
         self._criteria: tuple[CriterionResult, ...] = ()
         self._termination: Termination | None = None
@@ -180,21 +182,15 @@ class _Trial:
         if self._job.problem is not None:
             raise self._job.problem
         if self._job.settings.run.calls_live and self._models.live:
-            await self._require_models()
+            held = self._job.held is not None
+            await models_required(self._job.settings, self._job.scenario, only_judge=held)
         old, run = self._job.held, self._job.settings.run
         recording = Recording.open(self._recording_path, run.recordings)
         self._now = start_time(recording, run, self._job.trial) if old is None else old.now
-        return await self._models.around(recording, run.replay, self._ledger, self._verdict, self._redactor)
-
-    async def _require_models(self) -> None:
-        """In a thread if a rare name makes this import LiteLLM, since others talk on this loop."""
-        settings = self._job.settings
-        held = self._job.held is not None
-        require = partial(require_models, settings, self._job.scenario, only_judge=held)
-        if all(map(has_common_provider, (*members_of(settings.judge), settings.synthetic_user))):
-            require()
-        else:
-            await asyncio.to_thread(require)
+        self._agent = agent_calls(recording, self._job.settings, self._redactor, self._job.trial)
+        return await self._models.around(
+            recording, run.replay, self._ledger, self._verdict, self._redactor, self._agent
+        )
 
     @property
     def _recording_path(self) -> Path:
@@ -266,20 +262,21 @@ class _Trial:
     async def _converse(self, llm: LLM) -> None:
         job = self._job
         user = user_of(job, llm, self._now)
-        self._faults = self._planned()
+        self._faults = FaultPlans.of(self._fault_rules, job.settings, job.scenario_id, job.trial)
         opened = self._host.conversation(
             job.target,
             user,
-            self._limits,
+            limits_of(job),
             llm,
             job.scenario_id,
             job.trial,
             now=self._now,
             waiting=job.waiting,
             max_text=job.settings.run.max_text,
-            faults=self._faults,
+            faults=self._faults.tools,
             approver=ScenarioApprover(job.scenario.synthetic_user),
             metadata=job.scenario.metadata,
+            wire=wire_of(job.settings.models, self._faults.on_the_wire, self._agent, self._redactor),
         )
         async with opened as self._conversation:
             self._tools = await require_known_tools(job.scenario, job.target, self._fault_rules)
@@ -288,25 +285,11 @@ class _Trial:
             except TargetCrashed:
                 require_ends_as_called(job.scenario, self.transcript, self._tools)
                 raise
-        if self._faults is not None:
-            self._faults.require_reached()
+        self._faults.require_reached()
 
     @property
     def _fault_rules(self) -> tuple[FaultRule, ...]:
         return (*self._job.scenario.faults, *self._job.settings.faults)
-
-    def _planned(self) -> FaultPlan | None:
-        """The faults of this conversation in calls of tools; None if there are none."""
-        rules = self._fault_rules
-        require_delays_fit(rules, self._job.settings.run.turn_timeout)
-        refuse_faults_of_models(rules)
-        tools = of_tools(rules)
-        return FaultPlan(tools, self._job.scenario_id, self._job.trial) if tools else None
-
-    @property
-    def _limits(self) -> Limits:
-        user, run = self._job.scenario.synthetic_user, self._job.settings.run
-        return Limits(user.max_turns, run.turn_timeout, user.ends_with_tools, run.max_text)
 
     async def _checked(self) -> tuple[CheckResult, ...]:
         """The scenario's checks and the project's own; in a thread where patterns and hooks take time."""
@@ -333,8 +316,7 @@ class _Trial:
         if self._conversation and transcript.termination is Termination.AGENT_ENDED:
             left = unsaid(self._job.scenario.synthetic_user, len(transcript.turns))
             transcript = replace(transcript, unsaid=left)
-        if self._faults is not None:
-            transcript = self._faults.marked(transcript)
+        transcript = self._faults.marked(transcript)
         ended = self._termination or transcript.termination
         return replace(transcript, termination=ended, now=self._now)
 
@@ -390,7 +372,7 @@ class _Trial:
             started=self._started,
             duration=time.perf_counter() - self._clock,
             target=mask.text(self._target_name),
-            models=self._named_models(),
+            models=named_models(self._job.settings),
             tags=loaded.tags,
             unmatched_tools=unmatched_tools(self._job.scenario, self.transcript, self._tools),
             review=None if outcome is Outcome.PASSED else mask.record(self._user_side),
@@ -405,11 +387,6 @@ class _Trial:
     @property
     def _user_side(self) -> UserReview | None:
         return user_side(self._job.scenario.synthetic_user, self.transcript, self._review)
-
-    def _named_models(self) -> dict[Role, str]:
-        settings = self._job.settings
-        named = {Role.SYNTHETIC_USER: settings.synthetic_user.model, Role.JUDGE: settings.judge.model}
-        return {role: model for role, model in named.items() if model}
 
 
 _INCONCLUSIVE = {"error": Outcome.ERROR, "fail": Outcome.FAILED, "skip": Outcome.SKIPPED}

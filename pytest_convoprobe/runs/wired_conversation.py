@@ -10,12 +10,44 @@ from typing import TYPE_CHECKING, Any
 from ..errors import LoopLost
 from ..gateway.attribution import TurnInFlight
 from ..gateway.conversation import GatewayConversation
-from ..gateway.port import Wire
+from ..gateway.port import Wire, WireFaults
+from ..gateway.tape import RecordedTape
+from ..llm.agent_replay import AgentCalls
+from ..llm.recording import Recording
+from ..redaction import Redactor
+from ..settings.model_upstreams import ModelUpstreams
+from ..settings.models import ScenarioSettings
 from ..targets.port import TargetConversation, calls_so_far, resume, usage_so_far
 from ..transcript import PendingRequest, Reply, ToolCall, Transcript, Usage
 
 if TYPE_CHECKING:
     from ..gateway.server import Gateway
+
+
+def agent_calls(
+    recording: Recording, settings: ScenarioSettings, redactor: Redactor, trial: int
+) -> AgentCalls | None:
+    """The agent's own calls in the recording of a trial; None for an agent that makes none."""
+    if settings.models is None:
+        return None
+    return AgentCalls(recording, settings.run.replay, redactor, trial, settings.model_volatile)
+
+
+def wire_of(
+    models: ModelUpstreams | None,
+    faults: WireFaults | None = None,
+    calls: AgentCalls | None = None,
+    redactor: Redactor | None = None,
+) -> Wire | None:
+    """How an agent's own model calls go on; None for one that makes none.
+
+    `redactor` learns what is secret of the address that the agent gets.
+    """
+    if models is None:
+        return None
+    tape = None if calls is None else RecordedTape(calls)
+    hide = None if redactor is None else redactor.learn
+    return Wire(models.addresses, tape, faults, hide=hide)
 
 
 @asynccontextmanager

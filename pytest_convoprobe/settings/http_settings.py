@@ -120,7 +120,7 @@ class HttpTarget(TargetSection):
     body: Any = Field(
         None,
         description="The request's body: a text, or data with texts. All texts are templates with `message`, "
-        "`history`, `messages`, `conversation_id`, `metadata`, `session`, `now` and `today`.",
+        "`history`, `messages`, `conversation_id`, `metadata`, `session`, `model_url`, `now` and `today`.",
     )
     stream: Annotated[StreamSettings | None, BeforeValidator(_stream)] = Field(
         None,

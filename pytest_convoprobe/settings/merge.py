@@ -52,6 +52,7 @@ class RoleChanges(Protocol):
 
 def scenario_settings(loaded: LoadedSettings, override: RoleChanges | None = None) -> ScenarioSettings:
     """What one scenario runs with. Hooks and the runner take it from here."""
+    target = loaded.settings.target
     return ScenarioSettings(
         judge=_with_changes(loaded, "judge", loaded.settings.judge, override.judge if override else None),
         synthetic_user=_with_changes(
@@ -62,7 +63,9 @@ def scenario_settings(loaded: LoadedSettings, override: RoleChanges | None = Non
         ),
         run=loaded.settings.run,
         gate=loaded.settings.gate,
-        faults=loaded.settings.target.faults if loaded.settings.target else (),
+        faults=target.faults if target else (),
+        models=target.models if target else None,
+        model_volatile=target.model_volatile if target else None,
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     SerializeAsAny,
+    field_validator,
 )
 
 from ..cutting import MOST_TEXT
@@ -26,8 +27,10 @@ from .judge_settings import Judge, JudgeSettings
 from .mask_rules import MaskRule
 from .mcp_settings import McpServers
 from .model_settings import ModelSettings, Section
+from .model_upstreams import ModelUpstreams
 from .target_section import TOOL_NAMES
 from .target_section import TargetSection as TargetSection
+from .volatile_parts import VolatileParts
 
 
 class ModelTarget(TargetSection, ModelSettings):
@@ -56,6 +59,16 @@ class ModelTarget(TargetSection, ModelSettings):
         description="MCP servers whose tools the model gets, by name: see the table of a server.",
     )
     max_tool_rounds: Count = Field(10, description="Maximum number of rounds of tool calls for one reply.")
+
+    @field_validator("models")
+    @classmethod
+    def _has_no_calls_of_its_own(cls, value: ModelUpstreams | None) -> ModelUpstreams | None:
+        if value is not None:
+            raise ValueError(
+                "is for agents that call models themselves. The calls of a target of the type `model`, with "
+                "or without MCP servers, are made for it, and are recorded and counted anyway: leave it out"
+            )
+        return value
 
     def identified(self) -> bool:
         # Tools are code of the project or of a server, which may read anything.
@@ -252,3 +265,7 @@ class ScenarioSettings(Section):
     gate: GateSettings = GateSettings()
     faults: tuple[FaultRule, ...] = ()
     """Those of the target."""
+    models: ModelUpstreams | None = None
+    """The providers that the target calls itself, by way of the gateway."""
+    model_volatile: VolatileParts | None = None
+    """What differs from run to run in those calls."""

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ..faults.rules import FaultRule
 from .model_settings import ModelSettings, Section
+from .model_upstreams import ModelUpstreams
 from .volatile_parts import VolatileParts
 
 TOOL_NAMES = (
@@ -36,7 +37,12 @@ class TargetSection(Section):
     faults: tuple[FaultRule, ...] = Field(
         (), description="What goes wrong with calls of tools in every scenario. A scenario's own come first."
     )
-
+    models: ModelUpstreams | None = Field(
+        None,
+        description="The providers whose models the agent calls itself: `openai`, `anthropic`, each with its "
+        "address. The agent's calls then go through a gateway on loopback, which sees, records and replays "
+        "them. Not for `type: model`, whose calls are recorded anyway.",
+    )
     model_volatile: VolatileParts | None = Field(
         None,
         description="What differs from run to run in the agent's requests to its models. A replay leaves it "

@@ -16,6 +16,7 @@ METHODS = ("send", "respond", "reply", "chat", "run")
 
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _PLACES = (*_POSITIONAL, Parameter.VAR_POSITIONAL)
+_BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 History = list[dict[str, str]]
 
@@ -57,6 +58,19 @@ def takes_nothing(function: object) -> bool:
         return False
     kinds = [parameter.kind for parameter in signature.parameters.values()]
     return all(kind in (Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD) for kind in kinds)
+
+
+def takes_context(function: object) -> bool:
+    """Whether it makes an agent of the conversation's context: `context` is all that it has to be given."""
+    signature = _signature(function)
+    parameter = signature.parameters.get("context") if signature is not None else None
+    if signature is None or parameter is None or parameter.kind not in _BY_NAME:
+        return False
+    others = [one for one in signature.parameters.values() if one is not parameter]
+    if isinstance(function, type):
+        return not any(map(_is_required, others))
+    # With a place for a message, it is a function that answers.
+    return not any(one.kind in _PLACES or _is_required(one) for one in others)
 
 
 def needs_nothing(function: Callable[..., Any]) -> bool:

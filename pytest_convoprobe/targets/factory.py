@@ -50,7 +50,7 @@ def as_target(
     if isinstance(value, TargetSection):
         built = build_target(value, rootdir=root)
         if isinstance(built, RunsElsewhere):
-            built.faults = value.faults
+            built.given_settings = value
         return built
     if isinstance(value, str):
         return _given(parse_reference(value), root, value, use, like)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..errors import CloseTimeout, ConvoprobeError, LoopLost
-from ..faults.rules import FaultRule
 from ..faults.spoiling import ToolFailed
 from ..llm.port import LLM, LLMReply, LLMRequest
 from ..project_code.agent_loops import CallTask, Home, LoopHome
@@ -17,6 +16,7 @@ from ..project_code.calls import Raised
 from ..project_code.clock import current_clock
 from ..project_code.deadline import Deadline
 from ..project_code.tracebacks import describe
+from ..settings.target_section import TargetSection
 from ..transcript import PendingRequest, Reply, ToolCall, Usage
 from .availability import alone
 from .failures import failure, of_the_wiring, unusable
@@ -34,11 +34,11 @@ _CLOSE_SECONDS = 3.0
 class RunsElsewhere:
     """Base of targets that see to it themselves that no code of the project runs on the caller's loop.
 
-    `faults` are those of settings that were given as the target. Those of the project's own target come with
-    the settings of each scenario.
+    `given_settings` are those that were given as the target, if it was made of some. Those of the project's
+    own target come with the settings of each scenario.
     """
 
-    faults: tuple[FaultRule, ...] = ()
+    given_settings: TargetSection | None = None
 
     describes_at_once = False
     """Whether its name and description are texts that it keeps: asking runs no code of the project."""

@@ -11,13 +11,14 @@ from typing import Any
 
 from ..errors import TargetStartError
 from ..project_code.calls import StartsCalls
-from .call_style import is_async, needs_nothing
+from .agent_sources import AdaptedAgent, AgentSource, source_of
+from .call_style import is_async, needs_nothing, takes_context
 from .failures import start_failure
 from .given_objects import Use
 from .hosted import Hosted, RunsElsewhere, home_of
 from .loading import Once, Reference, load_object
 from .port import ConversationContext, Description, Target, TargetConversation, description_of, named_tools
-from .python_conversation import AdaptedAgent, AgentSource, PythonConversation, source_of
+from .python_conversation import PythonConversation
 from .session_options import MakesOptions
 
 _ABSENT = object()
@@ -166,8 +167,8 @@ def _make(kind: type, name: str) -> object:
 
 
 def _require_no_arguments(kind: type) -> None:
-    if not needs_nothing(kind):
+    if not needs_nothing(kind) and not takes_context(kind):
         raise ValueError(
             f"{kind.__qualname__}{inspect.signature(kind)} needs arguments: "
-            "give a function without parameters that makes one"
+            "give a function without parameters that makes one, or with the parameter `context` alone"
         )

@@ -7,34 +7,29 @@ import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ..cutting import MOST_TEXT
 from ..errors import TargetError, TargetStartError
-from ..llm.port import ToolSpec
 from ..project_code.agent_loops import CallTask, Home
 from ..project_code.calls import Raised, StartsCalls, in_thread_of
 from ..threads import CallThread
 from ..transcript import PendingRequest, Reply, ToolCall, Usage
-from .adapters.registry import Adapter, adapter_for
+from .adapters.registry import adapter_for
 from .adapters.sessions import AgentSession
+from .agent_sources import AdaptedAgent, AgentSource, calling_of
 from .call_style import (
-    METHODS,
     Calling,
     History,
     Later,
-    answering,
     calling,
-    is_answered_on_loop,
     is_async,
     needs_nothing,
-    takes_nothing,
 )
 from .failures import failure, start_failure, unusable
 from .frameworks import framework_of
 from .given_objects import Use, claim, owner_of
 from .hosted import closing
-from .plain_values import described
 from .port import CANNOT_RESUME, SoFar
 from .reply_forms import Collecting, ReplyReader, Stream
 from .reply_parts import done_so_far
@@ -42,60 +37,6 @@ from .session_options import MakesOptions
 
 Step = tuple[Callable[[], Any], bool]
 """Something to call, and whether that has to be done on the loop."""
-
-_METHODS = ", ".join(f"`{name}`" for name in METHODS)
-
-
-@dataclass(frozen=True)
-class AgentSource:
-    """Where conversations get their agents from.
-
-    `makes_agents`: calling `value` without arguments makes one; otherwise `value` itself is the agent, and
-    `owner` the object that has its state, if any. `on_loop` is where it is made. With `adapter`, the agent is
-    that of a framework, and each conversation is a session of its own.
-    """
-
-    value: Any
-    makes_agents: bool
-    on_loop: bool
-    owner: object | None = None
-    adapter: Adapter | None = None
-
-
-def source_of(agent: object) -> AgentSource:
-    """What an object is as a source of agents. Raises `ValueError` for what can't be a target."""
-    if isinstance(agent, type):
-        return AgentSource(agent, True, is_answered_on_loop(agent))
-    if _is_function(agent) and takes_nothing(agent):
-        return AgentSource(agent, True, is_async(agent))
-    if (adapter := adapter_for(agent)) is not None:
-        return AgentSource(agent, False, True, adapter=adapter)
-    _calling_of(agent)
-    return AgentSource(agent, False, inspect.isfunction(agent), owner_of(agent))
-
-
-def _is_function(agent: object) -> bool:
-    return inspect.isroutine(agent) or isinstance(agent, functools.partial)
-
-
-@dataclass(frozen=True)
-class AdaptedAgent:
-    """An agent that only an adapter can talk with."""
-
-    adapter: Adapter
-    agent: Any
-
-    def tools(self) -> tuple[ToolSpec, ...] | None:
-        """The agent's tools, as far as its adapter can list them."""
-        return self.adapter.tools_of(self.agent)
-
-
-def _calling_of(agent: object) -> Calling:
-    function = None if isinstance(agent, type) else answering(agent)
-    if function is None:
-        kind = "a class" if isinstance(agent, type) else described(agent)
-        raise ValueError(f"{kind} takes no messages: it can't be called and has none of {_METHODS}")
-    return calling(function)
 
 
 class PythonConversation:
@@ -135,13 +76,19 @@ class PythonConversation:
             # Whoever has made an object opens and closes it, too.
             found = await self._guarded(lambda: source.value, source.on_loop, failed, read)
         else:
-            enter, close, on_loop = await self._guarded(source.value, source.on_loop, failed, _entering)
+            make = self._maker(source)
+            enter, close, on_loop = await self._guarded(make, source.on_loop, failed, _entering)
             found = await self._guarded(enter, on_loop, failed, read)
             self._closers += [close] if close else []
         own = source.makes_agents
         self._calling = (
             await self._session(found, own) if isinstance(found, AdaptedAgent) else self._plain(found)
         )
+
+    def _maker(self, source: AgentSource) -> Callable[[], Any]:
+        if not source.takes_context or self._options is None:
+            return cast("Callable[[], Any]", source.value)
+        return functools.partial(source.value, context=self._options.given_context)
 
     def _plain(self, found: Calling) -> Calling:
         """How an object of the project answers, which has no place for what only adapters can use."""
@@ -391,6 +338,6 @@ def _calling_or_failed(doing: str, agent: object) -> Calling | AdaptedAgent | _F
     if (adapter := adapter_for(agent)) is not None:
         return AdaptedAgent(adapter, agent)
     try:
-        return _calling_of(agent)
+        return calling_of(agent)
     except ValueError as error:
         return _Failed(TargetStartError(f"{doing}: {error}"))

@@ -26,6 +26,11 @@ class MakesOptions:
     lent: bool = False
 
     @property
+    def given_context(self) -> ConversationContext | None:
+        """The context of the conversation as code of the project gets it."""
+        return None if self.conversation is None else _from_elsewhere(self.conversation)
+
+    @property
     def only_for_adapters(self) -> str:
         """What other objects can't be given, as the end of a message; empty if there is nothing."""
         if self.context_maker is not None and not self.lent:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import httpx
 
 from ...cutting import MOST_TEXT, at_most
+from ...errors import SettingsError
 from ...settings.http_settings import HttpTarget
 from ...settings.secret_places import secrets_of
 from ...start_time import present, template_values
@@ -25,7 +26,7 @@ from .reading import AnswerReader, Carried, EarlierAnswers, kept_names
 from .recipe import AnyName, Recipe, RequestParts, SessionNames, message_source, side_source
 from .sending import Sender
 from .stream_reading import StreamedReply, StreamReader
-from .templates import Metadata
+from .templates import MODEL_URL, Metadata
 
 T = TypeVar("T")
 
@@ -56,6 +57,9 @@ class HttpAgent(RunsElsewhere):
             else Recipe(side_source(settings, "finish", finish), names, after_answer=True)
         )
         kept = start.keep if start is not None else {}
+        self.uses_model_url = _uses_model_url(
+            settings, (self.message, self.start_request, self.finish_request)
+        )
         self.kept = {name: AnswerPath(path, f"target.start.keep.{name}") for name, path in kept.items()}
         self.reader = AnswerReader(settings)
         self.streams = settings.stream and StreamReader(settings, settings.stream, self.reader)
@@ -88,7 +92,7 @@ class HttpAgent(RunsElsewhere):
             return await self.read(
                 self._version.read, *await self.sender.answer(request, httpx.Cookies(), MOST_TEXT)
             )
-        session = _Session(self, "version", AnyName())
+        session = _Session(self, "version", AnyName(), None)
         await session.open(session.variables(_HELLO, (), present()), MOST_TEXT)
         try:
             request = partial(self.message.fill, session.variables(_HELLO, (), present()))
@@ -125,10 +129,13 @@ class HttpAgent(RunsElsewhere):
 class _Session:
     """What a service says of a conversation for its later requests; opened and closed by requests."""
 
-    def __init__(self, agent: HttpAgent, identity: str, metadata: Mapping[str, Any]) -> None:
+    def __init__(
+        self, agent: HttpAgent, identity: str, metadata: Mapping[str, Any], model_url: str | None
+    ) -> None:
         self._agent = agent
         self._id = identity
         self._metadata = metadata
+        self._model_url = model_url
         self._is_open = agent.start_request is None
         self._is_used = False
         self._values: dict[str, Any] = {}
@@ -144,6 +151,7 @@ class _Session:
             "conversation_id": self._id,
             "metadata": self._metadata,
             "session": self._values,
+            MODEL_URL: self._model_url,
             **template_values(now),
         }
 
@@ -188,7 +196,9 @@ class _HttpConversation:
 
     def __init__(self, agent: HttpAgent, context: ConversationContext, past: EarlierAnswers) -> None:
         self._agent = agent
-        self._session = _Session(agent, context.id, _metadata_of(context))
+        # Asked for only if it is used: who has it needs no other way to show whose its calls are.
+        url = context.model_url if agent.uses_model_url else None
+        self._session = _Session(agent, context.id, _metadata_of(context), url)
         self._past = past
         # A service answers today, also where the user's side was recorded before dates were known.
         self._now = context.now or present()
@@ -229,6 +239,25 @@ class _HttpConversation:
 
     def _variables(self, message: str) -> dict[str, Any]:
         return self._session.variables(message, self._history, self._now)
+
+
+def _uses_model_url(settings: HttpTarget, recipes: Iterable[Recipe | None]) -> bool:
+    """Whether the service is told where to call models. Raises `SettingsError` where that can't work."""
+    if not any(recipe is not None and recipe.uses_model_url for recipe in recipes):
+        return False
+    if settings.models is None:
+        raise SettingsError.of(
+            "a template uses `model_url`, the address of the gateway for the agent's model calls, but there "
+            "is none: set `target.models` to the addresses of the providers that the agent calls",
+            path="target.models",
+        )
+    if settings.version is not None and settings.version.url is None:
+        raise SettingsError.of(
+            "the version is asked by a message that belongs to no conversation, so there is no `model_url` "
+            "for it: give an address of its own (`version.url`)",
+            path="target.version",
+        )
+    return True
 
 
 def _metadata_of(context: ConversationContext) -> Mapping[str, Any]:

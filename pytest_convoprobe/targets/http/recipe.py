@@ -18,7 +18,16 @@ from ...redaction import MASK
 from ...settings.http_settings import HttpTarget, SideRequest
 from ...start_time import present, template_values
 from ...suggest import did_you_mean
-from .templates import LEFT_OUT, Filling, compile_text, compile_tree, session_names, uses_session
+from .templates import (
+    LEFT_OUT,
+    MODEL_URL,
+    Filling,
+    compile_text,
+    compile_tree,
+    session_names,
+    uses,
+    uses_session,
+)
 
 TEMPLATE_ERRORS = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError)
 """What filling in a template may raise."""
@@ -47,7 +56,8 @@ class AnyName(dict[str, Any]):
 def _sample(message: str, session: Mapping[str, Any]) -> dict[str, Any]:
     said = {"role": "user", "content": message}
     known = {"message": message, "history": [], "messages": [said], "conversation_id": "sample"}
-    return {**known, "metadata": AnyName(), "session": session, **template_values(present())}
+    others = {MODEL_URL: "http://127.0.0.1/models", "metadata": AnyName(), "session": session}
+    return {**known, **others, **template_values(present())}
 
 
 @dataclass(frozen=True)
@@ -194,6 +204,9 @@ class Recipe:
         is_text = isinstance(source.body, str)
         body = f"{key}.body"
         self._body = compile_text(source.body, body) if is_text else compile_tree(source.body, body)
+        sources = (source.url, source.body, *(value.get_secret_value() for value in source.headers.values()))
+        self.uses_model_url = any(uses(one, MODEL_URL) for one in sources)
+        """Whether a template has `{{ model_url }}`."""
         self._has_body = source.body is not None
         # Each template is filled in with both before the first conversation. With the second, one that
         # forgets to escape the message is found, and not at the first message with a quote, in the middle of

@@ -15,9 +15,13 @@ from ...errors import SettingsError
 from ...start_time import TEMPLATE_NAMES
 from ...suggest import did_you_mean
 
-VARIABLES = ("message", "history", "messages", "conversation_id", "metadata", "session", *TEMPLATE_NAMES)
+MODEL_URL = "model_url"
+VARIABLES = (
+    *("message", "history", "messages", "conversation_id", "metadata", "session", MODEL_URL),
+    *TEMPLATE_NAMES,
+)
 """What templates know: the message, the earlier turns, both together, the conversation's id, the scenario's
-metadata, and what the service has said of the session.
+metadata, what the service has said of the session, and where the service is to call models.
 """
 
 LEFT_OUT = object()
@@ -107,7 +111,15 @@ def session_names(source: str) -> frozenset[str]:
 
 def uses_session(source: str) -> bool:
     """Whether a template uses `session` at all."""
-    return "session" in find_undeclared_variables(_ENVIRONMENT.parse(source))
+    return uses(source, "session")
+
+
+def uses(source: Any, name: str) -> bool:
+    """Whether a template uses this variable, or one of those in a mapping or list."""
+    if isinstance(source, str):
+        return name in find_undeclared_variables(_ENVIRONMENT.parse(source))
+    items = source.values() if isinstance(source, Mapping) else source
+    return isinstance(source, (Mapping, list, tuple)) and any(uses(item, name) for item in items)
 
 
 def _is_session(node: nodes.Node) -> bool:
