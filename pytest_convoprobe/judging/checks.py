@@ -11,8 +11,8 @@ from ..scenario.models import Efficiency, Evaluation, ToolUsage
 from ..scenario.tool_names import names_in, same_but_spelling
 from ..tool_patterns import matches
 from ..transcript import Transcript, WireSeen
-from .tool_checks import tool_checks
 from .types import NO_SUCH_TOOL, CheckResult
+from .unanswered import decided_checks, decided_limit, without_unanswered
 
 SILENCE = "the agent says something"
 """The name of the check that an agent fails which is silent in every turn."""
@@ -39,20 +39,8 @@ def run_checks(
 
 
 def _of_tools(usage: ToolUsage, transcript: Transcript, tools: Sequence[str] | None) -> Iterator[CheckResult]:
-    """The checks of tool calls. Raises `ScenarioError` where one rests on a call that may have been none.
-
-    A model asked for such a call, on the wire, and no later request has a result of it.
-    """
-    calls = transcript.tool_calls
-    refused = [
-        (turn, replace(call, executed=call.executed and not call.is_unanswered)) for turn, call in calls
-    ]
     seen = _on_wire(transcript, "tool_calls")
-    found, without = tool_checks(usage, calls, tools), tool_checks(usage, refused, tools)
-    for check, other in zip(found, without, strict=True):
-        if check.holds is not other.holds:
-            turn, call = next((turn, call) for turn, call in calls if call.is_unanswered)
-            raise ScenarioError(_NO_RESULT.format(check.name, call.name, turn, _REPORTING["tool_calls"]))
+    for check in decided_checks(usage, transcript.tool_calls, tools):
         yield replace(check, found=check.found + seen) if check.found != NO_SUCH_TOOL else check
 
 
@@ -97,7 +85,10 @@ def _not_seen(part: str, seen: WireSeen | None) -> str:
     if part == "tool_calls" or not seen.calls:
         return f"What its gateway saw is not enough: {seen.unclear or _NO_MODEL_CALL}. "
     silent = next((one.model for one in seen.calls if one.usage is None), "")
-    return f"What its gateway saw is not enough: an answer of `{silent}` does not say its tokens. "
+    return (
+        f"What its gateway saw is not enough: an answer of `{silent}` does not say its tokens (streams of "
+        "chat completions do so with `stream_options: {include_usage: true}`). "
+    )
 
 
 _NO_MODEL_CALL = "no call of a model came through it in this turn"
@@ -136,10 +127,6 @@ _CUT_ARGUMENTS = (
     "tool_usage.tool_call_criteria, `args` of {} cannot be checked: the arguments of the call of {} in turn "
     "{} are longer than `run.max_text`, so only a part of them was kept. Raise the setting, or take `args` "
     "out of the scenario"
-)
-_NO_RESULT = (
-    "{} cannot be checked: it depends on whether the call of {} in turn {} was carried out. A model asked "
-    "for it on the wire, but no later request has its result. {}"
 )
 _UNKNOWN_ARGUMENTS = (
     "tool_usage.tool_call_criteria, `args` of {} cannot be checked: the target does not report the arguments "
@@ -201,14 +188,20 @@ def _where(silent: Sequence[int], transcript: Transcript) -> str:
 
 def _limits(efficiency: Efficiency, transcript: Transcript) -> Iterator[CheckResult]:
     turns = [turn.number for turn in transcript.turns]
-    calls = [number for number, _ in transcript.tool_calls]
     if efficiency.max_tool_calls is not None:
-        limit = _limit("tool calls", efficiency.max_tool_calls, len(calls), calls)
-        yield replace(limit, found=limit.found + _on_wire(transcript, "tool_calls"))
+        yield _most_calls(efficiency.max_tool_calls, transcript)
     if efficiency.max_llm_tokens is not None:
         yield _tokens(efficiency.max_llm_tokens, transcript)
     if efficiency.max_conversation_turns is not None:
         yield _limit("turns", efficiency.max_conversation_turns, len(turns), turns)
+
+
+def _most_calls(most: int, transcript: Transcript) -> CheckResult:
+    every = transcript.tool_calls
+    counts = ([turn for turn, _ in calls] for calls in (every, without_unanswered(every)))
+    found, certain = (_limit("tool calls", most, len(turns), turns) for turns in counts)
+    limit = decided_limit(found, certain, every)
+    return replace(limit, found=limit.found + _on_wire(transcript, "tool_calls"))
 
 
 def _limit(name: str, most: int, found: int, turns: Sequence[int]) -> CheckResult:

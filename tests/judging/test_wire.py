@@ -29,6 +29,10 @@ def check(transcript: Transcript, tools: tuple[str, ...] | None = None, **tool_u
     return result
 
 
+def check_all(transcript: Transcript, **sections: Any) -> tuple[CheckResult, ...]:
+    return run_checks(evaluation(**sections), transcript)
+
+
 def test_a_finding_on_what_was_seen_says_so() -> None:
     assert check(seen(SENT), required_tools=["send_email"]) == CheckResult(
         "required tool send_email", True, "at least 1 call", "1 call (seen on the wire)", 1
@@ -58,6 +62,22 @@ def test_what_rests_on_a_call_without_a_result_is_not_decided(usage: dict[str, A
     assert caught.value.blame is Blame.SCENARIO
     assert check(seen(SENT), **usage).holds
     assert check(seen(SENT, ASKED), required_tools=["send_email"]).holds
+
+
+ANSWER = ToolCall("final_result", {"text": "Done"}, unreported=("result",), on_wire=True)
+
+
+def test_an_answer_in_the_form_of_a_call_is_not_taken_for_a_tool_too_many() -> None:
+    listed: dict[str, Any] = {"only_listed": True, "required_tools": ["send_email"]}
+    with pytest.raises(ScenarioError, match="whether final_result, for which a model asked"):
+        check_all(seen(SENT, ANSWER), tool_usage=listed)
+    with pytest.raises(ScenarioError, match="tool calls cannot be checked"):
+        check_all(seen(SENT, ANSWER), efficiency={"max_tool_calls": 1})
+    named = {**listed, "optional_tools": ["final_result"]}
+    assert all(one.holds for one in check_all(seen(SENT, ANSWER), tool_usage=named))
+    assert all(one.holds for one in check_all(seen(SENT, ANSWER), efficiency={"max_tool_calls": 2}))
+    # With a result, it was a tool.
+    assert not all(one.holds for one in check_all(seen(SENT, SENT), efficiency={"max_tool_calls": 1}))
 
 
 def test_a_prohibition_is_broken_by_the_attempt_alone() -> None:
