@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_CLIENTS = (
+_CLIENTS = frozenset((
     "aiohttp", "anthropic", "botocore", "google", "h11", "hpack", "httpcore", "httpcore2", "httpx", "httpx2",
     "mcp", "openai", "urllib3",
-)  # fmt: skip
+))  # fmt: skip
 # A logger's filter isn't asked about records of the loggers below it, and these are made by the first call.
 _MADE_LATER = (
     "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy", "httpcore.socks",
@@ -56,8 +56,14 @@ def _is_of_others(_: logging.LogRecord) -> bool:
 
 
 def _loggers() -> Iterator[logging.Logger]:
-    known = (name for name in list(logging.root.manager.loggerDict) if name.partition(".")[0] in _CLIENTS)
+    known = logging.root.manager.loggerDict
     # Whoever sets this variable asks for all that LiteLLM sends and gets.
     of_litellm = () if "LITELLM_LOG" in os.environ else LITELLM_LOGGERS
-    for name in {*_CLIENTS, *_MADE_LATER, *known, *of_litellm}:
-        yield logging.getLogger(name)
+    for name in (*_CLIENTS, *_MADE_LATER, *of_litellm):
+        # Looked at before: `getLogger` takes a lock, and this is done for each call.
+        if not isinstance(known.get(name), logging.Logger):
+            logging.getLogger(name)
+    for name, logger in list(known.items()):
+        ours = name.partition(".")[0] in _CLIENTS or name in of_litellm
+        if ours and isinstance(logger, logging.Logger):
+            yield logger

@@ -239,6 +239,8 @@ class Redactor:
             return self.text(value)
         if isinstance(value, bytes):
             return self.text(value.decode("utf-8", "backslashreplace"))
+        if value is None or isinstance(value, (bool, int, float)):
+            return value
         if not isinstance(value, (Mapping, list, tuple, Set)):
             return MASK if hasattr(value, "get_secret_value") else value
         if depth >= _MAX_DEPTH:

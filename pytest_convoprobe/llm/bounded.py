@@ -28,6 +28,9 @@ def bounded(reply: LLMReply, most_text: int) -> LLMReply:
 
     Arguments of a tool call that are too long are no JSON any more: the call is refused, and not made.
     """
+    whole = (reply.text, reply.thoughts, *(asked.arguments for asked in reply.tool_requests))
+    if all(len(text) <= most_text for text in whole):
+        return reply
     with at_most(most_text):
         text, text_cut = noticed(lambda: cut_text(reply.text))
         thoughts, thoughts_cut = noticed(lambda: cut_text(reply.thoughts))

@@ -8,7 +8,7 @@ from ..cutting import MOST_TEXT
 from ..settings.model_settings import ModelSettings
 from ..settings.requirements import require_model
 from .direct import Direct
-from .lanes import lane_of, require_lane
+from .lanes import Lane, lane_of, require_lane
 from .masking import TextRedactor
 from .port import LLMReply, LLMRequest, Price
 from .schema_probe import SchemaUse
@@ -38,9 +38,8 @@ class ByLane:
 
     async def complete(self, request: LLMRequest) -> LLMReply:
         require_model(request.model, request.context.role)
-        tools = bool(request.tools)
-        require_lane(request.model, request.context.role.value, with_tools=tools)
-        return await self._adapter(request.model, with_tools=tools).complete(request)
+        lane = require_lane(request.model, request.context.role.value, with_tools=bool(request.tools))
+        return await self._of(lane).complete(request)
 
     def schema_use(self, settings: ModelSettings) -> SchemaUse | None:
         """What calls have shown about schemas at this endpoint; None if none has been sent."""
@@ -60,8 +59,11 @@ class ByLane:
         if self._litellm is not None:
             await self._litellm.aclose()
 
-    def _adapter(self, settings: ModelSettings, *, with_tools: bool = False) -> Direct | LiteLLM:
-        if lane_of(settings, with_tools=with_tools).name == "direct":
+    def _adapter(self, settings: ModelSettings) -> Direct | LiteLLM:
+        return self._of(lane_of(settings))
+
+    def _of(self, lane: Lane) -> Direct | LiteLLM:
+        if lane.name == "direct":
             return self._direct
         if self._litellm is None:
             from .litellm_adapter import LiteLLM  # here, since most runs need nothing of it

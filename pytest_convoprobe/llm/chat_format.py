@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from copy import deepcopy
 from typing import Any
 
 from ..settings.model_settings import ModelSettings
@@ -38,7 +37,8 @@ def call_parameters(
 
     `schema` says whether to send `request.schema`. `refused` names the parameters that this model is known to
     refuse. They are left out, but `max_tokens` is sent under its newer name, `max_completion_tokens`.
-    `most_top_tokens` is the most that it gives the chances of, if it has refused more.
+    `most_top_tokens` is the most that it gives the chances of, if it has refused more. The schemas are those
+    of the request: do not modify them.
     """
     settings = request.model
     wanted = {
@@ -114,15 +114,14 @@ def _whole(text: str) -> str:
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
-    function = {"name": spec.name, "description": spec.description, "parameters": deepcopy(spec.parameters)}
+    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     return {"type": "function", "function": function}
 
 
 def _response_format(request: LLMRequest) -> dict[str, Any] | None:
     if request.schema is None:
         return None
-    # A copy, because LiteLLM rewrites schemas in place for some providers.
-    schema = {"name": request.schema_name, "strict": True, "schema": deepcopy(request.schema)}
+    schema = {"name": request.schema_name, "strict": True, "schema": request.schema}
     return {"type": "json_schema", "json_schema": schema}
 
 

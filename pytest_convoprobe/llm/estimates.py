@@ -85,7 +85,8 @@ def text_tokens(request: LLMRequest) -> int:
 
 
 def _tokens(text: str) -> int:
-    return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return size // _BYTES_PER_TOKEN
 
 
 def _kind(request: LLMRequest) -> _Kind:

@@ -11,6 +11,7 @@ import inspect
 import os
 import threading
 from concurrent.futures import Future
+from copy import deepcopy
 from pathlib import PurePath
 from typing import Any
 
@@ -117,7 +118,7 @@ class LiteLLM:
         from .provider_traffic import watched  # here, since it imports httpx, which a replay doesn't need
 
         with watched(self._max_text) as watch:
-            call = begun_unlogged(litellm.acompletion(**parameters, **_fixed(request)))
+            call = begun_unlogged(litellm.acompletion(**_own_schemas(parameters), **_fixed(request)))
         try:
             response = await self._given_up.outcome(call, settings.timeout)
             return read_reply(response, settings, response._hidden_params.get("response_cost"))
@@ -134,6 +135,12 @@ class LiteLLM:
         for secret in secrets_of(settings):
             text = text.replace(secret, "****")
         return self._redactor.text(text)
+
+
+def _own_schemas(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters with copies of the schemas: LiteLLM rewrites them in place for some providers."""
+    schemas = ("tools", "response_format")
+    return parameters | {name: deepcopy(parameters[name]) for name in schemas if name in parameters}
 
 
 def _fixed(request: LLMRequest) -> dict[str, Any]:

@@ -30,11 +30,13 @@ _THRESHOLD = re.compile(r"\Ainput_cost_per_token_above_(\d+)(k?)_tokens\Z")
 _FINE_TUNED = re.compile(r"\A(ft:[^:]+):.*\Z", re.DOTALL)
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def listed(model: str) -> Mapping[str, Any]:
     """What the list says of a model, `openai/gpt-4o` or a bare `gpt-4o`; empty if it isn't there."""
     return next((entry for name in _names(model) if (entry := _entry(name))), {})
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def listed_price(model: str) -> Price | None:
     """US dollars for a prompt token and for a completion token, or None if the model isn't in the list."""
     entry = listed(model)
@@ -54,7 +56,7 @@ def listed_cost(
     if listed_price(model) is None:
         return None
     suffix = _TIERS.get(str(tier).lower(), "")
-    above = _above(entry, usage.prompt_tokens)
+    above = _above(model, usage.prompt_tokens)
     fresh = _rate(entry, "input_cost_per_token", above, suffix) or 0.0
     read = _rate(entry, "cache_read_input_token_cost", above, suffix)
     written = _rate(entry, "cache_creation_input_token_cost", above, suffix)
@@ -74,14 +76,19 @@ def _rate(entry: Mapping[str, Any], name: str, above: str, suffix: str) -> float
     return None if found is None else float(found)
 
 
-def _above(entry: Mapping[str, Any], prompt_tokens: int) -> str:
+def _above(model: str, prompt_tokens: int) -> str:
     """The part of the prices' names for a prompt that is so long that each token costs more."""
-    limits = [
+    return max((limit for limit in _limits(model) if prompt_tokens > limit[0]), default=(0, ""))[1]
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _limits(model: str) -> tuple[tuple[int, str], ...]:
+    """Beyond how many tokens a prompt costs more, with the part of the prices' names."""
+    return tuple(
         (int(match[1]) * (1000 if match[2] else 1), f"_above_{match[1]}{match[2]}_tokens")
-        for match in map(_THRESHOLD.match, entry)
+        for match in map(_THRESHOLD.match, listed(model))
         if match
-    ]
-    return max((limit for limit in limits if prompt_tokens > limit[0]), default=(0, ""))[1]
+    )
 
 
 def _is_price(value: object) -> bool:

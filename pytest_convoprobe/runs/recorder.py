@@ -157,13 +157,14 @@ class RunRecorder:
 
     def begin(self) -> None:
         """Prepare for the first trial, on a thread that may wait: git is asked."""
-        if self.wanted:
+        if self.wanted and self._info is None:
             self._guarded(self._prepare)
 
     def describe(self) -> None:
         """Describe the run, if that isn't done: a trial is stored here or in a worker, or soon will be."""
         self.begin()
-        self._guarded(self._describe_once)
+        if self._written is None or self._waiting:
+            self._guarded(self._describe_once)
 
     async def run(
         self, run: Callable[[Job], Coroutine[Any, Any, ScenarioResult]], job: Job
