@@ -15,6 +15,9 @@ VARIABLES = {
 }
 """The environment variables that clients of each read their address from."""
 
+KEYS = {OPENAI: "OPENAI_API_KEY", ANTHROPIC: "ANTHROPIC_API_KEY"}
+"""Those that they read their key from."""
+
 _VERSION = re.compile(r"v\d+\w*")
 _OF_ANTHROPIC = frozenset(("messages", "complete"))
 _OF_OPENAI = frozenset(("chat", "responses", "embeddings", "completions"))

@@ -76,8 +76,9 @@ class Wire:
     """How the model calls of one conversation's agent go on from the gateway.
 
     `upstreams` are the addresses of the providers by the name of their protocol: `openai`, `anthropic`.
-    Without a `tape`, all calls are made, and none is recorded. `hide` is called with what is
-    secret of the address that the agent gets.
+    Without a `tape`, all calls are made, and none is recorded. With `keyless`, a recording may answer all
+    calls: then clients that find no key in the environment get one that no provider accepts, since most
+    refuse to be made without. `hide` is called with what is secret of the address that the agent gets.
     """
 
     upstreams: Mapping[str, str] = field(repr=False)
@@ -85,3 +86,4 @@ class Wire:
     faults: WireFaults | None = None
     ledger: WireLedger | None = None
     hide: Callable[[Sequence[str]], object] | None = None
+    keyless: bool = False

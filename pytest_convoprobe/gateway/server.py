@@ -71,9 +71,12 @@ class Gateway:
     def __repr__(self) -> str:
         return f"Gateway({len(self._conversations)} conversations)"
 
-    def variables(self, upstreams: Iterable[str]) -> AbstractContextManager[None]:
-        """A time in which agents in this process find the address in their environment. From any thread."""
-        return self._variables.needed(upstreams)
+    def variables(self, upstreams: Iterable[str], *, keyless: bool = False) -> AbstractContextManager[None]:
+        """A time in which agents in this process find the address in their environment. From any thread.
+
+        With `keyless`, they also find a key, if there is none.
+        """
+        return self._variables.needed(upstreams, keyless=keyless)
 
     async def start(self) -> None:
         """Serve from now on; a second call does nothing."""
@@ -114,7 +117,7 @@ class Gateway:
             opened.report(ModelCallRefused(self._unclaimed))
         self._conversations[name] = opened
         try:
-            with self.variables(wire.upstreams):
+            with self.variables(wire.upstreams, keyless=wire.keyless):
                 yield opened
         finally:
             del self._conversations[name]

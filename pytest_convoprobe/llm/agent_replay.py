@@ -83,6 +83,11 @@ class AgentCalls:
         self._made: Counter[int] = Counter()
         self._equal: Counter[str] = Counter()
 
+    @property
+    def may_replay(self) -> bool:
+        """Whether recorded answers are used."""
+        return self._mode in ("auto", "only")
+
     def begin(self, call: AgentRequest) -> CountedCall:
         """A call has come. Raises `SettingsError` if an expression of the project's takes too long."""
         fingerprint = call.fingerprint(self._fingerprints)
@@ -99,7 +104,7 @@ class AgentCalls:
         if self._mode == "record" and not self.added:
             # Before money is spent: the file may come from a later release, and must not be overwritten.
             self._recording.check()
-        if self._mode in ("off", "record"):
+        if not self.may_replay:
             return None
         found = self._recorded(counted)
         if found is not None and found.answer is not None:

@@ -19,6 +19,7 @@ from ..cutting import MOST_TEXT
 from ..errors import LLMError, LLMRejected
 from ..http_body import ACCEPTED
 from ..own_traffic import begun_unlogged
+from ..project_code.agent_environment import own_variable
 from ..settings.model_settings import ModelSettings
 from ..settings.requirements import require_model
 from .attempts import Attempts
@@ -173,7 +174,7 @@ def _key(settings: ModelSettings, server: Server) -> str | None:
         return settings.api_key.get_secret_value()
     litellm = sys.modules.get("litellm")
     in_code = (getattr(litellm, name, None) for name in ("api_key", "openai_key"))
-    return next(filter(None, (*in_code, *map(os.environ.get, server.keys))), None)
+    return next(filter(None, (*in_code, *map(own_variable, server.keys))), None)
 
 
 def _headers(settings: ModelSettings, authorization: str | None) -> Iterator[tuple[str, str]]:

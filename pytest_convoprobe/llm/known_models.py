@@ -5,11 +5,11 @@ Otherwise a judge's misspelt name shows after the whole conversation, when every
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import lru_cache
 
 from ..errors import Problem, SettingsError
+from ..project_code.agent_environment import own_variable
 from ..settings.model_settings import ModelSettings
 from ..settings.panel import members_of
 from ..settings.providers import KEY_VARIABLES, PROVIDERS, provider_of
@@ -84,7 +84,7 @@ def _no_key(model: str, settings: ModelSettings) -> str | None:
     """A project that uses LiteLLM itself may have set its key in code."""
     names = KEY_VARIABLES.get(provider_of(model) or "", ())
     given = settings.api_key is not None or "api_key" in settings.extra_params or "litellm" in sys.modules
-    if not names or given or any(os.environ.get(name) for name in names):
+    if not names or given or any(map(own_variable, names)):
         return None
     return (
         f"no API key for {model}: set api_key in the settings (any text for a server that wants none), or "

@@ -47,7 +47,8 @@ def wire_of(
         return None
     tape = None if calls is None else RecordedTape(calls)
     hide = None if redactor is None else redactor.learn
-    return Wire(models.addresses, tape, faults, hide=hide)
+    keyless = calls is not None and calls.may_replay
+    return Wire(models.addresses, tape, faults, hide=hide, keyless=keyless)
 
 
 @asynccontextmanager
