@@ -193,7 +193,8 @@ class LookAhead:
         with self._lock:
             self._stopped, unwanted = True, [one for some in self._handles.values() for one in some.values()]
             self._handles.clear()
-        for handle in unwanted:
+        # The last ones first: they may still wait for a place, which the end of others would give them.
+        for handle in reversed(unwanted):
             self._cancel(handle)
 
     def start_others(self, started: pytest.Item, target: Target) -> bool:

@@ -17,8 +17,8 @@ from .dealt_items import CHANNEL
 
 _CHANNELS: pytest.StashKey[dict[Any, WorkerChannel]] = pytest.StashKey()
 _MAY_BE_ANOTHER = (
-    "; other scenarios were talking in that worker too, and one of them may be the cause: they run again, "
-    "one at a time"
+    "; another scenario that was talking in that worker at the same time may be the cause: the others run "
+    "again, one at a time"
 )
 
 

@@ -323,7 +323,7 @@ def pytest_convoprobe_settings(item):
     assert sorted(blamed) == ["s0", "s6"]
     result.stdout.fnmatch_lines(
         [
-            "worker 'gw0' crashed while running 'scenarios/all.yaml::s0'; other scenarios were talking *",
+            "worker 'gw0' crashed while running 'scenarios/all.yaml::s0'; another scenario that *",
             "worker 'gw1' crashed while running 'scenarios/all.yaml::s6'",
         ]
     )
@@ -332,8 +332,8 @@ def pytest_convoprobe_settings(item):
 def test_a_worker_that_crashes_before_the_scenarios_are_dealt_is_replaced(suite: Suite) -> None:
     suite.conftest("""
         import os
-        def pytest_collection_finish(session):
-            if getattr(session.config, "workerinput", {}).get("workerid") == "gw0":
+        def pytest_collection_modifyitems(config):
+            if getattr(config, "workerinput", {}).get("workerid") == "gw0":
                 os._exit(1)
         """)
     scenarios(suite, 8, s0={"until": end_of("s6")})
