@@ -16,7 +16,8 @@ import pytest
 
 if TYPE_CHECKING:
     from ..runs.recorder import RunRecorder
-    from ..runs.session import RunsJobs, Session
+    from ..runs.runner import RunsJobs
+    from ..runs.session import Session
     from ..scenario.loading import LoadedScenario
     from ..scenario.models import Scenario
     from ..settings.loading import LoadedSettings
@@ -74,7 +75,7 @@ class Backend:
         self, loaded: LoadedSettings, workers: int, spent: tuple[float, int] | None = None
     ) -> RunsJobs:
         from ..llm.budget import Spent
-        from ..runs.trial import Runner
+        from ..runs.runner import Runner
 
         runner = Runner(loaded, workers=workers)
         runner.budget.add(Spent(*spent or ()))

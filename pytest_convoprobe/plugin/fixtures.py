@@ -45,8 +45,11 @@ def _convoprobe_result(
 
 
 @pytest.fixture
-def convoprobe(request: pytest.FixtureRequest) -> Convoprobe:
+def convoprobe(request: pytest.FixtureRequest) -> Iterator[Convoprobe]:
     """Runs scenarios inside an ordinary test: `convoprobe.run(...)`, `await convoprobe.run_async(...)`."""
     from .inline import Convoprobe
+    from .model_variables import variables_for
 
-    return Convoprobe(request)
+    # In a session without scenario files, this is the first that anybody knows of the test.
+    with variables_for(request.node):
+        yield Convoprobe(request)

@@ -14,6 +14,7 @@ from .captured import separate
 from .ending import EndingHooks
 from .keys import JUDGES, NEXT_ITEM, RESULTS, SESSION
 from .masked_reports import mask
+from .model_variables import variables_for
 from .representing import errors_of_item, reported
 from .storing import STORING_HOOKS, StoringHooks
 
@@ -78,9 +79,13 @@ class ScenarioHooks:
             if interrupted:
                 end_soon(status)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
         item.stash[NEXT_ITEM] = nextitem
+        with variables_for(item):
+            return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(

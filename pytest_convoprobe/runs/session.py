@@ -12,9 +12,8 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from ..llm.budget import Budget
 from ..llm.port import LLM
 from ..loop_thread import LoopThread
 from ..project_code.callers_thread import CallersThread
@@ -38,7 +37,7 @@ from .job import Job, with_own_wiring
 from .pool import Handle, Pool
 from .progress import run_words
 from .recorder import RunRecorder
-from .trial import Runner
+from .runner import Runner, RunsJobs
 
 T = TypeVar("T")
 
@@ -53,22 +52,6 @@ INTERRUPTED_SECONDS = 2.4
 
 _FOR_CONVERSATIONS = 0.6
 """The share of that time that is for conversations; the rest is for targets and models."""
-
-
-class RunsJobs(Protocol):
-    """The runner, as far as a session is concerned."""
-
-    @property
-    def spent(self) -> tuple[float | None, int]: ...
-
-    @property
-    def budget(self) -> Budget: ...
-
-    async def run(self, job: Job) -> ScenarioResult: ...
-
-    def preload(self) -> None: ...
-
-    async def aclose(self) -> None: ...
 
 
 class Session:
@@ -169,6 +152,20 @@ class Session:
     def words(self, total: int | None = None) -> str:
         """How far the conversations are, for a line of progress."""
         return run_words(self.pool.stats, self.runner.spent, total)
+
+    def agent_variables(self, file: str) -> AbstractContextManager[None]:
+        """A time in which agents in this process find the gateway in their environment.
+
+        Nothing happens if the target of a scenario's file has no `models`. Raises `SettingsError`, and
+        `TargetStartError` if the gateway can't listen.
+        """
+        target = self.settings_of(file).settings.target
+        if target is None or target.models is None:
+            return contextlib.nullcontext()
+        variables = self.runner.agent_variables(target.models)
+        # Now, and not with the first conversation: what calls a model at its import is to get an answer.
+        self.loop.submit(self.runner.start_gateway())
+        return variables
 
     # Targets
 

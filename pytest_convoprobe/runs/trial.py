@@ -1,4 +1,4 @@
-"""One scenario from start to end. The only place where the parts are wired together."""
+"""One trial of a scenario, from start to end. The only place where the parts are wired together."""
 
 from __future__ import annotations
 
@@ -32,18 +32,14 @@ from ..judging.review import NOT_REVIEWED, Against, against_agent, user_side
 from ..judging.types import CheckResult, CriterionResult, ToolSuggestions, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.agent_replay import AgentCalls
-from ..llm.budget import Budget
 from ..llm.ledger import Ledger
 from ..llm.port import LLM, CallContext, Role
 from ..llm.recording import Recording, recording_path
-from ..llm.stack import build_llm
 from ..plain_traces import plain_trace
-from ..project_code.calls import Raised, in_own_thread, undisturbed
+from ..project_code.calls import Raised, in_own_thread
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult, verdict_reason
 from ..scenario.models import Scenario
-from ..settings.loading import LoadedSettings
-from ..settings.secret_places import secrets_of
 from ..targets.about import ask_name
 from ..threads import aside
 from ..transcript import Termination, Transcript
@@ -52,7 +48,6 @@ from .conversation_host import ConversationHost, within_scenario_timeout
 from .fault_plans import FaultPlans
 from .job import Job
 from .preconditions import (
-    called_models,
     models_required,
     named_models,
     require_ends_as_called,
@@ -67,53 +62,7 @@ from .suggesting import NOTHING_JUDGED, suggested, wants_suggestions
 from .wired_conversation import agent_calls, wire_of
 
 
-class Runner:
-    """Runs the scenarios of a session: they share the models, the limits and the budget.
-
-    `workers` is the number of processes that divide the run's budget among them. `llm`
-    replaces the live models.
-    """
-
-    def __init__(self, settings: LoadedSettings, *, workers: int = 1, llm: LLM | None = None) -> None:
-        run = settings.settings.run
-        self._certain_to_call = run.calls_live and settings.settings.judge.model is not None
-        self._settings = settings
-        self.redactor = Redactor(settings.secrets)
-        """Knows the secrets of every conversation that this runner has begun."""
-        self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
-        live = build_llm(run, self.redactor, self.budget) if llm is None else llm
-        self._models = RecordedModels(live, self.redactor, self.budget, run.max_text)
-        self._host = ConversationHost()
-
-    @property
-    def spent(self) -> tuple[float | None, int]:
-        """US dollars (None once a call's price was unknown) and tokens that the run has spent so far."""
-        return self.budget.spent.cost, self.budget.spent.tokens
-
-    def preload(self) -> None:
-        """Start the slow imports that the models need in the background, if live calls are certain."""
-        if self._certain_to_call:
-            self._models.preload(*called_models(self._settings))
-
-    async def run(self, job: Job) -> ScenarioResult:
-        """Carry out one trial. Whatever goes wrong is in the result; only cancellation is raised."""
-        # A hook or a test may have given this one a key that the settings do not hold.
-        self.redactor.learn((*secrets_of(job.settings), *job.secrets))
-        await self._models.loaded()
-        ledger = Ledger(job.on_spent)
-        # A trial whose event loop another agent has blocked for good is begun again, from its start.
-        result = await undisturbed(lambda: _Trial(job, self._models, self.redactor, self._host, ledger).run())
-        # With the result the host goes on and changes warning filters: no good time for an import.
-        await self._models.loaded()
-        return result
-
-    async def aclose(self) -> None:
-        """Let go of the models, and of the agents' event loops."""
-        await self._models.aclose()
-        await self._host.aclose()
-
-
-class _Trial:
+class Trial:
     """What is known about a trial while it runs, so that nothing is lost when it breaks off."""
 
     def __init__(

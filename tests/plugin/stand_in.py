@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,12 @@ class StandInRunner:
 
     def preload(self) -> None:
         log("preload")
+
+    def agent_variables(self, models: Any) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    async def start_gateway(self) -> None:
+        pass
 
     async def aclose(self) -> None:
         log("closed")

@@ -21,7 +21,7 @@ from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.reading import open_run
 from pytest_convoprobe.runs.job import Job
 from pytest_convoprobe.runs.recorder import RunRecorder
-from pytest_convoprobe.runs.trial import Runner
+from pytest_convoprobe.runs.runner import Runner
 from pytest_convoprobe.runs.unrun import unrun_scenario
 from pytest_convoprobe.scenario.loading import parse_scenarios
 from pytest_convoprobe.settings.loading import LoadedSettings, load_settings

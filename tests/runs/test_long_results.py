@@ -11,7 +11,7 @@ from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
 from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.runs.job import Job
-from pytest_convoprobe.runs.trial import Runner
+from pytest_convoprobe.runs.runner import Runner
 from pytest_convoprobe.scenario.loading import parse_scenarios
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.settings.merge import scenario_settings

@@ -17,7 +17,7 @@ from pytest_convoprobe.result import Outcome, ScenarioResult
 from pytest_convoprobe.results.fingerprints import NO_PRINTS
 from pytest_convoprobe.results.records import from_record, to_record
 from pytest_convoprobe.runs.job import Job
-from pytest_convoprobe.runs.trial import Runner
+from pytest_convoprobe.runs.runner import Runner
 from pytest_convoprobe.scenario.loading import parse_scenarios
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.settings.merge import scenario_settings
