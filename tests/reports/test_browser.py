@@ -18,6 +18,7 @@ from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcrip
 from .browser import Browser, open_browser
 from .pages import CONTRAST, EVIL, INTRUSION
 from .runs import criterion, run_report, trial, with_past
+from .test_wire_shown import TRIAL as WIRE_TRIAL
 
 NAMES = ".trial strong"
 
@@ -230,3 +231,16 @@ def test_numbers_are_those_of_python(browser: Browser) -> None:
         assert browser.run(f"return parts.number({number})") == f"{number:,}"
     assert browser.run("return parts.someOf(1200, 3400)") == "1,200 of 3,400"
     assert browser.run("return parts.someOf(1200, 1200)") == "1,200"
+
+
+def test_what_was_seen_on_the_wire_is_shown_in_its_turn(started: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "wire.html"
+    write_html(run_report([WIRE_TRIAL]), path)
+    started.open(path, "#open=1")
+    lines = started.texts("li.turn p.muted")
+    assert lines[0].startswith(
+        "4 calls of g\\x1b[2J ::error::x<script>, m (1 of them replayed), 1,200 + 25 tokens"
+    )
+    assert lines[1] == "call 3: failed, and no equal one was answered: status 503: busy <b>"
+    assert "seen on the wire" in started.text("li.turn details.tool summary")
+    assert started.complaints() == []
