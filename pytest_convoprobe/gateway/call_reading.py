@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..llm.port import ToolRequest
-from ..llm.price_list import listed_cost
 from ..llm.protocols import (
     ModelAnswer,
     ModelProtocol,
@@ -20,6 +19,7 @@ from ..llm.protocols import (
 from ..text import one_line, shorten
 from ..transcript import ModelCall, Usage
 from .exchange import WireCall
+from .prices import Prices, cost_of
 
 _PROTOCOLS = {
     ModelProtocol.CHAT: "chat_completions",
@@ -144,23 +144,19 @@ class ReadCall:
             return self.answer.usage.usage
         return Usage() if self._is_free else None
 
-    @property
-    def cost(self) -> float | None:
-        """US dollars by the list of prices, of a replayed call too; None if the price isn't known."""
+    def cost(self, prices: Prices) -> float | None:
+        """US dollars, of a replayed call too; None if the price isn't known."""
         answer = self.answer
         if answer is None or answer.usage is None:
             return 0.0 if self._is_free else None
-        counts = answer.usage
-        for name in filter(None, (self.model, answer.model)):
-            cost = listed_cost(name, counts.usage, cached=counts.cached, cache_written=counts.cache_written)
-            if cost is not None:
-                return cost
-        return None
+        counts, names = answer.usage, filter(None, (self.model, answer.model))
+        costs = (cost_of(name, counts, prices) for name in names)
+        return next((cost for cost in costs if cost is not None), None)
 
-    def as_model_call(self, *, lost: bool = False) -> ModelCall:
+    def as_model_call(self, prices: Prices, *, lost: bool = False) -> ModelCall:
         """The call as transcripts have it."""
         return ModelCall(
-            *(self.model, _PROTOCOLS.get(self.request.protocol, ""), self.usage, self.cost),
+            *(self.model, _PROTOCOLS.get(self.request.protocol, ""), self.usage, self.cost(prices)),
             seconds=self.seen.seconds,
             replayed=self.seen.replayed,
             fault=self.seen.fault,

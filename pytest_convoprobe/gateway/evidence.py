@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from ..cutting import MOST_TEXT, at_most
 from ..formatting import counted
@@ -19,20 +20,25 @@ from .asked_tools import ToolOnWire, asked_tools
 from .call_reading import ReadCall, read_call
 from .clearness import unclear
 from .exchange import WireCall
+from .prices import Prices
 from .recovery import lost_calls
 
 _NAME = 60
+NO_PRICES: Prices = MappingProxyType({})
 
 
 class WireEvidence:
     """Reads the calls of one conversation, and adds them to its transcript.
 
     `calls` gives all calls until now, in the order in which they began. `max_text` is how many characters of
-    one text are kept.
+    one text are kept, `prices` are those of models that LiteLLM's list doesn't have.
     """
 
-    def __init__(self, calls: Callable[[], Sequence[WireCall]], max_text: int = MOST_TEXT) -> None:
+    def __init__(
+        self, calls: Callable[[], Sequence[WireCall]], max_text: int = MOST_TEXT, prices: Prices = NO_PRICES
+    ) -> None:
         self._calls = calls
+        self._prices = prices
         self._max_text = max_text
         self._read: dict[int, ReadCall | None] = {}
         self._last: tuple[tuple[WireCall, ...], Transcript, Transcript] | None = None
@@ -43,7 +49,11 @@ class WireEvidence:
         # It is asked for again and again, and mostly nothing has happened in between.
         if self._last is None or self._last[:2] != (calls, transcript):
             with at_most(self._max_text):
-                self._last = (calls, transcript, _Seen(self._reading(calls)).added_to(transcript))
+                self._last = (
+                    calls,
+                    transcript,
+                    _Seen(self._reading(calls), self._prices).added_to(transcript),
+                )
         return self._last[2]
 
     def _reading(self, calls: Sequence[WireCall]) -> tuple[ReadCall, ...]:
@@ -62,6 +72,7 @@ class _Seen:
     """The calls of a conversation, by turn."""
 
     calls: tuple[ReadCall, ...]
+    prices: Prices
 
     def added_to(self, transcript: Transcript) -> Transcript:
         turns = tuple(replace(turn, reply=self._reply(turn)) for turn in transcript.turns)
@@ -95,9 +106,8 @@ class _Seen:
         )
 
     def _of(self, turn: int) -> WireSeen:
-        return WireSeen(
-            tuple(one.as_model_call(lost=one.place in self._lost) for one in self.calls if one.turn == turn)
-        )
+        calls = (one for one in self.calls if one.turn == turn)
+        return WireSeen(tuple(one.as_model_call(self.prices, lost=one.place in self._lost) for one in calls))
 
     def _tools(self, turn: int) -> tuple[ToolCall, ...]:
         return tuple(one.call for one in self._asked if one.turn == turn)

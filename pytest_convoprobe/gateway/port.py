@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ..llm.port import Price
 from .exchange import Answered, Asked, WireCall
 
 
@@ -79,6 +80,7 @@ class Wire:
     Without a `tape`, all calls are made, and none is recorded. With `keyless`, a recording may answer all
     calls: then clients that find no key in the environment get one that no provider accepts, since most
     refuse to be made without. `hide` is called with what is secret of the address that the agent gets.
+    `prices` are those of models, by name or pattern, that LiteLLM's list doesn't have or has otherwise.
     """
 
     upstreams: Mapping[str, str] = field(repr=False)
@@ -86,4 +88,5 @@ class Wire:
     faults: WireFaults | None = None
     ledger: WireLedger | None = None
     hide: Callable[[Sequence[str]], object] | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
     keyless: bool = False

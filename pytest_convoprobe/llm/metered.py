@@ -69,7 +69,8 @@ class Metered:
         if not is_priced:
             raise SettingsError.of(
                 f"cannot enforce run.max_cost: the price of {name or 'a model'}, which the agent calls "
-                "itself, is not in LiteLLM's list of prices; limit the run by run.max_tokens instead",
+                "itself, is not in LiteLLM's list of prices; set it in target.models.prices (0 for a free "
+                "one), or limit the run by run.max_tokens instead",
                 path="run.max_cost",
                 remedies=("run.max_tokens",),
             )

@@ -109,11 +109,11 @@ class ConversationHost:
 
 def _entered(wire: Wire, llm: LLM) -> Wire:
     """The same, with what the calls cost entered in the ledger of the conversation."""
-    return replace(wire, ledger=WireSpending(llm)) if isinstance(llm, Metered) else wire
+    return replace(wire, ledger=WireSpending(llm, wire.prices)) if isinstance(llm, Metered) else wire
 
 
 def _witness(at: GatewayConversation, max_text: int) -> Callable[[Transcript], Transcript]:
-    return WireEvidence(lambda: at.calls, max_text).completed
+    return WireEvidence(lambda: at.calls, max_text, at.wire.prices).completed
 
 
 class _Counted:

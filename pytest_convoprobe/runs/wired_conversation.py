@@ -48,7 +48,7 @@ def wire_of(
     tape = None if calls is None else RecordedTape(calls)
     hide = None if redactor is None else redactor.learn
     keyless = calls is not None and calls.may_replay
-    return Wire(models.addresses, tape, faults, hide=hide, keyless=keyless)
+    return Wire(models.addresses, tape, faults, hide=hide, keyless=keyless, prices=models.token_prices)
 
 
 @asynccontextmanager

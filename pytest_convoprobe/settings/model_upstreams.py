@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
-from .field_types import WebAddress
+from .field_types import Money, WebAddress
 from .model_settings import Section
 
 
@@ -29,10 +29,17 @@ def _bare(value: str) -> str:
 _Upstream = Annotated[WebAddress, AfterValidator(_bare)]
 
 
+class TokenPrices(Section):
+    """What a model of the agent's costs: US dollars for a token."""
+
+    input_cost_per_token: Money = Field(description="US dollars for a token of the prompt.")
+    output_cost_per_token: Money = Field(description="US dollars for a token of the answer.")
+
+
 class ModelUpstreams(Section):
     """The addresses of the providers that the agent calls, by the protocol that they speak."""
 
-    shown_fields = frozenset({"openai", "anthropic"})
+    shown_fields = frozenset({"openai", "anthropic", "prices"})
 
     openai: _Upstream | None = Field(
         None,
@@ -41,6 +48,11 @@ class ModelUpstreams(Section):
     )
     anthropic: _Upstream | None = Field(
         None, description="Where Messages go: `https://api.anthropic.com`, or a server that speaks them."
+    )
+    prices: dict[str, TokenPrices] = Field(
+        default_factory=dict,
+        description="Prices of models, by name or pattern: of those that LiteLLM's list doesn't have, or "
+        "that cost something else. The first that matches counts.",
     )
 
     @model_validator(mode="after")
@@ -54,3 +66,10 @@ class ModelUpstreams(Section):
         """Those that are set, by the name of their protocol."""
         known = {"openai": self.openai, "anthropic": self.anthropic}
         return {name: address for name, address in known.items() if address is not None}
+
+    @property
+    def token_prices(self) -> dict[str, tuple[float, float]]:
+        """US dollars for a prompt token and for one of the answer, by the name or pattern of the model."""
+        return {
+            name: (one.input_cost_per_token, one.output_cost_per_token) for name, one in self.prices.items()
+        }

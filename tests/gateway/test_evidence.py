@@ -68,6 +68,14 @@ def test_the_calls_of_the_agent_have_model_protocol_tokens_price_and_time() -> N
     assert wire_of(TOOL_TURN).models == ("gpt-4o",)
 
 
+def test_prices_of_the_project_come_before_those_of_the_list() -> None:
+    prices = {"gpt-4*": (1.0, 2.0), "gpt-4o": (9.0, 9.0)}
+    done = WireEvidence(lambda: TOOL_TURN, prices=prices).completed(talk("Yes."))
+    wire = done.turns[0].reply.wire
+    assert wire is not None
+    assert [one.cost for one in wire.calls] == [140.0, 160.0]
+
+
 def test_the_targets_own_report_counts_and_what_differs_is_said() -> None:
     own = Reply("Yes.", (ToolCall("search", {}),), Usage(10, 1))
     reply = reply_of(TOOL_TURN, own)

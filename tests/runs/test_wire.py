@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import openai
@@ -19,7 +20,7 @@ from pytest_convoprobe.llm.budget import Budget
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.ledger import Ledger, Spending
 from pytest_convoprobe.llm.metered import Metered
-from pytest_convoprobe.llm.port import Role
+from pytest_convoprobe.llm.port import Price, Role
 from pytest_convoprobe.runs.conversation_host import ConversationHost
 from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.transcript import Reply, Termination, Transcript, Turn, Usage
@@ -92,6 +93,7 @@ async def talk(
     agent: Agent | None = None,
     limits: Limits | None = None,
     budget: Budget | None = None,
+    prices: Mapping[str, Price] = MappingProxyType({}),
 ) -> Talk:
     budget = budget or Budget()
     ledger, host, error = Ledger(), ConversationHost(), None
@@ -105,7 +107,7 @@ async def talk(
             metered,
             "s",
             1,
-            wire=Wire({"openai": f"{provider.url}/v1"}),
+            wire=Wire({"openai": f"{provider.url}/v1"}, prices=prices),
         ) as found:
             await found.run()
     except Exception as raised:  # noqa: BLE001 - what it was is what the tests look at
@@ -243,6 +245,11 @@ async def test_a_limit_on_money_refuses_a_model_without_a_price_before_it_costs(
         assert provider.requests == []
     assert isinstance(done.error, SettingsError)
     assert "the price of own-model, which the agent calls itself" in str(done.error)
+    with ModelServer() as provider:
+        prices = {"own-*": (0.0, 0.0)}
+        done = await talk(provider, CALL, agent=Agent(own), budget=Budget(max_cost=1.0), prices=prices)
+    assert done.error is None
+    assert done.spending[Role.AGENT].cost == 0.0
 
 
 async def test_an_agent_that_calls_no_model_is_not_taken_for_one_that_called_no_tool() -> None:

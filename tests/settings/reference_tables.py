@@ -23,6 +23,7 @@ from pytest_convoprobe.settings.http_settings import (
 )
 from pytest_convoprobe.settings.mcp_settings import McpServer
 from pytest_convoprobe.settings.model_settings import ModelSettings
+from pytest_convoprobe.settings.model_upstreams import ModelUpstreams, TokenPrices
 from pytest_convoprobe.settings.models import PLAIN_SECTIONS, TARGET_TYPES, JudgeSettings
 from pytest_convoprobe.settings.volatile_parts import VolatileParts
 
@@ -35,6 +36,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "http-finish": SideRequest,
     "http-version": VersionSource,
     "mcp-server": McpServer,
+    "model-upstreams": ModelUpstreams,
+    "token-prices": TokenPrices,
     "model-volatile": VolatileParts,
     "judge": JudgeSettings,
     **PLAIN_SECTIONS,

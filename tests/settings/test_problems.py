@@ -55,6 +55,14 @@ def test_all_problems_are_told_at_once_in_their_order(refuse) -> None:
         ("llm: {max_tokens: 1.5}", "llm.max_tokens: must be a whole number, got the number 1.5"),
         ("llm: {timeout: 0}", "llm.timeout: must be more than 0, got the number 0"),
         ("llm: {timeout: .inf}", "llm.timeout: must be a finite number"),
+        (
+            "target: {type: python, object: a:b, models: {prices: {m: {input_cost_per_token: 1}}}}",
+            "target.models.prices.m.output_cost_per_token: this key is required, and it is missing",
+        ),
+        (
+            "target: {type: python, object: a:b, models: {prices: {}}}",
+            "target.models: names no provider: give it `openai`, `anthropic` or both",
+        ),
         ("llm: {extra_headers: [a]}", "llm.extra_headers: must be a mapping, but it is a list"),
         ("llm: {api_base: 'localhost:80'}", 'begins with http:// or https://, got the text "localhost:80"'),
         ("llm: {reasoning: hihg}", 'got the text "hihg"; did you mean `high`?'),

@@ -42,6 +42,15 @@ def test_each_value_with_its_source(load, folder) -> None:
     assert row(text, "synthetic_user", "max_tokens") == ["max_tokens", "-", "default"]
 
 
+def test_prices_of_the_agents_models_are_shown(load) -> None:
+    models = (
+        "{openai: http://127.0.0.1:1/v1, prices: {m: {input_cost_per_token: 0.5, output_cost_per_token: 0}}}"
+    )
+    text = show(load(f"target: {{type: python, object: a:b, models: {models}}}"))
+    assert "127.0.0.1:1/v1" in text
+    assert '"prices": {"m": ' in text
+
+
 def test_columns_are_aligned(load) -> None:
     text = show(load("llm: {model: openai/a-rather-long-name}"))
     starts = {line.index("default") for line in text.splitlines() if line.endswith(" default")}
