@@ -10,7 +10,7 @@ from ..errors import LLMError, LLMRejected, LLMUnavailable
 from ..outside_json import read_json
 from ..settings.model_settings import ModelSettings
 from ..transcript import Usage, token_count
-from .chat_reply import read_reply
+from .chat_reply import read_reply, whole_number
 from .port import LLMReply
 from .posting import RawAnswer
 from .price_list import listed_cost
@@ -33,12 +33,12 @@ def answered(answer: RawAnswer, settings: ModelSettings, masked: Mask) -> LLMRep
         return LLMRejected(f"{settings.model} {answer.stopped}", model=settings.model or "")
     data = _json(answer.body)
     if not 200 <= answer.status < 300:
-        text, code = _words(data) or _plain(answer.body), _code(data)
+        text, code = _words(data) or _plain(answer.body) or "no message", _code(data)
         return refusal_of(settings, answer.status, _safe(text, masked), code, answer.headers)
     if not isinstance(data, dict):
         return _no_json(answer, settings, masked)
     if _is_error(data.get("error")):
-        status, text = _status_inside(data["error"]), _safe(_words(data), masked)
+        status, text = _status_inside(data["error"]), _safe(_words(data) or "no message", masked)
         return refusal_of(settings, status, text, _code(data), answer.headers)
     if not _has_counts(data.get("usage")):
         return unreadable(settings)
@@ -99,9 +99,12 @@ def _is_error(error: Any) -> bool:
     return bool(error)
 
 
-def _status_inside(error: Any) -> int:
+def _status_inside(error: Any) -> int | None:
+    """The status that an error names; None if it names something else, which may be a passing fault."""
     code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, int) and not isinstance(code, bool) else _ERROR_INSIDE
+    if code is None:
+        return _ERROR_INSIDE
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 def _has_counts(usage: Any) -> bool:
@@ -111,13 +114,14 @@ def _has_counts(usage: Any) -> bool:
     if not isinstance(usage, dict):
         return False
     counts = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
-    return all(count is None or isinstance(count, int) for count in counts)
+    return all(count is None or isinstance(whole_number(count), int) for count in counts)
 
 
 def _listed(data: Mapping[str, Any], settings: ModelSettings) -> float | None:
     """What the answer costs by the list of prices."""
     usage = data.get("usage") or {}
-    tokens = Usage(*(token_count(usage.get(name)) or 0 for name in ("prompt_tokens", "completion_tokens")))
+    counts = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
+    tokens = Usage(*(token_count(whole_number(count)) or 0 for count in counts))
     details = usage.get("prompt_tokens_details")
     cached = token_count(details.get("cached_tokens")) if isinstance(details, dict) else 0
     tier = data.get("service_tier")

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
 from ..errors import LLMUnavailable
 from ..settings.model_settings import ModelSettings
@@ -40,7 +41,7 @@ def read_reply(response: Any, settings: ModelSettings, listed_cost: object) -> L
     if not choices:
         raise _no_choices(settings)
     try:
-        return _reply(response, choices[0], settings, listed_cost)
+        return _reply(response, _items(choices)[0], settings, listed_cost)
     except (AttributeError, KeyError, TypeError, ValueError):
         pass
     # Raised outside of the handler, so that it has no other exception as its context.
@@ -55,7 +56,7 @@ def _no_choices(settings: ModelSettings) -> LLMUnavailable:
 
 
 def _reply(response: Any, choice: Any, settings: ModelSettings, listed_cost: object) -> LLMReply:
-    message = _part(choice, "message")
+    message = _object(_part(_object(choice), "message"))
     calls = tuple(map(_tool_request, _items(_part(message, "tool_calls"))))
     usage = _usage(_part(response, "usage"))
     text, thoughts = _parted(_text(_part(message, "content")), message)
@@ -75,8 +76,14 @@ def _part(thing: Any, name: str) -> Any:
     return thing.get(name) if isinstance(thing, dict) else getattr(thing, name, None)
 
 
+def _object(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float, list)):
+        raise TypeError("no object")
+    return value
+
+
 def _items(value: Any) -> Sequence[Any]:
-    if isinstance(value, (str, dict)):
+    if isinstance(value, (str, int, float, dict)):
         raise TypeError("no list")
     return value or ()
 
@@ -104,13 +111,14 @@ def _finish(reason: Any, calls: tuple[ToolRequest, ...]) -> str:
 
 
 def _tool_request(call: Any) -> ToolRequest:
-    function = _part(call, "function")
+    function = _object(_part(_object(call), "function"))
     name, arguments = _part(function, "name"), _part(function, "arguments")
-    if not isinstance(name, (str, type(None))) or function is None:
-        raise TypeError("no call of a function")
+    if not isinstance(name, (str, type(None))):
+        raise TypeError("no name")
     # Some servers send the arguments as the data that they are.
     written = arguments if isinstance(arguments, (str, type(None))) else json.dumps(arguments)
-    return ToolRequest(str(_part(call, "id") or ""), name or "", written or "{}")
+    # The result of the call is sent back under this id, so there has to be one.
+    return ToolRequest(str(_part(call, "id") or uuid4()), name or "", written or "{}")
 
 
 def _top_tokens(logprobs: Any) -> dict[str, float]:
@@ -127,8 +135,15 @@ def _usage(usage: Any) -> Usage:
     """The counts of tokens; none at all if one of them is impossible: then nobody knows what was used."""
     # Some servers report no usage, or leave one number out.
     given = [_part(usage, name) for name in ("prompt_tokens", "completion_tokens")]
-    counts = [token_count(0 if count is None else count) for count in given]
+    counts = [token_count(0 if count is None else whole_number(count)) for count in given]
     return Usage() if None in counts else Usage(counts[0] or 0, counts[1] or 0)
+
+
+def whole_number(value: object) -> object:
+    """The number that a value stands for, `"3"` or `3.0`, if it is a whole one; another value as it is."""
+    if isinstance(value, (bool, float)) and value == value // 1:
+        return int(value)
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 20 else value
 
 
 def _cost(settings: ModelSettings, usage: Usage, listed_cost: object) -> float | None:

@@ -82,5 +82,6 @@ async def _read(response: aiohttp.ClientResponse, most_text: int) -> RawAnswer:
 
 
 async def _pieces(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    async for piece, _ in response.content.iter_chunks():
+    # Not `iter_chunks`, which never ends for an answer that has no body.
+    async for piece in response.content.iter_any():
         yield piece

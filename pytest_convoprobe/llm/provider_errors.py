@@ -20,7 +20,8 @@ from ..settings.model_settings import ModelSettings
 # 529 is "overloaded" at some providers. 408, 409 and 425 are temporary too, although they are 4xx.
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
-_REQUEST_TIMEOUT = 408
+# Of the provider, or of a server before it.
+_TIMEOUTS = frozenset({408, 504})
 
 # Enough for a provider's sentence; some send whole pages of HTML.
 _LONGEST = 400
@@ -51,8 +52,8 @@ def failure_of(error: Exception, settings: ModelSettings, text: str) -> LLMError
         return LLMRejected(
             f"no connection to {settings.model}: {words}", model=settings.model or "", status=status
         )
-    code = "context_length_exceeded" if kind == "ContextWindowExceededError" else ""
-    return refusal_of(settings, status, _PREFIX.sub("", text) or kind, code, _headers(error))
+    code = "context_length_exceeded" if kind == "ContextWindowExceededError" else getattr(error, "code", None)
+    return refusal_of(settings, status, _PREFIX.sub("", text) or kind, str(code or ""), _headers(error))
 
 
 def refusal_of(
@@ -63,7 +64,7 @@ def refusal_of(
     `text` is its message, already masked, and `code` its own name for the error, or empty. The names of
     `headers` are in lower case.
     """
-    if status == _REQUEST_TIMEOUT:
+    if status in _TIMEOUTS:
         return timeout_of(settings, status)
     details = _shortened(text)
     facts: dict[str, Any] = {"model": settings.model or "", "status": status}
@@ -83,9 +84,9 @@ def no_key(model: str | None, variable: str = "the provider's variable") -> str:
 
 
 def timeout_of(settings: ModelSettings, status: int | None = None) -> LLMTimeout:
-    """An attempt that took too long, here or (408) at the provider."""
+    """An attempt that took too long, here or (408, 504) at the provider."""
     message = f"{settings.model} did not answer within {exact_seconds(settings.timeout)}"
-    if status == _REQUEST_TIMEOUT:
+    if status in _TIMEOUTS:
         message = f"{settings.model} gave no answer in time"
     return LLMTimeout(message, model=settings.model or "", status=status)
 
