@@ -28,6 +28,7 @@ import asyncio
 import contextlib
 import json
 import random
+import ssl
 import threading
 import time
 from collections import Counter
@@ -222,6 +223,7 @@ class ChatServer:
         seed: int = 0,
         port: int = 0,
         routine: bool = True,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.latency = latency
         self.requests: list[Recorded] = []
@@ -234,6 +236,7 @@ class ChatServer:
         self._refuses = tuple(refuses)
         self._random = random.Random(seed)
         self._port = port
+        self._tls = tls
         self._judge_routine = JudgeRoutine() if routine else None
         self._active = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -243,7 +246,7 @@ class ChatServer:
     @property
     def base_url(self) -> str:
         """What goes into `api_base`."""
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"{'http' if self._tls is None else 'https'}://127.0.0.1:{self._port}/v1"
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
@@ -282,7 +285,9 @@ class ChatServer:
         """Serves until `stop`."""
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", self._port, backlog=1024)
+        server = await asyncio.start_server(
+            self._connected, "127.0.0.1", self._port, backlog=1024, ssl=self._tls
+        )
         self._port = server.sockets[0].getsockname()[1]
         ready()
         await self._stopping.wait()
@@ -290,6 +295,7 @@ class ChatServer:
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
+        await asyncio.sleep(0.01 if self._tls else 0)  # connections are closed in callbacks
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -302,7 +308,10 @@ class ChatServer:
             pass  # the client went away, or the server stops
         finally:
             self._connections.discard(task)
-            writer.close()
+            if self._tls is None:
+                writer.close()
+            else:
+                writer.transport.abort()  # a farewell over TLS may never be answered
 
     async def _one_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
