@@ -16,7 +16,8 @@ from ..settings.model_settings import ModelSettings
 from .port import LLM, LLMReply, LLMRequest
 from .retry import LONGEST_RETRY_AFTER
 
-# Enough to begin quickly, and few enough that the first 429s of a strict provider are few.
+# Enough to begin quickly, and few enough that the first 429s of a strict provider are few: what is sent at first
+# unless the concurrency is larger.
 START = 16
 # Half, as TCP does, would waste much: most 429s come from limits per minute, not from overload.
 _CUT = 0.8
@@ -38,14 +39,17 @@ class Allowance(Protocol):
 class Window:
     """The number of simultaneous calls to a provider, from 1 to `ceiling`.
 
-    Until the first 429, each success adds one. After it, a whole window of successes adds one. A group of
-    429s cuts the window once, by a fifth: calls that were sent before the cut carry no new information, so
-    their 429s do not cut again. Other failures change nothing.
+    It starts at half of the ceiling, which is the run's concurrency, but at 16 at least. Until the first 429,
+    each success adds one. After it, a whole window of successes adds one. A group of 429s cuts the window
+    once, by a fifth: calls that were sent before the cut carry no new information, so their 429s do not cut
+    again. Other failures change nothing.
     """
 
-    def __init__(self, ceiling: int, start: int = START) -> None:
+    def __init__(self, ceiling: int, start: int | None = None) -> None:
         self._ceiling = max(1, ceiling)
-        self._size = float(min(start, self._ceiling))
+        # Who has many conversations run at once says that the provider takes their calls: the first of each
+        # need not wait until the window has grown.
+        self._size = float(min(start or max(START, ceiling // 2), self._ceiling))
         self._slow_start = True
         self._sent = 0
         self._first_after_cut = 0

@@ -14,8 +14,13 @@ from pytest_convoprobe.llm.port import LLMReply, LLMRequest
 from .requests import request, settings
 
 
-def test_it_starts_at_sixteen_and_grows_by_one_a_success() -> None:
-    window = Window(ceiling=100)
+@pytest.mark.parametrize(("ceiling", "start"), [(100, 50), (32, 16), (20, 16), (16, 16), (5, 5), (0, 1)])
+def test_it_starts_at_the_concurrency_and_at_sixteen_at_least(ceiling: int, start: int) -> None:
+    assert Window(ceiling).size == start
+
+
+def test_it_grows_by_one_a_success() -> None:
+    window = Window(ceiling=32)
     assert window.size == 16
     for _ in range(10):
         window.succeeded()
