@@ -28,8 +28,7 @@ _VOLATILE = frozenset(
 _VERSION = re.compile(r"^/*(?:v\d+\w*/)?")
 _LONGEST = 200
 _MOST_INPUTS = 20
-# What the model said comes back word for word: a date in it was recorded, and is no clock.
-_EXACT = frozenset({"assistant", "model"})
+_OF_MODEL = frozenset({"assistant", "model"})
 # Of these nobody knows what an id in them means.
 _ANY = frozenset({"body", "input"})
 _OF_AGENT = frozenset({"system", "developer"})
@@ -70,9 +69,9 @@ class AgentFingerprints:
         )
 
     def _message(self, message: WireMessage, texts: VolatileTexts) -> str:
-        exact, user = message.role in _EXACT, message.role not in _OF_AGENT
+        model, user = message.role in _OF_MODEL, message.role not in _OF_AGENT
         shape = as_it_is if message.role in _ANY else normal
-        data = shape(self._without_secrets(message.data), texts.reader(clocks=not exact, user=user))
+        data = shape(self._without_secrets(message.data), texts.reader(model=model, user=user))
         return f"{message.role or 'message'} {digest_of(data)}"
 
     def _without_secrets(self, data: Any) -> Any:

@@ -34,7 +34,7 @@ _ID = (
 )
 _VOLATILE = re.compile(rf"(?P<id>{_ID})|(?P<clock>{_CLOCK})")
 _ONLY_IDS = re.compile(rf"(?P<id>{_ID})")
-_LEFT_OUT, _A_CLOCK = "\x00left out\x00", "\x00clock\x00"
+_LEFT_OUT, _A_CLOCK, _AN_ID = "\x00left out\x00", "\x00clock\x00", "\x00id\x00"
 
 Parts = tuple[tuple[str, str], ...]
 """Each part of a text with its kind: `id`, `clock`, or empty for what stays."""
@@ -69,13 +69,14 @@ class VolatileTexts:
         """What stands for an id: its number in the request."""
         return f"\x00id {self._numbers.setdefault(identifier, len(self._numbers) + 1)}\x00"
 
-    def reader(self, *, clocks: bool = True, user: bool = False) -> TextReader:
+    def reader(self, *, model: bool = False, user: bool = False) -> TextReader:
         """What makes two texts equal if they differ in volatile parts only.
 
-        Without `clocks`, times count. With `user`, the texts may have the user's words in them, in which
-        everything counts.
+        With `model`, the texts are the model's, so they come from a recording: times in them count, but not
+        which id they name, since the agent may have made another one in this run. With `user`, the texts may
+        have the user's words in them, in which everything counts.
         """
-        return TextReader(self, _VOLATILE if clocks else _ONLY_IDS, self._said if user else None)
+        return TextReader(self, model, self._said if user else None)
 
     def divided(self, text: str, volatile: re.Pattern[str]) -> Parts:
         """The text in parts: what stays, and what is volatile with its kind."""
@@ -94,9 +95,9 @@ class VolatileTexts:
 class TextReader:
     """Reads the texts of one message."""
 
-    def __init__(self, texts: VolatileTexts, volatile: re.Pattern[str], said: re.Pattern[str] | None) -> None:
+    def __init__(self, texts: VolatileTexts, model: bool, said: re.Pattern[str] | None) -> None:
         self._texts = texts
-        self._volatile = volatile
+        self._model = model
         self._said = said
 
     def __call__(self, text: str) -> str:
@@ -115,10 +116,13 @@ class TextReader:
         return self._texts.number(identifier)
 
     def _changed(self, text: str) -> str:
-        return "".join(self._same(*part) for part in self._texts.divided(text, self._volatile))
+        parts = self._texts.divided(text, _ONLY_IDS if self._model else _VOLATILE)
+        return "".join(self._same(*part) for part in parts)
 
     def _same(self, kind: str, part: str) -> str:
-        return self._texts.number(part) if kind == "id" else _A_CLOCK if kind else part
+        if kind == "id":
+            return _AN_ID if self._model else self._texts.number(part)
+        return _A_CLOCK if kind else part
 
 
 def _parts(text: str, volatile: re.Pattern[str]) -> Iterator[tuple[str, str]]:

@@ -93,6 +93,18 @@ SAME: list[tuple[str, Any, Any]] = [
         chat(user("thread 550e8400-e29b-41d4-a716-446655440000")),
         chat(user("thread 123e4567-e89b-12d3-a456-426614174000")),
     ),
+    (
+        # The model's words come from the recording, and quote an id of that run.
+        CHAT,
+        chat(
+            system("thread 550e8400-e29b-41d4-a716-446655440000"),
+            called(content="of thread 550e8400-e29b-41d4-a716-446655440000"),
+        ),
+        chat(
+            system("thread 123e4567-e89b-12d3-a456-426614174000"),
+            called(content="of thread 550e8400-e29b-41d4-a716-446655440000"),
+        ),
+    ),
     (CHAT, chat(tool("see call_AbC123xyz4567")), chat(tool("see call_ZZZ123xyz4567"))),
     (
         CHAT,
