@@ -34,19 +34,20 @@ class ToolOnWire:
     answered: int | None = None
 
 
-def asked_tools(calls: Sequence[ReadCall]) -> tuple[ToolOnWire, ...]:
+def asked_tools(calls: Sequence[ReadCall], taken: frozenset[int]) -> tuple[ToolOnWire, ...]:
     """The calls of tools in the order in which the models asked for them.
 
-    Answers that the agent threw away count for nothing: those to a request that it sent again, unless it
-    took them up.
+    Only the answers at the places `taken` count: those that the agent took up.
     """
-    taken = taken_up(calls)
     found = [tool for call in calls if call.place in taken for tool in _asked_in(call, calls)]
     return tuple(_with_parents(found, {call.place: call for call in calls}))
 
 
 def taken_up(calls: Sequence[ReadCall]) -> frozenset[int]:
-    """The places of the answers that ask for tools and that the agent took up, as far as one can tell."""
+    """The places of the answers that ask for tools and that the agent took up, as far as one can tell.
+
+    Of the answers to a request that it sent again, those are left out that it threw away.
+    """
     asking: dict[tuple[int, str], list[ReadCall]] = {}
     for call in calls:
         if call.asked_tools:
@@ -56,6 +57,8 @@ def taken_up(calls: Sequence[ReadCall]) -> frozenset[int]:
 
 def _taken(equal: Sequence[ReadCall], calls: Sequence[ReadCall]) -> Sequence[ReadCall]:
     """Which of the answers to equal requests count: those whose calls come back later, else the last one."""
+    if len(equal) == 1 and equal[0].worked:
+        return equal
     known = [call for call in equal if _comes_back(call, calls)]
     if len({tuple(one.id for one in call.asked_tools) for call in known}) > 1:
         return known

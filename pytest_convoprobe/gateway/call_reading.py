@@ -83,7 +83,7 @@ class ReadCall:
         good = answer is not None and answer.complete and answer.error is None
         return good and not self.was_refused and not self.seen.broken_off and not self.seen.problem
 
-    @property
+    @cached_property
     def asked_tools(self) -> tuple[ToolRequest, ...]:
         """The calls of tools that the model asks for in the answer."""
         return self.answer.tool_requests if self.answer is not None and not self.was_refused else ()

@@ -7,7 +7,6 @@ from typing import Any
 
 from ..llm.protocols import ModelProtocol
 from ..text import one_line, shorten
-from .asked_tools import taken_up
 from .call_reading import ReadCall
 
 NO_CALL = "no call of a model came through it in this turn"
@@ -26,16 +25,16 @@ _PLAIN = {
 _SERVER_SIDE = ("web_search_options", "mcp_servers", "prompt", "container")
 
 
-def unclear(turn: Sequence[ReadCall], calls: Sequence[ReadCall]) -> str:
+def unclear(turn: Sequence[ReadCall], calls: Sequence[ReadCall], taken: frozenset[int]) -> str:
     """Why there may be calls of tools that can't be seen in the turn; empty if there are none.
 
-    `calls` are those of the whole conversation, `turn` those that began in the turn. A tool that the agent's
-    code calls without being asked by a model is out of reach here: what is seen is what models ask for.
+    `calls` are those of the whole conversation, `turn` those that began in the turn. `taken` are the places
+    of the answers that ask for tools and that the agent took up. A tool that the agent's code calls without
+    being asked by a model is out of reach here: what is seen is what models ask for.
     """
     asking = [one for one in turn if one.request.protocol is not ModelProtocol.EMBEDDINGS]
     if not asking:
         return NO_CALL
-    taken = taken_up(calls)
     reasons = (reason for one in asking for reason in _reasons(one, calls, taken))
     found = next(reasons, "")
     if found or any(one.place in taken for one in turn):

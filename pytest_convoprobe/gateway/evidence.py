@@ -16,7 +16,7 @@ from ..cutting import MOST_TEXT, at_most
 from ..formatting import counted
 from ..text import one_line, shorten
 from ..transcript import Reply, ToolCall, Transcript, Turn, Usage, WireSeen
-from .asked_tools import ToolOnWire, asked_tools
+from .asked_tools import ToolOnWire, asked_tools, taken_up
 from .call_reading import ReadCall, read_call
 from .clearness import unclear
 from .exchange import WireCall
@@ -113,11 +113,15 @@ class _Seen:
         return tuple(one.call for one in self._asked if one.turn == turn)
 
     def _unclear(self, turn: int) -> str:
-        return unclear([one for one in self.calls if one.turn == turn], self.calls)
+        return unclear([one for one in self.calls if one.turn == turn], self.calls, self._taken)
+
+    @cached_property
+    def _taken(self) -> frozenset[int]:
+        return taken_up(self.calls)
 
     @cached_property
     def _asked(self) -> tuple[ToolOnWire, ...]:
-        return asked_tools(self.calls)
+        return asked_tools(self.calls, self._taken)
 
     @cached_property
     def _lost(self) -> frozenset[int]:

@@ -15,6 +15,8 @@ def lost_calls(calls: Sequence[ReadCall]) -> frozenset[int]:
     The model may be another one: an agent that asks a second provider has recovered. Of several attempts at
     one question, the last one counts.
     """
+    if not any(call.is_providers_failure for call in calls):
+        return frozenset()
     failed: dict[tuple[str, ...], int] = {}
     for call in calls:
         if call.is_providers_failure:

@@ -276,7 +276,7 @@ class Trial:
             return self._result(outcome, reason, Blame.JUDGE, verdict)
         if verdict.passed:
             return self._result(Outcome.PASSED, "", None, verdict)
-        if failure := provider_failure(self.transcript):
+        if self._job.reviews and (failure := provider_failure(self.transcript)):
             return self._result(Outcome.ERROR, f"{failure}. The verdict was: {reason}", Blame.INFRASTRUCTURE)
         if self._review.hindered:
             # Without a score: a conversation in which the user was at fault says nothing about the agent.
