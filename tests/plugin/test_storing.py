@@ -290,7 +290,7 @@ def pytest_convoprobe_settings(item):
         suite.scenario(f"s{number}", file="scenarios/all.yaml")
     # The first time, it is reported on the scenario whose turn it is.
     result = suite.run_process("-n1", "--max-worker-restart=2", plugins=["xdist.plugin"])
-    blamed = re.findall(r"^FAILED scenarios/all.yaml::(s\d) - worker", result.stdout.str(), re.MULTILINE)
+    blamed = re.findall(r"^FAILED scenarios/all.yaml::(s\d)", result.stdout.str(), re.MULTILINE)
     run = the_run(suite)
     assert {row.name for row in run.rows()} >= {"s1", "s2", "s4", "s5"}
     found = [row for row in run.rows() if row.outcome is Outcome.ERROR]
