@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,19 +38,16 @@ evaluation:
       opposite: The agent never says where the order is
 """
 
-# For the processes of a replay: whatever isn't on loopback fails, whoever connects.
+# For the processes of a replay: whatever isn't on loopback fails, whoever connects, as with no network.
 _NO_NETWORK = """\
 import os, sys
 
-def pytest_convoprobe_result(item, result):
-    print("RESULT", result.outcome.value, result.reason)
-
 def only_loopback(event, arguments):
     if event == "socket.connect" and isinstance(arguments[1], tuple):
-        host = arguments[1][0]
-        assert host in ("127.0.0.1", "::1", "localhost"), f"a connection to {host}"
-    if event == "socket.getaddrinfo":
-        assert arguments[0] in ("127.0.0.1", "localhost", None), f"a look-up of {arguments[0]}"
+        if arguments[1][0] not in ("127.0.0.1", "::1", "localhost"):
+            raise OSError(f"the network is off: {arguments[1][0]}")
+    if event == "socket.getaddrinfo" and arguments[0] not in ("127.0.0.1", "localhost", None):
+        raise OSError(f"the network is off: {arguments[0]}")
 
 if os.environ.get("NO_NETWORK"):
     sys.addaudithook(only_loopback)
@@ -68,11 +67,15 @@ class Run:
 
 @dataclass
 class ModelProject:
-    """The project's folder. `environment` is added to that of each run; `tool` is what customers ask for."""
+    """The project's folder. `environment` is added to that of each run; `tool` is what customers ask for.
+
+    Without `warm`, each run is a process that has imported nothing before.
+    """
 
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
     tool: str = "lookup"
+    warm: bool = True
 
     def __post_init__(self) -> None:
         (self.folder / "scenarios").mkdir()
@@ -118,7 +121,7 @@ class ModelProject:
             f"--convoprobe-trials={TRIALS}",
             *arguments,
         )
-        done = warm_process.run("pytest", *words, cwd=self.folder, env=environment)
+        done = (warm_process.run if self.warm else _run)("pytest", *words, cwd=self.folder, env=environment)
         got = Counter(content for file in seen.iterdir() if (content := file.read_bytes()))
         return Run(done.returncode, done.stdout + done.stderr, *self._results(), got)
 
@@ -146,6 +149,11 @@ class ModelProject:
         outcomes = (f"{one.scenario_id} {one.trial} {one.outcome.value} {one.reason}" for one in results)
         talks = (f"{one.scenario_id} {one.trial} {said(one.transcript)}" for one in results)
         return tuple(sorted(outcomes)), tuple(sorted(talks))
+
+
+def _run(module: str, *words: str, cwd: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", module, *words]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
 
 
 def said(transcript: Transcript) -> list[Any]:
