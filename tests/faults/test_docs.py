@@ -25,7 +25,9 @@ EXAMPLES: dict[str, LoadedScenario] = {
     path: parse_scenarios(text, path)[0]
     for path, text in re.findall(r"```yaml\n# (scenarios/\S+)\n(.*?)```", PAGE, re.DOTALL)
 }
-DOWN, RETRY, GARBLED = EXAMPLES
+DOWN, RETRY, GARBLED = (
+    path for path, one in EXAMPLES.items() if one.scenario and one.scenario.faults[0].tool
+)
 
 
 def get_weather(city: str) -> str:
