@@ -111,8 +111,8 @@ class ModelCall:
     `embeddings`, or empty for anything else. `usage` is None if the answer does not say it, and `cost`, in US
     dollars, if the price is not known; a call without an answer, and one that was refused, used nothing.
     `seconds` is the time until the last byte. `fault` says in words which fault was injected. `problem` says
-    why the agent got no usable answer. `lost` says that this was a failure of the provider after which no
-    equal request was answered.
+    why the agent got no usable answer, be it by that fault. `lost` says that this was a failure of the
+    provider after which no equal request was answered.
     """
 
     model: str = ""

@@ -69,7 +69,7 @@ class ReadCall:
     def is_under_way(self) -> bool:
         """Whether it had not ended when this was read."""
         seen = self.seen
-        return seen.answered is None and not (seen.problem or seen.broken_off or seen.fault)
+        return seen.answered is None and not (seen.problem or seen.broken_off or seen.replaced)
 
     @property
     def was_refused(self) -> bool:
@@ -109,9 +109,14 @@ class ReadCall:
         return identifier in self.results or identifier in self.names
 
     @property
+    def is_spoiled(self) -> bool:
+        """Whether a fault kept the model's answer from the agent, or a part of it. A delay doesn't."""
+        return self.seen.replaced or (bool(self.seen.fault) and self.seen.broken_off)
+
+    @property
     def is_providers_failure(self) -> bool:
         """Whether the provider gave no answer, or was busy, broken, or did not accept the agent's key."""
-        if self.seen.fault or self.is_under_way:
+        if self.is_spoiled or self.is_under_way:
             return False
         if self.seen.answered is None or self.seen.problem:
             return not self.seen.broken_off
@@ -121,10 +126,10 @@ class ReadCall:
 
     @property
     def problem(self) -> str:
-        """Why the agent got no usable answer, in words; empty if it got one, or a fault."""
+        """Why the agent got no usable answer, in words; empty if it got one."""
         seen = self.seen
-        if seen.fault or self.worked:
-            return ""
+        if self.worked:
+            return "the fault came in its place" if self.is_spoiled else ""
         if self.is_under_way:
             return "it had not ended when the agent replied"
         if seen.problem:
@@ -169,7 +174,7 @@ class ReadCall:
         """Whether no model has worked for it: it was refused, never arrived, or a fault took its place."""
         if self.seen.answered is None:
             return not self.is_under_way and not self.seen.broken_off
-        return self.was_refused or (bool(self.seen.fault) and not self.seen.broken_off)
+        return self.was_refused or self.seen.replaced
 
     @property
     def _said_by_provider(self) -> str:

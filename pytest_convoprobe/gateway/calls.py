@@ -102,7 +102,7 @@ class AgentCall:
         return await self._sent(refusal(self._asked.path, str(error), code=code))
 
     async def _replaced(self, fault: Injection) -> web.StreamResponse:
-        self._finish(fault.answer)
+        self._finish(fault.answer, replaced=True)
         return self._cut_off() if fault.answer is None else await self._sent(fault.answer)
 
     async def _replayed(self, recorded: Answered, cut: bool) -> web.StreamResponse:

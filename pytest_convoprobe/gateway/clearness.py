@@ -89,4 +89,4 @@ def _is_unreadable(call: ReadCall) -> bool:
     """Whether an answer came that the agent may have understood, and we don't."""
     answer = call.answer
     understood = answer is None or answer.complete or answer.error is not None or call.was_refused
-    return not understood and not call.seen.fault and not call.seen.broken_off
+    return not understood and not call.is_spoiled and not call.seen.broken_off

@@ -42,8 +42,8 @@ class WireCall:
 
     `turn` is the turn of the conversation that was being answered, from 1. `answered` is None while no answer
     has come, or if none came; `problem` then says why. `seconds` is the time until the answer's last byte.
-    `fault` says in words which fault was injected. `broken_off` says that the agent, or a fault, cut the
-    answer off before its end.
+    `fault` says in words which fault was injected, and `replaced` that it came in place of a model's answer.
+    `broken_off` says that the agent, or a fault, cut the answer off before its end.
     """
 
     turn: int
@@ -54,3 +54,4 @@ class WireCall:
     fault: str = ""
     problem: str = ""
     broken_off: bool = False
+    replaced: bool = False

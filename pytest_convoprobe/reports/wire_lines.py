@@ -73,7 +73,7 @@ def unused_gateway(silent: Iterable[bool]) -> str:
 def _out_of_order(call: ModelCall) -> Iterator[str]:
     if call.fault:
         yield f"injected: {call.fault}"
-    if call.problem:
+    if call.problem and (call.lost or not call.fault):
         yield f"{'failed, and no equal one was answered' if call.lost else 'failed'}: {call.problem}"
 
 

@@ -28,7 +28,7 @@ def rightly_blamed(error: ConvoprobeError, transcript: Transcript) -> Convoprobe
         return TargetUnavailable(f"{failure}. The target ended with: {error}", trace=error.trace)
     if isinstance(error, TargetUnavailable) and not provider_failure(transcript):
         pending = transcript.pending_wire
-        hit = [call for call in pending.calls if call.fault] if pending is not None else []
+        hit = [call for call in pending.calls if call.fault and call.problem] if pending is not None else []
         if hit:
             # Whether the agent copes with it is what is tested, as with faults of tools.
             words = f"after a fault (`faults`) that its call of {_named(hit[-1])} had: {hit[-1].fault}"

@@ -193,11 +193,11 @@ def test_an_answer_without_usage_leaves_the_tokens_of_the_turn_unknown() -> None
 
 
 def test_a_refused_call_and_an_injected_fault_use_nothing() -> None:
-    faulty = call(asked(USER), refused(429), fault="429 (rate limit)")
+    faulty = call(asked(USER), refused(429), fault="429 (rate limit)", replaced=True)
     wire = wire_of([call(asked(USER), refused(503)), faulty, *TOOL_TURN])
     assert wire.usage == Usage(250, 25)
     assert [one.cost for one in wire.calls[:2]] == [0.0, 0.0]
-    assert [one.problem for one in wire.calls] == ["status 503: busy", "", "", ""]
+    assert [one.problem for one in wire.calls] == ["status 503: busy", "status 429: busy", "", ""]
     assert wire.calls[1].fault == "429 (rate limit)"
 
 
@@ -437,7 +437,20 @@ def test_what_the_agent_asked_wrongly_is_its_own(status: int) -> None:
 
 
 def test_an_injected_fault_is_no_failure_of_the_provider() -> None:
-    assert not wire_of([call(asked(USER), refused(503), fault="503")]).calls[0].lost
+    assert not wire_of([call(asked(USER), refused(503), fault="503", replaced=True)]).calls[0].lost
+    assert not wire_of([call(asked(USER), None, fault="timeout", replaced=True)]).calls[0].lost
+    assert not wire_of([call(asked(USER), answered("Yes."), fault="cut", broken_off=True)]).calls[0].lost
+
+
+def test_a_provider_that_fails_after_an_injected_delay_has_failed_by_itself() -> None:
+    (found,) = wire_of([call(asked(USER), refused(503), fault="a delay of 1 s")]).calls
+    assert (found.lost, found.problem) == (True, "status 503: busy")
+    assert wire_of([call(asked(USER), answered("Yes."), fault="a delay of 1 s")]).calls[0].problem == ""
+
+
+def test_an_empty_answer_in_the_place_of_a_models_is_a_problem_of_the_call() -> None:
+    (found,) = wire_of([call(asked(USER), answered("", tokens=None), fault="empty", replaced=True)]).calls
+    assert (found.problem, found.usage, found.cost) == ("the fault came in its place", Usage(), 0.0)
 
 
 def test_an_agent_that_tries_again_has_recovered_also_with_another_model_and_protocol() -> None:
