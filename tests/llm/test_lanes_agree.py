@@ -134,11 +134,8 @@ async def outcome(lane: type[Adapter], answer: Fault) -> Any:
             model = settings(api_base=server.base_url, timeout=10)
             reply: LLMReply = await adapter.complete(request(model=model))
     except LLMError as found:
-        return (
-            type(found).__name__,
-            found.retry_after,
-            found.message.partition(":")[0].partition(" (")[0][:40],
-        )
+        words = found.message.partition(":")[0].partition(" (")[0]
+        return type(found).__name__, found.retry_after, words[:40]
     finally:
         await adapter.aclose()
     ids = {asked.id: f"id {number}" for number, asked in enumerate(reply.tool_requests) if len(asked.id) > 9}
@@ -166,11 +163,11 @@ async def test_a_refusal(name: str) -> None:
         assert direct[2] == through_litellm[2]
 
 
-MODELS = [
-    "openai/gpt-4o-mini", "gpt-4o-mini", "openai/GPT-4o", "litellm_proxy/gpt-4o-mini", "hosted_vllm/gpt-4o-mini",
-    "openai/ft:gpt-4o-mini-2024-07-18:acme::abc", "openai/gpt-5", "openai/gpt-5.4", "openai/o3", "openai/fake",
-    "anthropic/claude-sonnet-4-5", "claude-sonnet-4-5", "openai/claude-sonnet-4-5",
-]  # fmt: skip
+MODELS = (
+    "openai/gpt-4o-mini gpt-4o-mini openai/GPT-4o litellm_proxy/gpt-4o-mini hosted_vllm/gpt-4o-mini "
+    "openai/ft:gpt-4o-mini-2024-07-18:acme::abc openai/gpt-5 openai/gpt-5.4 openai/o3 openai/fake "
+    "anthropic/claude-sonnet-4-5 claude-sonnet-4-5 openai/claude-sonnet-4-5"
+).split()
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -216,15 +213,15 @@ async def test_the_cost_of_a_reply_is_the_same() -> None:
 
 def test_a_recording_of_one_lane_is_that_of_the_other(tmp_path: Path) -> None:
     """Byte for byte, and each is replayed in the other lane with no server."""
-    texts = []
+    texts, fixed = [], {"run.now": "2030-01-01T12:00:00+00:00"}
     for lane, other in (("litellm", "direct"), ("direct", "litellm")):
         (tmp_path / lane).mkdir()
         with ChatServer() as server:
             file = project(tmp_path / lane, server.base_url)
-            recorded = run_scenario(file, settings={"run.replay": "record", "llm.client": lane})
+            recorded = run_scenario(file, settings={**fixed, "run.replay": "record", "llm.client": lane})
         [recording] = (tmp_path / lane / "scenarios" / "_recordings").rglob("*.json")
         texts.append(recording.read_bytes())
-        replayed = run_scenario(file, settings={"run.replay": "only", "llm.client": other})
+        replayed = run_scenario(file, settings={**fixed, "run.replay": "only", "llm.client": other})
         assert (recorded.outcome, replayed.outcome) == (Outcome.PASSED, Outcome.PASSED)
         assert replayed.transcript.turns[-1].user == recorded.transcript.turns[-1].user
     assert texts[0] == texts[1]
