@@ -71,29 +71,46 @@ class Attributable(Protocol):
     def seen(self) -> SeenTexts: ...
 
 
-def owner_of(request: RequestTexts, conversations: Iterable[Attributable]) -> int | None:
-    """The place of the conversation that a request belongs to; None if that isn't certain."""
-    candidates = [
-        (place, one, one.in_flight) for place, one in enumerate(conversations) if one.in_flight is not None
-    ]
-    of_ids = _only_one({place: one.seen.ids_in(request) for place, one, _ in candidates})
-    if of_ids is not None:
-        return of_ids
-    turns = {place: turn for place, _, turn in candidates if turn is not None}
-    said = {place: where for place, turn in turns.items() if (where := request.place_of(turn.message)) >= 0}
+@dataclass(frozen=True, order=True)
+class Claim:
+    """How well a request fits a conversation: the higher, the better. Those of several sessions compare.
+
+    `kind` is 2 for ids, 1 for the message, 0 for other texts. The rest is about the message: 1 if it is all
+    that was asked, how much of the earlier turns is there, how long it is, and where it ends.
+    """
+
+    kind: int
+    asked: int = 0
+    explained: int = 0
+    length: int = 0
+    place: int = 0
+
+
+def claim_of(request: RequestTexts, conversations: Iterable[Attributable]) -> tuple[int, Claim] | None:
+    """The place of the conversation that a request belongs to, and how sure that is; None if it isn't."""
+    talks = {place: one for place, one in enumerate(conversations) if one.in_flight is not None}
+    by_id = _only_one({place: one.seen.ids_in(request) for place, one in talks.items()})
+    if by_id is not None:
+        return by_id, Claim(2)
+    turns = {place: one.in_flight for place, one in talks.items() if one.in_flight is not None}
+    said = {place: fit for place, turn in turns.items() if (fit := _fit(request, turn)) is not None}
     if said:
-        fits = {place: (*_fit(request, turns[place]), where) for place, where in said.items()}
-        best = max(fits.values())
         # Equal messages may be in flight where conversations have an address of their own.
-        return _single(place for place, fit in fits.items() if fit == best)
-    return _only_one({place: one.seen.texts_in(request) for place, one, _ in candidates})
+        best = max(said.values())
+        found = _single(place for place, fit in said.items() if fit == best)
+        return None if found is None else (found, best)
+    by_text = _only_one({place: one.seen.texts_in(request) for place, one in talks.items()})
+    return None if by_text is None else (by_text, Claim(0))
 
 
-def _fit(request: RequestTexts, turn: TurnInFlight) -> tuple[bool, int, int]:
-    """How well a request fits a turn: its message is the last, the earlier ones are there, it is long."""
+def _fit(request: RequestTexts, turn: TurnInFlight) -> Claim | None:
+    place = request.place_of(turn.message)
+    if place < 0:
+        return None
     earlier = [text for turn_before in turn.earlier for text in turn_before]
     there = sum(request.place_of(text) >= 0 for text in earlier)
-    return request.is_asked(turn.message), 2 * there - len(earlier), len(turn.message)
+    asked = int(request.is_asked(turn.message))
+    return Claim(1, asked, 2 * there - len(earlier), len(turn.message), place)
 
 
 def _only_one(found: Mapping[int, frozenset[str]]) -> int | None:

@@ -16,14 +16,12 @@ from ..errors import ConvoprobeError, ModelCallRefused, ReplayMiss
 from ..formatting import size
 from .conversation import GatewayConversation
 from .exchange import Answered, Asked
+from .loopback import MOST_BODY
 from .paths import joined, upstream_for
 from .port import Injection
 from .refusals import refusal
 from .streams import EVENT_STREAM, ends_stream, events_of
 from .upstream import Headers, Upstream, UpstreamLost, UpstreamRedirects, answer_headers
-
-MOST_BODY = 64 * 1024 * 1024
-"""The largest request, and the largest answer, in bytes."""
 
 _LAST_SECONDS = 1.0
 """How long the end of a stream is waited for after its last event."""

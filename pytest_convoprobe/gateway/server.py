@@ -1,44 +1,40 @@
-"""The loopback server to which the agent's clients send their model calls."""
+"""Where the agent's clients send their model calls: one server for all conversations of a session."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import contextvars
-import hmac
-import logging
 import re
 import secrets
-import socket
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import astuple
+from pathlib import Path
 
 from aiohttp import web
 
-from ..errors import ModelCallRefused, TargetStartError
-from ..forbidden_sockets import ALLOW_HOSTS, forbids_sockets
+from ..errors import ModelCallRefused
 from ..formatting import size
-from ..own_traffic import unlogged
 from ..project_code.clock import current_clock
-from .attribution import TurnInFlight, owner_of
-from .calls import MOST_BODY, AgentCall, Incoming
+from .attribution import Claim, TurnInFlight, claim_of
+from .calls import AgentCall, Incoming
 from .conversation import GatewayConversation
-from .exchange import Answered, Asked
+from .exchange import Asked
+from .loopback import MOST_BODY, LoopbackServer, as_response
 from .port import Wire
 from .refusals import refusal
+from .relay_link import CLAIM, FROM_RELAY, RelayLinks
 from .texts import RequestTexts
 from .turns import MessageLocks
 from .upstream import Upstream
 from .variables import AgentVariables
 
-_HOST = "127.0.0.1"
 _CONVERSATION = re.compile(r"talk-[0-9a-f]{16}")
-_LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?", re.IGNORECASE)
 _LARGE = 200_000
 """The size of a request, in bytes, from which reading it may keep others waiting."""
 _SETTLING = 0.5
-_BACKLOG = 512
 
 UNATTRIBUTED = (
     "a model call came that belongs to no conversation: it contains no message that is being answered, and "
@@ -54,19 +50,21 @@ class Gateway:
     Everything but `url` and `variables` is used on one event loop.
     """
 
-    def __init__(self) -> None:
-        self._socket = _listening()
-        self._secret = secrets.token_urlsafe(24)
-        self.url = f"http://{_HOST}:{self._socket.getsockname()[1]}/{self._secret}"
-        """The address of the session."""
-        self._variables = AgentVariables(self.url)
+    def __init__(self, root: Path | None = None) -> None:
+        self._server = LoopbackServer(self._received)
+        self._relays = RelayLinks(root, self._server.url)
+        self._variables = AgentVariables(self._server.url)
         self._conversations: dict[str, GatewayConversation] = {}
         self._calls: dict[asyncio.Task[object], GatewayConversation] = {}
         self._locks = MessageLocks()
         self._upstream = Upstream()
         self._unclaimed = ""
-        self._runner: web.AppRunner | None = None
         self._starting: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        """The address of the session."""
+        return self._server.url
 
     def __repr__(self) -> str:
         return f"Gateway({len(self._conversations)} conversations)"
@@ -82,39 +80,29 @@ class Gateway:
         """Serve from now on; a second call does nothing."""
         if self._starting is None:
             # In a context of its own: nothing here belongs to the conversation that happens to be the first.
-            self._starting = contextvars.Context().run(asyncio.ensure_future, self._serve())
+            self._starting = contextvars.Context().run(asyncio.ensure_future, self._server.start())
         await asyncio.shield(self._starting)
-
-    async def _serve(self) -> None:
-        with unlogged():
-            app = web.Application(client_max_size=MOST_BODY, logger=_silent())
-            app.router.add_route("*", "/{path:.*}", self._received)
-            self._runner = web.AppRunner(
-                app, access_log=None, handle_signals=False, handler_cancellation=True, shutdown_timeout=0.5
-            )
-            await self._runner.setup()
-            await web.SockSite(self._runner, self._socket, backlog=_BACKLOG).start()
 
     async def aclose(self) -> None:
         """Stop serving. Calls that are under way are cut off."""
         for task in list(self._calls):
             task.cancel()
-        if self._runner is not None:
-            await self._runner.cleanup()
-        self._socket.close()
+        await self._relays.aclose()
+        await self._server.aclose()
         await self._upstream.aclose()
 
     @asynccontextmanager
     async def conversation(self, wire: Wire) -> AsyncIterator[GatewayConversation]:
         """A conversation's own address and its calls, for the time of a block."""
         await self.start()
+        await self._relays.join()
         name = f"talk-{secrets.token_hex(8)}"
         opened = GatewayConversation(f"{self.url}/{name}", wire)
         if wire.hide is not None:
-            wire.hide((self.url, self._secret))
-        if self._unclaimed:
-            # Whatever the agent has made of that refusal, its conversations may show it.
-            opened.report(ModelCallRefused(self._unclaimed))
+            wire.hide((self.url, self._server.secret, *self._relays.urls))
+        # Whatever the agent has made of a refusal, its conversations may show it.
+        for problem in filter(None, (self._unclaimed, self._relays.problem)):
+            opened.report(ModelCallRefused(problem))
         self._conversations[name] = opened
         try:
             with self.variables(wire.upstreams, keyless=wire.keyless):
@@ -135,8 +123,13 @@ class Gateway:
             if not conversation.has_own_url:
                 with current_clock().stop():
                     await stack.enter_async_context(self._locks.alone(turn.message))
+                    await stack.enter_async_context(self._relays.alone(turn.message))
             stack.enter_context(conversation.answering(turn))
-            yield time.monotonic() - begun
+            try:
+                yield time.monotonic() - begun
+            except Exception:
+                await self._settled(conversation)
+                raise
             await self._settled(conversation)
 
     async def _settled(self, conversation: GatewayConversation) -> None:
@@ -155,23 +148,27 @@ class Gateway:
 
     # Requests
 
-    async def _received(self, request: web.Request) -> web.StreamResponse:
-        secret, _, rest = request.rel_url.raw_path.lstrip("/").partition("/")
-        if not hmac.compare_digest(secret.encode("utf-8"), self._secret.encode("ascii")):
-            return web.Response(status=404)
-        if not _LOOPBACK.fullmatch(request.headers.get("Host", "")) or "Origin" in request.headers:
-            # A page in a browser, by way of a name that leads here.
-            return web.Response(status=403)
+    async def _received(self, request: web.Request, rest: str) -> web.StreamResponse:
         name, _, path = rest.partition("/")
         own = _CONVERSATION.fullmatch(name) is not None
         try:
             asked = Asked(request.method, path if own else rest, await request.read())
         except web.HTTPRequestEntityTooLarge:
             return self._refused(Asked(request.method, path if own else rest), _TOO_LARGE, status=413)
-        conversation = self._conversations.get(name) if own else await self._owner(asked)
+        if own:
+            conversation = self._conversations.get(name)
+        elif wish := request.headers.get(FROM_RELAY):
+            return await self._claimed(asked) if wish == CLAIM else self._refused(asked, UNATTRIBUTED)
+        else:
+            conversation = self._conversations.get((await self._owner(asked))[0])
         if conversation is not None:
             return await self._answered(conversation, Incoming(request, asked))
-        return _response(refusal(path, _OVER, code="over")) if own else self._refused(asked, UNATTRIBUTED)
+        return as_response(refusal(path, _OVER, code="over")) if own else self._refused(asked, UNATTRIBUTED)
+
+    async def _claimed(self, asked: Asked) -> web.Response:
+        """For a relay, which has sessions to choose from: the conversation that a request fits best."""
+        name, claim = await self._owner(asked)
+        return web.json_response({"conversation": name, "claim": astuple(claim)} if claim else {})
 
     async def _answered(self, conversation: GatewayConversation, incoming: Incoming) -> web.StreamResponse:
         task = asyncio.current_task()
@@ -182,14 +179,15 @@ class Gateway:
         finally:
             del self._calls[task]
 
-    async def _owner(self, asked: Asked) -> GatewayConversation | None:
-        known = list(self._conversations.values())
+    async def _owner(self, asked: Asked) -> tuple[str, Claim | None]:
+        """The name of the conversation that a request belongs to, empty if that isn't certain."""
+        known = dict(self._conversations)
 
-        def find() -> int | None:
-            return owner_of(RequestTexts(asked), known)
+        def find() -> tuple[int, Claim] | None:
+            return claim_of(RequestTexts(asked), known.values())
 
-        place = await asyncio.to_thread(find) if len(asked.body) > _LARGE else find()
-        return None if place is None else known[place]
+        found = await asyncio.to_thread(find) if len(asked.body) > _LARGE else find()
+        return ("", None) if found is None else (list(known)[found[0]], found[1])
 
     def _refused(self, asked: Asked, why: str, status: int = 400) -> web.Response:
         """Refuse a call of which nobody knows whose it is: any of the conversations may go on without it."""
@@ -198,33 +196,8 @@ class Gateway:
             conversation.report(ModelCallRefused(words))
         if not self._conversations:
             self._unclaimed = words
-        return _response(refusal(asked.path, words, status=status, code="unattributed"))
+        return as_response(refusal(asked.path, words, status=status, code="unattributed"))
 
 
 _OVER = "the conversation of this address is over: no model can be called for it any more"
 _TOO_LARGE = f"the request is larger than {size(MOST_BODY)}, which is all that the gateway passes on"
-
-
-def _response(answered: Answered) -> web.Response:
-    return web.Response(status=answered.status, body=answered.body, headers=dict(answered.headers))
-
-
-def _listening() -> socket.socket:
-    """A socket on a free port of loopback. Raises `TargetStartError`."""
-    try:
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        made.bind((_HOST, 0))
-        made.listen(_BACKLOG)
-    except Exception as error:  # noqa: BLE001 - a suite that forbids sockets may raise anything
-        words = str(error)
-        advice = ALLOW_HOSTS if forbids_sockets(f"{type(error).__name__}: {words}") else words
-        raise TargetStartError(f"the gateway for the agent's model calls can't listen: {advice}") from None
-    return made
-
-
-def _silent() -> logging.Logger:
-    """A logger that says nothing: what goes wrong with a connection may have addresses in it."""
-    logger = logging.Logger("convoprobe-gateway")
-    logger.addHandler(logging.NullHandler())
-    logger.propagate = False
-    return logger

@@ -9,6 +9,11 @@ from contextlib import asynccontextmanager
 from ..text import one_line
 
 
+def same_message(message: str) -> str:
+    """What equal messages have in common: white space makes no difference."""
+    return one_line(message).strip()
+
+
 class MessageLocks:
     """A lock for each message that is being answered; who waits for one gets it in the order of arrival."""
 
@@ -17,8 +22,8 @@ class MessageLocks:
 
     @asynccontextmanager
     async def alone(self, message: str) -> AsyncIterator[None]:
-        """The time in which no other conversation gets this message. White space makes no difference."""
-        key = one_line(message).strip()
+        """The time in which no other conversation gets this message."""
+        key = same_message(message)
         lock, users = self._locks.get(key, (asyncio.Lock(), 0))
         self._locks[key] = lock, users + 1
         try:

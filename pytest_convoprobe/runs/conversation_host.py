@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -44,9 +45,13 @@ T = TypeVar("T")
 
 
 class ConversationHost:
-    """Opens the conversations of a process; their agents share the event loops that it has for them."""
+    """Opens the conversations of a process; their agents share the event loops that it has for them.
 
-    def __init__(self) -> None:
+    `root` is that of the project: relays of `convoprobe gateway` there pass on the calls of services.
+    """
+
+    def __init__(self, root: Path | None = None) -> None:
+        self._root = root
         self._agents = AgentLoops()
 
     @cached_property
@@ -55,7 +60,7 @@ class ConversationHost:
         # Here, because aiohttp takes a tenth of a second that other targets needn't wait for.
         from ..gateway.server import Gateway
 
-        return Gateway()
+        return Gateway(self._root)
 
     @asynccontextmanager
     async def conversation(

@@ -35,7 +35,7 @@ class RunsJobs(Protocol):
 
     def preload(self) -> None: ...
 
-    def agent_variables(self, models: ModelUpstreams) -> AbstractContextManager[None]: ...
+    def agent_variables(self, models: ModelUpstreams, *, keyless: bool) -> AbstractContextManager[None]: ...
 
     async def start_gateway(self) -> None: ...
 
@@ -58,7 +58,7 @@ class Runner:
         self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
         live = build_llm(run, self.redactor, self.budget) if llm is None else llm
         self._models = RecordedModels(live, self.redactor, self.budget, run.max_text)
-        self._host = ConversationHost()
+        self._host = ConversationHost(settings.root)
 
     @property
     def spent(self) -> tuple[float | None, int]:
@@ -70,9 +70,9 @@ class Runner:
         if self._certain_to_call:
             self._models.preload(*called_models(self._settings))
 
-    def agent_variables(self, models: ModelUpstreams) -> AbstractContextManager[None]:
+    def agent_variables(self, models: ModelUpstreams, *, keyless: bool) -> AbstractContextManager[None]:
         """A time in which agents in this process find the gateway in their environment."""
-        return self._host.gateway.variables(models.addresses)
+        return self._host.gateway.variables(models.addresses, keyless=keyless)
 
     async def start_gateway(self) -> None:
         """Have the gateway answer from now on."""

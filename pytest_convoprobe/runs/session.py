@@ -159,10 +159,11 @@ class Session:
         Nothing happens if the target of a scenario's file has no `models`. Raises `SettingsError`, and
         `TargetStartError` if the gateway can't listen.
         """
-        target = self.settings_of(file).settings.target
-        if target is None or target.models is None:
+        settings = self.settings_of(file).settings
+        if settings.target is None or settings.target.models is None:
             return contextlib.nullcontext()
-        variables = self.runner.agent_variables(target.models)
+        keyless = not settings.run.calls_live
+        variables = self.runner.agent_variables(settings.target.models, keyless=keyless)
         # Now, and not with the first conversation: what calls a model at its import is to get an answer.
         self.loop.submit(self.runner.start_gateway())
         return variables

@@ -43,7 +43,7 @@ class StandInRunner:
     def preload(self) -> None:
         log("preload")
 
-    def agent_variables(self, models: Any) -> AbstractContextManager[None]:
+    def agent_variables(self, models: Any, *, keyless: bool) -> AbstractContextManager[None]:
         return nullcontext()
 
     async def start_gateway(self) -> None:
