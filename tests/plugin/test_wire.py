@@ -13,6 +13,7 @@ import yaml
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.result import ScenarioResult
 from pytest_convoprobe.results.store import list_runs
+from tests.support import warm_process
 from tests.support.chat_server import ChatServer, Completion
 from tests.support.model_server import ModelServer
 
@@ -64,6 +65,16 @@ AGENT = """
 
         def send(self, message):
             return "It is on its way."
+"""
+FOUND = """
+    import openai
+
+    client = openai.OpenAI(api_key="sk-of-the-agent-1234")
+
+    class Found:
+        def send(self, message):
+            history = [{"role": "user", "content": message}]
+            return client.chat.completions.create(model="gpt-4o", messages=history).choices[0].message.content
 """
 CRITERION = {"text": "It says fine", "about": "any", "shows": "presence", "opposite": "It never does"}
 PRICE = {"input_cost_per_token": 0.0001, "output_cost_per_token": 0.0001}
@@ -187,6 +198,30 @@ def test_a_replay_has_the_same_evidence_and_costs_nothing(suite: Suite) -> None:
     spent = replayed.spending[Role.AGENT]
     assert (spent.replayed, spent.usage) == (2, recorded.spending[Role.AGENT].usage)
     assert "spent: nothing" in shown
+
+
+def test_a_stored_trial_is_shown_and_judged_again_with_the_same_evidence(suite: Suite) -> None:
+    with ModelServer() as provider, ChatServer() as of_judge:
+        project = Project(suite, "Agent", provider, of_judge)
+        project.scenario(tool_usage={"required_tools": ["lookup"]})
+        project.run()
+        asked = len(provider.requests)
+        shown = warm_process.run("pytest_convoprobe.cli", "show", "latest", "order", cwd=suite.path).stdout
+        again = warm_process.run("pytest_convoprobe.cli", "rejudge", "latest", cwd=suite.path)
+        assert len(provider.requests) == asked
+    assert "(seen on the wire) lookup" in shown
+    assert "2 calls of gpt-4o, " in shown
+    assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_an_agent_that_finds_the_address_in_its_environment_is_seen_too(suite: Suite) -> None:
+    with ModelServer() as provider, ChatServer() as of_judge:
+        project = Project(suite, "Found", provider, of_judge)
+        suite.write("agent.py", FOUND)
+        project.scenario(says="hello")
+        result, _ = project.run()
+    assert result.spending[Role.AGENT].calls == 1
+    assert result.transcript.turns[0].reply.usage is not None
 
 
 def test_the_budget_stops_an_agent(suite: Suite) -> None:
