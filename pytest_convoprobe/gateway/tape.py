@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..llm.agent_replay import AgentCalls, AgentRequest, CountedCall
+from ..llm.agent_replay import AgentModelCalls, AgentRequest, CountedCall
 from ..llm.recorded_answer import KEPT_HEADERS, RecordedAnswer
 from .exchange import Answered, Asked
 
@@ -12,7 +12,7 @@ from .exchange import Answered, Asked
 class RecordedTape:
     """A `Tape` that replays and records the calls of one trial."""
 
-    def __init__(self, calls: AgentCalls) -> None:
+    def __init__(self, calls: AgentModelCalls) -> None:
         self._calls = calls
         # By identity: equal requests are different calls. Each is kept, so that no other one gets its id.
         self._begun: dict[int, tuple[Asked, CountedCall]] = {}

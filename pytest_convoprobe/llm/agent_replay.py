@@ -54,7 +54,7 @@ class CountedCall:
     repeat: int
 
 
-class AgentCalls:
+class AgentModelCalls:
     """The agent's own model calls in one trial, by way of the trial's recording.
 
     The modes are those of `Replaying`, which writes the recording for both. Nothing here awaits anything:
@@ -70,13 +70,13 @@ class AgentCalls:
         volatile: VolatileParts | None = None,
     ) -> None:
         self.trial = trial
+        self.redactor = redactor
         self.replayed: list[RecordedCall] = []
         """The recorded calls that were answered with, at the place that they have now."""
         self.added = False
         """Whether the recording has new calls."""
         self._recording = recording
         self._mode = mode
-        self._redactor = redactor
         self._fingerprints = AgentFingerprints(redactor, volatile)
         # When an old recording was made, less was masked: there, the same call has another fingerprint.
         self._earlier = [AgentFingerprints(one, volatile) for one in redactor.earlier()]
@@ -133,7 +133,7 @@ class AgentCalls:
         self._learn(answer, counted)
         stored = replace(
             answer,
-            body=self._changed(answer, self._redactor.text, masks=True),
+            body=self._changed(answer, self.redactor.text, masks=True),
             packed=counted.call.protocol is ModelProtocol.EMBEDDINGS,
         )
         place = self.trial, Role.AGENT, counted.call.turn, counted.ordinal
@@ -142,7 +142,7 @@ class AgentCalls:
 
     def _as_sent(self, answer: RecordedAnswer, counted: CountedCall) -> RecordedAnswer:
         self._learn(answer, counted)
-        return replace(answer, body=self._changed(answer, self._redactor.restored))
+        return replace(answer, body=self._changed(answer, self.redactor.restored))
 
     def _learn(self, answer: RecordedAnswer, counted: CountedCall) -> None:
         """A later call may continue this answer by its id alone."""

@@ -19,7 +19,7 @@ from ..errors import (
     StructuredReplyError,
 )
 from ..redaction import Redactor
-from .agent_replay import AgentCalls
+from .agent_replay import AgentModelCalls
 from .fingerprint import Fingerprint, Fingerprints
 from .misses import miss
 from .port import LLM, LLMReply, LLMRequest, Role
@@ -50,7 +50,7 @@ class Replaying:
         recording: Recording,
         mode: Mode,
         redactor: Redactor | None = None,
-        agent: AgentCalls | None = None,
+        agent: AgentModelCalls | None = None,
     ) -> None:
         self._inner = inner
         self._recording = recording
@@ -128,7 +128,7 @@ class Replaying:
     def _save(self, complete: bool) -> None:
         if complete:
             agent = self._agent
-            trial = agent.trial if agent else self._trial
+            trial = self._trial if self._added or agent is None else agent.trial
             self._recording.save(instead_of=trial, keep=[*self._replayed, *(agent.replayed if agent else ())])
         else:
             self._recording.save()

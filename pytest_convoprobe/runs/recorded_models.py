@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from ..cutting import MOST_TEXT
-from ..llm.agent_replay import AgentCalls
+from ..llm.agent_replay import AgentModelCalls
 from ..llm.bounded import Bounded
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
@@ -62,7 +62,7 @@ class RecordedModels:
         ledger: Ledger,
         work: Callable[[LLM], Awaitable[T]],
         redactor: Redactor | None = None,
-        agent: AgentCalls | None = None,
+        agent: AgentModelCalls | None = None,
     ) -> T:
         """Do a piece of work with the models, with a recording around it; the ledger learns what it costs.
 

@@ -31,7 +31,7 @@ from ..judging.own_checks import own_check
 from ..judging.review import NOT_REVIEWED, Against, against_agent, user_side
 from ..judging.types import CheckResult, CriterionResult, ToolSuggestions, UserReview, Verdict
 from ..judging.verdict import decide
-from ..llm.agent_replay import AgentCalls
+from ..llm.agent_replay import AgentModelCalls
 from ..llm.ledger import Ledger
 from ..llm.port import LLM, CallContext, Role
 from ..llm.recording import Recording, recording_path
@@ -77,7 +77,7 @@ class Trial:
         self._host = host
         self._ledger = ledger
         self._conversation: Conversation | None = None
-        self._agent: AgentCalls | None = None
+        self._agent: AgentModelCalls | None = None
         self._faults = FaultPlans()
         self._checks: tuple[CheckResult, ...] = ()
         self._criteria: tuple[CriterionResult, ...] = ()

@@ -12,7 +12,7 @@ from ..gateway.attribution import TurnInFlight
 from ..gateway.conversation import GatewayConversation
 from ..gateway.port import Wire, WireFaults
 from ..gateway.tape import RecordedTape
-from ..llm.agent_replay import AgentCalls
+from ..llm.agent_replay import AgentModelCalls
 from ..llm.recording import Recording
 from ..redaction import Redactor
 from ..settings.model_upstreams import ModelUpstreams
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 def agent_calls(
     recording: Recording, settings: ScenarioSettings, redactor: Redactor, trial: int
-) -> AgentCalls | None:
+) -> AgentModelCalls | None:
     """The agent's own calls in the recording of a trial; None for an agent that makes none."""
     if settings.models is None:
         return None
-    return AgentCalls(recording, settings.run.replay, redactor, trial, settings.model_volatile)
+    return AgentModelCalls(recording, settings.run.replay, redactor, trial, settings.model_volatile)
 
 
 def wire_of(
     models: ModelUpstreams | None,
     faults: WireFaults | None = None,
-    calls: AgentCalls | None = None,
+    calls: AgentModelCalls | None = None,
     redactor: Redactor | None = None,
 ) -> Wire | None:
     """How an agent's own model calls go on; None for one that makes none.

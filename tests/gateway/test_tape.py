@@ -18,7 +18,7 @@ from pytest_convoprobe.gateway.conversation import GatewayConversation
 from pytest_convoprobe.gateway.port import Wire
 from pytest_convoprobe.gateway.server import Gateway
 from pytest_convoprobe.gateway.tape import RecordedTape
-from pytest_convoprobe.llm.agent_replay import AgentCalls
+from pytest_convoprobe.llm.agent_replay import AgentModelCalls
 from pytest_convoprobe.llm.recording import Mode, Recording
 from pytest_convoprobe.redaction import Redactor
 from tests.support.chat_server import Completion
@@ -39,7 +39,7 @@ async def talk(
 ) -> tuple[Any, GatewayConversation]:
     """One turn of an agent that calls models at an address; what it said, and the conversation."""
     recording = Recording(path)
-    calls = AgentCalls(recording, mode, Redactor(environ={}))
+    calls = AgentModelCalls(recording, mode, Redactor(environ={}))
     gateway = Gateway()
     await gateway.start()
     wire = Wire({"openai": f"{upstream}/v1", "anthropic": upstream}, RecordedTape(calls))

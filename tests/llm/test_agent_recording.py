@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_convoprobe.errors import RecordingUnusable, ReplayMiss
-from pytest_convoprobe.llm.agent_replay import AgentCalls, AgentRequest
+from pytest_convoprobe.llm.agent_replay import AgentModelCalls, AgentRequest
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.fingerprint import Fingerprint
 from pytest_convoprobe.llm.port import LLMReply, Role
@@ -51,7 +51,7 @@ class Trial:
     def __init__(self, path: Path, mode: Mode, redactor: Redactor | None = None, trial: int = 1) -> None:
         self.recording = Recording(path, today=lambda: date(2026, 11, 27))
         redactor = redactor or Redactor(environ={})
-        self.calls = AgentCalls(self.recording, mode, redactor, trial)
+        self.calls = AgentModelCalls(self.recording, mode, redactor, trial)
         self._replaying = Replaying(FakeLLM(lambda _: ""), self.recording, mode, redactor, self.calls)
 
     def call(
@@ -133,7 +133,7 @@ class TestBytes:
         )
     )
     def test_every_answer_without_a_secret_is_replayed_as_it_was(self, tmp_path: Path, body: bytes) -> None:
-        calls = AgentCalls(Recording(tmp_path / "a.json"), "auto", Redactor(environ={}))
+        calls = AgentModelCalls(Recording(tmp_path / "a.json"), "auto", Redactor(environ={}))
         counted = calls.begin(asked(path="v1/other"))
         for headers in (JSON, SSE):
             answer = RecordedAnswer(200, body, headers)

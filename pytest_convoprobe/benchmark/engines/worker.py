@@ -11,6 +11,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from ...errors import BudgetExceeded, ConvoprobeError, LLMRejected, SettingsError, TargetStartError
+from ...llm.agent_replay import AgentModelCalls
 from ...llm.budget import Budget
 from ...llm.ledger import Ledger, Spending
 from ...llm.port import LLM, Role
@@ -103,9 +104,19 @@ class Worker:
             self._models.preload(*self._task.config.models)
         await self._models.loaded()
         recording = Recording.open(self._recording_path(item.unit.place), run.recordings)
+        agent = self._agent(item.unit.place, recording, redactor)
+        item = replace(item, agent=agent)
         return await self._models.around(
-            recording, run.replay, ledger, lambda llm: self._row_maker.make(item, llm), redactor
+            recording, run.replay, ledger, lambda llm: self._row_maker.make(item, llm), redactor, agent
         )
+
+    def _agent(self, place: Place, recording: Recording, redactor: Redactor) -> AgentModelCalls | None:
+        """The calls that the target makes itself; None if it makes none."""
+        config = self._task.config
+        settings = config.target(place.target).settings if place.target else None
+        if settings is None or settings.models is None:
+            return None
+        return AgentModelCalls(recording, config.run.replay, redactor, place.sample, settings.model_volatile)
 
     def _recording_path(self, place: Place) -> Path:
         """One file for all samples of a row."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from ...llm.agent_replay import AgentModelCalls
 from ...llm.ledger import Spending
 from ...llm.port import LLM
 from ...pseudonyms import Masking
@@ -53,10 +54,15 @@ class Unit:
 
 @dataclass(frozen=True)
 class Item:
-    """A unit with what it is made of, on its way to an engine; `payload` is plain data, to be pickled."""
+    """A unit with what it is made of, on its way to an engine; `payload` is plain data, to be pickled.
+
+    `agent` are the model calls that the target makes itself, with their recording. The process that makes the
+    row sets it.
+    """
 
     unit: Unit
     payload: Mapping[str, Any]
+    agent: AgentModelCalls | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

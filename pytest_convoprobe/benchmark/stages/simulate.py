@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,11 +15,13 @@ from ...conversation.simulated import SimulatedUser
 from ...errors import ResultsError, ScenarioError, TargetCrashed
 from ...excerpts import TEXT_LIMIT, as_text, fitting, without_binary
 from ...files import shown_path
+from ...gateway.port import Wire
 from ...llm.port import LLM, Role
 from ...project_code.calls import undisturbed
 from ...redaction import Redactor
 from ...results.records import plain
 from ...runs.conversation_host import ConversationHost, within_scenario_timeout
+from ...runs.wired_conversation import wire_of
 from ...start_time import present
 from ...targets.factory import build_target
 from ...targets.port import Target
@@ -126,18 +129,22 @@ class SimulateRowMaker:
         self._targets: dict[tuple[str, str | None], Target] = {}
         self._redactor = Redactor(task.secrets)
         self._host = ConversationHost()
+        self._variables = ExitStack()
 
     async def make(self, item: Item, llm: LLM) -> Row:
         """The conversation as a `ConversationRow`. Raises what broke it off."""
         place = item.unit.place
         scenario = ScenarioRow.from_json(item.payload["scenario"])
         metric = metric_of(self._task.benchmark, scenario.id, item.payload["metric_id"])
-        target = self._target(self._config.target(place.target), scenario)
+        entry = self._config.target(place.target)
+        target = self._target(entry, scenario)
+        agent = item.agent
+        wire = wire_of(entry.settings.models, calls=agent, redactor=agent.redactor if agent else None)
         # A conversation whose event loop another agent has blocked for good is begun again.
         transcript = await undisturbed(
             lambda: within_scenario_timeout(
                 self._config.run.scenario_timeout,
-                lambda: self._talk(self._user(scenario, metric, place, llm), target, place, llm),
+                lambda: self._talk(self._user(scenario, metric, place, llm), target, place, llm, wire),
             )
         )
         if transcript.is_silent:
@@ -161,16 +168,19 @@ class SimulateRowMaker:
         """Close the targets, and the event loop of those in Python."""
         while self._targets:
             await self._targets.popitem()[1].aclose()
+        self._variables.close()
         await self._host.aclose()
 
-    async def _talk(self, user: UserSimulator, target: Target, place: Place, llm: LLM) -> Transcript:
+    async def _talk(
+        self, user: UserSimulator, target: Target, place: Place, llm: LLM, wire: Wire | None
+    ) -> Transcript:
         limits = Limits(self._config.generation.turns, self._config.run.turn_timeout)
         run = self._config.run
         # For templates of targets alone. A replay has no date: which one was recorded isn't known.
         now = run.now or (present() if run.calls_live else None)
         most = self._config.run.max_text
         opened = self._host.conversation(
-            target, user, limits, llm, place.id, place.sample, now=now, max_text=most
+            target, user, limits, llm, place.id, place.sample, now=now, max_text=most, wire=wire
         )
         async with opened as conversation:
             await conversation.run()
@@ -195,6 +205,9 @@ class SimulateRowMaker:
         # Scenarios may bring a system prompt of their own: each is another target.
         which = (entry.id, scenario.target_system_prompt)
         if which not in self._targets:
+            if entry.settings.models is not None:
+                # Before its module is imported, since most clients look for their address then.
+                self._variables.enter_context(self._host.gateway.variables(entry.settings.models.addresses))
             self._targets[which] = _build(entry, scenario, self._task.root)
         return self._targets[which]
 
