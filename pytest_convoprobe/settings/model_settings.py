@@ -52,7 +52,7 @@ class ModelSettings(Section):
     )
     api_base: WebAddress | None = Field(None, description="URL of the endpoint. Also `base_url`.")
     api_key: SecretStr | None = Field(
-        None, description="API key. If unset, LiteLLM reads `OPENAI_API_KEY` or its like. Also `apikey`.",
+        None, description="API key. If unset, that of `OPENAI_API_KEY` or its like. Also `apikey`.",
     )  # fmt: skip
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = Field(
         None, description="From 0 to 2. If unset, the provider's own default."
@@ -69,7 +69,7 @@ class ModelSettings(Section):
         default_factory=dict, description="HTTP headers of each call."
     )
     extra_params: dict[str, Any] = Field(
-        default_factory=dict, description="Parameters that are passed to LiteLLM unchanged: `seed`, `top_p`…"
+        default_factory=dict, description="Parameters that are sent unchanged: `seed`, `top_p`…"
     )
     extra_instructions: Text | None = Field(
         None, description="Text that is added to the system prompt. The texts of all levels are appended."
@@ -77,7 +77,7 @@ class ModelSettings(Section):
     context_size: Count | None = Field(None, description="Size of the model's context, in tokens.")
     reasoning: Effort | None = Field(
         None,
-        description="LiteLLM's `reasoning_effort`. `true` means `medium`, `false` means `none`.",
+        description="`reasoning_effort` of the protocol. `true` means `medium`, `false` means `none`.",
     )
     structured_output: Literal["auto", "schema", "text"] = Field(
         "auto",
