@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from ..errors import ConvoprobeError, NoTarget, Problem, ScenarioFileError, SettingsError, TimeLimitExceeded
-from ..faults.rules import FaultRule
+from ..faults.model_plan import out_of_reach
+from ..faults.rules import FaultRule, of_models
 from ..formatting import exact_seconds
 from ..llm.budget import Budget
 from ..llm.stack import build_llm
@@ -135,12 +136,32 @@ def faults_of_target(loaded: LoadedSettings) -> tuple[FaultRule, ...]:
     return loaded.settings.target.faults if loaded.settings.target else ()
 
 
+def unreachable_models(scenarios: Iterable[LoadedScenario], loaded: LoadedSettings) -> list[Problem]:
+    """Faults of models in scenarios whose target, as the settings have it, calls none through the gateway."""
+    target = loaded.settings.target
+    if target is None or target.models is not None:
+        return []
+    return [
+        Problem(out_of_reach(rule), one.file, one.line, path=one.id)
+        for one in scenarios
+        if one.scenario is not None
+        for rule in of_models((*one.scenario.faults, *target.faults))
+    ]
+
+
 async def tool_findings(project: Project, loaded: LoadedSettings, *, start: bool) -> list[Finding]:
-    """What `doctor` says of the names of tools in the scenarios that these settings are for.
+    """What `doctor` says of the names of tools, and of faults of models, in the scenarios of these settings.
 
     Only with `start` may it start the target.
     """
     scenarios = list(scenarios_of(project, loaded))
+    faults = [Finding("faults", False, str(problem)) for problem in unreachable_models(scenarios, loaded)]
+    return faults + await _of_names(scenarios, project, loaded, start=start)
+
+
+async def _of_names(
+    scenarios: Sequence[LoadedScenario], project: Project, loaded: LoadedSettings, *, start: bool
+) -> list[Finding]:
     needed = [name for one in scenarios for name in _needed(one)]
     if not needed:
         return []

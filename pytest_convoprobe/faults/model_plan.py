@@ -39,8 +39,13 @@ class ModelFaultPlan:
 def refuse_faults_of_models(rules: Iterable[FaultRule]) -> None:
     """Raise `ScenarioError` for faults of models, where the calls of the agent to them are out of reach."""
     for rule in of_models(rules):
-        raise ScenarioError(
-            f"faults: no faults can be injected into calls of the model `{rule.model}`, since the target has "
-            "no `models`. Set `target.models` to the addresses of the providers that the agent calls: then "
-            "its calls go through the gateway"
-        )
+        raise ScenarioError(out_of_reach(rule))
+
+
+def out_of_reach(rule: FaultRule) -> str:
+    """The sentence for a fault of a model, where the target has no `models`."""
+    return (
+        f"faults: no faults can be injected into calls of the model `{rule.model}`, since the target has "
+        "no `models`. Set `target.models` to the addresses of the providers that the agent calls: then "
+        "its calls go through the gateway"
+    )

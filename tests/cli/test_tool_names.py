@@ -51,6 +51,19 @@ def test_validate_compares_the_tools_of_faults_too(folder: Path, convoprobe: Con
     assert "faults: the target has no tool `find_ordr`" in result.output
 
 
+def test_validate_says_that_faults_of_models_are_out_of_reach(folder: Path, convoprobe: Convoprobe) -> None:
+    file = names(folder, "http://127.0.0.1:9", "{}")
+    file.write_text(f"{file.read_text()}faults: [{{model: gpt-4o, kind: empty}}]\n")
+    assert convoprobe("validate", "scenarios").exit_code == 0
+    result = convoprobe("validate", "scenarios", "--with-target")
+    assert result.exit_code == 1, result.output
+    assert "no faults can be injected into calls of the model `gpt-4o`" in result.output
+    settings = folder / "convoprobe.yaml"
+    upstreams = "target:\n  models: {openai: https://api.openai.com/v1}"
+    settings.write_text(settings.read_text().replace("target:", upstreams, 1))
+    assert convoprobe("validate", "scenarios", "--with-target").exit_code == 0
+
+
 def test_validate_says_that_the_target_does_not_know_its_tools(folder: Path, convoprobe: Convoprobe) -> None:
     names(folder, "http://127.0.0.1:9", "{required_tools: [fly]}")
     result = convoprobe("validate", "scenarios", "--with-target")
@@ -72,6 +85,16 @@ def test_doctor_compares_names_too(
     result = convoprobe("doctor")
     assert line in result.output.replace("\\", "/").replace(f"{folder}/", "")
     assert result.exit_code == (1 if line[0] == "✗" else 0)
+
+
+def test_doctor_says_that_faults_of_models_are_out_of_reach(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    file = names(folder, chat_server.base_url, "{}")
+    file.write_text(f"{file.read_text()}faults: [{{model: gpt-4o, kind: empty}}]\n")
+    result = convoprobe("doctor")
+    assert result.exit_code == 1
+    assert "no faults can be injected into calls of the model `gpt-4o`" in result.output
 
 
 def test_doctor_names_what_no_stored_run_has_seen(

@@ -123,6 +123,12 @@ class _Tools:
                 click.echo(_NOT_SAID, err=True)
         return self._known[loaded.file]
 
+    def out_of_reach(self, file: Path, scenarios: Sequence[LoadedScenario]) -> list[Problem]:
+        """The faults of models that can't happen with the target for this scenario file."""
+        from ..tool_names import unreachable_models
+
+        return unreachable_models(scenarios, self._settings.of(str(file.absolute())))
+
     def faults(self, file: Path) -> tuple[FaultRule, ...]:
         """The faults of the target for this scenario file."""
         from ..tool_names import faults_of_target
@@ -184,18 +190,26 @@ def _note_ended(file: Path, loaded: Sequence[LoadedScenario]) -> None:
 
 
 def _names(file: Path, loaded: Sequence[LoadedScenario], tally: _Tally) -> tuple[Sequence[Problem], str]:
-    """The names of tools that mean none of the target's tools, and that in words."""
-    tools = None if tally.tools is None else tally.tools.of(file)
-    if tools is None:
+    """What scenarios name that the target doesn't have, and that in words."""
+    if tally.tools is None:
         return (), ""
-    from ..tool_names import name_problems
-
-    problems, notes = name_problems(loaded, tools, tally.tools.faults(file) if tally.tools else ())
-    for note in notes:
-        click.echo(f"note: {note}", err=True)
+    problems = [*_tool_names(file, loaded, tally.tools), *tally.tools.out_of_reach(file, loaded)]
     tally.broken += bool(problems)
     tally.problems += len(problems)
     return problems, "\n".join(map(str, problems))
+
+
+def _tool_names(file: Path, loaded: Sequence[LoadedScenario], target: _Tools) -> Sequence[Problem]:
+    """The names of tools that mean none of the target's tools."""
+    tools = target.of(file)
+    if tools is None:
+        return ()
+    from ..tool_names import name_problems
+
+    problems, notes = name_problems(loaded, tools, target.faults(file))
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    return problems
 
 
 def _good_labels(file: Path) -> str:
