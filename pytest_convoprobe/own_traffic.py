@@ -37,7 +37,8 @@ _is_ours: ContextVar[bool] = ContextVar("convoprobe_is_ours", default=False)
 def unlogged() -> Iterator[None]:
     """For the time of a block, and in the tasks that it starts, these clients log nothing."""
     for logger in _loggers():
-        logger.addFilter(_is_of_others)  # a second time, this does nothing
+        if _is_of_others not in logger.filters:
+            logger.addFilter(_is_of_others)
     token = _is_ours.set(True)
     try:
         yield

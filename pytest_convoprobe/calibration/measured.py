@@ -17,7 +17,6 @@ from ..llm.recording import file_name
 from ..results.kept_json import read_kept, replace_kept
 from ..results.records import read_spending, spending_record
 from .agreement import LabelAnswer
-from .labels_file import load_labels
 
 VERSION = 1
 FOLDER = "calibration"
@@ -107,6 +106,8 @@ def on_labels(results: Path, judge_print: str, root: Path) -> list[Measured]:
 
 
 def _digest_now(path: Path) -> str | None:
+    from .labels_file import load_labels  # here, since most runs have no labels
+
     try:
         return load_labels(path).digest
     except ScenarioFileError:

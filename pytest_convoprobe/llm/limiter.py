@@ -16,8 +16,8 @@ from ..settings.model_settings import ModelSettings
 from .port import LLM, LLMReply, LLMRequest
 from .retry import LONGEST_RETRY_AFTER
 
-# Enough to begin quickly, and few enough that the first 429s of a strict provider are few: what is sent at
-# first unless the concurrency is larger.
+# What is sent at first, unless the concurrency is larger: enough to begin quickly, and few enough that the
+# first 429s of a strict provider are few.
 START = 16
 # Half, as TCP does, would waste much: most 429s come from limits per minute, not from overload.
 _CUT = 0.8

@@ -299,6 +299,5 @@ def _folder(root: Path, scenario_id: str) -> Path:
 
 
 def _upwards(root: Path, folder: Path) -> Iterable[Path]:
-    if folder == root or root in folder.parents:
-        return [one for one in (folder, *folder.parents) if one == root or root in one.parents]
-    return [folder]
+    above = (folder, *folder.parents)
+    return above[: above.index(root) + 1] if root in above else [folder]
