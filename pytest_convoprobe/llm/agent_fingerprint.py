@@ -61,7 +61,7 @@ class AgentFingerprints:
         # First: the calls in them are numbered in the order in which they come.
         messages = tuple(self._message(one, texts) for one in in_order(request.messages))
         return Fingerprint(
-            request.model,
+            self._redactor.text(request.model),
             self._parameters(request, method, path, texts),
             _shortened(messages),
             self._digest([bare_tool(tool) for tool in request.tools], texts) if request.tools else "",
@@ -92,12 +92,17 @@ class AgentFingerprints:
         found = {name: value for name, value in request.parameters.items() if name not in _VOLATILE}
         found = mapping(as_it_is(without_empty(self._redactor.data(found)), texts.reader()))
         own = {
-            "path": texts.reader()(_VERSION.sub("", path).strip("/")),
+            "path": self._path(path, texts),
             "method": "" if method.upper() == "POST" else method.upper(),
             "stream": request.stream or "",
             "previous_response_id": self._continued(request.previous_id),
         }
         return {name: _short(value) for name, value in {**found, **own}.items() if value != ""}
+
+    def _path(self, path: str, texts: VolatileTexts) -> str:
+        """The path without its version; an answer that it names is known by its call."""
+        parts = self._redactor.text(_VERSION.sub("", path).strip("/")).split("/")
+        return "/".join(self._answered.get(part) or texts.reader()(part) for part in parts)
 
     def _continued(self, response_id: str) -> str:
         """Which call is continued, by its digest: the id is another one whenever the call is made."""

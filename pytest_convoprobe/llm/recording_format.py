@@ -190,7 +190,7 @@ def _models(calls: Iterable[RecordedCall]) -> dict[str, str]:
     found: defaultdict[str, set[str]] = defaultdict(set)
     for call in calls:
         found[call.role.value].add(call.request.model)
-    return {role: ", ".join(sorted(models)) for role, models in sorted(found.items())}
+    return {role: ", ".join(sorted(filter(None, models))) for role, models in sorted(found.items())}
 
 
 def _call(call: RecordedCall) -> dict[str, Any]:

@@ -308,6 +308,16 @@ def test_an_answer_is_continued_whatever_its_id_is() -> None:
     assert continued("Where?", "resp_1") != continued("When?", "resp_1")
 
 
+def test_an_answer_that_a_path_names_is_known_by_its_call() -> None:
+    def polled(first: str, identifier: str) -> str:
+        prints = AgentFingerprints(Redactor(environ={}))
+        prints.answered(identifier, prints.of("POST", RESPONSES, json.dumps(items(user(first))).encode()))
+        return prints.of("GET", f"v1/responses/{identifier}", b"").digest
+
+    assert polled("Where?", "resp_1") == polled("Where?", "resp_2")
+    assert polled("Where?", "resp_1") != polled("When?", "resp_1")
+
+
 def test_secrets_are_masked_before_anything_is_compared() -> None:
     prints = AgentFingerprints(Redactor(["s3cr3t-of-mine"], environ={}))
     own, masked = (
@@ -316,6 +326,8 @@ def test_secrets_are_masked_before_anything_is_compared() -> None:
 
     assert prints.of("POST", CHAT, own) == prints.of("POST", CHAT, masked)
     assert "s3cr3t" not in repr(prints.of("POST", CHAT, own))
+    elsewhere = prints.of("POST", "v1/s3cr3t-of-mine/chat/completions", b'{"model": "s3cr3t-of-mine"}')
+    assert "s3cr3t" not in repr(elsewhere)
 
 
 def test_a_long_parameter_is_known_by_its_digest() -> None:
