@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from ..errors import BudgetExceeded
 from ..formatting import counted, dollars
@@ -23,6 +24,13 @@ class Spent:
         cost = (self.cost or 0.0) + (other.cost or 0.0) if known else None
         return Spent(cost, self.tokens + other.tokens)
 
+    def at_least(self, other: Spent) -> Spent:
+        """The larger one of each."""
+        known = self.cost is not None and other.cost is not None
+        return Spent(
+            max(self.cost or 0.0, other.cost or 0.0) if known else None, max(self.tokens, other.tokens)
+        )
+
 
 Expectation = Callable[[], Spent | None]
 """What a call may use, as far as it is known at this moment; None: nothing is."""
@@ -30,35 +38,43 @@ Expectation = Callable[[], Spent | None]
 
 @dataclass(eq=False)
 class Reservation:
-    """What was set aside for a call that is in flight; None: nothing is known of it, so it goes alone."""
+    """What was set aside for a call that is in flight; None: nothing is known of it, so it goes alone.
+
+    `may_exceed`: it is not certain to fit into what is left.
+    """
 
     estimate: Spent | None
+    may_exceed: bool = False
 
 
 class Budget:
     """The limits of a run, in US dollars and in tokens (None: no limit), and what was spent.
 
-    `workers` processes divide the limits evenly: each keeps to its own share. Or they report to each other:
-    `elsewhere` is what the other processes have spent of the same limits, `promised` what they may spend on
-    top until they report again (`promise`).
+    Several processes have one budget if they report to each other: `elsewhere` is what the others have spent
+    of the same limits, `promised` what they may spend on top until they report again (`promise`). Otherwise
+    they divide the limits (`divide_among`).
 
-    A call is sent if its estimate fits beside those in flight, or if nothing is in flight and the limit isn't
-    reached. So each process may exceed a limit by one call, if what calls use was estimated well enough. It
-    belongs to one event loop.
+    A call is sent if its estimate fits beside those in flight, or if nothing is in flight, the limit isn't
+    reached, and this process `may_exceed` it. So the limit is exceeded by one call at most, if what calls use
+    was estimated well enough. It belongs to one event loop.
     """
 
-    def __init__(
-        self, max_cost: float | None = None, max_tokens: int | None = None, *, workers: int = 1
-    ) -> None:
+    def __init__(self, max_cost: float | None = None, max_tokens: int | None = None) -> None:
         self.max_cost = max_cost
         self.max_tokens = max_tokens
-        self._workers = workers
+        self.may_exceed = True
+        """Whether a call may be sent of which it isn't certain that it fits: in one process at a time."""
+        self.on_wait: Callable[[], object] = bool
+        """Called when calls begin to wait, and when one has ended that was sent by the leave to exceed."""
+        self._workers = 1
         self._spent = Spent()
         self.elsewhere = Spent()
         self._promised = Spent()
         self._in_flight: set[Reservation] = set()
         self._line: deque[tuple[asyncio.Future[Reservation], Expectation]] = deque()
         self._guessed_calls = 0
+        self._waits = False
+        self._wants_to_exceed = False
 
     @property
     def spent(self) -> Spent:
@@ -72,7 +88,19 @@ class Budget:
     @property
     def calls(self) -> int:
         """How many are in flight or wait."""
-        return len(self._in_flight) + len(self._line)
+        return len(self._in_flight) + self.calls_waiting
+
+    @property
+    def calls_waiting(self) -> int:
+        """How many wait."""
+        return len(self._line)
+
+    @property
+    def alone(self) -> Literal["", "wanted", "used"]:
+        """Whether a call that may exceed the limits is in flight, or waits for the leave to."""
+        if any(one.may_exceed for one in self._in_flight):
+            return "used"
+        return "wanted" if self._line and self._wants_to_exceed else ""
 
     @property
     def limited(self) -> bool:
@@ -125,6 +153,8 @@ class Budget:
         self._in_flight.discard(reservation)
         self._spent += spent
         self._guessed_calls += guessed
+        if reservation.may_exceed:
+            self.on_wait()
         self.admit()
 
     def promise(self, elsewhere: Spent, promised: Spent) -> None:
@@ -132,13 +162,25 @@ class Budget:
         self.elsewhere, self._promised = elsewhere, promised
         self.admit()
 
+    def divide_among(self, workers: int) -> None:
+        """Keep to an equal share of the limits: the processes don't hear of each other."""
+        self._workers, self.may_exceed = workers, True
+        self.promise(Spent(), Spent())
+
     def admit(self) -> None:
         """Let those go who wait at the front and fit."""
+        self._wants_to_exceed = False
         while self._line:
             place, estimate = self._line[0]
             if not place.done() and not self._admitted(place, estimate):
-                return
+                return self._note_waiting()
             self._line.popleft()
+        self._waits = False
+
+    def _note_waiting(self) -> None:
+        begins, self._waits = not self._waits, True
+        if begins:
+            self.on_wait()
 
     def _admitted(self, place: asyncio.Future[Reservation], estimate: Expectation) -> bool:
         """Whether the one at the front has not to wait any more: it may go, or never will."""
@@ -151,7 +193,8 @@ class Budget:
         expected = estimate() if self.limited else None
         if not self._fits(expected):
             return False
-        reservation = Reservation(expected)
+        fits = expected is not None and self._within(self.reserved + expected, or_equal=True)
+        reservation = Reservation(expected, may_exceed=self.limited and not fits)
         self._in_flight.add(reservation)
         place.set_result(reservation)
         return True
@@ -160,11 +203,17 @@ class Budget:
         if not self.limited:
             return True
         if not self._in_flight:
-            return self._within(Spent(), or_equal=False)
+            return self._fits_alone(estimate)
         # Of a call about which nothing is known, anything may be in flight: it had to go alone.
         if estimate is None or any(one.estimate is None for one in self._in_flight):
             return False
         return self._within(self.reserved + estimate, or_equal=True)
+
+    def _fits_alone(self, estimate: Spent | None) -> bool:
+        if estimate is not None and self._within(estimate, or_equal=True):
+            return True
+        self._wants_to_exceed = not self.may_exceed
+        return self.may_exceed and self._within(Spent(), or_equal=False)
 
     def _within(self, more: Spent, *, or_equal: bool) -> bool:
         """Whether the limits leave room for `more`, beside what is spent and what others may spend."""

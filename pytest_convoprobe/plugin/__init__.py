@@ -169,9 +169,9 @@ def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest
 def pytest_testnodedown(node: Any, error: object) -> None:
     """What a worker of xdist found when it collected: the process that started it collects nothing."""
     if error:
-        from .session import keep_spent
+        from .shared_limits import correct_spent
 
-        keep_spent(node)
+        correct_spent(node)
     if output := getattr(node, "workeroutput", None):
         from .left_out import take_from_worker
 
@@ -181,13 +181,14 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Whatever its workers run, the reports come to the process that starts them."""
-    from .session import share_beginning, share_spent
+    from .session import share_beginning
+    from .shared_limits import share_limits
     from .storing import share_run_id
 
     start(node.config)
     share_run_id(node)
     share_beginning(node)
-    share_spent(node)
+    share_limits(node)
     if _deals_scenarios(node.config):
         from .xdist_scheduler import connect
 

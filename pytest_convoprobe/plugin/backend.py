@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from ..llm.member import Member
     from ..runs.recorder import RunRecorder
     from ..runs.runner import RunsJobs
     from ..runs.session import Session
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ..scenario.models import Scenario
     from ..settings.loading import LoadedSettings
     from ..settings.model_settings import ModelSettings
-    from ..settings.models import ScenarioSettings
+    from ..settings.models import RunSettings, ScenarioSettings
     from ..settings.nearest import SettingsSource
 
 
@@ -64,22 +65,17 @@ class Backend:
         require_models(self.scenario_settings(loaded, scenario), scenario, target=target)
 
     def open_session(
-        self, source: SettingsSource, rootdir: Path, workers: int, spent: tuple[float, int] | None = None
+        self, source: SettingsSource, rootdir: Path, join: Callable[[RunSettings], Member | None]
     ) -> Session:
-        """`spent` are US dollars and tokens that count as spent from the beginning."""
+        """`join` gives this process's half of the limits that it shares with others, if it does."""
         from ..runs.session import Session
 
-        return Session(source, rootdir, lambda loaded: self.open_runner(loaded, workers, spent), workers)
+        return Session(source, rootdir, self.open_runner, join)
 
-    def open_runner(
-        self, loaded: LoadedSettings, workers: int, spent: tuple[float, int] | None = None
-    ) -> RunsJobs:
-        from ..llm.budget import Spent
+    def open_runner(self, loaded: LoadedSettings, shared: Member | None) -> RunsJobs:
         from ..runs.runner import Runner
 
-        runner = Runner(loaded, workers=workers)
-        runner.budget.add(Spent(*spent or ()))
-        return runner
+        return Runner(loaded, shared)
 
     def open_recorder(
         self, root: Path, load: Callable[[], LoadedSettings], run_id: str, **more: Any

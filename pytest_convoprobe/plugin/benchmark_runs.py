@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import pytest
@@ -24,13 +26,15 @@ from ..benchmark.studies.limit_checks import GateState
 from ..errors import ConvoprobeError, SettingsError
 from ..files import shown_path
 from ..llm.budget import Budget
+from ..llm.member import Member
 from ..llm.port import LLM, LLMReply, LLMRequest
 from ..runs.progress import ProgressLine
 from ..text import harmless, shorten
 from . import options
 from .error_text import error_text
 from .orders import has_mark
-from .session import began, session_of, workers
+from .session import began, session_of
+from .shared_limits import join
 from .terminal import PytestTerminal
 
 STAGES = registry.stages_after("gen-scenarios")
@@ -127,11 +131,21 @@ class Gates:
     def _run_for(self, item: Question) -> Ran:
         together = [other for other in self._selected(item) if not self._not_ready(other)]
         needs = _needs(together, self.metrics)
-        ran = _GateRun(self._config, self._loaded, needs, self._talk_again()).run()
+        ran = _GateRun(self._config, self._loaded, needs, self._talk_again(), self._limits).run()
         self._ran.update(
             {other.nodeid: ran for other in together if other is not item and other.verdict is None}
         )
         return ran
+
+    @cached_property
+    def _limits(self) -> _Limits:
+        """Those of the whole session if the command line sets the budget; else the benchmark's own."""
+        if {"run.max_cost", "run.max_tokens"} & options.overrides(self._config).keys():
+            session = session_of(self._config)
+            return _Limits(session.runner.budget, session.shared_limits)
+        run, folder = self._loaded.config.run, self._loaded.folder.path
+        shared = join(self._config, os.path.relpath(folder, self._config.rootpath), run)
+        return _Limits(None if shared is None else shared.budget, shared)
 
     def _talk_again(self) -> frozenset[str]:
         """The targets whose conversations of earlier sessions don't count.
@@ -182,6 +196,17 @@ def _with_file(verdict: GateVerdict, results: Results) -> GateVerdict:
     return replace(verdict, lines=(*verdict.lines, *lines))
 
 
+@dataclass(frozen=True)
+class _Limits:
+    """What the runs of a benchmark in this process keep to, together with those in other processes.
+
+    Without a budget each run has its own.
+    """
+
+    budget: Budget | None
+    shared: Member | None
+
+
 Needs = Mapping[tuple[str, ...], Sequence[str]]
 """Targets' ids by the ids of the metrics that are to be scored for them; no metrics means all."""
 
@@ -201,20 +226,25 @@ class _GateRun:
     """One run of the pipeline, waited for on pytest's thread."""
 
     def __init__(
-        self, config: pytest.Config, loaded: LoadedBenchmark, needs: Needs, talk_again: frozenset[str]
+        self,
+        config: pytest.Config,
+        loaded: LoadedBenchmark,
+        needs: Needs,
+        talk_again: frozenset[str],
+        limits: _Limits,
     ) -> None:
         self._config = config
         self._loaded = loaded
         self._needs = needs
         self._talk_again = talk_again
+        self._limits = limits
         self._progress = _GateProgress(loaded.folder.path.name)
         self._instead = _in_place_of_models(loaded)
 
     def run(self) -> Ran:
         """Make what is missing. What keeps the run from beginning is in the result."""
         try:
-            budget = _budget(self._config, self._loaded)
-            return self._wait(self._run_all(budget))
+            return self._wait(self._run_all())
         except ConvoprobeError as error:
             return Ran(error=error_text(error))
 
@@ -222,18 +252,30 @@ class _GateRun:
         with ProgressLine(PytestTerminal(self._config), self._progress.words) as progress:
             return session_of(self._config).wait_on(work, progress.tick)
 
-    async def _run_all(self, budget: Budget) -> Ran:
+    async def _run_all(self) -> Ran:
         reports: dict[str, PipelineReport] = {}
         results: Results | None = None
-        engine = LocalEngine(llm=self._instead, budget=budget)
+        engine, shared = self._engine(), self._limits.shared
         try:
+            if shared is not None:
+                shared.start()
             for metric_ids, target_ids in self._needs.items():
                 report = await self._make(metric_ids, target_ids, engine)
                 results = report.results
                 reports |= dict.fromkeys(target_ids, report)
         finally:
             await engine.aclose()
+            if shared is not None:
+                await shared.aclose()
         return Ran(results, reports)
+
+    def _engine(self) -> LocalEngine:
+        run, (budget, shared) = self._loaded.config.run, (self._limits.budget, self._limits.shared)
+        return LocalEngine(
+            llm=self._instead,
+            budget=budget or Budget(run.max_cost, run.max_tokens),
+            slots_of=None if shared is None else shared.slots_of,
+        )
 
     async def _make(
         self, metric_ids: Sequence[str], target_ids: Sequence[str], engine: LocalEngine
@@ -273,14 +315,6 @@ def _in_place_of_models(loaded: LoadedBenchmark) -> LLM | None:
     except SettingsError as error:
         return _NoModels(error)
     return None
-
-
-def _budget(config: pytest.Config, loaded: LoadedBenchmark) -> Budget:
-    """That of the whole session if the command line sets it, scenarios included; else the benchmark's own."""
-    if {"run.max_cost", "run.max_tokens"} & options.overrides(config).keys():
-        return session_of(config).runner.budget
-    run = loaded.config.run
-    return Budget(run.max_cost, run.max_tokens, workers=workers(config))
 
 
 class _GateProgress(Silent):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..calibration.measured import Measured
     from ..calibration.requirement import JudgeOfRun
     from ..gate.types import Decision
-    from ..llm.budget import Spent
     from ..reports.summary import Digest
     from ..result import ScenarioResult
     from ..runs.recorder import RunRecorder
@@ -32,8 +31,6 @@ RECORDER: pytest.StashKey[RunRecorder] = pytest.StashKey()
 RUN_ID: pytest.StashKey[str] = pytest.StashKey()
 #: On the config: when the session began, in seconds since 1970.
 BEGAN: pytest.StashKey[float] = pytest.StashKey()
-#: On the config of xdist's controller: what crashed workers have spent that nobody has replaced yet.
-CRASHED: pytest.StashKey[list[Spent]] = pytest.StashKey()
 #: On the config: the markers made from tags, name to description; there as soon as a scenario is collected.
 TAGS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 #: On the config: digests of results by node id, gathered from reports, so from xdist's workers too.

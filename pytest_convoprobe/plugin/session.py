@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from . import options
 from .backend import BACKEND, Backend
-from .keys import BEGAN, CRASHED, RECORDER, SESSION, start
+from .keys import BEGAN, SESSION, start
+from .shared_limits import RUN, join
 
 if TYPE_CHECKING:
     from ..runs.session import Session
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from ..settings.nearest import SettingsSource
 
 _BEGAN = "convoprobe_began"
-_SPENT = "convoprobe_spent"
 
 
 def backend_of(config: pytest.Config) -> Backend:
@@ -30,7 +31,7 @@ def session_of(config: pytest.Config) -> Session:
     """The session; made when it is first asked for. Its settings are read when they are first needed."""
     if SESSION not in config.stash:
         config.stash[SESSION] = backend_of(config).open_session(
-            settings_source(config), config.rootpath, workers(config), spent_before(config)
+            settings_source(config), config.rootpath, partial(join, config, RUN)
         )
         start(config)
         _end_when_stuck(config)
@@ -85,31 +86,3 @@ def began(config: pytest.Config) -> float:
 def share_beginning(node: Any) -> None:
     """Give a worker of xdist, before it starts, the time when the session began."""
     node.workerinput[_BEGAN] = began(node.config)
-
-
-def keep_spent(node: Any) -> None:
-    """A worker of xdist has crashed: note what it has spent, for the one that replaces it."""
-    if (recorder := node.config.stash.get(RECORDER, None)) is not None:
-        from ..llm.budget import Spent
-
-        spent = recorder.spent_by(node.gateway.id) + Spent(*node.workerinput.get(_SPENT, ()))
-        node.config.stash.setdefault(CRASHED, []).append(spent)
-
-
-def share_spent(node: Any) -> None:
-    """Give a worker that replaces a crashed one what that has spent of their share of the budget."""
-    # xdist replaces each as soon as it has said that it is down, so the first is the one.
-    if crashed := node.config.stash.get(CRASHED, []):
-        spent = crashed.pop(0)
-        node.workerinput[_SPENT] = (spent.cost, spent.tokens)
-
-
-def spent_before(config: pytest.Config) -> tuple[float, int] | None:
-    """US dollars and tokens that the crashed worker has spent which this one replaces; None: it doesn't."""
-    return getattr(config, "workerinput", {}).get(_SPENT)
-
-
-def workers(config: pytest.Config) -> int:
-    """How many xdist workers share the run's budget."""
-    workerinput = getattr(config, "workerinput", None)
-    return int(workerinput.get("workercount", 1)) if workerinput else 1

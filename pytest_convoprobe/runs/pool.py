@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..errors import ConvoprobeError
 from ..formatting import exact_seconds
@@ -112,17 +112,37 @@ class Handle(Generic[T]):
                 self._future.set_running_or_notify_cancel()
 
 
+class Room(Protocol):
+    """How many jobs may run at once, where that changes. Used on the loop of the pool."""
+
+    size: int
+    changed: Callable[[], object]
+
+    def note(self, active: int, waiting: int) -> None: ...
+
+
+class _FixedPlaces:
+    def __init__(self, size: int) -> None:
+        if size < 1:
+            raise ValueError(f"a pool needs room for at least one job; got limit={size}")
+        self.size = size
+        self.changed: Callable[[], object] = bool
+
+    def note(self, active: int, waiting: int) -> None:
+        """Nobody wants to know."""
+
+
 class Pool:
     """Runs jobs on a `LoopThread`: started in the order of submission, at most `limit` at once.
 
-    A job is known by its key while it waits or runs; a key may be used again afterwards.
+    The limit is a number, or `Room` that it shares with the pools of other processes. A job is known by its
+    key while it waits or runs; a key may be used again afterwards.
     """
 
-    def __init__(self, loop_thread: LoopThread, limit: int) -> None:
-        if limit < 1:
-            raise ValueError(f"a pool needs room for at least one job; got limit={limit}")
+    def __init__(self, loop_thread: LoopThread, limit: int | Room) -> None:
+        self._places: Room = _FixedPlaces(limit) if isinstance(limit, int) else limit
+        self._places.changed = self._fill
         self._loop_thread = loop_thread
-        self._limit = limit
         self._lock = threading.Lock()
         self._waiting: OrderedDict[Hashable, Handle[Any]] = OrderedDict()
         self._running: dict[Hashable, Handle[Any]] = {}
@@ -196,10 +216,11 @@ class Pool:
         while (handle := self._next()) is not None:
             handle._task = asyncio.get_running_loop().create_task(handle._run())
             handle._task.add_done_callback(partial(self._finished, handle))
+        self._places.note(len(self._running), len(self._waiting))
 
     def _next(self) -> Handle[Any] | None:
         with self._lock:
-            if not self._waiting or len(self._running) >= self._limit:
+            if not self._waiting or len(self._running) >= self._places.size:
                 return None
             key, handle = self._waiting.popitem(last=False)
             self._running[key] = handle

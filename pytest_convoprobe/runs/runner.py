@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ..llm.budget import Budget
 from ..llm.ledger import Ledger
+from ..llm.member import Member
 from ..llm.port import LLM
 from ..llm.stack import build_llm
 from ..project_code.calls import undisturbed
@@ -45,18 +46,22 @@ class RunsJobs(Protocol):
 class Runner:
     """Runs the scenarios of a session: they share the models, the limits and the budget.
 
-    `workers` is the number of processes that divide the run's budget among them. `llm`
-    replaces the live models.
+    `shared` is this process's half of limits that it shares with other processes. `llm` replaces the live
+    models.
     """
 
-    def __init__(self, settings: LoadedSettings, *, workers: int = 1, llm: LLM | None = None) -> None:
+    def __init__(
+        self, settings: LoadedSettings, shared: Member | None = None, *, llm: LLM | None = None
+    ) -> None:
         run = settings.settings.run
         self._certain_to_call = run.calls_live and settings.settings.judge.model is not None
         self._settings = settings
         self.redactor = Redactor(settings.secrets)
         """Knows the secrets of every conversation that this runner has begun."""
-        self.budget = Budget(run.max_cost, run.max_tokens, workers=workers)
-        live = build_llm(run, self.redactor, self.budget) if llm is None else llm
+        self._shared = shared
+        self.budget = Budget(run.max_cost, run.max_tokens) if shared is None else shared.budget
+        slots_of = None if shared is None else shared.slots_of
+        live = build_llm(run, self.redactor, self.budget, slots_of) if llm is None else llm
         self._models = RecordedModels(live, self.redactor, self.budget, run.max_text)
         self._host = ConversationHost(settings.root)
 
@@ -91,6 +96,8 @@ class Runner:
         return result
 
     async def aclose(self) -> None:
-        """Let go of the models, and of the agents' event loops."""
+        """Let go of the models, of the agents' event loops, and of what is shared."""
         await self._models.aclose()
         await self._host.aclose()
+        if self._shared is not None:
+            await self._shared.aclose()

@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..llm.member import Member
 from ..llm.port import LLM
 from ..loop_thread import LoopThread
 from ..project_code.callers_thread import CallersThread
@@ -24,7 +25,7 @@ from ..settings.loading import LoadedSettings
 from ..settings.mask_rules import patterns_of
 from ..settings.merge import scenario_settings, target_settings
 from ..settings.model_settings import ModelSettings
-from ..settings.models import ScenarioSettings, TargetSection
+from ..settings.models import RunSettings, ScenarioSettings, TargetSection
 from ..settings.nearest import OneForAll, SettingsSource, within_run
 from ..settings.secret_places import secrets_of
 from ..targets.factory import as_target
@@ -58,24 +59,24 @@ class Session:
     """Runs the conversations of one process, many at once, on a loop in a thread of its own.
 
     Nothing is made before it is used: a session that runs nothing has neither a thread nor a model.
-    `source` gives the settings when they are first needed. `make_runner` replaces the real runner.
-    `processes`: how many there are with a session each, which share the run's concurrency.
+    `source` gives the settings when they are first needed. `make_runner` replaces the real runner. `join`
+    gives this process's half of the limits that it shares with other processes, or None if it is alone.
     """
 
     def __init__(
         self,
         source: SettingsSource,
         rootdir: Path,
-        make_runner: Callable[[LoadedSettings], RunsJobs] = Runner,
-        processes: int = 1,
+        make_runner: Callable[[LoadedSettings, Member | None], RunsJobs] = Runner,
+        join: Callable[[RunSettings], Member | None] = lambda _: None,
     ) -> None:
         self.live_models = True
         """Whether calls go to the models that the settings name: others need neither a provider nor a key."""
         self._source = source
         self._of_sources: dict[int, LoadedSettings] = {}
-        self._rootdir = rootdir
+        self.rootdir = rootdir
         self._make_runner = make_runner
-        self._processes = processes
+        self._join = join
         self._submitted = 0
         self._given_secrets: list[str] = []
         # By identity, since values need not be hashable. With the value, or another object could get its id.
@@ -99,10 +100,6 @@ class Session:
         self._hurry_after(kind)
         self.close()
 
-    @property
-    def rootdir(self) -> Path:
-        return self._rootdir
-
     @cached_property
     def settings(self) -> LoadedSettings:
         """The settings of the run as a whole: its budget, its concurrency. Raises `SettingsError`."""
@@ -125,12 +122,18 @@ class Session:
         return tuple(dict.fromkeys([*found, *_unsaved(self.settings)]))
 
     @cached_property
+    def shared_limits(self) -> Member | None:
+        """The half of the process in limits that it shares with others; None: it is alone."""
+        return self._join(self.settings.settings.run)
+
+    @cached_property
     def pool(self) -> Pool:
-        return Pool(self.loop, math.ceil(self.settings.settings.run.concurrency / self._processes))
+        shared, run = self.shared_limits, self.settings.settings.run
+        return Pool(self.loop, run.concurrency if shared is None else shared.conversations)
 
     @cached_property
     def runner(self) -> RunsJobs:
-        runner = self._make_runner(self.settings)
+        runner = self._make_runner(self.settings, self.shared_limits)
         runner.preload()
         return runner
 
@@ -172,7 +175,7 @@ class Session:
 
     def configured_target(self) -> ConfiguredTarget:
         """The target that the settings name: for each scenario, those of its file."""
-        return ConfiguredTarget(self.settings_of, self._rootdir)
+        return ConfiguredTarget(self.settings_of, self.rootdir)
 
     def target_model(self, file: str = "") -> ModelSettings | None:
         """The settings of the model that is the target of a file's scenarios, if it is one."""
@@ -184,7 +187,7 @@ class Session:
         like = target_settings(self.settings)
         if isinstance(value, TargetSection):
             self._given_secrets += secrets_of(value)
-        return as_target(value, rootdir=self._rootdir, use=use, like=like)
+        return as_target(value, rootdir=self.rootdir, use=use, like=like)
 
     @staticmethod
     def has_to_be_waited_for(target: Target, file: str) -> bool:

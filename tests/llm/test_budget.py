@@ -89,7 +89,8 @@ async def test_no_call_once_the_tokens_are_spent() -> None:
 
 
 def test_workers_keep_to_their_share_and_say_so() -> None:
-    budget = Budget(max_tokens=25, workers=5)
+    budget = Budget(max_tokens=25)
+    budget.divide_among(5)
     budget.check()
     budget.add(Spent(0.0, 5))
     words = r"5 tokens spent of this worker's share, 1 in 5, of run\.max_tokens 25"

@@ -33,7 +33,7 @@ class StandIn(Backend):
     def check_models(self, loaded: Any, scenario: Any, target: Any) -> None:
         return None
 
-    def open_runner(self, loaded: Any, workers: int, spent: Any = None) -> Any:
+    def open_runner(self, loaded: Any, shared: Any) -> Any:
         return StandInRunner()
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 from ...llm.budget import Budget
+from ...llm.limiter import Slots
 from ...llm.port import LLM
 from ...llm.stack import LiveLLM
 from ...settings.models import RunSettings
@@ -18,15 +19,21 @@ class LocalEngine:
     """Does the items of tasks on the running event loop, as many at once as `run.concurrency` says.
 
     All tasks share the models, with their limits, and one budget: that of the first task, unless `budget`
-    is given. `llm` replaces the live models and is closed by whoever made it; `make_rows` replaces the
-    steps' own.
+    is given. `slots_of` returns the limiter's slots for a provider if other processes share them. `llm`
+    replaces the live models and is closed by whoever made it; `make_rows` replaces the steps' own.
     """
 
     def __init__(
-        self, *, llm: LLM | None = None, budget: Budget | None = None, make_rows: MakesRows = row_maker
+        self,
+        *,
+        llm: LLM | None = None,
+        budget: Budget | None = None,
+        slots_of: Callable[[str], Slots] | None = None,
+        make_rows: MakesRows = row_maker,
     ) -> None:
         self._given = llm
         self._budget = budget
+        self._slots_of = slots_of
         self._make_rows = make_rows
         self._live: LiveLLM | None = None
 
@@ -51,7 +58,7 @@ class LocalEngine:
             return self._given
         if self._live is None:
             self._budget = self._budget or budget_of(task)
-            self._live = models_of(task, self._budget)
+            self._live = models_of(task, self._budget, self._slots_of)
         return self._live
 
 

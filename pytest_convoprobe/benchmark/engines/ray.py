@@ -18,12 +18,12 @@ from itertools import chain, islice
 from typing import Any
 
 from ...errors import SettingsError
+from ...llm.shared_limits import Grant, Report, SharedLimits
 from ...llm.stack import most_calls
 from ...redaction import Redactor
 from ...settings.models import RunSettings
 from ...text import one_line, shorten
 from ..rows.work import Item, RowResult, Task
-from .cluster_limits import ClusterLimits, Grant, Report
 from .process_pool import PoolLimits, ProcessLost, WorkerPool
 from .remote_process import PACKAGE, LiveWorker, Make, Started, WorkerProcess
 from .work_queue import WorkQueue
@@ -191,7 +191,7 @@ def _start_limits(run: RunSettings) -> Any:
         ray.get_runtime_context().get_node_id(), soft=True
     )
     # No processor of its own: it does little, and a cluster of one processor has none to spare.
-    actor = ray.remote(ClusterLimits).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here)
+    actor = ray.remote(SharedLimits).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here)
     return actor.remote(most_calls(run), max_cost=run.max_cost, max_tokens=run.max_tokens)
 
 

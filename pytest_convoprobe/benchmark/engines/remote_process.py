@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,11 @@ from importlib.metadata import version
 from ...errors import ConvoprobeError
 from ...llm.budget import Budget
 from ...llm.limiter import Slots
+from ...llm.member import Exchange, Member
 from ...llm.stack import build_llm
 from ...project_code.pulse import pulse
 from ...redaction import Redactor
 from ..rows.work import Item, RowResult, Task
-from .cluster_limits import Exchange, Member
 from .worker import DoesItems, ItemsAtOnce, Worker
 
 PACKAGE = "pytest-convoprobe"
@@ -73,7 +72,7 @@ class WorkerProcess:
             self._at_once = ItemsAtOnce(self._make(self._task, budget, member.slots_of))
         except ConvoprobeError as error:
             return Started(version(PACKAGE), error)
-        self._reporting = asyncio.ensure_future(member.run())
+        member.start()
         return Started(version(PACKAGE))
 
     async def do(self, items: Sequence[Item]) -> AsyncIterator[RowResult]:
@@ -84,9 +83,6 @@ class WorkerProcess:
 
     async def aclose(self) -> None:
         """Breaks off what still runs and lets go of targets and models."""
-        self._reporting.cancel()
-        await asyncio.gather(self._reporting, return_exceptions=True)
         await self._at_once.aclose()
-        # What was spent since the last report counts for the next stage.
-        with contextlib.suppress(ConnectionError):
-            await self._member.report()
+        # Last of all: what was spent since the last report counts for the next stage.
+        await self._member.aclose()

@@ -14,6 +14,7 @@ from ...errors import BudgetExceeded, ConvoprobeError, LLMRejected, SettingsErro
 from ...llm.agent_replay import AgentModelCalls
 from ...llm.budget import Budget
 from ...llm.ledger import Ledger, Spending
+from ...llm.limiter import Slots
 from ...llm.port import LLM, Role
 from ...llm.recording import Recording, file_name
 from ...llm.stack import LiveLLM, build_llm
@@ -184,16 +185,17 @@ def _outcome(done: asyncio.Task[RowResult], item: Item) -> RowResult:
     return done.result()
 
 
-def models_of(task: Task, budget: Budget | None = None) -> LiveLLM:
-    """The way to the models for a task; its own budget, unless one is given, is this process's share."""
-    run = task.config.run
-    return build_llm(run, Redactor(task.secrets), budget or budget_of(task))
+def models_of(
+    task: Task, budget: Budget | None = None, slots_of: Callable[[str], Slots] | None = None
+) -> LiveLLM:
+    """The way to the models for a task, with its own budget and slots unless others are given."""
+    return build_llm(task.config.run, Redactor(task.secrets), budget or budget_of(task), slots_of)
 
 
 def budget_of(task: Task) -> Budget:
-    """The share that this process has of the budget of a task."""
+    """The budget of a task."""
     run = task.config.run
-    return Budget(run.max_cost, run.max_tokens, workers=task.workers)
+    return Budget(run.max_cost, run.max_tokens)
 
 
 def _spent(ledger: Ledger) -> Mapping[str, Spending]:

@@ -90,8 +90,7 @@ class Task:
     """All that a process needs to know to do the items of a stage; it can be pickled.
 
     `stage` is the name of a step, see `stages.registry`. Relative files of targets start from `root`.
-    `secrets` are for the redactor, and `masking` says which personal data is masked. `workers` is the number
-    of processes among which the budget is divided.
+    `secrets` are for the redactor, and `masking` says which personal data is masked.
     """
 
     stage: str
@@ -100,7 +99,6 @@ class Task:
     folder: Path
     root: Path
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    workers: int = 1
     masking: Masking = field(default_factory=Masking)
 
     @classmethod

@@ -43,13 +43,13 @@ def _user(request: LLMRequest) -> str:
 
 WORKER = """
 import asyncio, os
-from pytest_convoprobe.benchmark.engines.cluster_limits import ClusterLimits
 from pytest_convoprobe.benchmark.engines.remote_process import WorkerProcess
+from pytest_convoprobe.llm.shared_limits import SharedLimits
 from pytest_convoprobe.settings.model_settings import ModelSettings
 from pytest_convoprobe.settings.models import PythonTarget, RunSettings
 from tests.benchmark.parts import config, simulation, task
 
-limits = ClusterLimits(8)
+limits = SharedLimits(8)
 
 async def exchange(report):
     return limits.report("this one", report)

@@ -1,4 +1,4 @@
-"""The limits of a cluster: pure, and with several members on one loop."""
+"""Limits that processes share: pure, and with several members on one loop."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convoprobe.benchmark.engines.cluster_limits import (
-    INTERVAL,
-    ClusterLimits,
-    Grant,
-    Member,
-    Report,
-    SlotUse,
-    fair_parts,
-)
 from pytest_convoprobe.errors import BudgetExceeded, LLMUnavailable
 from pytest_convoprobe.llm.budget import Budget, Spent
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.limiter import Limited
+from pytest_convoprobe.llm.member import Member
 from pytest_convoprobe.llm.port import LLMReply, LLMRequest
+from pytest_convoprobe.llm.shared_limits import (
+    INTERVAL,
+    SHORT_INTERVAL,
+    Alone,
+    Grant,
+    Report,
+    SharedLimits,
+    SlotUse,
+    fair_parts,
+)
 from pytest_convoprobe.llm.within_budget import Budgeted
 from pytest_convoprobe.transcript import Usage
-from tests.llm.requests import request
+
+from .requests import request
 
 WANTED = st.lists(st.integers(0, 40), min_size=1, max_size=12)
 
@@ -69,7 +72,7 @@ def use(active: int = 0, waiting: int = 0, **seen: float) -> Report:
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0, 1), st.integers(0, 30)), max_size=60))
 def test_calls_that_are_out_never_exceed_the_window(events: list[tuple[str, float, int]]) -> None:
-    limits = ClusterLimits(ceiling=16)
+    limits = SharedLimits(ceiling=16)
     granted = dict.fromkeys("abcd", 0)
     for name, share, waiting in events:
         # What is out is at most what was granted, whenever the others report.
@@ -80,14 +83,14 @@ def test_calls_that_are_out_never_exceed_the_window(events: list[tuple[str, floa
 
 @given(st.integers(1, 8), st.integers(1, 30))
 def test_after_a_round_of_reports_all_places_are_given(members: int, waiting: int) -> None:
-    limits = ClusterLimits(ceiling=16, clock=Clock())
+    limits = SharedLimits(ceiling=16, clock=Clock())
     names = [str(number) for number in range(members)]
     for _ in range(2):
         sizes = [limits.report(name, use(0, waiting)).parts["openai"].size for name in names]
     assert sum(sizes) == 16
 
 
-def grown(limits: ClusterLimits) -> None:
+def grown(limits: SharedLimits) -> None:
     """Two members that have grown the window of 16 to 100."""
     for _ in range(2):
         limits.report("a", use(waiting=100, succeeded=42))
@@ -95,13 +98,13 @@ def grown(limits: ClusterLimits) -> None:
 
 
 def test_successes_of_all_grow_the_window() -> None:
-    limits = ClusterLimits(ceiling=200)
+    limits = SharedLimits(ceiling=200)
     grown(limits)
     assert limits.window("openai") == 100
 
 
 def test_a_429_at_one_member_cuts_them_all() -> None:
-    limits = ClusterLimits(ceiling=200, clock=Clock())
+    limits = SharedLimits(ceiling=200, clock=Clock())
     grown(limits)
     ticket = limits.report("a", use(50, 50)).parts["openai"].ticket
     limits.report("a", use(50, 50, refused=ticket))
@@ -112,7 +115,7 @@ def test_a_429_at_one_member_cuts_them_all() -> None:
 
 
 def test_429s_on_calls_sent_before_the_cut_was_known_say_nothing_new() -> None:
-    limits = ClusterLimits(ceiling=200)
+    limits = SharedLimits(ceiling=200)
     grown(limits)
     before = {name: limits.report(name, use()).parts["openai"].ticket for name in "ab"}
     after = limits.report("a", use(refused=before["a"])).parts["openai"].ticket
@@ -124,14 +127,14 @@ def test_429s_on_calls_sent_before_the_cut_was_known_say_nothing_new() -> None:
 
 def test_a_retry_after_holds_all_members_for_what_is_left_of_it() -> None:
     clock = Clock()
-    limits = ClusterLimits(ceiling=200, clock=clock)
+    limits = SharedLimits(ceiling=200, clock=clock)
     limits.report("a", use(paused=30.0))
     clock.now += 10
     assert limits.report("b", use()).parts["openai"].paused == 20.0
 
 
 def test_the_places_of_a_lost_member_go_to_the_others() -> None:
-    limits = ClusterLimits(ceiling=16)
+    limits = SharedLimits(ceiling=16)
     limits.report("a", use(waiting=16))
     assert limits.report("b", use(waiting=16)).parts["openai"].size == 0
     limits.forget("a")
@@ -139,13 +142,13 @@ def test_the_places_of_a_lost_member_go_to_the_others() -> None:
 
 
 def test_a_member_that_was_given_up_gets_no_places() -> None:
-    limits = ClusterLimits(ceiling=16)
+    limits = SharedLimits(ceiling=16)
     limits.forget("a")
     assert limits.report("a", use(waiting=16)).parts["openai"].size == 0
 
 
 def test_everybody_is_told_what_all_others_have_spent() -> None:
-    limits = ClusterLimits(ceiling=16)
+    limits = SharedLimits(ceiling=16)
     limits.report("a", Report({}, Spent(1.0, 10)))
     limits.forget("a")
     limits.report("b", Report({}, Spent(2.0, 20)))
@@ -154,16 +157,38 @@ def test_everybody_is_told_what_all_others_have_spent() -> None:
 
 
 def test_a_price_that_is_unknown_to_one_is_unknown_to_all() -> None:
-    limits = ClusterLimits(ceiling=16)
+    limits = SharedLimits(ceiling=16)
     limits.report("a", Report({}, Spent(None, 10)))
     assert limits.report("b", Report({})).elsewhere == Spent(None, 10)
 
 
 def test_members_of_a_large_cluster_report_less_often() -> None:
-    limits = ClusterLimits(ceiling=16)
+    limits = SharedLimits(ceiling=16)
     answers = [limits.report(str(number), use()) for number in range(1000)]
     assert answers[0].interval == INTERVAL
     assert answers[-1].interval == 2.5
+
+
+@pytest.mark.parametrize(
+    ("report", "interval"),
+    [
+        (use(active=3), INTERVAL),
+        (use(active=3, waiting=1), SHORT_INTERVAL),
+        (Report({}, calls=2), INTERVAL),
+        (Report({}, calls=2, calls_waiting=1), SHORT_INTERVAL),
+        (Report({}, conversations=SlotUse(2, 0)), INTERVAL),
+        (Report({}, conversations=SlotUse(2, 1)), SHORT_INTERVAL),
+    ],
+)
+def test_whoever_waits_reports_more_often(report: Report, interval: float) -> None:
+    assert SharedLimits(ceiling=16).report("a", report).interval == interval
+
+
+def test_calls_that_spend_of_a_budget_are_reported_soon() -> None:
+    """A member that crashes then has hardly spent anything that nobody knows of."""
+    limits = SharedLimits(ceiling=16, max_cost=1.0)
+    assert limits.report("a", Report({}, calls=2)).interval == SHORT_INTERVAL
+    assert limits.report("a", Report({})).interval == INTERVAL
 
 
 class Provider:
@@ -182,7 +207,7 @@ class Provider:
 
 
 @asynccontextmanager
-async def members(limits: ClusterLimits, llms: list[FakeLLM]) -> AsyncIterator[list[Limited]]:
+async def members(limits: SharedLimits, llms: list[FakeLLM]) -> AsyncIterator[list[Limited]]:
     """A limiter for each model, each a member of its own."""
     reporting = []
     limited = []
@@ -192,17 +217,17 @@ async def members(limits: ClusterLimits, llms: list[FakeLLM]) -> AsyncIterator[l
             return limits.report(name, report)
 
         member = Member(exchange, Budget())
-        reporting.append(asyncio.ensure_future(member.run()))
+        member.start()
+        reporting.append(member)
         limited.append(Limited(llm, ceiling=1, slots_of=member.slots_of))
     yield limited
-    for task in reporting:
-        task.cancel()
-    await asyncio.gather(*reporting, return_exceptions=True)
+    for member in reporting:
+        await member.aclose()
 
 
 async def test_members_together_keep_to_one_window() -> None:
     provider = Provider()
-    async with members(ClusterLimits(ceiling=16), [FakeLLM(provider) for _ in range(4)]) as limited:
+    async with members(SharedLimits(ceiling=16), [FakeLLM(provider) for _ in range(4)]) as limited:
         await asyncio.gather(*(llm.complete(request()) for llm in limited for _ in range(50)))
     assert provider.calls == 200
     assert 4 <= provider.peak <= 16
@@ -210,7 +235,7 @@ async def test_members_together_keep_to_one_window() -> None:
 
 async def test_with_fewer_places_than_members_each_has_its_turn() -> None:
     provider, clock = Provider(), Clock()
-    limits = ClusterLimits(ceiling=1, clock=clock)
+    limits = SharedLimits(ceiling=1, clock=clock)
 
     async def tick() -> None:
         while True:
@@ -227,7 +252,7 @@ async def test_with_fewer_places_than_members_each_has_its_turn() -> None:
 async def test_a_retry_after_at_one_member_reaches_the_others() -> None:
     busy = FakeLLM([LLMUnavailable("busy", status=429, retry_after=60.0)])
     other = FakeLLM(Provider())
-    async with members(ClusterLimits(ceiling=16), [busy, other]) as limited:
+    async with members(SharedLimits(ceiling=16), [busy, other]) as limited:
         await limited[1].complete(request())
         with pytest.raises(LLMUnavailable):
             await limited[0].complete(request())
@@ -252,7 +277,7 @@ async def test_what_others_spend_uses_up_the_budget_here() -> None:
 
 
 async def test_what_could_not_be_told_is_told_the_next_time() -> None:
-    limits = ClusterLimits(ceiling=100)
+    limits = SharedLimits(ceiling=100)
     reachable = True
 
     async def exchange(report: Report) -> Grant:
@@ -275,19 +300,132 @@ async def test_what_could_not_be_told_is_told_the_next_time() -> None:
     assert limits.window("openai") == 17
 
 
+async def test_a_member_closed_and_started_again_goes_on() -> None:
+    """As the gates of a benchmark do, one after another."""
+    limits = SharedLimits(ceiling=16, max_tokens=100)
+
+    async def exchange(report: Report) -> Grant:
+        return limits.report("a", report)
+
+    budget = Budget(max_tokens=100)
+    member = Member(exchange, budget)
+    llm = Limited(FakeLLM(lambda _: "fine"), ceiling=1, slots_of=member.slots_of)
+    for _ in range(2):
+        member.start()
+        await asyncio.wait_for(llm.complete(request()), 30)
+        budget.add(Spent(0.0, 10))
+        await member.aclose()
+    assert limits.report("b", Report({})).elsewhere.tokens == 20
+
+
+def talks(active: int = 0, waiting: int = 0) -> Report:
+    return Report({}, conversations=SlotUse(active, waiting))
+
+
+def places(limits: SharedLimits, member: str, active: int = 0, waiting: int = 0) -> int:
+    return limits.report(member, talks(active, waiting)).conversations.size
+
+
+@given(
+    st.integers(1, 12),
+    st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1), st.integers(0, 9)), max_size=60),
+)
+def test_conversations_of_all_never_exceed_their_number(
+    most: int, events: list[tuple[str, float, int]]
+) -> None:
+    clock = Clock()
+    limits = SharedLimits(ceiling=16, clock=clock, conversations=most)
+    granted = dict.fromkeys("abc", 0)
+    for name, share, waiting in events:
+        clock.now += 0.3
+        granted[name] = places(limits, name, round(share * granted[name]), waiting)
+        assert sum(granted.values()) <= most
+
+
+def test_one_that_begins_early_leaves_others_their_part_of_the_conversations() -> None:
+    clock = Clock()
+    limits = SharedLimits(ceiling=16, clock=clock, conversations=9)
+    for name in "abc":
+        limits.expect(name)
+    assert places(limits, "a", waiting=20) == 3
+    assert places(limits, "b", waiting=20) == 3
+    clock.now += 3
+    # The third has nothing to do, as it seems.
+    assert places(limits, "a", 3, 20) in (4, 5)
+    assert places(limits, "b", 3, 20) in (4, 5)
+    # Then it has, and gets its part as the others' conversations end.
+    assert places(limits, "c", waiting=20) <= 1
+    assert places(limits, "a", 3, 20) == 3
+    assert places(limits, "c", waiting=20) in (1, 2)
+
+
+def test_what_one_does_not_need_another_uses() -> None:
+    limits = SharedLimits(ceiling=16, clock=Clock(), conversations=8)
+    assert places(limits, "a", waiting=2) == 8
+    assert places(limits, "a", 2) == 8
+    assert places(limits, "b", waiting=20) == 0
+    assert places(limits, "a", 2) == 2
+    assert places(limits, "b", waiting=20) == 6
+
+
+def test_the_conversations_of_a_lost_member_go_to_the_others() -> None:
+    limits = SharedLimits(ceiling=16, conversations=2)
+    assert places(limits, "a", waiting=5) == 2
+    limits.forget("a")
+    assert places(limits, "b", waiting=5) == 2
+
+
+def alone(limits: SharedLimits, member: str, state: Alone) -> bool:
+    return limits.report(member, Report({}, alone=state)).may_exceed
+
+
+def test_one_member_at_a_time_may_exceed_the_budget() -> None:
+    limits = SharedLimits(ceiling=16, max_tokens=10)
+    assert not alone(limits, "c", "")
+    assert alone(limits, "a", "wanted")
+    assert not alone(limits, "b", "wanted")
+    assert alone(limits, "a", "used")
+    assert not alone(limits, "b", "wanted")
+    # It has ended there, and wants another one: first it is the turn of the other.
+    assert not alone(limits, "a", "wanted")
+    assert alone(limits, "b", "wanted")
+    assert not alone(limits, "a", "wanted")
+    assert not alone(limits, "b", "")
+    assert alone(limits, "a", "wanted")
+    limits.forget("a")
+    assert alone(limits, "b", "wanted")
+
+
+def test_without_a_budget_nobody_asks() -> None:
+    limits = SharedLimits(ceiling=16)
+    assert alone(limits, "a", "")
+    assert alone(limits, "b", "")
+
+
+def test_what_a_lost_member_had_in_flight_counts_as_spent_until_it_is_known_better() -> None:
+    limits = SharedLimits(ceiling=16, max_tokens=1000)
+    limits.report("a", Report({}, Spent(1.0, 100), Spent(0.5, 50), calls=1))
+    limits.forget("a")
+    assert limits.report("b", Report({})).elsewhere == Spent(1.5, 150)
+    limits.forget("a", Spent(1.2, 90))
+    assert limits.report("b", Report({})).elsewhere == Spent(1.2, 100)
+    limits.forget("a")
+    assert limits.report("b", Report({})).elsewhere == Spent(1.2, 100)
+
+
 def busy(spent: float, reserved: float = 0) -> Report:
     use = {"openai": SlotUse(1, 1)}
     return Report(use, Spent(spent / 1000, int(spent)), Spent(reserved / 1000, int(reserved)))
 
 
-def share(limits: ClusterLimits, member: str, report: Report) -> int:
+def share(limits: SharedLimits, member: str, report: Report) -> int:
     """How many tokens a member may have spent until it reports again."""
     grant = limits.report(member, report)
     return 1000 - grant.elsewhere.tokens - grant.promised.tokens
 
 
 def test_the_shares_of_the_budget_never_exceed_it() -> None:
-    limits = ClusterLimits(ceiling=16, max_tokens=1000, max_cost=1.0)
+    limits = SharedLimits(ceiling=16, max_tokens=1000, max_cost=1.0)
     assert share(limits, "a", busy(0)) == 1000
     assert share(limits, "b", busy(0)) == 0  # until the other has reported
     assert share(limits, "a", busy(200, 100)) == 600
@@ -301,9 +439,9 @@ def test_the_shares_of_the_budget_never_exceed_it() -> None:
     assert share(limits, "a", busy(899)) == 900
 
 
-async def test_processes_together_exceed_the_budget_by_a_call_each_at_most() -> None:
+async def test_processes_together_exceed_the_budget_by_one_call_at_most() -> None:
     """Each reports now and then only, and has many calls at once."""
-    limits = ClusterLimits(ceiling=64, max_tokens=1000)
+    limits = SharedLimits(ceiling=64, max_tokens=1000)
     budgets = [Budget(max_tokens=1000) for _ in range(3)]
 
     async def answer(asked: LLMRequest) -> LLMReply:
@@ -316,12 +454,11 @@ async def test_processes_together_exceed_the_budget_by_a_call_each_at_most() -> 
 
         member = Member(exchange, budget)
         llm = Limited(Budgeted(FakeLLM(answer), budget), ceiling=1, slots_of=member.slots_of)
-        reporting = asyncio.ensure_future(member.run())
+        member.start()
         await asyncio.gather(*(llm.complete(request()) for _ in range(20)), return_exceptions=True)
-        reporting.cancel()
-        await member.report()
+        await member.aclose()
         limits.forget(str(number))
 
     await asyncio.wait_for(asyncio.gather(*map(work, range(3), budgets)), 30)
     spent = sum(budget.spent.tokens for budget in budgets)
-    assert 1000 <= spent <= 1300
+    assert 1000 <= spent < 1100

@@ -1,30 +1,39 @@
-"""What the processes of a cluster may do together: calls at once to each provider, and spending.
+"""What the processes of a run may do together: calls at once to each provider, conversations, and spending.
 
-One `ClusterLimits` has a window for each provider and the sum of what was spent. Each process is a `Member`
-of it: every quarter of a second it reports what it does and gets its part of the windows. The parts never add
-up to more than the window, which adapts to the provider exactly as one process's would. No Ray in here.
+One `SharedLimits` has a window for each provider and the sum of what was spent. Each process is a member of
+it (`member.Member`): it reports what it does and gets its part of the windows. The parts never add up to more
+than the window, which adapts to the provider exactly as one process's would. How the reports travel is the
+business of others: by actors of Ray (`benchmark.engines.ray`), by xdist's own channels (`limits_channel`).
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from ...llm.budget import Budget, Spent
-from ...llm.limiter import Slots, Window
+from .budget import Spent
+from .limiter import Window
 
 # Short enough that a call rarely waits for its slot longer than a model takes to answer.
 INTERVAL = 0.25
-"""Seconds between two reports of a process."""
+"""Seconds between two reports of a process that has all it wants."""
+
+SHORT_INTERVAL = 0.05
+"""The same while something waits there, and while money is spent there that is limited."""
+
+UNHEARD = 2.0
+"""Seconds for which processes that have not reported yet keep their even part of the conversations."""
 
 _ROUNDED_DOWN = 1 - 1e-9
 
 _MOST_REPORTS = 400
 """Reports a second that one process can well answer: in larger clusters each reports less often."""
+
+Alone = Literal["", "wanted", "used"]
+"""Whether a process has, or wants to send, a call that may exceed the budget."""
 
 
 @dataclass(frozen=True)
@@ -55,31 +64,44 @@ class WindowPart:
 class Report:
     """All that a process reports: its use by provider, what it has spent, what its calls in flight may.
 
-    `calls` are those that the budget has let go or holds back.
+    `calls` are those that the budget has let go or makes wait, `calls_waiting` only the latter.
+    `conversations` is its use of the places for conversations; None: it has none of these.
     """
 
     uses: Mapping[str, SlotUse]
     spent: Spent = field(default_factory=Spent)
     reserved: Spent = field(default_factory=Spent)
     calls: int = 0
+    calls_waiting: int = 0
+    alone: Alone = ""
+    conversations: SlotUse | None = None
 
     @property
     def is_busy(self) -> bool:
         """Whether it has calls to make, so that it needs a share of the budget."""
         return self.calls > 0 or any(use.active or use.waiting for use in self.uses.values())
 
+    @property
+    def waits(self) -> bool:
+        """Whether something waits there for what it gets back."""
+        uses = [*self.uses.values(), *([self.conversations] if self.conversations else [])]
+        return self.calls_waiting > 0 or any(use.waiting for use in uses)
+
 
 @dataclass(frozen=True)
 class Grant:
     """What it gets back: its part by provider, what all others have spent, seconds until its next report.
 
-    `promised` is what others may spend on top, without asking again.
+    `promised` is what others may spend on top, without asking again. `may_exceed`: it alone may send a call
+    that might exceed the budget, until it reports that it has none in flight.
     """
 
     parts: Mapping[str, WindowPart]
     elsewhere: Spent = field(default_factory=Spent)
     interval: float = INTERVAL
     promised: Spent = field(default_factory=Spent)
+    may_exceed: bool = True
+    conversations: WindowPart = field(default_factory=WindowPart)
 
 
 def fair_parts(size: int, wanted: Sequence[int], turn: int = 0) -> list[int]:
@@ -106,22 +128,23 @@ def _fill(parts: list[int], order: list[int], left: int, limits: Sequence[int]) 
 
 
 @dataclass
-class _Provider:
-    """A provider's window and who has which part of it."""
+class _Places:
+    """Places of one kind, for calls to a provider or for conversations, and who has how many of them."""
 
     window: Window
     granted: dict[str, int] = field(default_factory=dict)
     wanted: dict[str, int] = field(default_factory=dict)
     paused_until: float = 0.0
 
-    def report(self, member: str, use: SlotUse, now: float) -> WindowPart:
+    def report(self, member: str, use: SlotUse, unheard: Mapping[str, int], now: float) -> WindowPart:
+        """The part of a member. `unheard` is what those count as wanting that have not reported yet."""
         for _ in range(use.succeeded):
             self.window.succeeded()
         if use.refused:
             self.window.rate_limited(use.refused)
         self.paused_until = max(self.paused_until, now + use.paused)
         self.wanted[member] = use.active + use.waiting
-        size = min(self._fair(member, now), self._free_beside(member))
+        size = min(self._fair(member, {**unheard, **self.wanted}, now), self._free_beside(member))
         # What is out can't be called back: others get these places when they have come free.
         self.granted[member] = max(size, use.active)
         return WindowPart(size, self.window.send(), max(0.0, self.paused_until - now))
@@ -130,15 +153,43 @@ class _Provider:
         self.granted.pop(member, None)
         self.wanted.pop(member, None)
 
-    def _fair(self, member: str, now: float) -> int:
-        members = sorted(self.wanted)
+    def _fair(self, member: str, wanted: Mapping[str, int], now: float) -> int:
+        members = sorted(wanted)
         # With fewer places than members each has its turn, a second long.
-        parts = fair_parts(self.window.size, [self.wanted[name] for name in members], int(now))
+        parts = fair_parts(self.window.size, [wanted[name] for name in members], int(now))
         return parts[members.index(member)]
 
     def _free_beside(self, member: str) -> int:
         taken = sum(size for name, size in self.granted.items() if name != member)
         return max(0, self.window.size - taken)
+
+
+class _Alone:
+    """Which of the members may exceed the budget by a call: one at a time, in turn."""
+
+    def __init__(self) -> None:
+        self._line: list[str] = []
+        self._holder: str | None = None
+
+    def report(self, member: str, alone: Alone) -> bool:
+        """Whether a member may, until it reports that it doesn't."""
+        if alone == "used":
+            return True
+        held = self._holder == member
+        if held or not alone:
+            self.forget(member)
+        if alone and member not in self._line:
+            self._line.append(member)
+        if self._holder is None and self._line[:1] == [member]:
+            self._holder = member
+        return self._holder == member
+
+    def forget(self, member: str) -> None:
+        """It has no such call any more."""
+        if member in self._line:
+            self._line.remove(member)
+        if self._holder == member:
+            self._holder = None
 
 
 class _Shares:
@@ -164,18 +215,19 @@ class _Shares:
         self._shares[member] = spent + max(0.0, min(wanted, self._limit - others - spent))
         return self._shares[member]
 
-    def forget(self, member: str) -> None:
-        """It spends nothing more."""
+    def forget(self, member: str, spent: float) -> None:
+        """It spends nothing more than this."""
         self._busy.discard(member)
-        self._shares[member] = self._spent.get(member, 0.0)
+        self._spent[member] = self._shares[member] = spent
 
 
-class ClusterLimits:
-    """The windows of a cluster, each up to `ceiling`, and what its processes have spent.
+class SharedLimits:
+    """The windows of a run, each up to `ceiling`, and what its processes have spent.
 
     Places granted to a member are its own until it reports again or is forgotten. So the members together
     never have more than the window, except for calls that were in progress when it shrank. The budget (US
-    dollars and tokens, None: no limit) is divided in the same way.
+    dollars and tokens, None: no limit) is divided in the same way, and together they exceed it by one call at
+    most. `conversations` is how many of these there may be at once.
     """
 
     def __init__(
@@ -183,29 +235,65 @@ class ClusterLimits:
         ceiling: int,
         clock: Callable[[], float] = time.monotonic,
         *,
+        conversations: int = 1,
         max_cost: float | None = None,
         max_tokens: int | None = None,
     ) -> None:
         self._ceiling = ceiling
         self._clock = clock
+        self._begun = clock()
+        self._most_conversations = conversations
+        self._conversations = _Places(Window(conversations, start=conversations))
         self._costs = None if max_cost is None else _Shares(max_cost)
         self._tokens = None if max_tokens is None else _Shares(max_tokens)
         self._limits = Spent(max_cost or 0.0, max_tokens or 0)
-        self._providers: dict[str, _Provider] = {}
+        self._alone = _Alone()
+        self._providers: dict[str, _Places] = {}
+        self._members: set[str] = set()
         self._spent: dict[str, Spent] = {}
+        self._reported: dict[str, Report] = {}
         self._gone: set[str] = set()
+
+    def expect(self, member: str) -> None:
+        """A member that is there, though it may not report for long, or never."""
+        self._members.add(member)
 
     def report(self, member: str, report: Report) -> Grant:
         """What a member may do from now on."""
-        self._spent[member] = report.spent
+        self._spent[member], self._reported[member] = report.spent, report
         # It was taken for lost, but still reports: its places are others' by now.
         if member in self._gone:
-            return Grant({name: WindowPart() for name in report.uses})
-        now = self._clock()
-        parts = {name: self._provider(name).report(member, use, now) for name, use in report.uses.items()}
+            return Grant({name: WindowPart() for name in report.uses}, may_exceed=False)
+        self._members.add(member)
+        now, unheard = self._clock(), dict.fromkeys(self._members, 0)
+        parts = {
+            name: self._provider(name).report(member, use, unheard, now) for name, use in report.uses.items()
+        }
         others = sum((spent for name, spent in self._spent.items() if name != member), Spent())
-        interval = max(INTERVAL, len(self._spent.keys() - self._gone) / _MOST_REPORTS)
-        return Grant(parts, others, interval, self._promised(member, report, others))
+        return Grant(
+            parts,
+            others,
+            self._interval(report),
+            self._promised(member, report, others),
+            self._is_unlimited or self._alone.report(member, report.alone),
+            self._conversations_of(member, report.conversations, now),
+        )
+
+    def _interval(self, report: Report) -> float:
+        # If a member crashes, its calls in flight count as spent: the last report should have them all.
+        short = report.waits or (report.is_busy and not self._is_unlimited)
+        return max(SHORT_INTERVAL if short else INTERVAL, len(self._members) / _MOST_REPORTS)
+
+    @property
+    def _is_unlimited(self) -> bool:
+        return self._costs is None and self._tokens is None
+
+    def _conversations_of(self, member: str, use: SlotUse | None, now: float) -> WindowPart:
+        if use is None:
+            return WindowPart()
+        # Otherwise the first one would take all places, and for as long as its conversations last.
+        early = self._most_conversations // len(self._members) if now < self._begun + UNHEARD else 0
+        return self._conversations.report(member, use, dict.fromkeys(self._members, early), now)
 
     def _promised(self, member: str, report: Report, others: Spent) -> Spent:
         """What the budget lacks for a member beside what others have spent: their shares."""
@@ -220,127 +308,34 @@ class ClusterLimits:
         # Rounded down: otherwise the last token could be everybody's, and nobody's to spend.
         return Spent(max(0.0, cost) * _ROUNDED_DOWN, max(0, math.floor(tokens)))
 
-    def forget(self, member: str) -> None:
-        """A member is gone: its places are free. What it has spent stays spent."""
+    def forget(self, member: str, spent: Spent | None = None) -> None:
+        """A member is gone: its places are free. What it has spent stays spent.
+
+        `spent` is that, if somebody knows more than its last report says. By the report alone, calls that
+        were in flight count as spent too: their providers go on and charge for them.
+        """
+        if member in self._gone and spent is None:
+            return
         self._gone.add(member)
-        for shares in (self._costs, self._tokens):
-            if shares is not None:
-                shares.forget(member)
-        for provider in self._providers.values():
-            provider.forget(member)
+        self._members.discard(member)
+        last = self._reported.get(member, Report({}))
+        self._settle(member, last.spent + last.reserved if spent is None else last.spent.at_least(spent))
+        self._alone.forget(member)
+        for places in (self._conversations, *self._providers.values()):
+            places.forget(member)
+
+    def _settle(self, member: str, spent: Spent) -> None:
+        self._spent[member] = spent
+        if self._costs is not None:
+            self._costs.forget(member, spent.cost or 0.0)
+        if self._tokens is not None:
+            self._tokens.forget(member, spent.tokens)
 
     def window(self, provider: str) -> int:
         """How many calls at once the provider is trusted with."""
         return self._provider(provider).window.size
 
-    def _provider(self, name: str) -> _Provider:
+    def _provider(self, name: str) -> _Places:
         if name not in self._providers:
-            self._providers[name] = _Provider(Window(self._ceiling))
+            self._providers[name] = _Places(Window(self._ceiling))
         return self._providers[name]
-
-
-class SharedSlots(Slots):
-    """A provider's slots in one process, whose number the cluster's limits decide.
-
-    `urgent` is called when they are to know something at once. What happens is kept until it was reported.
-    """
-
-    def __init__(self, urgent: Callable[[], None]) -> None:
-        self._own = _OwnPart(self._refuse)
-        super().__init__(self._own)
-        self._urgent = urgent
-        self._asked_until = 0.0
-        self._refused = 0
-
-    def pause(self, seconds: float) -> None:
-        super().pause(seconds)
-        if _now() + seconds > self._asked_until + INTERVAL:
-            self._asked_until = _now() + seconds
-            self._urgent()
-
-    def use(self) -> SlotUse:
-        """What there is to report."""
-        paused = max(0.0, self._asked_until - _now())
-        return SlotUse(self.active, self.waiting, self._own.succeeded_calls, self._refused, paused)
-
-    def apply(self, reported: SlotUse, part: WindowPart) -> None:
-        """Take in the answer to a report."""
-        self._own.succeeded_calls -= reported.succeeded
-        if self._refused == reported.refused:
-            self._refused = 0
-        self._own.part = part
-        super().pause(part.paused)
-        self.admit()
-
-    def _refuse(self, ticket: int) -> None:
-        self._refused = max(self._refused, ticket)
-        # Calls that were sent before the last answer say nothing new.
-        if ticket == self._own.part.ticket:
-            self._urgent()
-
-
-class _OwnPart:
-    """The `WindowPart` of `SharedSlots`."""
-
-    def __init__(self, refuse: Callable[[int], None]) -> None:
-        self.part = WindowPart()
-        self.succeeded_calls = 0
-        self.rate_limited = refuse
-
-    @property
-    def size(self) -> int:
-        return self.part.size
-
-    def send(self) -> int:
-        return self.part.ticket
-
-    def succeeded(self) -> None:
-        self.succeeded_calls += 1
-
-
-Exchange = Callable[[Report], Awaitable[Grant]]
-"""Takes a report to the cluster's limits and brings the answer. Raises `ConnectionError` if it can't now."""
-
-
-class Member:
-    """The limits as one process sees them: slots by provider for the limiter, and a budget kept up to date.
-
-    `run` reports until it is cancelled.
-    """
-
-    def __init__(self, exchange: Exchange, budget: Budget) -> None:
-        self._exchange = exchange
-        self._budget = budget
-        self._slots: dict[str, SharedSlots] = {}
-        self._wake = asyncio.Event()
-
-    def slots_of(self, provider: str) -> Slots:
-        """Those of a provider; at first there are none, and they are asked for at once."""
-        self._slots[provider] = SharedSlots(self._wake.set)
-        self._wake.set()
-        return self._slots[provider]
-
-    async def run(self) -> None:
-        """Report again and again: after each interval, and when something can't wait."""
-        interval = INTERVAL
-        while True:
-            self._wake.clear()
-            # If the limits can't be reached, the last grant is still valid; all is reported the next time.
-            with contextlib.suppress(ConnectionError):
-                interval = await self.report()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), interval)
-
-    async def report(self) -> float:
-        """Report once and apply the answer; seconds until the next report. Raises `ConnectionError`."""
-        uses = {name: slots.use() for name, slots in self._slots.items()}
-        report = Report(uses, self._budget.spent, self._budget.reserved, self._budget.calls)
-        answer = await self._exchange(report)
-        self._budget.promise(answer.elsewhere, answer.promised)
-        for name, use in report.uses.items():
-            self._slots[name].apply(use, answer.parts[name])
-        return answer.interval
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
