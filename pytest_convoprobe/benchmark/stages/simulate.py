@@ -12,7 +12,7 @@ from typing import Any
 from ...conversation.loop import Limits
 from ...conversation.port import UserSimulator
 from ...conversation.simulated import SimulatedUser
-from ...errors import ResultsError, ScenarioError, TargetCrashed
+from ...errors import ResultsError, ScenarioError, TargetCrashed, TargetUnavailable
 from ...excerpts import TEXT_LIMIT, as_text, fitting, without_binary
 from ...files import shown_path
 from ...gateway.port import Wire
@@ -21,6 +21,7 @@ from ...project_code.calls import undisturbed
 from ...redaction import Redactor
 from ...results.records import plain
 from ...runs.conversation_host import ConversationHost, within_scenario_timeout
+from ...runs.provider_blame import provider_failure
 from ...runs.wired_conversation import wire_of
 from ...start_time import present
 from ...targets.factory import build_target
@@ -150,6 +151,9 @@ class SimulateRowMaker:
         if transcript.is_silent:
             # An evaluator would find that nothing forbidden was said: silence must not be scored.
             raise TargetCrashed("the agent said nothing in any turn: it can't be evaluated")
+        if failure := provider_failure(transcript):
+            # What the agent says then, if only that it is sorry, would be scored as its own words.
+            raise TargetUnavailable(failure)
         redactor = self._task.masking.redactor(self._redactor)
         row = ConversationRow(
             id=scenario.id,

@@ -36,8 +36,8 @@ class Agent:
 """
 
 
-def settings(folder: Path, provider: str, replay: str, name: str) -> BenchmarkConfig:
-    (folder / f"{name}.py").write_text(AGENT.replace("{PLACE}", name), encoding="utf-8")
+def settings(folder: Path, provider: str, replay: str, name: str, agent: str) -> BenchmarkConfig:
+    (folder / f"{name}.py").write_text(agent.replace("{PLACE}", name), encoding="utf-8")
     target = PythonTarget(
         object=f"{name}.py:Agent",
         models=ModelUpstreams(openai=f"{provider}/v1"),
@@ -46,11 +46,32 @@ def settings(folder: Path, provider: str, replay: str, name: str) -> BenchmarkCo
     return config(target, run=RunSettings(replay=replay))  # type: ignore[arg-type]
 
 
-async def rows(folder: Path, provider: str, replay: str, name: str) -> list[RowResult]:
+POLITE = (
+    AGENT.replace("class Agent", "class Rude")
+    + """
+class Agent(Rude):
+    def send(self, message):
+        try:
+            return super().send(message)
+        except openai.APIStatusError:
+            return "I am sorry."
+"""
+)
+
+
+async def test_words_after_a_failure_of_the_provider_are_not_scored(tmp_path: Path) -> None:
+    with ModelServer(faults=["500"]) as provider:
+        failed, good = await rows(tmp_path, provider.url, "off", "polite", POLITE)
+    assert failed.row is None
+    assert "turn 1: the provider failed in the agent's call of `gpt-x` (status 500" in failed.failure
+    assert good.failure == ""
+
+
+async def rows(folder: Path, provider: str, replay: str, name: str, agent: str = AGENT) -> list[RowResult]:
     user = FakeLLM(
         lambda request: says(f"This is message {request.context.turn} of {request.context.trial}.")
     )
-    worker = Worker(task("simulate", settings(folder, provider, replay, name), root=folder), user)
+    worker = Worker(task("simulate", settings(folder, provider, replay, name, agent), root=folder), user)
     try:
         return [await worker.do(simulation(sample=sample)) for sample in (1, 2)]
     finally:
