@@ -56,6 +56,7 @@ SERVERS: Mapping[str, Server] = {
 }
 """The providers that speak chat completions, with what is known about their servers."""
 
+_YES = frozenset(("1", "on", "t", "true", "y", "yes"))
 _OLLAMA = frozenset(("ollama", "ollama_chat"))
 
 # What LiteLLM does something with by itself, or passes on in a way of its own.
@@ -138,6 +139,8 @@ def _obstacle(settings: ModelSettings, with_tools: bool) -> str:
     provider = provider_name(settings)
     if provider not in SERVERS:
         return _not_ours(provider)
+    if (own_variable("USE_LITELLM_PROXY") or "").lower() in _YES:
+        return "USE_LITELLM_PROXY is set, which sends all of LiteLLM's calls to a proxy"
     of_litellm = next((name for name in settings.extra_params if _is_of_litellm(name)), None)
     if of_litellm is not None:
         return f"`extra_params.{of_litellm}` is a parameter of LiteLLM"

@@ -106,6 +106,13 @@ def test_an_address_comes_from_the_settings_or_the_environment_but_never_from_th
     assert lane_of(settings("hosted_vllm/x")).name == "direct"
 
 
+def test_a_proxy_for_all_calls_of_litellm_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USE_LITELLM_PROXY", "True")
+    assert "USE_LITELLM_PROXY" in lane_of(settings("openai/gpt-4o")).reason
+    monkeypatch.setenv("USE_LITELLM_PROXY", "False")
+    assert lane_of(settings("openai/gpt-4o")).name == "direct"
+
+
 def test_nothing_is_imported_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
     assert lane_of(settings("openai/unheard-of-model")).name == "direct"

@@ -9,7 +9,7 @@ from tests.support.chat_server import ChatServer
 
 from .suite import REST, TARGET, Suite
 
-JUDGE = "judge:\n  model: openai/gpt-4o-mini\n"
+JUDGE = "judge:\n  model: openai/gpt-4o-mini\n  client: litellm\n"
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def live(suite: Suite, server: ChatServer) -> Suite:
 
 
 def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: ChatServer) -> None:
-    """A model that is in LiteLLM's list of prices is the judge; one that is not is the user."""
+    """A model that is in LiteLLM's list of prices is the judge, and called through it; the user's is neither."""
     live.write("convoprobe.yaml", (live.path / "convoprobe.yaml").read_text() + JUDGE)
     first = live.run_new_process("--convoprobe-replay=record", "-v", "-W", "error")
     first.assert_outcomes(passed=2)
