@@ -25,7 +25,7 @@ from ..errors import (
     TimeLimitExceeded,
 )
 from ..files import read_text, shown_path
-from ..formatting import dollars, exact_seconds, seconds
+from ..formatting import counted, dollars, exact_seconds, seconds
 from ..judging.by_odds import needed_by
 from ..judging.log_odds import odds_of_yes
 from ..llm.budget import Budget
@@ -41,6 +41,7 @@ from ..project_code.agent_loops import AgentLoops, Home
 from ..project_code.calls import in_own_thread, stoppable
 from ..project_code.deadline import Deadline
 from ..redaction import Redactor
+from ..runs.wired_conversation import single_turn
 from ..scenario.search import find_scenario_files
 from ..settings.judge_settings import JudgeSettings
 from ..settings.loading import LoadedSettings
@@ -257,14 +258,30 @@ class Checkup:
         limit = loaded.settings.run.turn_timeout
         try:
             async with Deadline(limit, _NoReply(target.name, limit)):
-                reply = await stoppable(_reply(target, llm, self._message, agents))
+                reply, wired = await stoppable(self._reply(target, llm, loaded, agents))
                 version = await target.version() if isinstance(target, Versioned) else ""
         finally:
             await target.aclose()
             await in_own_thread(agents.close)
         took = seconds(time.perf_counter() - begun)
         which = f", version {shorten(one_line(version), _SHOWN)}" if version else ""
-        return f"{target.name} {_reply_in_words(reply)}{which} ({took})", tuple(reply.gaps.values())
+        return f"{target.name} {_reply_in_words(reply)}{wired}{which} ({took})", tuple(reply.gaps.values())
+
+    async def _reply(self, target: Target, llm: LLM, loaded: LoadedSettings, home: Home) -> tuple[Reply, str]:
+        """The reply to the message, and in words how many models the agent called for it by the gateway."""
+        models = loaded.settings.target.models if loaded.settings.target else None
+        async with single_turn(models, self._message, self._project.root) as at:
+            url = at.own_url if at else None
+            context = ConversationContext(
+                uuid4().hex, llm, "doctor", home=home, now=present(), gives_model_url=url
+            )
+            conversation = await target.start(context)
+            try:
+                reply = await conversation.send(self._message)
+            finally:
+                await conversation.aclose()
+            calls = f"; {counted(len(at.calls), 'call')} of models seen (`target.models`)" if at else ""
+        return reply, calls
 
     def _results(self, loaded: LoadedSettings) -> Finding:
         if not loaded.settings.results.save:
@@ -307,15 +324,6 @@ async def _called(llm: LiveLLM, settings: ModelSettings, role: Role) -> str:
         question = prompts.render("doctor/odds")
         await odds_of_yes(llm, settings, question, CallContext(role), needed_by=needed_by(settings))
     return f"{spent.usage.total:,} tokens, {dollars(spent.cost)}" + (f"; it {use.value}" if use else "")
-
-
-async def _reply(target: Target, llm: LLM, message: str, home: Home) -> Reply:
-    context = ConversationContext(uuid4().hex, llm, "doctor", home=home, now=present())
-    conversation = await target.start(context)
-    try:
-        return await conversation.send(message)
-    finally:
-        await conversation.aclose()
 
 
 def _reply_in_words(reply: Reply) -> str:

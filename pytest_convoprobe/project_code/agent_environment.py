@@ -43,3 +43,10 @@ def _put_back(name: str, ours: str) -> None:
 def own_variable(name: str) -> str | None:
     """The variable as it was before the agent got another value; None if it isn't set."""
     return _before[name] if name in _before else os.environ.get(name)
+
+
+def own_environment() -> dict[str, str]:
+    """All variables as they were before."""
+    unset = {name for name, value in _before.items() if value is None}
+    known = {name: value for name, value in _before.items() if value is not None}
+    return {name: value for name, value in {**os.environ, **known}.items() if name not in unset}

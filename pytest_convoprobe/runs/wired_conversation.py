@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LoopLost
@@ -68,6 +69,28 @@ async def at_gateway(gateway: Gateway, wire: Wire) -> AsyncIterator[GatewayConve
             raise
         if opened.problem is not None:
             raise opened.problem
+
+
+@asynccontextmanager
+async def single_turn(
+    models: ModelUpstreams | None, message: str, root: Path
+) -> AsyncIterator[GatewayConversation | None]:
+    """A conversation of one message, at a gateway of its own; None for an agent without `models`."""
+    if models is None:
+        yield None
+        return
+    # Here, because aiohttp takes a tenth of a second that others needn't wait for.
+    from ..gateway.server import Gateway
+
+    gateway = Gateway(root)
+    try:
+        async with (
+            at_gateway(gateway, Wire(models.addresses)) as at,
+            gateway.turn(at, TurnInFlight(1, message)),
+        ):
+            yield at
+    finally:
+        await gateway.aclose()
 
 
 class WiredConversation:

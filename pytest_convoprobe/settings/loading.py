@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..errors import Problem, SettingsError
+from ..project_code.agent_environment import own_environment
 from ..yaml_source import Loc
 from .aliases import (
     MODEL_ALIASES,
@@ -57,7 +57,7 @@ def load_source(
     environ: Mapping[str, str] | None = None,
 ) -> LoadedSettings:
     """The settings of a file that was found already; relative names in it start from `root`."""
-    reading = _SettingsReader(source, os.environ if environ is None else environ, overrides or {})
+    reading = _SettingsReader(source, own_environment() if environ is None else environ, overrides or {})
     return replace(reading.load(), root=root)
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.scenario.examples import MINIMAL
 from tests.support.agent_server import AgentServer
 from tests.support.chat_server import ChatServer
+from tests.support.model_server import ModelServer
 
 from .conftest import Convoprobe
 from .live import KEY, project
@@ -238,3 +239,33 @@ def test_the_version_of_a_service_is_shown(
         result = convoprobe("doctor")
     assert result.exit_code == 1
     assert "`version` finds nothing in the answer (build), not a version" in result.output
+
+
+CALLS_A_MODEL = """
+import json, urllib.request
+
+class Agent:
+    def __init__(self, context):
+        self.url = context.model_url
+
+    def send(self, message):
+        asked = {"model": "m", "messages": [{"role": "user", "content": "anything"}]}
+        request = urllib.request.Request(
+            f"{self.url}/chat/completions", json.dumps(asked).encode(), {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request) as got:
+            return json.load(got)["choices"][0]["message"]["content"]
+"""
+
+
+def test_an_agent_that_calls_models_does_so_by_a_gateway(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    with ModelServer() as provider:
+        target = {"type": "python", "object": "agent.py:Agent", "models": {"openai": f"{provider.url}/v1"}}
+        project(folder, chat_server.base_url, target=target)
+        (folder / "agent.py").write_text(CALLS_A_MODEL)
+        result = convoprobe("doctor")
+        assert len(provider.requests) == 1
+    assert result.exit_code == 0, result.output
+    assert "1 call of models seen (`target.models`)" in " ".join(result.output.split())

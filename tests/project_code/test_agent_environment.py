@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from pytest_convoprobe.project_code.agent_environment import agent_environment, own_variable
+from pytest_convoprobe.project_code.agent_environment import agent_environment, own_environment, own_variable
 
 _NAME = "CONVOPROBE_TEST_BASE_URL"
 
@@ -40,3 +40,12 @@ def test_an_inner_block_changes_nothing() -> None:
             assert os.environ[_NAME] == "outer"
         assert (os.environ[_NAME], own_variable(_NAME)) == ("outer", None)
     assert _NAME not in os.environ
+
+
+def test_the_whole_environment_as_it_was_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OURS", "ours")
+    monkeypatch.delenv("NEW", raising=False)
+    before = own_environment()
+    with agent_environment({"OURS": "the agent's", "NEW": "x"}):
+        assert own_environment() == before
+        assert before["OURS"] == "ours"

@@ -11,6 +11,7 @@ from typing import Any
 from ...errors import NoTarget, Problem, SettingsError
 from ...files import read_file, shown_path
 from ...llm.known_models import complaint_on
+from ...project_code.agent_environment import own_environment
 from ...pseudonyms import Masking
 from ...scenario.root import find_root
 from ...settings.effective import LoadedSettings
@@ -216,7 +217,7 @@ def _both(
         problems += error.problems
     try:
         document = _config_document(folder, config_file)
-        found = read_config(document, project, above, os.environ if environ is None else environ)
+        found = read_config(document, project, above, own_environment() if environ is None else environ)
     except SettingsError as error:
         problems += error.problems
     if definition is None or found is None:
