@@ -41,7 +41,7 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     BadValue                       argparse shows the message of its own exceptions only
     UsageProblem                   click shows the message of its own exceptions only
     CommandFailed                  the same, with another exit status
-    DecodingError                  a body that isn't packed as its header says; its reader says what that means
+    DecodingError                  a body that isn't packed as its header says; its reader says what it means
     FormatError                    a ValueError of the reader of recordings; becomes RecordingUnusable
     └── LaterVersion               the same, for a file of a later release
     ExpansionError                 YAML whose aliases have no end; becomes a `Problem`
