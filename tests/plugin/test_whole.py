@@ -32,7 +32,7 @@ def live(suite: Suite, server: ChatServer) -> Suite:
 
 
 def test_live_then_recorded_then_replayed_without_a_call(live: Suite, server: ChatServer) -> None:
-    """A model that is in LiteLLM's list of prices is the judge, and called through it; the user's is neither."""
+    """The judge is a model of LiteLLM's list of prices, and called through it; the user's is neither."""
     live.write("convoprobe.yaml", (live.path / "convoprobe.yaml").read_text() + JUDGE)
     first = live.run_new_process("--convoprobe-replay=record", "-v", "-W", "error")
     first.assert_outcomes(passed=2)
