@@ -481,6 +481,43 @@ class TestMasking:
             sse({"type": "message_start"}, block, *deltas, {"type": "message_stop"}),
         )
 
+    @pytest.mark.parametrize("size", [1, 3, 100])
+    @pytest.mark.parametrize("kind", ["text/event-stream", "application/x-ndjson"])
+    def test_a_secret_in_the_stream_of_another_protocol(self, path: Path, size: int, kind: str) -> None:
+        text = f"The key is {self.SECRET}."
+        parts = [text[start : start + size] for start in range(0, len(text), size)]
+        events = [{"candidates": [{"content": {"parts": [{"text": part}]}}]} for part in parts]
+        lines = "".join(json.dumps(event) + "\n" for event in events).encode()
+        trial = Trial(path, "record", Redactor([self.SECRET], environ={}))
+        trial.call(
+            asked(path="v1/other"), lines if "ndjson" in kind else sse(*events), {"content-type": kind}
+        )
+        trial.end()
+
+        assert "The key is ****." in path.read_text()
+        assert not any(piece in path.read_text() for piece in ("s3cr3t", "0123456789"))
+
+    def test_the_older_stream_of_completions(self, path: Path) -> None:
+        events = [
+            {"choices": [{"index": 0, "text": part}]}
+            for part in ("The key is sk-s3cr", "3t-0123456789abcdef")
+        ]
+        trial = Trial(path, "record", Redactor([self.SECRET], environ={}))
+        trial.call(asked(path="v1/completions"), sse(*events, done=True), SSE)
+        trial.end()
+
+        assert "The key is ****" in path.read_text()
+
+    def test_a_masked_event_keeps_its_name_and_its_other_lines(self, path: Path) -> None:
+        body = b': hello\nid: 7\r\nevent: x\r\ndata: {"type": "x",\r\ndata: "a": "%s"}\r\nretry: 9\r\n\r\n'
+        trial = Trial(path, "record", Redactor([self.SECRET], environ={}))
+        trial.call(asked(path="v1/other"), body % self.SECRET.encode(), SSE)
+        trial.end()
+
+        assert Trial(path, "only").call(asked(path="v1/other")) == (
+            b': hello\nid: 7\r\nevent: x\r\ndata: {"type": "x", "a": "****"}\r\nretry: 9\r\n\r\n'
+        )
+
     def test_a_secret_in_the_arguments_of_a_tool(self, path: Path) -> None:
         call = {"id": "c", "function": {"name": "a", "arguments": '{"password": "hunter2"}'}}
         message = {"role": "assistant", "tool_calls": [call]}

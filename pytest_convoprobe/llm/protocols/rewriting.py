@@ -15,12 +15,14 @@ from .events import is_stream, pieces, read_event
 from .shapes import listing, mapping, read_data, text_of
 
 Change = Callable[[str], str]
-_LINES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+# All lines of the data of an event, from the first one on.
+_DATA = re.compile(rb"(?:^|(?<=[\r\n]))data:[ ]?(?P<data>[^\r\n]*(?:(?:\r\n|\r|\n)data:[^\r\n]*)*)")
 
 # Data that looks like a text: a change of it would be a mistake.
 _BINARY = frozenset({"embedding", "b64_json", "signature", "encrypted_content"})
 _DELTAS = ("content", "refusal", "reasoning_content", "reasoning")
 _OF_BLOCKS = ("text", "thinking", "partial_json")
+_OF_OTHERS = ("text", "content", "thinking", "response", "completion")
 
 
 def with_texts(content_type: str, body: bytes, change: Change, *, masks: bool = False) -> bytes:
@@ -30,15 +32,24 @@ def with_texts(content_type: str, body: bytes, change: Change, *, masks: bool = 
     masked whatever they are.
     """
     if is_stream(content_type, body):
-        return _stream(body, change, masks=masks)
+        return _stream([_event(raw) for raw in pieces(body)], change, masks=masks)
+    if "ndjson" in content_type or "json-seq" in content_type or "jsonl" in content_type:
+        return _stream([_line(raw) for raw in body.splitlines(keepends=True)], change, masks=masks)
     try:
         data = read_data(body)
     except ValueError:
-        # Bytes that aren't text survive the way there and back.
-        changed = change(body.decode("utf-8", "surrogateescape"))
-        return changed.encode("utf-8", "surrogateescape")
+        return _as_text(body, change)
     new = _changed(data, change, masks=masks)
     return body if new == data else _written(new, body)
+
+
+def _as_text(body: bytes, change: Change) -> bytes:
+    """The bytes changed as one text. Those that are no text survive the way there and back."""
+    changed = change(body.decode("utf-8", "surrogateescape"))
+    try:
+        return changed.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return changed.encode("utf-8", "replace")
 
 
 def _written(data: Any, before: bytes) -> bytes:
@@ -91,42 +102,52 @@ def _under_secret_name(name: str, item: str, change: Change) -> str:
 
 
 class _Piece:
-    """One event of a stream: its bytes, and its data once it is read."""
+    """A part of a stream: its bytes, its data if that is an object, and where in the bytes the data is."""
 
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
-        event = read_event(raw)
-        self.data: dict[str, Any] = event.data if event is not None else {}
-        self._before = json.dumps(self.data)
+    def __init__(self, raw: bytes, data: dict[str, Any], place: slice) -> None:
+        self._raw = raw
+        self.data = data
+        self._place = place
+        self._before = json.dumps(data)
 
     def change(self, change: Change, *, masks: bool, but: frozenset[int]) -> bytes:
-        """The bytes of the event with its texts changed."""
+        """The bytes with their texts changed."""
+        raw, place = self._raw, self._place
         if not self.data:
             # A comment, the mark of the end, or data that isn't an object.
-            return change(self.raw.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+            return _as_text(raw, change)
         data = _changed(self.data, change, masks=masks, but=but)
-        return self.raw if json.dumps(data) == self._before else self._with(data)
-
-    def _with(self, data: Any) -> bytes:
-        spaced = (", ", ": ") if b'": ' in self.raw else (",", ":")
-        lines = _LINES.findall(self.raw)
-        written = b"data: " + _encoded(data, separators=spaced)
-        first = next(number for number, line in enumerate(lines) if line.startswith(b"data:"))
-        end = lines[first][len(lines[first].rstrip(b"\r\n")) :]
-        others = [line for line in lines[first + 1 :] if not line.startswith(b"data:")]
-        return b"".join((*lines[:first], written, end, *others))
+        if json.dumps(data) == self._before:
+            return raw
+        spaced = (", ", ": ") if b'": ' in raw else (",", ":")
+        return raw[: place.start] + _encoded(data, separators=spaced) + raw[place.stop :]
 
 
-def _stream(body: bytes, change: Change, *, masks: bool) -> bytes:
-    events = [_Piece(raw) for raw in pieces(body)]
+def _event(raw: bytes) -> _Piece:
+    event = read_event(raw)
+    found = _DATA.search(raw)
+    if event is None or found is None:
+        return _Piece(raw, {}, slice(0))
+    return _Piece(raw, event.data, slice(*found.span("data")))
+
+
+def _line(raw: bytes) -> _Piece:
+    try:
+        data = mapping(read_data(raw))
+    except ValueError:
+        data = {}
+    return _Piece(raw, data, slice(0, len(raw.rstrip())))
+
+
+def _stream(parts: list[_Piece], change: Change, *, masks: bool) -> bytes:
     joined: dict[tuple[Any, ...], list[tuple[dict[str, Any], str]]] = {}
-    for event in events:
-        for key, holder, name in _deltas(event.data):
+    for part in parts:
+        for key, holder, name in _deltas(part.data):
             joined.setdefault(key, []).append((holder, name))
     for places in joined.values():
         _change_joined(places, change)
     done = frozenset(id(holder) for places in joined.values() for holder, _ in places)
-    return b"".join(event.change(change, masks=masks, but=done) for event in events)
+    return b"".join(part.change(change, masks=masks, but=done) for part in parts)
 
 
 def _change_joined(places: list[tuple[dict[str, Any], str]], change: Change) -> None:
@@ -149,17 +170,31 @@ def _deltas(data: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, A
         yield from (((kind, str(data.get("index")), name), block, name) for name in _texts(block, _OF_BLOCKS))
     for choice in listing(data.get("choices")):
         yield from _of_choice(mapping(choice))
+    if not kind and "choices" not in data:
+        yield from _anywhere(data, ())
 
 
 def _of_choice(choice: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], str]]:
     delta, number = mapping(choice.get("delta")), str(choice.get("index"))
     yield from (((number, name), delta, name) for name in _texts(delta, _DELTAS))
+    yield from (((number, "whole"), choice, name) for name in _texts(choice, ("text",)))
     for call in map(mapping, listing(delta.get("tool_calls"))):
         function = mapping(call.get("function"))
         for name in _texts(function, ("arguments",)):
             yield (number, "call", str(call.get("index"))), function, name
     old = mapping(delta.get("function_call"))
     yield from (((number, "function"), old, name) for name in _texts(old, ("arguments",)))
+
+
+def _anywhere(value: Any, place: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], str]]:
+    """The texts at the same place in each part of a stream whose protocol nobody knows here."""
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _anywhere(item, (*place, number))
+    if isinstance(value, dict):
+        yield from ((("any", *place, name), value, name) for name in _texts(value, _OF_OTHERS))
+        for name, item in value.items():
+            yield from _anywhere(item, (*place, name))
 
 
 def _texts(data: dict[str, Any], names: tuple[str, ...]) -> list[str]:
