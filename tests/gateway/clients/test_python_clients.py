@@ -45,6 +45,17 @@ def test_it_is_recorded_live_and_replayed_without_key_and_network(project: Model
     assert project.recordings == before
 
 
+def test_workers_of_xdist_record_and_replay_together(project: ModelProject) -> None:
+    target = {"type": "python", "object": "openai_chat.py:Agent"}
+    with ModelServer() as models, ChatServer() as judge:
+        project.set(target, {"openai": f"{models.url}/v1"}, judge.base_url)
+        live = project.run("record", "-n2")
+        assert_passed(live)
+    assert_same(live, project.replay("-n2"))
+    # One process replays what two have recorded.
+    assert_same(live, project.replay())
+
+
 def test_auto_needs_no_key_where_all_is_recorded(project: ModelProject) -> None:
     target = {"type": "python", "object": "openai_chat.py:Agent"}
     with ModelServer() as models, ChatServer() as judge:
