@@ -90,22 +90,23 @@ def test_after_a_round_of_reports_all_places_are_given(members: int, waiting: in
     assert sum(sizes) == 16
 
 
-def grown(limits: SharedLimits) -> None:
-    """Two members that have grown the window of 16 to 100."""
+def begun(limits: SharedLimits) -> None:
+    """Two members that share a window of 100."""
     for _ in range(2):
-        limits.report("a", use(waiting=100, succeeded=42))
+        limits.report("a", use(waiting=100))
         limits.report("b", use(waiting=100))
 
 
 def test_successes_of_all_grow_the_window() -> None:
     limits = SharedLimits(ceiling=200)
-    grown(limits)
-    assert limits.window("openai") == 100
+    limits.report("a", use(succeeded=20))
+    limits.report("b", use(succeeded=30))
+    assert limits.window("openai") == 150
 
 
 def test_a_429_at_one_member_cuts_them_all() -> None:
     limits = SharedLimits(ceiling=200, clock=Clock())
-    grown(limits)
+    begun(limits)
     ticket = limits.report("a", use(50, 50)).parts["openai"].ticket
     limits.report("a", use(50, 50, refused=ticket))
     # What was out has come back by the next round.
@@ -116,7 +117,7 @@ def test_a_429_at_one_member_cuts_them_all() -> None:
 
 def test_429s_on_calls_sent_before_the_cut_was_known_say_nothing_new() -> None:
     limits = SharedLimits(ceiling=200)
-    grown(limits)
+    begun(limits)
     before = {name: limits.report(name, use()).parts["openai"].ticket for name in "ab"}
     after = limits.report("a", use(refused=before["a"])).parts["openai"].ticket
     limits.report("b", use(refused=before["b"]))
@@ -297,7 +298,7 @@ async def test_what_could_not_be_told_is_told_the_next_time() -> None:
     reachable = True
     await member.report()
     await member.report()
-    assert limits.window("openai") == 17
+    assert limits.window("openai") == 51
 
 
 async def test_a_member_closed_and_started_again_goes_on() -> None:

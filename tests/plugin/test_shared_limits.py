@@ -118,17 +118,6 @@ def test_one_worker_uses_the_places_that_another_does_not_need(project: Project)
     assert 2 <= server.peak <= 4
 
 
-def test_all_workers_together_begin_with_one_window(project: Project) -> None:
-    for name in "ab":
-        project.test_of_many(name, 20)
-    with ChatServer(latency=0.5) as server:
-        result = project.run(server, "-n2", "--convoprobe-concurrency=60", plugins=ASYNC)
-    result.assert_outcomes(passed=2)
-    first_answer = min(sent.finished or 0.0 for sent in server.requests)
-    assert sum(sent.started < first_answer for sent in server.requests) <= 16
-    assert server.peak > 16
-
-
 def test_a_retry_after_in_one_worker_pauses_all(project: Project) -> None:
     """The other hears of it at its next report."""
     for name in "ab":
