@@ -11,7 +11,7 @@ OPENAI, ANTHROPIC = "openai", "anthropic"
 
 VARIABLES = {
     OPENAI: ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    ANTHROPIC: ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"),
+    ANTHROPIC: ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "ANTHROPIC_API_URL"),
 }
 """The environment variables that clients of each read their address from."""
 

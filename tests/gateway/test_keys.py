@@ -56,3 +56,12 @@ def test_our_own_models_still_lack_theirs(variables: AgentVariables) -> None:
         pytest.raises(SettingsError, match="OPENAI_API_KEY"),
     ):
         check_model(ModelSettings(model="openai/gpt-4o-mini"), Role.JUDGE)
+
+
+def test_every_variable_that_clients_of_anthropic_read_leads_to_the_gateway(
+    variables: AgentVariables,
+) -> None:
+    with variables.needed(["anthropic"]):
+        # LangChain reads the last of these first.
+        for name in ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "ANTHROPIC_API_URL"):
+            assert os.environ[name] == "http://127.0.0.1:1/secret"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.support.model_server import ModelServer
 only_for("node")
 
 COMMAND = ("node", "service.cjs")
+GATEWAY = (sys.executable, "-m", "pytest_convoprobe.cli", "gateway", "--")
 BODY = {"message": "{{ message }}", "conversation": "{{ conversation_id }}"}
 
 
@@ -30,17 +32,23 @@ def project(tmp_path: Path) -> ModelProject:
     return ModelProject(tmp_path, warm=False)
 
 
-def test_a_service_gets_the_address_with_each_request(project: ModelProject) -> None:
-    def target(url: str) -> dict[str, object]:
-        return {"type": "http", "url": url, "body": {**BODY, "model_url": "{{ model_url }}"}, "text": "reply"}
-
+@pytest.mark.parametrize("way", ["model_url", "gateway"])
+def test_a_service_is_recorded_live_and_replayed_without_the_provider(
+    project: ModelProject, way: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Where the gateway of the command is announced: not among those of whoever runs the tests.
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
+    body = {**BODY, "model_url": "{{ model_url }}"} if way == "model_url" else BODY
+    command = COMMAND if way == "model_url" else (*GATEWAY, *COMMAND)
+    target = {"type": "http", "body": body, "text": "reply"}
     seen = {"SEEN": str(project.folder / "seen")}
     with ModelServer() as models, ChatServer() as judge:
         upstream = {"openai": f"{models.url}/v1"}
-        with service(COMMAND, project.folder, {**KEYS, **seen}) as url:
-            project.set(target(url), upstream, judge.base_url)
+        project.set({**target, "url": "http://127.0.0.1:1"}, upstream, judge.base_url)
+        with service(command, project.folder, {**KEYS, **seen}) as url:
+            project.set({**target, "url": url}, upstream, judge.base_url)
             live = project.run("record")
         assert_passed(live)
-    with service(COMMAND, project.folder, {"OPENAI_API_KEY": "none", **seen}) as url:
-        project.set(target(url), upstream, judge.base_url)
+    with service(command, project.folder, {"OPENAI_API_KEY": "none", **seen}) as url:
+        project.set({**target, "url": url}, upstream, judge.base_url)
         assert_same(live, project.replay())
