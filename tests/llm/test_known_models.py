@@ -89,3 +89,14 @@ def test_a_judge_without_a_provider_is_known_before_the_talk(
     assert "judge.model: `my-local-judge` names no provider" in result.reason
     assert result.transcript.turns == ()
     assert chat_server.requests == []
+
+
+def test_a_judge_that_cannot_be_called_directly_is_known_before_the_talk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat_server: ChatServer
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    judge = {"model": "anthropic/claude-sonnet-4-5", "api_key": "k", "client": "direct"}
+    result = run_scenario(project(tmp_path, chat_server.base_url, judge=judge), rootdir=tmp_path)
+    assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO)
+    assert "cannot be called with `client: direct`: `anthropic` is a provider" in result.reason
+    assert chat_server.requests == []
