@@ -5,6 +5,7 @@ The variables are those that LiteLLM honours, so a change of the lane changes no
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import ssl
@@ -16,7 +17,7 @@ from ..cutting import most_bytes
 from ..formatting import size
 
 _NO = frozenset(("0", "false", "no", "off", "n", "f"))
-# Default names of algorithms that `SSL_SECURITY_LEVEL` replaces, DEFAULT@SECLEVEL=1 for example.
+# The algorithms, DEFAULT@SECLEVEL=1 for example, and the curve of the exchange of keys.
 _LEVEL, _CURVE = "SSL_SECURITY_LEVEL", "SSL_ECDH_CURVE"
 
 
@@ -42,8 +43,9 @@ def _context(file: str | None, level: str, curve: str, own_certificate: str) -> 
     if level:
         context.set_ciphers(level)
     if curve:
-        context.set_ecdh_curve(curve)
-    if own_certificate:
+        with contextlib.suppress(ValueError):  # a name that OpenSSL doesn't know: as if it were not set
+            context.set_ecdh_curve(curve)
+    if own_certificate and os.path.exists(own_certificate):
         context.load_cert_chain(own_certificate)
     return context
 

@@ -82,6 +82,17 @@ async def test_certificates_are_not_looked_at_where_that_is_wanted(
         assert (await llm.complete(to(server))).text == "hi"
 
 
+async def test_settings_of_openssl(
+    llm: Adapter, tls: ssl.SSLContext, authority_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", authority_file)
+    monkeypatch.setenv("SSL_SECURITY_LEVEL", "DEFAULT@SECLEVEL=1")
+    monkeypatch.setenv("SSL_ECDH_CURVE", "no-such-curve")
+    monkeypatch.setenv("SSL_CERTIFICATE", "/nowhere.pem")
+    with ChatServer(["hi"], tls=tls) as server:
+        assert (await llm.complete(to(server))).text == "hi"
+
+
 async def test_a_plain_call_goes_through_the_proxy(llm: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
     with ChatServer(["hi"]) as server, LoopbackProxy() as proxy:
         monkeypatch.setenv("HTTP_PROXY", f"http://user:word@{proxy.address}")
