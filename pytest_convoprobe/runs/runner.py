@@ -20,7 +20,7 @@ from .conversation_host import ConversationHost
 from .job import Job
 from .preconditions import called_models
 from .recorded_models import RecordedModels
-from .trial import Trial
+from .trial import TrialInProgress
 
 
 class RunsJobs(Protocol):
@@ -90,7 +90,9 @@ class Runner:
         await self._models.loaded()
         ledger = Ledger(job.on_spent)
         # A trial whose event loop another agent has blocked for good is begun again, from its start.
-        result = await undisturbed(lambda: Trial(job, self._models, self.redactor, self._host, ledger).run())
+        result = await undisturbed(
+            lambda: TrialInProgress(job, self._models, self.redactor, self._host, ledger).run()
+        )
         # With the result the host goes on and changes warning filters: no good time for an import.
         await self._models.loaded()
         return result

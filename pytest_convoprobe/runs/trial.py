@@ -62,7 +62,7 @@ from .suggesting import NOTHING_JUDGED, suggested, wants_suggestions
 from .wired_conversation import agent_calls, wire_of
 
 
-class Trial:
+class TrialInProgress:
     """What is known about a trial while it runs, so that nothing is lost when it breaks off."""
 
     def __init__(
