@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import urllib.request
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
+from ..llm.connection import proxy_for, trust
 from .exchange import Asked
 
 Headers = Iterable[tuple[str, str]]
@@ -55,7 +55,8 @@ class Upstream:
                 headers=[*_passing(headers, _OF_REQUESTS), ("Accept-Encoding", "identity")],
                 skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
                 allow_redirects=False,
-                proxy=proxy_for(url),
+                proxy=_proxy(url),
+                ssl=trust() if url.startswith("https:") else True,
             ) as answer:
                 if 300 <= answer.status < 400 and "location" in answer.headers:
                     raise UpstreamRedirects(_shown(answer.headers["location"]))
@@ -83,14 +84,12 @@ def answer_headers(answer: aiohttp.ClientResponse) -> list[tuple[str, str]]:
     return _passing(answer.headers.items(), frozenset())
 
 
-def proxy_for(url: str) -> str | None:
-    """The proxy of the environment for an address. Not aiohttp's own way, which reads `.netrc` as well."""
-    parts = urlsplit(url)
-    proxies = urllib.request.getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or not parts.hostname or urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+def _proxy(url: str) -> str | None:
+    """The proxy of the environment for an address. Raises `UpstreamLost` for one that can't be used."""
+    proxy = proxy_for(url)
+    if proxy is not None and not proxy.startswith(("http://", "https://")):
+        raise UpstreamLost("the proxy in the environment speaks another protocol than HTTP")
+    return proxy
 
 
 def _passing(headers: Headers, without: frozenset[str]) -> list[tuple[str, str]]:

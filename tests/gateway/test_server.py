@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 import json
 import logging
+import socket
 from collections.abc import Sequence
 
 import aiohttp
 import pytest
 from aiohttp import web
 
-from pytest_convoprobe.errors import ReplayMiss
+from pytest_convoprobe.errors import ReplayMiss, TargetStartError
 from pytest_convoprobe.gateway.exchange import Answered, Asked
 from pytest_convoprobe.gateway.server import Gateway
 from tests.support.model_server import Gate, ModelServer
@@ -239,6 +241,75 @@ async def test_an_upstream_that_is_not_set_is_said(gateway: Gateway, provider: M
     assert "`target.models.anthropic` isn't set" in answer["error"]["message"]
     assert "`target.models.anthropic` isn't set" in str(conversation.problem)
     assert not provider.requests
+
+
+async def test_a_proxy_of_the_environment_is_used(
+    gateway: Gateway, provider: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    async def proxy(request: web.Request) -> web.Response:
+        seen.append(str(request.url))
+        return web.json_response({"by": "proxy"})
+
+    async with serving(proxy) as url:
+        monkeypatch.setenv("http_proxy", url)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        async with talking(gateway, to_url("http://provider.example/v1")) as conversation:
+            _, _, answer = await post(f"{conversation.url}/chat/completions", chat("hello"))
+        async with talking(gateway, to(provider)) as conversation:
+            assert (await post(f"{conversation.url}/chat/completions", chat("hello")))[0] == 200
+    assert answer == {"by": "proxy"}
+    assert seen == ["http://provider.example/v1/chat/completions"]
+    assert len(provider.requests) == 1
+
+
+async def test_a_proxy_that_cannot_be_used_is_said(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "socks5://user:s3cret@127.0.0.1:1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    async with talking(gateway, to_url("http://provider.example/v1")) as conversation:
+        status, _, answer = await post(f"{conversation.url}/chat/completions", chat("hello"))
+    assert status == 502
+    assert "speaks another protocol than HTTP" in answer["error"]["message"]
+    assert "s3cret" not in str(answer)
+
+
+async def test_a_provider_without_tls_where_it_is_asked_for(gateway: Gateway) -> None:
+    async def answering(request: web.Request) -> web.Response:
+        raise AssertionError("nothing is sent unencrypted")
+
+    async with (
+        serving(answering) as url,
+        talking(gateway, to_url(url.replace("http:", "https:"))) as conversation,
+    ):
+        status, _, answer = await post(f"{conversation.url}/chat/completions", chat("hello"))
+    assert status == 502
+    assert "gave no whole answer" in answer["error"]["message"]
+
+
+async def test_a_packed_request_is_read_and_passed_on(gateway: Gateway, provider: ModelServer) -> None:
+    body = gzip.compress(json.dumps(chat("hello")).encode())
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    async with (
+        talking(gateway, to(provider), own=False),
+        aiohttp.ClientSession() as session,
+        session.post(f"{gateway.url}/chat/completions", data=body, headers=headers) as answer,
+    ):
+        assert answer.status == 200
+    assert provider.requests[0].body == chat("hello")
+    assert "content-encoding" not in provider.requests[0].headers
+
+
+async def test_a_suite_that_forbids_sockets_is_told_what_to_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    class SocketBlockedError(RuntimeError):
+        pass
+
+    def guarded(*_: object) -> None:
+        raise SocketBlockedError("A test tried to use socket.socket.")
+
+    monkeypatch.setattr(socket, "socket", guarded)
+    with pytest.raises(TargetStartError, match="allow-hosts"):
+        Gateway()
 
 
 # Only who knows the address
