@@ -58,7 +58,8 @@ def made_no_call(transcript: Transcript) -> bool:
 
 NO_CALL = (
     "the agent made no call of a model through its gateway (target.models): it called none, or by another "
-    "address, such as one in its own code. Such calls are neither recorded nor replayed"
+    "address, such as one in its own code, or that of a client which was made before the first scenario, "
+    "since a test module imports the agent. Such calls are neither recorded nor replayed"
 )
 
 

@@ -151,6 +151,22 @@ def test_a_call_of_nobody_is_an_error_whatever_the_agent_says(suite: Suite) -> N
     assert "context.model_url" in found.reason
 
 
+def test_an_agent_that_a_test_module_has_imported_before_is_named(suite: Suite) -> None:
+    """Its client has the address of before: nothing of it is seen, and that is said."""
+    suite.write("agent.py", AGENT)
+    suite.write("scenarios/order.yaml", SCENARIO)
+    suite.write("test_first.py", "import agent\n\ndef test_it():\n    assert agent.URL.endswith('/own')\n")
+    suite.write("conftest.py", "")
+    with ModelServer() as provider, ChatServer() as judge:
+        suite.write("convoprobe.yaml", settings(judge, python_target(provider, "careless")))
+        result = suite.run_process("test_first.py", "scenarios", "-rA")
+        result.assert_outcomes(passed=2)
+        assert not provider.requests
+    shown = " ".join(result.stdout.str().split())
+    assert "made no call of a model through its gateway" in shown
+    assert "a test module imports the agent" in shown
+
+
 def test_run_scenario_has_the_gateway_too(tmp_path: Path) -> None:
     seen: list[str | None] = []
 
