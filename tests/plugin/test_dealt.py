@@ -75,8 +75,7 @@ def test_the_workers_together_talk_as_much_at_once_as_one_process_may(suite: Sui
         scenarios(suite, 24)
         result = suite.run_process(workers, "--convoprobe-concurrency=9", plugins=XDIST)
     result.assert_outcomes(passed=24)
-    # Nine cannot be divided by two.
-    assert 9 <= server.peak <= 9 + (workers == "-n2")
+    assert server.peak == 9
 
 
 def test_trials_and_gated_scenarios_run_ahead_too(suite: Suite) -> None:
