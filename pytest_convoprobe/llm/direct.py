@@ -169,12 +169,13 @@ def _session(module: Any) -> aiohttp.ClientSession:
 
 
 def _key(settings: ModelSettings, server: Server) -> str | None:
-    """The key: that of the settings, LiteLLM's that code of the project has set, or the environment's."""
+    """The key: that of the settings, the environment's, or LiteLLM's that code of the project has set."""
     if settings.api_key is not None:
         return settings.api_key.get_secret_value()
     litellm = sys.modules.get("litellm")
-    in_code = (getattr(litellm, name, None) for name in ("api_key", "openai_key"))
-    return next(filter(None, (*in_code, *map(own_variable, server.keys))), None)
+    # Last, unlike LiteLLM: an agent in this process may have set it for models of its own.
+    in_code = (getattr(litellm, name, None) for name in ("openai_key", "api_key"))
+    return next(filter(None, (*map(own_variable, server.keys), *in_code)), None)
 
 
 def _headers(settings: ModelSettings, authorization: str | None) -> Iterator[tuple[str, str]]:
