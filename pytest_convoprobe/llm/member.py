@@ -23,11 +23,19 @@ class SharedSlots(Slots):
         self._urgent = urgent
         self._asked_until = 0.0
         self._refused = 0
+        self._short = False
 
     def pause(self, seconds: float) -> None:
         super().pause(seconds)
         if _now() + seconds > self._asked_until + INTERVAL:
             self._asked_until = _now() + seconds
+            self._urgent()
+
+    def admit(self) -> None:
+        super().admit()
+        # Once: until the answer to the report, and then at each short interval, the same is known.
+        before, self._short = self._short, self.waiting > 0
+        if self._short and not before:
             self._urgent()
 
     def use(self) -> SlotUse:

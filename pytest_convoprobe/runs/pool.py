@@ -204,6 +204,9 @@ class Pool:
 
     def _cancel(self, handles: Sequence[Handle[Any]]) -> None:
         """Cancel jobs that were taken out of the queue, and jobs that run; the caller has the lock."""
+        if handles:
+            # Other processes may use the places that nobody here waits for any more.
+            self._loop_thread.call(self._fill)
         for handle in handles:
             handle._unwanted = True
             if handle.key in self._running:

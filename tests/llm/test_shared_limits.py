@@ -250,6 +250,28 @@ async def test_with_fewer_places_than_members_each_has_its_turn() -> None:
     assert (provider.calls, provider.peak) == (9, 1)
 
 
+async def test_a_call_that_has_to_wait_is_reported_at_once() -> None:
+    limits, reports = SharedLimits(ceiling=16), list[Report]()
+
+    async def exchange(report: Report) -> Grant:
+        reports.append(report)
+        return limits.report("a", report)
+
+    member = Member(exchange, Budget())
+    llm = Limited(FakeLLM(Provider()), ceiling=1, slots_of=member.slots_of)
+    member.start()
+    await llm.complete(request())
+    limits.report("b", use(waiting=100))
+    await member.report()  # so it has no place any more
+    count = len(reports)
+    call = asyncio.ensure_future(llm.complete(request()))
+    await asyncio.sleep(0.01)
+    assert [one.uses["openai"].waiting for one in reports[count:]][:1] == [1]
+    limits.report("b", use())
+    await asyncio.wait_for(call, 30)
+    await member.aclose()
+
+
 async def test_a_retry_after_at_one_member_reaches_the_others() -> None:
     busy = FakeLLM([LLMUnavailable("busy", status=429, retry_after=60.0)])
     other = FakeLLM(Provider())

@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -661,3 +661,53 @@ def _until_running(pool: Pool, count: int) -> bool:
             return True
         threading.Event().wait(0.002)
     return False
+
+
+class Room:
+    """Places that somebody else gives; what the pool said of its use last."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.changed: Callable[[], object] = bool
+        self.noted = (0, 0)
+
+    def note(self, active: int, waiting: int) -> None:
+        self.noted = (active, waiting)
+
+    def give(self, loop_thread: LoopThread, size: int) -> None:
+        self.size = size
+        loop_thread.call(self.changed)
+
+
+class TestSharedRoom:
+    def test_jobs_start_as_places_are_given(self, loop_thread: LoopThread, gate: threading.Event) -> None:
+        room = Room()
+        pool = Pool(loop_thread, room)
+        handles = [pool.submit(number, lambda: passing(gate)) for number in range(5)]
+        until(lambda: room.noted == (0, 5))
+        room.give(loop_thread, 2)
+        until(lambda: room.noted == (2, 3))
+        room.give(loop_thread, 0)  # what runs goes on
+        gate.set()
+        until(lambda: room.noted == (0, 3))
+        room.give(loop_thread, 1)
+        assert all(handle.wait(SOON) for handle in handles)
+        until(lambda: room.noted == (0, 0))
+
+    @pytest.mark.parametrize("all_of_them", [True, False])
+    def test_a_job_that_is_cancelled_wants_no_place_any_more(
+        self, loop_thread: LoopThread, all_of_them: bool
+    ) -> None:
+        room = Room()
+        pool = Pool(loop_thread, room)
+        pool.submit("a", lambda: give(1))
+        until(lambda: room.noted == (0, 1))
+        pool.cancel_all(SOON) if all_of_them else pool.cancel("a")
+        until(lambda: room.noted == (0, 0))
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SOON
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
