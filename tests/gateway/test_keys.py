@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
@@ -50,7 +51,9 @@ def test_a_live_run_gets_none(variables: AgentVariables) -> None:
         assert KEY not in os.environ
 
 
-def test_our_own_models_still_lack_theirs(variables: AgentVariables) -> None:
+def test_our_own_models_still_lack_theirs(variables: AgentVariables, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Where it is imported, a key may have been set in code.
+    monkeypatch.delitem(sys.modules, "litellm", raising=False)
     with (
         variables.needed(["openai"], keyless=True),
         pytest.raises(SettingsError, match="OPENAI_API_KEY"),
