@@ -32,6 +32,9 @@ class Spent:
         )
 
 
+# Ten times 0.1 is less than 1: what floating point leaves is too little for anybody to have a share of it.
+_ALL = 1 - 1e-9
+
 Expectation = Callable[[], Spent | None]
 """What a call may use, as far as it is known at this moment; None: nothing is."""
 
@@ -111,7 +114,7 @@ class Budget:
         spent = self._spent + self.elsewhere
         cost, tokens = spent.cost, spent.tokens
         # An unknown cost doesn't end the run here: `Budgeted` refuses the next call with its own words.
-        if self.max_cost is not None and cost is not None and cost >= self.max_cost / self._workers:
+        if self.max_cost is not None and cost is not None and cost >= self.max_cost * _ALL / self._workers:
             raise self._exceeded(f"{dollars(cost)} spent", "run.max_cost", f"{self.max_cost:g}")
         if self.max_tokens is not None and tokens >= self.max_tokens / self._workers:
             raise self._exceeded(f"{tokens:,} tokens spent", "run.max_tokens", str(self.max_tokens))

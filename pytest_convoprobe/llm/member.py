@@ -157,8 +157,10 @@ class Member:
             # If the limits can't be reached, the last grant is still valid; all is reported the next time.
             with contextlib.suppress(ConnectionError):
                 interval = await self.report()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), interval)
+            # Not `wait_for`, which swallows a cancellation at the moment when what it waits for is there.
+            alarm = asyncio.get_running_loop().call_later(interval, self._wake.set)
+            await self._wake.wait()
+            alarm.cancel()
 
     async def report(self) -> float:
         """Report once and apply the answer; seconds until the next report. Raises `ConnectionError`."""

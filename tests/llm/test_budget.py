@@ -81,6 +81,16 @@ async def test_no_call_once_the_money_is_spent() -> None:
     assert len(inner.requests) == 2
 
 
+async def test_what_rounding_leaves_of_the_money_is_nothing() -> None:
+    """Ten times 0.1 is a little less than 1."""
+    inner = FakeLLM(lambda _: paid(0.1))
+    llm = Budgeted(inner, Budget(max_cost=1.0), known)
+    for _ in range(10):
+        await llm.complete(request())
+    with pytest.raises(BudgetExceeded, match=r"\$1\.0000 spent of run\.max_cost 1;"):
+        await llm.complete(request())
+
+
 async def test_no_call_once_the_tokens_are_spent() -> None:
     llm = Budgeted(FakeLLM([paid()]), Budget(max_tokens=100))
     await llm.complete(request())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -339,6 +340,27 @@ async def test_a_member_closed_and_started_again_goes_on() -> None:
         budget.add(Spent(0.0, 10))
         await member.aclose()
     assert limits.report("b", Report({})).elsewhere.tokens == 20
+
+
+async def test_what_rounding_leaves_of_the_money_is_nothing_that_anybody_waits_for() -> None:
+    limits = SharedLimits(ceiling=16, max_cost=1.0)
+
+    async def spend(name: str) -> None:
+        async def exchange(report: Report) -> Grant:
+            return limits.report(name, report)
+
+        budget = Budget(max_cost=1.0)
+        priced = Budgeted(FakeLLM(lambda _: LLMReply("fine", usage=Usage(1, 0), cost=0.1)), budget)
+        member = Member(exchange, budget)
+        llm = Limited(priced, ceiling=1, slots_of=member.slots_of)
+        member.start()
+        with contextlib.suppress(BudgetExceeded):
+            while True:
+                await llm.complete(request())
+        await member.aclose()
+
+    await asyncio.wait_for(asyncio.gather(*map(spend, "abc")), 60)
+    assert limits.report("d", Report({})).elsewhere == Spent(pytest.approx(1.0), 10)
 
 
 def talks(active: int = 0, waiting: int = 0) -> Report:
