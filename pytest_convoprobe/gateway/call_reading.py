@@ -14,8 +14,8 @@ from ..llm.protocols import (
     ModelRequest,
     ToolOutput,
     read_answer,
-    read_request,
 )
+from ..llm.protocols.failing import KEY_REFUSED, is_providers_failure
 from ..text import one_line, shorten
 from ..transcript import ModelCall, Usage
 from .exchange import WireCall
@@ -31,9 +31,7 @@ _PROTOCOLS = {
 _HOUSEKEEPING = frozenset(
     {"models", "files", "uploads", "moderations", "vector_stores", "count_tokens", "input_tokens", "cancel"}
 )
-_PASSING = frozenset({408, 409, 425, 429})
-_KEY_REFUSED = frozenset({401, 402, 403})
-_FIRST_ERROR, _FIRST_BROKEN = 400, 500
+_FIRST_ERROR = 400
 _MESSAGE = 200
 
 
@@ -121,7 +119,7 @@ class ReadCall:
         if self.seen.answered is None or self.seen.problem:
             return not self.seen.broken_off
         if self.was_refused:
-            return self.status in _PASSING or self.status in _KEY_REFUSED or self.status >= _FIRST_BROKEN
+            return is_providers_failure(self.status)
         return self.answer is not None and self.answer.error is not None
 
     @property
@@ -182,7 +180,7 @@ class ReadCall:
         error = self.answer.error if self.answer else None
         if error is None:
             return ""
-        if self.status in _KEY_REFUSED:
+        if self.status in KEY_REFUSED:
             return f" ({error.code or error.kind})" if error.code or error.kind else ""
         return f": {shorten(one_line(error.message), _MESSAGE)}"
 
@@ -190,7 +188,7 @@ class ReadCall:
 def read_call(place: int, seen: WireCall) -> ReadCall | None:
     """The call as data; None for one that asks no model for anything."""
     asked, answered = seen.asked, seen.answered
-    request = read_request(asked.path, asked.body)
+    request = asked.request
     if request.protocol is ModelProtocol.UNKNOWN and _is_housekeeping(asked.method, asked.path):
         return None
     answer = None

@@ -14,18 +14,19 @@ from multidict import CIMultiDict
 
 from ..errors import ConvoprobeError, ModelCallRefused, ReplayMiss
 from ..formatting import size
+from ..llm.protocols.events import EVENT_STREAM, pieces
+from ..llm.recorded_answer import KEPT_HEADERS
 from .conversation import GatewayConversation
 from .exchange import Answered, Asked
 from .loopback import MOST_BODY
 from .paths import joined, upstream_for
 from .port import Injection
 from .refusals import refusal
-from .streams import EVENT_STREAM, ends_stream, events_of
+from .streams import ends_stream
 from .upstream import Headers, Upstream, UpstreamLost, UpstreamRedirects, answer_headers
 
 _LAST_SECONDS = 1.0
 """How long the end of a stream is waited for after its last event."""
-_KEPT_HEADERS = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
 
 
 @dataclass(frozen=True)
@@ -210,8 +211,8 @@ class AgentCall:
         given = list(headers if headers is not None else answered.headers.items())
         is_stream = answered.content_type == EVENT_STREAM
         response = await self._begun(answered.status, given, None if is_stream else len(answered.body))
-        pieces = events_of(answered.body) if is_stream else [answered.body]
-        for piece in _half(pieces) if cut else pieces:
+        parts = list(pieces(answered.body)) if is_stream else [answered.body]
+        for piece in _half(parts) if cut else parts:
             await self._write(piece)
         return self._cut_off() if cut else response
 
@@ -247,7 +248,7 @@ class _TooLong(Exception):
 
 
 def _answered(answer: aiohttp.ClientResponse, body: bytes | bytearray) -> Answered:
-    kept = {name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers}
+    kept = {name: answer.headers[name] for name in KEPT_HEADERS if name in answer.headers}
     return Answered(answer.status, bytes(body), kept)
 
 

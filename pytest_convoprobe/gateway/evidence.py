@@ -131,14 +131,14 @@ class _Seen:
     def _remarks(reply: Reply, tools: Sequence[ToolCall], usage: Usage | None) -> Iterator[str]:
         """Where the target's own report and what was seen differ."""
         if reply.tool_calls is not None:
-            seen, told = Counter(one.name for one in tools), Counter(one.name for one in reply.tool_calls)
-            if only_seen := _names(seen - told):
+            seen, reported = Counter(one.name for one in tools), Counter(one.name for one in reply.tool_calls)
+            if only_seen := _names(seen - reported):
                 yield f"the model asked for {only_seen}, which the target does not report"
-            if only_told := _names(told - seen):
-                yield f"the target reports {only_told}, which no model was seen to ask for"
+            if only_reported := _names(reported - seen):
+                yield f"the target reports {only_reported}, which no model was seen to ask for"
         if reply.usage is not None and usage is not None and reply.usage.total != usage.total:
-            told_tokens, seen_tokens = counted(reply.usage.total, "token"), counted(usage.total, "token")
-            yield f"the target reports {told_tokens}, but {seen_tokens} were seen"
+            reported_tokens, seen_tokens = counted(reply.usage.total, "token"), counted(usage.total, "token")
+            yield f"the target reports {reported_tokens}, but {seen_tokens} were seen"
 
 
 def _names(calls: Counter[str]) -> str:

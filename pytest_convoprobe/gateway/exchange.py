@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..llm.protocols import ModelRequest, read_request
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,11 @@ class Asked:
     method: str
     path: str
     body: bytes = b""
+
+    @cached_property
+    def request(self) -> ModelRequest:
+        """What is asked, as data. A body may be large, and several parts of the gateway need it."""
+        return read_request(self.path, self.body)
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,14 @@ from aiohttp import web
 
 from ..errors import TargetStartError
 from ..forbidden_sockets import ALLOW_HOSTS, forbids_sockets
+from ..formatting import size
 from ..own_traffic import unlogged
 from .exchange import Answered
 
 MOST_BODY = 64 * 1024 * 1024
 """The largest request, and the largest answer, in bytes."""
+TOO_LARGE = f"the request is larger than {size(MOST_BODY)}, which is all that the gateway passes on"
+"""Why a request is refused, in words for whoever sent it."""
 
 _HOST = "127.0.0.1"
 _LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?", re.IGNORECASE)

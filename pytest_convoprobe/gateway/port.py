@@ -60,7 +60,7 @@ class WireFaults(Protocol):
 
 
 class WireLedger(Protocol):
-    """Who is told what the model calls of one conversation cost. Both methods must return soon."""
+    """Takes down what the model calls of one conversation cost. Both methods must return soon."""
 
     def before(self, asked: Asked) -> None:
         """A call is about to be made: no recording and no fault answers it.

@@ -13,11 +13,10 @@ from typing import Any
 from aiohttp import web
 from multidict import CIMultiDict
 
-from ..formatting import size
 from ..outside_json import read_json
 from .attribution import Claim
 from .exchange import Answered, Asked
-from .loopback import MOST_BODY, LoopbackServer, as_response
+from .loopback import TOO_LARGE, LoopbackServer, as_response
 from .refusals import refusal
 from .relay_link import CLAIM, FROM_RELAY, REFUSE, SESSIONS, TURNS
 from .turns import MessageLocks
@@ -29,7 +28,6 @@ NO_SESSION = (
 )
 _KEPT = ("content-type", "x-should-retry")
 _LOST = "the session of pytest that had this model call has ended"
-_TOO_LARGE = f"the request is larger than {size(MOST_BODY)}, which is all that the gateway passes on"
 
 
 class Relay:
@@ -63,7 +61,7 @@ class Relay:
         try:
             asked = Asked(request.method, path, await request.read())
         except web.HTTPRequestEntityTooLarge:
-            return as_response(refusal(path, _TOO_LARGE, status=413, code="too_large"))
+            return as_response(refusal(path, TOO_LARGE, status=413, code="too_large"))
         if not self._sessions:
             return as_response(refusal(path, NO_SESSION, status=503, code="no_session"))
         headers = [pair for pair in request.headers.items() if pair[0].lower() != FROM_RELAY.lower()]
@@ -85,7 +83,7 @@ class Relay:
             return web.Response(status=400)
         self._sessions[url] = None
         try:
-            return await self._held(request)
+            return await self._open_ended(request)
         finally:
             self._sessions.pop(url, None)
 
@@ -93,14 +91,14 @@ class Relay:
         """A session is alone with a message until its connection is closed."""
         message = str(data["message"]) if isinstance(data, Mapping) and "message" in data else ""
         async with self._locks.alone(message):
-            return await self._held(request)
+            return await self._open_ended(request)
 
-    async def _held(self, request: web.Request) -> web.StreamResponse:
+    async def _open_ended(self, request: web.Request) -> web.StreamResponse:
         """An answer that begins now and ends with this server, or when its client goes away."""
         response = web.StreamResponse()
         await response.prepare(request)
         # Something, so that a client sees that the answer has begun.
-        await response.write(b"\\n")
+        await response.write(b"\n")
         await self._ending.wait()
         return response
 

@@ -16,13 +16,12 @@ from pathlib import Path
 from aiohttp import web
 
 from ..errors import ModelCallRefused
-from ..formatting import size
 from ..project_code.clock import current_clock
 from .attribution import Claim, TurnInFlight, claim_of
 from .calls import AgentCall, Incoming
 from .conversation import GatewayConversation
 from .exchange import Asked
-from .loopback import MOST_BODY, LoopbackServer, as_response
+from .loopback import TOO_LARGE, LoopbackServer, as_response
 from .port import Wire
 from .refusals import refusal
 from .relay_link import CLAIM, FROM_RELAY, RelayLinks
@@ -127,7 +126,7 @@ class Gateway:
             stack.enter_context(conversation.answering(turn))
             try:
                 yield time.monotonic() - begun
-            except Exception:
+            except Exception:  # but not if it is cancelled: then nobody waits for its calls
                 await self._settled(conversation)
                 raise
             await self._settled(conversation)
@@ -154,7 +153,7 @@ class Gateway:
         try:
             asked = Asked(request.method, path if own else rest, await request.read())
         except web.HTTPRequestEntityTooLarge:
-            return self._refused(Asked(request.method, path if own else rest), _TOO_LARGE, status=413)
+            return self._refused(Asked(request.method, path if own else rest), TOO_LARGE, status=413)
         if own:
             conversation = self._conversations.get(name)
         elif wish := request.headers.get(FROM_RELAY):
@@ -200,4 +199,3 @@ class Gateway:
 
 
 _OVER = "the conversation of this address is over: no model can be called for it any more"
-_TOO_LARGE = f"the request is larger than {size(MOST_BODY)}, which is all that the gateway passes on"

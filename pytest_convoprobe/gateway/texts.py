@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from ..llm.protocols.events import EVENT_STREAM, read_events
 from ..outside_json import read_json
 from ..text import one_line
 from .exchange import Answered, Asked
@@ -136,8 +137,8 @@ def _ids(data: Any, depth: int = 0) -> Iterator[str]:
 
 def contents_of_answer(answered: Answered) -> tuple[list[str], list[str]]:
     """Texts and ids of an answer: those of a stream joined, and those in arguments of tools too."""
-    if answered.content_type == "text/event-stream":
-        events = [_data_of(line[5:].strip()) for line in answered.body.splitlines() if line[:5] == b"data:"]
+    if answered.content_type == EVENT_STREAM:
+        events = [event.data or event.text for event in read_events(answered.body)]
         texts = _joined_texts(events)
     else:
         events = [_data_of(answered.body)]

@@ -6,7 +6,7 @@ import math
 
 from ..faults.model_plan import ModelFaultPlan
 from ..faults.rules import FaultRule
-from ..llm.protocols.reading import read_request
+from ..llm.protocols.events import EVENT_STREAM
 from ..llm.protocols.types import ModelProtocol, ModelRequest
 from ..llm.protocols.writing import empty_answer, error_body
 from .exchange import Answered, Asked
@@ -29,7 +29,7 @@ class PlannedFaults:
 
     def strike(self, asked: Asked) -> Injection | None:
         """What happens to this request; None for nothing."""
-        request = read_request(asked.path, asked.body)
+        request = asked.request
         if asked.method != "POST" or request.protocol is ModelProtocol.UNKNOWN:
             return None
         rule = self._plan.next_call(request.model)
@@ -70,4 +70,4 @@ def _garbage(request: ModelRequest) -> Answered:
         return Answered(200, _GARBAGE.encode(), {"content-type": "application/json"})
     name = _FIRST_EVENTS.get(request.protocol)
     event = f"event: {name}\n" if name else ""
-    return Answered(200, f"{event}data: {_GARBAGE}\n\n".encode(), {"content-type": "text/event-stream"})
+    return Answered(200, f"{event}data: {_GARBAGE}\n\n".encode(), {"content-type": EVENT_STREAM})

@@ -14,16 +14,11 @@ from .fingerprint import Fingerprint
 from .misses import miss
 from .port import CallContext, Role
 from .protocols import ModelAnswer, ModelProtocol, protocol_of, read_answer
+from .protocols.failing import is_providers_failure
 from .protocols.rewriting import with_texts
 from .recorded_answer import RecordedAnswer
 from .recording import Mode, Recording
 from .recording_format import RecordedCall
-
-_PASSING = frozenset({408, 409, 425, 429, 401, 402, 403, 407})
-"""Refusals of a request that would be answered after a while, or with another key.
-
-They aren't recorded: a replay would only repeat them.
-"""
 
 
 @dataclass(frozen=True)
@@ -162,8 +157,8 @@ def _nth(recorded: Sequence[RecordedCall], fingerprint: Fingerprint, number: int
 
 
 def _passes(answer: RecordedAnswer, protocol: ModelProtocol) -> bool:
-    """Whether the answer is a failure of the moment, or of the key: the same call may succeed later."""
-    if answer.status in _PASSING or answer.status >= 500:
+    """Whether the answer is a failure of the moment, or of the key: a replay would only repeat it."""
+    if is_providers_failure(answer.status):
         return True
     if answer.status >= 300 or protocol is ModelProtocol.UNKNOWN:
         return False

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from pydantic import TypeAdapter
 
+from ..formatting import exact_seconds
 from ..threads import CallThread
 from .budget import Spent
 from .shared_limits import Grant, Report, SharedLimits
@@ -160,7 +161,7 @@ async def _in_time(future: asyncio.Future[Any]) -> Any:
         await asyncio.wait({future}, timeout=ANSWER_SECONDS / 2)
         if future.done():
             return future.result()
-    raise ConnectionError(f"no answer within {ANSWER_SECONDS:g} s")
+    raise ConnectionError(f"no answer within {exact_seconds(ANSWER_SECONDS)}")
 
 
 def _settle(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], outcome: Any) -> None:

@@ -89,7 +89,7 @@ class LoadScheduling(scheduler.LoadScheduling):  # type: ignore[misc]  # xdist h
             self._give(node, hand)
 
     def _announced(self) -> list[int]:
-        """The places of the scenarios. None if the workers have collected different items: xdist says so."""
+        """The places of the scenarios; none if the workers have collected different items: xdist says so."""
         found = [(self._channels[node].scenarios, ids) for node, ids in self.node2collection.items()]
         return found[0][0] if all(one == found[0] for one in found) else []
 

@@ -416,7 +416,7 @@ def test_a_call_without_a_name_and_arguments_that_are_no_json_are_an_attempt() -
 # Failures of the provider
 
 
-@pytest.mark.parametrize("status", [401, 403, 408, 409, 425, 429, 500, 503, 529])
+@pytest.mark.parametrize("status", [401, 403, 407, 408, 409, 425, 429, 500, 503, 529])
 def test_a_failure_of_the_provider_after_which_nothing_came_is_lost(status: int) -> None:
     wire = wire_of([call(asked(USER), refused(status)), call(asked(USER), refused(status))])
     assert [one.lost for one in wire.calls] == [False, True]

@@ -12,11 +12,13 @@ from .shapes import MOST_ITEMS, mapping, read_data
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LINE = re.compile(r"\r\n|\n|\r")
 DONE = "[DONE]"
+EVENT_STREAM = "text/event-stream"
+"""The media type of a stream."""
 
 
 @dataclass(frozen=True)
 class WireEvent:
-    """One event. `data` is its object, empty if it has none; `raw` are its bytes with the empty line."""
+    """One event: its name, its data as text, and the object in that; empty if there is none."""
 
     name: str
     data: dict[str, Any] = field(repr=False)
@@ -31,7 +33,7 @@ class WireEvent:
 def is_stream(content_type: str, body: bytes) -> bool:
     """Whether a body is a stream of events: by its type, or by its beginning where it has no known type."""
     kind = content_type.partition(";")[0].strip().lower()
-    if kind == "text/event-stream":
+    if kind == EVENT_STREAM:
         return True
     return kind in ("", "text/plain", "application/octet-stream") and body.lstrip()[:6] in (
         b"data: ",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .events import EVENT_STREAM
 from .types import ModelProtocol
 
 _CREATED = 1_700_000_000
@@ -21,7 +22,7 @@ def error_body(protocol: ModelProtocol, message: str, kind: str) -> bytes:
 def empty_answer(protocol: ModelProtocol, *, stream: bool = False, model: str = "") -> tuple[str, bytes]:
     """A successful answer that says nothing: its content type and its body."""
     if stream and protocol in _STREAMS:
-        return "text/event-stream", _STREAMS[protocol](model)
+        return EVENT_STREAM, _STREAMS[protocol](model)
     return "application/json", _json(_ANSWERS[protocol](model))
 
 
