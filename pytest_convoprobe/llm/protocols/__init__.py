@@ -3,7 +3,6 @@
 Whatever a body is, reading it never raises. What can't be read is `UNKNOWN`, or has `unread` set.
 """
 
-from .events import WireEvent, is_stream, pieces, read_events
 from .reading import protocol_of, read_answer, read_request
 from .types import AnswerError, ModelAnswer, ModelProtocol, ModelRequest, TokenCounts, ToolOutput, WireMessage
 from .writing import empty_answer, error_body
@@ -15,14 +14,10 @@ __all__ = [
     "ModelRequest",
     "TokenCounts",
     "ToolOutput",
-    "WireEvent",
     "WireMessage",
     "empty_answer",
     "error_body",
-    "is_stream",
-    "pieces",
     "protocol_of",
     "read_answer",
-    "read_events",
     "read_request",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..port import ToolRequest
@@ -134,24 +135,9 @@ def read_stream(events: Iterable[WireEvent]) -> ModelAnswer:
         elif kind == "error":
             error = error_in(data) or AnswerError("an error without a message")
     answer = read_answer({**message, "content": blocks.whole(), "usage": usage})
-    return _ended(answer, error, complete or error is not None)
+    return replace(answer, error=error, complete=complete or error is not None)
 
 
 def _counted(usage: Any) -> dict[str, Any]:
     """The counts of a later event that it has: they are those of the whole message."""
     return {name: value for name, value in mapping(usage).items() if value is not None}
-
-
-def _ended(answer: ModelAnswer, error: AnswerError | None, complete: bool) -> ModelAnswer:
-    return ModelAnswer(
-        answer.text,
-        answer.tool_requests,
-        answer.usage,
-        answer.finish_reason,
-        answer.model,
-        error,
-        answer.response_id,
-        answer.thoughts,
-        answer.refusal,
-        complete,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..port import ToolRequest
@@ -126,28 +127,13 @@ def read_stream(events: Iterable[WireEvent]) -> ModelAnswer:
             texts.append(text_of(event.data.get("delta")))
     unfinished = [{"type": "message", "content": "".join(texts)}] if texts else []
     broken = read_answer({**begun, "output": [*items, *unfinished]})
-    return _incomplete(broken)
+    return replace(broken, finish_reason="", complete=False)
 
 
 def _whole(response: dict[str, Any], items: list[dict[str, Any]], kind: str) -> ModelAnswer:
     """Some servers leave the output out of the last event, as it was sent before."""
     output = listing(response.get("output")) or items
     return read_answer({"status": kind.rpartition(".")[2], **response, "output": output})
-
-
-def _incomplete(answer: ModelAnswer) -> ModelAnswer:
-    return ModelAnswer(
-        answer.text,
-        answer.tool_requests,
-        answer.usage,
-        "",
-        answer.model,
-        answer.error,
-        answer.response_id,
-        answer.thoughts,
-        answer.refusal,
-        complete=False,
-    )
 
 
 def _error(data: dict[str, Any]) -> AnswerError:

@@ -71,12 +71,6 @@ class ModelRequest:
         """All results of tools in the request; those of earlier turns are repeated in each request."""
         return tuple(result for message in self.messages for result in message.tool_results)
 
-    @property
-    def tool_ids(self) -> tuple[str, ...]:
-        """The ids of all tool calls that the request names, asked for or answered."""
-        asked = (tool.id for message in self.messages for tool in message.tool_requests)
-        return tuple(dict.fromkeys(one for one in (*asked, *(had.id for had in self.tool_results)) if one))
-
 
 @dataclass(frozen=True)
 class TokenCounts:

@@ -60,7 +60,6 @@ def test_a_chat_has_its_messages_calls_and_results() -> None:
     assert read.texts == ("Be kind.", "Where is it?", "sent")
     assert read.messages[2].tool_requests == (ToolRequest("call_1", "look", '{"id": 7}'),)
     assert read.tool_results == (ToolOutput("call_1", "sent"),)
-    assert read.tool_ids == ("call_1",)
     assert read.schema == {"name": "a"}
     assert len(read.tools) == 1
 
