@@ -28,7 +28,7 @@ class RulesInOrder:
 
     def missed(self, reached: Collection[int]) -> list[FaultRule]:
         """Those for which there should have been a call; `reached` are the places of the others."""
-        # A rule that comes after another one has been reached too: that it doesn't count is no miss.
+        # A rule that comes after another one has been reached too, although it didn't count.
         return [rule for at, rule in enumerate(self._rules) if at not in reached and not rule.optional]
 
     def _happens(self, rule: FaultRule, name: str, number: int) -> bool:

@@ -62,7 +62,7 @@ def _add(known: dict[str, None], found: Iterable[str]) -> None:
 
 
 class Attributable(Protocol):
-    """A conversation, as far as its requests have to be told from those of others."""
+    """What is needed of a conversation to find out which requests are its own."""
 
     @property
     def in_flight(self) -> TurnInFlight | None: ...

@@ -39,7 +39,7 @@ def unclear(turn: Sequence[ReadCall], calls: Sequence[ReadCall], taken: frozense
     found = next(reasons, "")
     if found or any(one.place in taken for one in turn):
         return found
-    # Where tools are never named, models are told about them in other ways.
+    # Where tools are never named, models learn of them in other ways.
     return "" if any(one.request.tools for one in calls) else NO_TOOLS
 
 

@@ -53,6 +53,6 @@ def joined(base: str, path: str, query: str = "") -> str:
 
 
 def _first_word(path: str) -> str:
-    """The first part of a path that is no version."""
+    """The first part of a path that isn't a version, such as `chat`."""
     parts = path.split("/")
     return next((part for part in parts if part and not _VERSION.fullmatch(part)), "")

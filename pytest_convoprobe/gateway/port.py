@@ -19,7 +19,7 @@ class Tape(Protocol):
     def recorded(self, asked: Asked, turn: int, said: Sequence[str]) -> Answered | None:
         """The recorded answer; None if the call is to be made.
 
-        `said` are the user's messages until now, that of the turn last: a date in them is no clock.
+        `said` are the user's messages until now, that of the turn last: a date in them isn't a clock.
         It is called once for each request, in the order in which they come, before anything is awaited:
         equal requests may be counted here. Raises `ReplayMiss` where no call may be made, or `SettingsError`.
         """

@@ -19,7 +19,7 @@ _MOST_DEPTH = 60
 _IDS = frozenset(("id", "call_id", "item_id", "previous_response_id", "tool_call_id", "tool_use_id"))
 _PLACES = ("index", "output_index", "content_index", "item_id")
 _OF_TOOLS = frozenset(("arguments", "input", "output", "result"))
-"""Where ids are those of a tool. The `input` of a request is a list or a text, and that of a tool is none."""
+"""Where ids are those of a tool. A request has an `input`, too: a list or a text, and not an object."""
 _USERS = frozenset(("user", "human"))
 # What describes the agent and not the conversation.
 _NOT_SAID = frozenset(("tools", "model", "functions", "response_format", "text_format", "type", "role"))
@@ -99,7 +99,7 @@ def _leaves(data: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _last_of_user(data: Any) -> list[str]:
-    """The texts of the last message of the user's; a list of results of tools is none."""
+    """The texts of the user's last message. A list of tools' results doesn't count as one."""
     if not isinstance(data, Mapping):
         return []
     said = next((data[key] for key in ("messages", "input", "contents") if data.get(key)), None)

@@ -51,7 +51,7 @@ class AgentFingerprints:
             self._answered[response_id] = call.digest
 
     def of(self, method: str, path: str, body: bytes, said: Sequence[str] = ()) -> Fingerprint:
-        """The fingerprint of a call. `said` are the user's messages until now: a date in them is no clock.
+        """The fingerprint of a call. `said` are the user's messages until now: a date in them isn't a clock.
 
         Raises `SettingsError` if an expression of the project's takes too long.
         """

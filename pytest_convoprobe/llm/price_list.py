@@ -19,7 +19,7 @@ from .port import Price
 
 _FILE = "model_prices_and_context_window_backup.json"
 _MOST_KEPT = 256
-# A longer entry is none: the longest has about 4,000 characters.
+# A longer text can't be an entry: the longest one has about 4,000 characters.
 _LONGEST_ENTRY = 20_000
 
 # The providers behind whose prefix models of any provider are, by their own names.

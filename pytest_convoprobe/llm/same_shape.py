@@ -117,7 +117,7 @@ def as_it_is(value: Any, read: TextReader) -> Any:
 
 
 def _number(value: Any, read: TextReader) -> Any:
-    """A number in one spelling: JavaScript writes 1 for 1.0. What is no number of JSON is a text."""
+    """A number in one spelling: JavaScript writes 1 for 1.0. A number that JSON doesn't have is a text."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, float) and value.is_integer():

@@ -73,5 +73,5 @@ def announce(session: pytest.Session) -> None:
 
 
 def dealt_items(config: pytest.Config) -> DealtItems | None:
-    """What was dealt to this process; None if it is no worker, or has no scenarios."""
+    """What was dealt to this process; None if it isn't a worker."""
     return config.stash.get(_DEALT, None)

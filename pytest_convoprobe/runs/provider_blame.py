@@ -23,7 +23,7 @@ def provider_failure(transcript: Transcript) -> str:
 
 
 def rightly_blamed(error: ConvoprobeError, transcript: Transcript) -> ConvoprobeError:
-    """The error, or what it really is: a fault of the provider, or of an agent that did not bear ours."""
+    """The error, or what it really is: a fault of the provider, or of an agent that can't cope with ours."""
     if isinstance(error, TargetCrashed) and (failure := provider_failure(transcript)):
         return TargetUnavailable(f"{failure}. The target ended with: {error}", trace=error.trace)
     if isinstance(error, TargetUnavailable) and not provider_failure(transcript):

@@ -15,7 +15,7 @@ def _bare(value: str) -> str:
     try:
         parts = urlsplit(value)
         host, extra = parts.hostname, parts.username or parts.password or parts.query or parts.fragment
-        _ = parts.port  # raises `ValueError` for what is none
+        _ = parts.port  # raises `ValueError` for what isn't a port
     except ValueError:
         raise ValueError("can't be read as an address") from None
     if not host or extra:

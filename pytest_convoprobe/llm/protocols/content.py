@@ -20,7 +20,7 @@ def content_text(content: Any) -> str:
 
 
 def content_texts(content: Any) -> tuple[str, ...]:
-    """The text of each part. Calls and results of tools are no text of the message."""
+    """The text of each part. Calls and results of tools aren't part of it."""
     if isinstance(content, str):
         return (content,)
     parts = [content] if isinstance(content, dict) else listing(content)

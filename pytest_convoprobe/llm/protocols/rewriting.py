@@ -44,7 +44,7 @@ def with_texts(content_type: str, body: bytes, change: Change, *, masks: bool = 
 
 
 def _as_text(body: bytes, change: Change) -> bytes:
-    """The bytes changed as one text. Those that are no text survive the way there and back."""
+    """The bytes changed as one text. Bytes that aren't UTF-8 stay as they are."""
     changed = change(body.decode("utf-8", "surrogateescape"))
     try:
         return changed.encode("utf-8", "surrogateescape")

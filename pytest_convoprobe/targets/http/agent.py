@@ -242,13 +242,13 @@ class _HttpConversation:
 
 
 def _uses_model_url(settings: HttpTarget, recipes: Iterable[Recipe | None]) -> bool:
-    """Whether the service is told where to call models. Raises `SettingsError` where that can't work."""
+    """Whether the service gets the address of the gateway. Raises `SettingsError` where that can't work."""
     if not any(recipe is not None and recipe.uses_model_url for recipe in recipes):
         return False
     if settings.models is None:
         raise SettingsError.of(
-            "a template uses `model_url`, the address of the gateway for the agent's model calls, but there "
-            "is none: set `target.models` to the addresses of the providers that the agent calls",
+            "a template uses `model_url`, the address of the gateway for the agent's model calls, but the "
+            "target has no `models`: set `target.models` to the addresses of the providers that it calls",
             path="target.models",
         )
     if settings.version is not None and settings.version.url is None:
