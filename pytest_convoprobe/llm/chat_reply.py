@@ -18,13 +18,16 @@ from .provider_errors import unreadable
 # A larger cost of a single call is a mistake, in an answer or in a list of prices.
 _MOST_DOLLARS = 10_000.0
 
-# Servers have words of their own for the protocol's.
+# Servers have words of their own for the protocol's, and write these in capitals too.
 _FINISHES = {
+    **{word: word for word in ("stop", "length", "content_filter", "tool_calls", "function_call")},
     **dict.fromkeys(("complete", "end_turn", "eos", "eos_token", "stop_sequence"), "stop"),
     **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
     "content_filtered": "content_filter",
     "tool_use": "tool_calls",
 }
+# The server failed in the middle of its reply: what is there is no reply of the model.
+_GIVEN_UP = frozenset(("error", "abort", "insufficient_system_resource"))
 # Where nothing else parts a model's thoughts from its reply.
 _THOUGHT = re.compile(
     r"<(?:think|thinking|budget:thinking)>(.*?)</(?:think|thinking|budget:thinking)>(.*)", re.DOTALL
@@ -41,15 +44,26 @@ def read_reply(response: Any, settings: ModelSettings, listed_cost: object) -> L
     if not choices:
         raise _no_choices(settings)
     try:
-        return _reply(response, _items(choices)[0], settings, listed_cost)
-    except (AttributeError, KeyError, TypeError, ValueError):
+        reply = _reply(response, _items(choices)[0], settings, listed_cost)
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         pass
+    else:
+        if reply.finish_reason in _GIVEN_UP:
+            raise _given_up(reply, settings)
+        return reply
     # Raised outside of the handler, so that it has no other exception as its context.
     raise unreadable(settings)
 
 
 def _no_choices(settings: ModelSettings) -> LLMUnavailable:
     message = f"{settings.model} sent a response without a reply in it (no choices)"
+    failure = LLMUnavailable(message, model=settings.model or "")
+    failure.answered = True
+    return failure
+
+
+def _given_up(reply: LLMReply, settings: ModelSettings) -> LLMUnavailable:
+    message = f"{settings.model} gave up in the middle of its reply (finish_reason: {reply.finish_reason})"
     failure = LLMUnavailable(message, model=settings.model or "")
     failure.answered = True
     return failure

@@ -9,6 +9,7 @@ import asyncio
 import importlib
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ from .masking import NoSecrets, TextRedactor
 from .port import LLMReply, LLMRequest, Price
 from .posting import RawAnswer, Route, posted, route_to
 from .price_list import listed_price
-from .provider_errors import failure_of, no_key, timeout_of
+from .provider_errors import failure_of, no_key, not_sent, timeout_of
 from .reasoning_models import refusals_expected
 from .schema_probe import SchemaUse
 
@@ -43,6 +44,9 @@ _OF_ACCOUNTS = {
     "openai-organization": ("OPENAI_ORGANIZATION", "OPENAI_ORG_ID"),
     "openai-project": ("OPENAI_PROJECT_ID",),
 }
+
+# aiohttp adds to an address how its certificate is checked, as Python writes the object.
+_ADDED_TLS = re.compile(r" ssl:(?:<[^>]*>|\w+)")
 
 
 class Direct:
@@ -131,7 +135,10 @@ class Direct:
         except asyncio.TimeoutError:
             return timeout_of(settings)
         except Exception as error:  # noqa: BLE001 - of a network, of TLS, of a suite that forbids sockets
-            return failure_of(error, settings, self._masked(str(error), settings, key))
+            words = self._masked(_said_by(error), settings, key)
+            # Errors about certificates are ValueErrors too.
+            ours = isinstance(error, (TypeError, ValueError)) and not isinstance(error, OSError)
+            return not_sent(settings, words) if ours else failure_of(error, settings, words)
         return answered(answer, settings, lambda text: self._masked(text, settings, key))
 
     async def _sent(self, request: LLMRequest, parameters: dict[str, Any], key: str | None) -> RawAnswer:
@@ -147,6 +154,16 @@ class Direct:
         for secret in (*secrets_of(settings), key):
             text = text.replace(secret, "****") if secret else text
         return self._redactor.text(text)
+
+
+def _said_by(error: Exception) -> str:
+    """What of an error is for people: aiohttp gives what isn't HTTP a status of its own, for example."""
+    kind, message = type(error).__name__, getattr(error, "message", "")
+    if kind == "ClientHttpProxyError":
+        return f"the proxy answered with status {getattr(error, 'status', '')}: {message}"
+    if kind == "ClientResponseError":
+        return f"its answer is not in the form of HTTP: {message}"
+    return _ADDED_TLS.sub("", str(error))
 
 
 def _load(future: Future[Any]) -> None:
@@ -170,6 +187,12 @@ def _session(module: Any) -> aiohttp.ClientSession:
 
 def _key(settings: ModelSettings, server: Server) -> str | None:
     """The key: that of the settings, the environment's, or LiteLLM's that code of the project has set."""
+    # A key that was read from a file often ends with a line break, which no header may have.
+    found = _found_key(settings, server)
+    return None if found is None else found.strip()
+
+
+def _found_key(settings: ModelSettings, server: Server) -> str | None:
     if settings.api_key is not None:
         return settings.api_key.get_secret_value()
     litellm = sys.modules.get("litellm")

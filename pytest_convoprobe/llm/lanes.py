@@ -57,6 +57,8 @@ SERVERS: Mapping[str, Server] = {
 """The providers that speak chat completions, with what is known about their servers."""
 
 _YES = frozenset(("1", "on", "t", "true", "y", "yes"))
+# The name in the list for those of OpenAI's models that are older than chat completions.
+_OLDER = "text-completion-openai"
 _OLLAMA = frozenset(("ollama", "ollama_chat"))
 
 # What LiteLLM does something with by itself, or passes on in a way of its own.
@@ -170,7 +172,8 @@ def _no_ollama(settings: ModelSettings) -> str:
 
 def _other_protocol(settings: ModelSettings, with_tools: bool) -> str:
     """Why the model needs another protocol than chat completions, by its name and the list."""
-    name, mode = name_at_server(settings), listed(settings.model or "").get("mode")
+    name = name_at_server(settings)
+    mode = listed(settings.model or "").get("mode") or listed(f"{_OLDER}/{name}").get("mode")
     if name.startswith("responses/"):
         return "its name asks for the Responses API"
     if mode not in (None, "chat"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from ..cutting import most_bytes
-from ..http_body import unpacked
+from ..http_body import DecodingError, unpacked
 from .connection import other_host, proxy_for, redirected, too_large, trust
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ class Route:
 def route_to(base: str) -> Route:
     """The way to the chat completions below an address. Raises `OSError` or `ssl.SSLError`: see `trust`."""
     parts = urlsplit(base)
-    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=parts.path.rstrip("/") + _ROUTE)
+    # Some write the whole address of the route.
+    path = parts.path.rstrip("/").removesuffix(_ROUTE) + _ROUTE
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=path)
     address, user = urlunsplit(bare), None
     if parts.username is not None:
         named = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
@@ -75,7 +77,12 @@ async def posted(
 
 async def _read(response: aiohttp.ClientResponse, most_text: int) -> RawAnswer:
     encoding = response.headers.get("content-encoding", "")
-    body = await unpacked(_pieces(response), encoding, most_bytes(most_text))
+    try:
+        body = await unpacked(_pieces(response), encoding, most_bytes(most_text))
+    except DecodingError:
+        if response.status < 400:
+            raise
+        body = b""  # the status says enough
     if body is None:
         return RawAnswer(response.status, stopped=too_large(most_text))
     return RawAnswer(response.status, {name.lower(): value for name, value in response.headers.items()}, body)

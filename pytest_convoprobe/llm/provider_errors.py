@@ -52,7 +52,8 @@ def failure_of(error: Exception, settings: ModelSettings, text: str) -> LLMError
         return LLMRejected(
             f"no connection to {settings.model}: {words}", model=settings.model or "", status=status
         )
-    code = "context_length_exceeded" if kind == "ContextWindowExceededError" else getattr(error, "code", None)
+    # Not `getattr`: at aiohttp's errors it is a property that warns.
+    code = "context_length_exceeded" if kind == "ContextWindowExceededError" else vars(error).get("code")
     return refusal_of(settings, status, _PREFIX.sub("", text) or kind, str(code or ""), _headers(error))
 
 
@@ -81,6 +82,14 @@ def no_key(model: str | None, variable: str = "the provider's variable") -> str:
         f"no API key for {model}: set api_key in the settings (any text for a server that wants none), "
         f"or {variable}"
     )
+
+
+def not_sent(settings: ModelSettings, text: str) -> LLMRejected:
+    """A call that cannot be sent as the settings have it; `text` says why, already masked."""
+    words = (
+        f"the call of {settings.model} cannot be sent: {_shortened(text)}; see its api_base, key and headers"
+    )
+    return LLMRejected(words, model=settings.model or "")
 
 
 def timeout_of(settings: ModelSettings, status: int | None = None) -> LLMTimeout:

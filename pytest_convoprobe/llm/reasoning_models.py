@@ -17,6 +17,7 @@ _GPT_SERIES = re.compile(r"gpt-[5-9]")
 _CHAT_ONLY = "gpt-5-chat"
 
 _SAMPLING = ("temperature", "logprobs", "top_logprobs", "top_p")
+_EFFORT = frozenset(("reasoning_effort",))
 
 
 def refusals_expected(settings: ModelSettings) -> frozenset[str]:
@@ -24,8 +25,13 @@ def refusals_expected(settings: ModelSettings) -> frozenset[str]:
     model = settings.model or ""
     name = model.rpartition("/")[2]
     if not (_GPT_SERIES.search(name) or _O_SERIES.match(name)) or _CHAT_ONLY in name:
-        return frozenset()
+        return _EFFORT if _never_reasons(model) else frozenset()
     return _refused(model, settings.reasoning)
+
+
+def _never_reasons(model: str) -> bool:
+    entry = listed(model)
+    return entry.get("litellm_provider") == "openai" and not entry.get("supports_reasoning")
 
 
 @lru_cache(maxsize=64)
@@ -38,6 +44,8 @@ def _names(model: str, effort: str | None) -> Iterator[str]:
     if _O_SERIES.match(model.rpartition("/")[2]) and not entry:
         return  # another provider's model that is named alike
     yield "max_tokens"
+    if _never_reasons(model):
+        yield from _EFFORT
     if effort is not None:
         known = entry.get(f"supports_{effort}_reasoning_effort")
         if known is False or (effort == "xhigh" and not known):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from ..redaction import MASK
-from .field_types import Count, Effort, Money, Number, Seconds, Text, WebAddress
+from .field_types import Count, Effort, Money, Number, Parameters, Seconds, ServerAddress, Text
 from .secret_places import PUBLIC_FIELDS
 
 
@@ -50,7 +50,7 @@ class ModelSettings(Section):
         None,
         description="The part of the model string before the slash, if `model` leaves it out. Also `source`.",
     )
-    api_base: WebAddress | None = Field(None, description="URL of the endpoint. Also `base_url`.")
+    api_base: ServerAddress | None = Field(None, description="URL of the endpoint. Also `base_url`.")
     api_key: SecretStr | None = Field(
         None, description="API key. If unset, that of `OPENAI_API_KEY` or its like. Also `apikey`.",
     )  # fmt: skip
@@ -68,7 +68,7 @@ class ModelSettings(Section):
     extra_headers: dict[str, SecretStr] = Field(
         default_factory=dict, description="HTTP headers of each call."
     )
-    extra_params: dict[str, Any] = Field(
+    extra_params: Parameters = Field(
         default_factory=dict, description="Parameters that are sent unchanged: `seed`, `top_p`…"
     )
     extra_instructions: Text | None = Field(

@@ -186,6 +186,8 @@ def cost_by_litellm(model: str, usage: dict[str, Any], tier: str | None) -> floa
     return float(litellm.completion_cost(response, model=model, service_tier=tier))
 
 
+# LiteLLM's own, when its classes are used for the first time.
+@pytest.mark.filterwarnings("ignore:.*ReadOnly:UserWarning")
 @pytest.mark.parametrize("model", ["gpt-4o-mini", "gpt-5", "gpt-5.4", "o3", "claude-sonnet-4-5"])
 @pytest.mark.parametrize("prompt", [1000, 250_000, 300_000])
 @pytest.mark.parametrize("tier", [None, "flex", "priority", "default"])

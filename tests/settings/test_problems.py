@@ -64,6 +64,13 @@ def test_all_problems_are_told_at_once_in_their_order(refuse) -> None:
             "target.models: names no provider: give it `openai`, `anthropic` or both",
         ),
         ("llm: {extra_headers: [a]}", "llm.extra_headers: must be a mapping, but it is a list"),
+        ("llm: {api_base: 'http://localhost:99999/v1'}", "complete address, with a host and at most a port"),
+        ("llm: {api_base: 'http://[::1/v1'}", "complete address, with a host and at most a port"),
+        ("llm: {api_base: 'http:///v1'}", "complete address, with a host and at most a port"),
+        ("llm: {extra_params: {messages: []}}", "`messages`: the conversation decides about it"),
+        ("llm: {extra_params: {num_retries: 3}}", "`num_retries`: write `max_attempts` beside it"),
+        ("llm: {extra_params: {stream: true}}", "`stream`: replies are read whole"),
+        ("llm: {extra_params: {extra_body: {top: [.nan]}}}", "`extra_body` must be data that JSON has"),
         ("llm: {api_base: 'localhost:80'}", 'begins with http:// or https://, got the text "localhost:80"'),
         ("llm: {reasoning: hihg}", 'got the text "hihg"; did you mean `high`?'),
         (
