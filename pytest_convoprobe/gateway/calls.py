@@ -94,10 +94,10 @@ class AgentCall:
 
     # Answers that no provider gives
 
-    async def _refused(self, error: ConvoprobeError, code: str) -> web.StreamResponse:
+    async def _refused(self, error: ConvoprobeError, code: str, *, unsent: bool = True) -> web.StreamResponse:
         """An answer that ends the conversation as an error, whatever the agent makes of it."""
         self._conversation.report(error)
-        self._finish(None, problem=str(error))
+        self._finish(None, problem=str(error), unsent=unsent)
         return await self._sent(refusal(self._asked.path, str(error), code=code))
 
     async def _replaced(self, fault: Injection) -> web.StreamResponse:
@@ -127,9 +127,9 @@ class AgentCall:
                 whole = cut or answer.content_length is not None
                 return await (self._collected(answer, cut) if whole else self._streamed(answer))
         except UpstreamRedirects as redirect:
-            return await self._refused(_redirects(name, redirect), "redirect")
+            return await self._refused(_redirects(name, redirect), "redirect", unsent=False)
         except _TooLong:
-            return await self._refused(_too_long(self._asked), "answer_too_long")
+            return await self._refused(_too_long(self._asked), "answer_too_long", unsent=False)
         except UpstreamLost as lost:
             return await self._lost(f"`target.models.{name}` gave no whole answer: {lost}")
 

@@ -51,7 +51,8 @@ class WireCall:
     `turn` is the turn of the conversation that was being answered, from 1. `answered` is None while no answer
     has come, or if none came; `problem` then says why. `seconds` is the time until the answer's last byte.
     `fault` says in words which fault was injected, and `replaced` that it came in place of a model's answer.
-    `broken_off` says that the agent, or a fault, cut the answer off before its end.
+    `broken_off` says that the agent, or a fault, cut the answer off before its end. `unsent` says that the
+    gateway refused the call itself, so that no provider was asked.
     """
 
     turn: int
@@ -63,3 +64,9 @@ class WireCall:
     problem: str = ""
     broken_off: bool = False
     replaced: bool = False
+    unsent: bool = False
+
+    @property
+    def costs_nothing(self) -> bool:
+        """Whether neither a provider nor a recording answered."""
+        return self.unsent or self.replaced

@@ -32,7 +32,9 @@ class WireSpending:
     def after(self, call: WireCall) -> None:
         """A call has ended, in whatever way."""
         read = read_call(0, call)
-        if read is not None:
+        if read is not None and call.costs_nothing:
+            self._metered.take_no_call()
+        elif read is not None:
             self._metered.take_agents_call(
                 read.usage, read.cost(self._prices), call.replayed, _guess(read, self._prices)
             )

@@ -87,5 +87,9 @@ class Metered:
             guessed = usage is None
             self._budget.add(guess if usage is None else Spent(cost, usage.total), guessed=guessed)
 
+    def take_no_call(self) -> None:
+        """The agent made a call that nobody answered: nothing was spent, and that is known."""
+        self._ledger.record_agents_call(Spending())
+
     async def aclose(self) -> None:
         """Do nothing: the run closes the wrapped `LLM`."""

@@ -30,7 +30,9 @@ class WithoutResult:
 
 
 def spending_in_words(spending: Spending) -> str:
-    """`3 calls (4 attempts), 1,200 + 80 tokens, $0.0012`; replayed calls are marked."""
+    """`3 calls (4 attempts), 1,200 + 80 tokens, $0.0012`, or `nothing`; replayed calls are marked."""
+    if not (spending.calls or spending.is_agents_own):
+        return "nothing"
     usage = spending.usage
     calls = "its own calls" if spending.is_agents_own else counted(spending.calls, "call")
     parts = [

@@ -57,9 +57,10 @@ def made_no_call(transcript: Transcript) -> bool:
 
 
 NO_CALL = (
-    "the agent made no call of a model through its gateway (target.models): it called none, or by another "
-    "address, such as one in its own code, or that of a client which was made before the first scenario, "
-    "since a test module imports the agent. Such calls are neither recorded nor replayed"
+    "the agent made no call of a model through its gateway (target.models). Calls by another address are "
+    "neither recorded nor replayed. Usual reasons: the agent is a service that wasn't started by "
+    "`convoprobe gateway -- COMMAND` and doesn't use `{{ model_url }}`; an address is written in its code; "
+    "or its client was made before the first scenario, since a test module imports the agent"
 )
 
 

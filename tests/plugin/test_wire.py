@@ -174,6 +174,51 @@ def test_an_agent_that_calls_elsewhere_is_named_at_the_end_of_a_green_run(suite:
         assert "note: in 1 of 1 conversation, the agent made no call of a model through its gateway" in shown
 
 
+def test_a_service_that_was_not_started_by_the_gateway_gets_advice(suite: Suite) -> None:
+    with ModelServer() as provider, ChatServer() as of_judge:
+        project = Project(suite, "Elsewhere", provider, of_judge)
+        project.scenario(tool_usage={"prohibited_tools": ["refund"]})
+        _, shown = project.run()
+    words = " ".join(shown.split())
+    assert "wasn't started by `convoprobe gateway -- COMMAND` and doesn't use `{{ model_url }}`" in words
+
+
+@pytest.mark.parametrize("changed", ["lost", "late"])
+def test_a_call_that_no_recording_answers_costs_nothing(suite: Suite, changed: str) -> None:
+    with ModelServer() as provider, ChatServer() as of_judge:
+        project = Project(suite, "Agent", provider, of_judge)
+        project.scenario()
+        project.run("--convoprobe-replay=record")
+        suite.write("agent.py", AGENT.replace("on its way", changed))
+        result, shown = project.run("--convoprobe-replay=only")
+    assert (result.outcome.value, result.blame and result.blame.value) == ("error", "recording")
+    assert "model │ 2 calls of gpt-4o (1 of them replayed), " in shown
+    assert "\nspent: nothing\n" in shown
+    assert result.spending[Role.AGENT].calls == result.spending[Role.AGENT].replayed == 1
+
+
+def test_a_fault_in_place_of_an_answer_costs_nothing(suite: Suite) -> None:
+    with ModelServer() as provider, ChatServer() as of_judge:
+        project = Project(suite, "Agent", provider, of_judge)
+        suite.write("agent.py", AGENT.replace("retries = 0", "retries = 2"))
+        project.scenario(faults=[{"model": "*", "call": 1, "kind": "error"}])
+        result, _ = project.run("--convoprobe-replay=record")
+        assert (result.outcome.value, result.spending[Role.AGENT].calls) == ("passed", 2)
+        result, shown = project.run("--convoprobe-replay=only")
+    assert "\nspent: nothing\n" in shown
+    calls = [call for _, seen in result.transcript.wire for call in seen.calls]
+    assert [bool(call.fault) for call in calls] == [True, False, False]
+
+
+def test_calls_that_nobody_answered_are_not_taken_for_an_agent_that_was_not_seen(suite: Suite) -> None:
+    with ModelServer() as provider, ChatServer() as of_judge:
+        project = Project(suite, "Polite", provider, of_judge)
+        project.scenario(faults=[{"model": "*", "kind": "error"}])
+        result, shown = project.run()
+    assert result.spending[Role.AGENT].calls == 0
+    assert "without the agent" not in shown
+
+
 def test_no_tool_was_called_can_not_be_checked_where_nothing_was_seen(suite: Suite) -> None:
     with ModelServer() as provider, ChatServer() as of_judge:
         project = Project(suite, "Elsewhere", provider, of_judge)
@@ -243,6 +288,7 @@ def test_an_agent_that_crashes_after_an_injected_fault_has_failed(suite: Suite, 
         assert provider.requests == []
     assert (result.outcome.value, result.blame and result.blame.value) == ("failed", "agent")
     assert "model │ call 1: injected: " in shown
+    assert "agent (seen on the wire)  nothing" in shown
 
 
 def test_an_agent_that_bears_an_injected_fault_is_judged(suite: Suite) -> None:
