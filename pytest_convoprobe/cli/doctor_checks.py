@@ -71,6 +71,10 @@ _ROLES = {Role.JUDGE: "judge", Role.SYNTHETIC_USER: "synthetic user"}
 _ATTEMPTS = 2
 _SHOWN = 80
 _KEY = "Set api_key in the settings to ${A_VARIABLE}, and that variable in this shell or in CI's secrets."
+_NOT_BY_GATEWAY = (
+    "if it calls models, start it by `convoprobe gateway -- COMMAND` or give it `{{ model_url }}`, "
+    "and write no address in its code"
+)
 _SERVER = "Look whether the server runs, and whether api_base is its address."
 _SHAPE = (
     "Try structured_output: text (or schema) for it, more max_tokens, or a model that follows instructions."
@@ -280,7 +284,7 @@ class Checkup:
                 reply = await conversation.send(self._message)
             finally:
                 await conversation.aclose()
-            calls = f"; {counted(len(at.calls), 'call')} of models seen (`target.models`)" if at else ""
+            calls = _calls_in_words(len(at.calls), reply) if at else ""
         return reply, calls
 
     def _results(self, loaded: LoadedSettings) -> Finding:
@@ -335,6 +339,15 @@ def _reply_in_words(reply: Reply) -> str:
     said += ", and waits for a person (see `synthetic_user.approvals`)" if reply.pending else ""
     tools = "doesn't report tool calls" if reply.tool_calls is None else "reports tool calls"
     return f"{said} [{tools}{', and no tokens' if reply.usage is None else ' and tokens'}]"
+
+
+def _calls_in_words(calls: int, reply: Reply) -> str:
+    """How many calls of models the gateway saw, and what follows from it."""
+    seen = f"; {counted(calls, 'call')} of models seen (`target.models`)"
+    if not calls:
+        return f"{seen}: {_NOT_BY_GATEWAY}"
+    silent = reply.tool_calls is None or reply.usage is None
+    return seen + (", where what it doesn't report is read" if silent else "")
 
 
 def _advice(error: ConvoprobeError) -> str:

@@ -11,7 +11,7 @@ from .port import CallContext, Role
 from .recording import Recording
 from .recording_format import RecordedCall
 
-_CLOCKS = ", such as a clock or an id (`target.model_volatile` names what is left out)"
+_CLOCKS = ", such as a clock or an id (name it in `target.model_volatile`, and record again)"
 
 _SOURCES: Mapping[Role, Mapping[str, str]] = {
     Role.SYNTHETIC_USER: {

@@ -268,4 +268,17 @@ def test_an_agent_that_calls_models_does_so_by_a_gateway(
         result = convoprobe("doctor")
         assert len(provider.requests) == 1
     assert result.exit_code == 0, result.output
-    assert "1 call of models seen (`target.models`)" in " ".join(result.output.split())
+    assert "1 call of models seen (`target.models`), where what it doesn't report is read" in " ".join(
+        result.output.split()
+    )
+
+
+def test_an_agent_that_calls_no_model_by_its_gateway_gets_advice(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    with AgentServer(lambda request: {"text": "Hi."}) as server:
+        models = {"openai": "http://127.0.0.1:9/v1"}
+        project(folder, chat_server.base_url, target={"type": "http", "url": server.url, "models": models})
+        result = convoprobe("doctor")
+    shown = " ".join(result.output.split())
+    assert "0 calls of models seen (`target.models`): if it calls models, start it by `convoprobe" in shown
