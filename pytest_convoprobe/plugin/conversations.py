@@ -17,6 +17,7 @@ from .gating import first_orders
 from .judge_gate import require_fit
 from .keys import OVERLAPPED, WAITED
 from .lookahead import LookAhead
+from .model_variables import changes_environment
 from .orders import Order
 from .session import backend_of, session_of, settings_source
 from .storing import recorder_of
@@ -39,7 +40,9 @@ def look_ahead(config: pytest.Config) -> LookAhead:
     """The conversations that start before their turn."""
     if _AHEAD not in config.stash:
         cancel = partial(_cancel, config)
-        ahead = config.stash[_AHEAD] = LookAhead(submit, _has_to_be_waited_for, first_orders, cancel)
+        ahead = config.stash[_AHEAD] = LookAhead(
+            submit, _has_to_be_waited_for, first_orders, cancel, changes_environment
+        )
         if (dealt := dealt_items(config)) is not None:
             dealt.when_stopped(ahead.stop)
     return config.stash[_AHEAD]

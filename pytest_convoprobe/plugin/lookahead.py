@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,18 +74,21 @@ def may_run_early(item: pytest.Item, started: pytest.Item) -> bool:
     return same_target and all(scope == "session" and key in ready for key, scope in mine.items())
 
 
-def candidates(started: pytest.Item) -> Iterator[Order]:
+def candidates(started: pytest.Item) -> Iterator[tuple[Order, bool]]:
     """The scenarios after `started` that are known to run in this process, in order.
 
-    They end where pytest takes a fixture away that `started` has, to make it again with parameters.
+    Beside each: whether a test of the project's comes before it. They end where pytest takes a fixture away
+    that `started` has, to make it again with parameters.
     """
-    ready = fixture_definitions(started)
+    ready, after_test = fixture_definitions(started), False
     for item in _following(started):
-        if item is not started and _makes_again(item, ready):
+        if _makes_again(item, ready):
             return
         order = order_of(item)
-        if order is not None and item is not started:
-            yield order
+        if order is None:
+            after_test = True
+        else:
+            yield order, after_test
 
 
 def _makes_again(item: pytest.Item, ready: dict[str, Any]) -> bool:
@@ -96,7 +100,7 @@ def _makes_again(item: pytest.Item, ready: dict[str, Any]) -> bool:
 def _following(item: pytest.Item) -> Sequence[pytest.Item]:
     """The items after this one. An xdist worker collects all items but is given only some."""
     if not hasattr(item.config, "workerinput"):
-        return item.session.items
+        return list(dropwhile(lambda one: one is not item, item.session.items))[1:]
     if (dealt := _dealt_after(item)) is not None:
         return dealt
     upcoming = item.stash.get(NEXT_ITEM, None)
@@ -163,6 +167,7 @@ class LookAhead:
     """The conversations that were started before their turn.
 
     `submit` queues one. `waits` says of one that it needs the thread that waits for it, and so its turn.
+    `disturbs` says of one that tests of the project's would notice it: it isn't started before they have run.
     `first` are those of an item that can start ahead: further ones depend on what these come to.
     `cancel` ends one that is no longer wanted; it may be called on any thread.
     """
@@ -173,7 +178,10 @@ class LookAhead:
         waits: Callable[[Order, Target], bool],
         first: Callable[[Order], list[Order]],
         cancel: Callable[[Handle[ScenarioResult]], object],
+        disturbs: Callable[[Order], bool],
     ) -> None:
+        self._disturbs = disturbs
+        self._left_for_later = False
         self._cancel = cancel
         self._first = first
         self._submit = submit
@@ -201,25 +209,27 @@ class LookAhead:
         """Start what can run, now that `started` has all its fixtures. Returns whether there was any."""
         if not target_is_shared(started) or not self._is_new_world(started):
             return False
-        before = len(self._handles)
-        for order in candidates(started):
+        before, self._left_for_later = len(self._handles), False
+        for order, after_test in candidates(started):
             item = order.item
             waiting = item.nodeid not in self._handles and BEGUN not in item.stash
             if waiting and may_run_early(item, started):
-                self._start(order, target)
+                self._start(order, target, after_test)
         return len(self._handles) > before
 
     def _is_new_world(self, started: pytest.Item) -> bool:
-        """Whether looking again may find more: other fixtures are set up, or xdist has given more."""
+        """Whether looking again may find more: other fixtures, more from xdist, or tests that have run."""
         world = frozenset(_own_fixtures(started))
         more = hasattr(started.config, "workerinput") and _dealt_after(started) is None
-        known = world in self._worlds and not more
+        known = world in self._worlds and not (more or self._left_for_later)
         self._worlds.add(world)
         return not known
 
-    def _start(self, order: Order, target: Target) -> None:
+    def _start(self, order: Order, target: Target, after_test: bool) -> None:
         try:
-            if not self._waits(order, target):
+            if after_test and self._disturbs(order):
+                self._left_for_later = True
+            elif not self._waits(order, target):
                 for one in self._first(order):
                     self._start_trial(one, target)
         except Exception:  # noqa: BLE001

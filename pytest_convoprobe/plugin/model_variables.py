@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from ..errors import ConvoprobeError
-from .orders import order_of
+from .orders import Order, order_of
 from .session import session_of
 
 FIXTURE = "convoprobe"
@@ -33,3 +33,12 @@ def variables_for(item: pytest.Item) -> Iterator[None]:
         return
     with found:
         yield
+
+
+def changes_environment(order: Order) -> bool:
+    """Whether its conversation sets the variables, which a test that runs meanwhile would find.
+
+    Raises `SettingsError`.
+    """
+    target = session_of(order.item.config).settings_of(order.loaded.file).settings.target
+    return target is not None and target.models is not None

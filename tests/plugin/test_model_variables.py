@@ -97,6 +97,36 @@ def test_they_are_set_before_the_agent_is_imported_and_put_back(suite: Suite, fi
         assert len(provider.requests) == 1
 
 
+def test_a_test_between_scenarios_finds_its_own_and_scenarios_still_talk_together(suite: Suite) -> None:
+    suite.write("agent.py", AGENT)
+    # Two talk at once, or none does.
+    suite.write(
+        "together.py",
+        """
+        import threading, time
+        import agent
+
+        barrier = threading.Barrier(2)
+
+        def answer(message):
+            barrier.wait(30)
+            time.sleep(0.5)
+            return agent.answer(message)
+        """,
+    )
+    suite.write("looks.py", LOOKS)
+    for name in ("a1", "a2", "c1", "c2"):
+        scenario = SCENARIO.replace("name: order", f"name: {name}").replace("Is it", f"{name}: is it")
+        suite.write(f"{name[0]}/scenarios/{name}.yaml", scenario)
+    test = "assert looks.look()[0] == 'http://127.0.0.1:9/own'"
+    suite.write("b/test_b.py", f"import looks, time\ndef test_it():\n    time.sleep(0.3)\n    {test}\n")
+    suite.write("conftest.py", "")
+    with ModelServer() as provider, ChatServer() as judge:
+        target = {**python_target(provider), "object": "together.py:answer"}
+        suite.write("convoprobe.yaml", settings(judge, target))
+        suite.run_process("a", "b", "c", "--convoprobe-concurrency=2").assert_outcomes(passed=5)
+
+
 def test_without_models_nothing_is_set(suite: Suite) -> None:
     suite.write("agent.py", "import looks\ndef answer(message):\n    return f'fine {looks.look()}'\n")
     suite.write("looks.py", LOOKS)
