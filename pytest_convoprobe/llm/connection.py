@@ -21,11 +21,15 @@ _NO = frozenset(("0", "false", "no", "off", "n", "f"))
 _LEVEL, _CURVE = "SSL_SECURITY_LEVEL", "SSL_ECDH_CURVE"
 
 
+class UnusableEnvironment(OSError):
+    """A variable about proxies or certificates that no connection can be made with."""
+
+
 def trust() -> ssl.SSLContext | bool:
     """How a server's certificate is checked; False if `SSL_VERIFY` says that it isn't.
 
-    `SSL_VERIFY` or `SSL_CERT_FILE` may name a file of certificate authorities. Raises `OSError` or
-    `ssl.SSLError` for a file that isn't one.
+    `SSL_VERIFY` or `SSL_CERT_FILE` may name a file of certificate authorities. Raises `UnusableEnvironment`
+    for a file that isn't one.
     """
     verify = os.environ.get("SSL_VERIFY", "")
     if verify.strip().lower() in _NO:
@@ -33,7 +37,12 @@ def trust() -> ssl.SSLContext | bool:
     named = (verify, os.environ.get("SSL_CERT_FILE", ""))
     file = next((name for name in named if name and os.path.exists(name)), None)
     others = tuple(os.environ.get(name, "") for name in (_LEVEL, _CURVE, "SSL_CERTIFICATE"))
-    return _context(file or _usual_authorities(), *others)
+    try:
+        return _context(file or _usual_authorities(), *others)
+    except OSError as error:
+        reason = str(error)
+    names = f"SSL_VERIFY, SSL_CERT_FILE, SSL_CERTIFICATE or {_LEVEL}"
+    raise UnusableEnvironment(f"what one of the variables {names} has for TLS cannot be used: {reason}")
 
 
 @lru_cache(maxsize=4)
@@ -59,13 +68,29 @@ def _usual_authorities() -> str | None:
 
 
 def proxy_for(address: str) -> str | None:
-    """The proxy of an address by `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`; None for none."""
+    """The proxy of an address by `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`; None for none.
+
+    Raises `UnusableEnvironment` for one that isn't an address.
+    """
     parts = urlsplit(address)
     if parts.hostname is None or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy or None
+    if not proxy:
+        return None
+    return _checked(proxy if "://" in proxy else f"http://{proxy}")
+
+
+def _checked(proxy: str) -> str:
+    try:
+        parts = urlsplit(proxy)
+        if parts.hostname and parts.port != 0:
+            return proxy
+    except ValueError:
+        pass
+    # Not the address itself: there may be a password in it.
+    raise UnusableEnvironment("the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not an address")
 
 
 def too_large(most_text: int) -> str:

@@ -9,11 +9,11 @@ import asyncio
 import importlib
 import json
 import os
-import re
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..cutting import MOST_TEXT
@@ -26,6 +26,7 @@ from ..settings.requirements import require_model
 from .attempts import Attempts
 from .chat_answer import answered
 from .chat_format import chat_messages, own_prices, plain_headers, secrets_of
+from .connection import UnusableEnvironment
 from .given_up import GivenUp
 from .lanes import SERVERS, Server, address_of, name_at_server, provider_name
 from .masking import NoSecrets, TextRedactor
@@ -44,9 +45,6 @@ _OF_ACCOUNTS = {
     "openai-organization": ("OPENAI_ORGANIZATION", "OPENAI_ORG_ID"),
     "openai-project": ("OPENAI_PROJECT_ID",),
 }
-
-# aiohttp adds to an address how its certificate is checked, as Python writes the object.
-_ADDED_TLS = re.compile(r" ssl:(?:<[^>]*>|\w+)")
 
 
 class Direct:
@@ -136,9 +134,8 @@ class Direct:
             return timeout_of(settings)
         except Exception as error:  # noqa: BLE001 - of a network, of TLS, of a suite that forbids sockets
             words = self._masked(_said_by(error), settings, key)
-            # Errors about certificates are ValueErrors too.
-            ours = isinstance(error, (TypeError, ValueError)) and not isinstance(error, OSError)
-            return not_sent(settings, words) if ours else failure_of(error, settings, words)
+            failure = not_sent if _is_ours(error) else partial(failure_of, error)
+            return failure(settings, words)
         return answered(answer, settings, lambda text: self._masked(text, settings, key))
 
     async def _sent(self, request: LLMRequest, parameters: dict[str, Any], key: str | None) -> RawAnswer:
@@ -156,14 +153,24 @@ class Direct:
         return self._redactor.text(text)
 
 
+def _is_ours(error: Exception) -> bool:
+    """Whether a call failed before it was sent, and would each time."""
+    # Errors about the certificates of servers are ValueErrors too.
+    wrong = isinstance(error, (TypeError, ValueError)) and not isinstance(error, OSError)
+    return wrong or isinstance(error, UnusableEnvironment)
+
+
 def _said_by(error: Exception) -> str:
     """What of an error is for people: aiohttp gives what isn't HTTP a status of its own, for example."""
     kind, message = type(error).__name__, getattr(error, "message", "")
     if kind == "ClientHttpProxyError":
         return f"the proxy answered with status {getattr(error, 'status', '')}: {message}"
+    if kind == "ClientProxyConnectionError":
+        proxy = f"{getattr(error, 'host', '')}:{getattr(error, 'port', '')}"
+        return f"the proxy {proxy}, which the environment names, cannot be reached"
     if kind == "ClientResponseError":
         return f"its answer is not in the form of HTTP: {message}"
-    return _ADDED_TLS.sub("", str(error))
+    return str(error)
 
 
 def _load(future: Future[Any]) -> None:

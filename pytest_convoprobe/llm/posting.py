@@ -45,7 +45,7 @@ class Route:
 
 
 def route_to(base: str) -> Route:
-    """The way to the chat completions below an address. Raises `OSError` or `ssl.SSLError`: see `trust`."""
+    """The way to the chat completions below an address. Raises `UnusableEnvironment`."""
     parts = urlsplit(base)
     # Some write the whole address of the route.
     path = parts.path.rstrip("/").removesuffix(_ROUTE) + _ROUTE

@@ -35,6 +35,8 @@ _NO_CONNECTION = re.compile(
 _FULL = re.compile(
     r"context_length_exceeded|maximum context length|context window|available context size", re.IGNORECASE
 )
+# aiohttp adds to an address how its certificate is checked, as Python writes the object.
+_ADDED_TLS = re.compile(r" ssl:(?:<[^>]*>|\w+)(?= \[)")
 # What LiteLLM says of an answer that it can't read, for a count of tokens that is a text, for example. A
 # traceback of its own follows.
 _UNREADABLE = re.compile(r"invalid response object", re.IGNORECASE)
@@ -54,7 +56,8 @@ def failure_of(error: Exception, settings: ModelSettings, text: str) -> LLMError
         )
     # Not `getattr`: at aiohttp's errors it is a property that warns.
     code = "context_length_exceeded" if kind == "ContextWindowExceededError" else vars(error).get("code")
-    return refusal_of(settings, status, _PREFIX.sub("", text) or kind, str(code or ""), _headers(error))
+    said = _ADDED_TLS.sub("", _PREFIX.sub("", text)) or kind
+    return refusal_of(settings, status, said, str(code or ""), _headers(error))
 
 
 def refusal_of(
@@ -86,9 +89,8 @@ def no_key(model: str | None, variable: str = "the provider's variable") -> str:
 
 def not_sent(settings: ModelSettings, text: str) -> LLMRejected:
     """A call that cannot be sent as the settings have it; `text` says why, already masked."""
-    words = (
-        f"the call of {settings.model} cannot be sent: {_shortened(text)}; see its api_base, key and headers"
-    )
+    said = _shortened(text)
+    words = f"the call of {settings.model} cannot be sent: {said}; see its settings and the environment"
     return LLMRejected(words, model=settings.model or "")
 
 

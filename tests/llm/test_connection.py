@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import trustme
 
-from pytest_convoprobe.errors import LLMUnavailable
+from pytest_convoprobe.errors import LLMRejected, LLMUnavailable
 from pytest_convoprobe.llm.connection import other_host
+from pytest_convoprobe.llm.direct import Direct
 from pytest_convoprobe.llm.port import LLMRequest
 from pytest_convoprobe.redaction import Redactor
 from tests.support.chat_server import ChatServer
@@ -20,7 +21,9 @@ from tests.support.loopback_proxy import LoopbackProxy
 from .adapters import LANES, Adapter
 from .requests import KEY, request, settings
 
-VARIABLES = "SSL_CERT_FILE SSL_VERIFY HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY"
+VARIABLES = (
+    "SSL_CERT_FILE SSL_VERIFY SSL_CERTIFICATE SSL_SECURITY_LEVEL HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +114,38 @@ async def test_a_call_over_tls_goes_through_a_tunnel(
         assert (await llm.complete(to(server))).text == "hi"
     assert proxy.asked == [f"CONNECT {server.base_url.split('/')[2]} HTTP/1.1"]
     assert KEY not in proxy.headers[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("SSL_CERT_FILE", "{here}/junk.pem", "SSL_CERT_FILE, .* for TLS cannot be used"),
+        ("SSL_CERT_FILE", "{here}", "SSL_CERT_FILE, .* for TLS cannot be used"),
+        ("SSL_CERTIFICATE", "{here}/junk.pem", "SSL_CERTIFICATE or .* for TLS cannot be used"),
+        ("SSL_SECURITY_LEVEL", "nonsense", "SSL_SECURITY_LEVEL has for TLS cannot be used"),
+        ("HTTPS_PROXY", "http://me:CANARY@127.0.0.1:port", "the proxy in HTTP_PROXY, .* is not an address"),
+        ("ALL_PROXY", "://CANARY", "the proxy in HTTP_PROXY, .* is not an address"),
+    ],
+)
+async def test_variables_that_cannot_be_used_are_named(
+    name: str, value: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "junk.pem").write_text("junk")
+    monkeypatch.setenv(name, value.format(here=tmp_path))
+    direct = Direct()
+    with pytest.raises(LLMRejected, match=words) as found:
+        await direct.complete(request(model=settings(api_base="https://127.0.0.1:9/v1")))
+    await direct.aclose()
+    assert "CANARY" not in str(found.value)
+
+
+async def test_a_proxy_that_is_not_there_is_said_to_be_the_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://me:CANARY@127.0.0.1:9")
+    direct = Direct()
+    with pytest.raises(LLMUnavailable, match=r"the proxy 127\.0\.0\.1:9, which the env") as found:
+        await direct.complete(request(model=settings(api_base="http://far.invalid/v1")))
+    await direct.aclose()
+    assert "CANARY" not in str(found.value)
 
 
 async def test_hosts_that_need_no_proxy_have_none(llm: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
