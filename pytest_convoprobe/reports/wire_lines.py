@@ -60,7 +60,7 @@ NO_CALL = (
     "the agent made no call of a model through its gateway (target.models). Calls by another address are "
     "neither recorded nor replayed. Usual reasons: the agent is a service that wasn't started by "
     "`convoprobe gateway -- COMMAND` and doesn't use `{{ model_url }}`; an address is written in its code; "
-    "or its client was made before the first scenario, since a test module imports the agent"
+    "or its client was made before the first scenario, since a test module or conftest.py imports the agent"
 )
 
 
@@ -76,7 +76,9 @@ def _out_of_order(call: ModelCall) -> Iterator[str]:
     if call.fault:
         yield f"injected: {call.fault}"
     if call.problem and (call.lost or not call.fault):
-        yield f"{'failed, and no equal one was answered' if call.lost else 'failed'}: {call.problem}"
+        # What a recording lacks is said at length in the result's reason.
+        problem = call.problem.partition("\n")[0].rstrip(":")
+        yield f"{'failed, and no equal one was answered' if call.lost else 'failed'}: {problem}"
 
 
 def _models(seen: WireSeen) -> str:

@@ -194,7 +194,7 @@ def test_an_agent_that_a_test_module_has_imported_before_is_named(suite: Suite) 
         assert not provider.requests
     shown = " ".join(result.stdout.str().split())
     assert "made no call of a model through its gateway" in shown
-    assert "a test module imports the agent" in shown
+    assert "a test module or conftest.py imports the agent" in shown
 
 
 def test_run_scenario_has_the_gateway_too(tmp_path: Path) -> None:

@@ -193,6 +193,7 @@ def test_a_call_that_no_recording_answers_costs_nothing(suite: Suite, changed: s
         result, shown = project.run("--convoprobe-replay=only")
     assert (result.outcome.value, result.blame and result.blame.value) == ("error", "recording")
     assert "model │ 2 calls of gpt-4o (1 of them replayed), " in shown
+    assert " ".join(shown.split()).count("message 3 (tool) changed") == 2  # the reason, and the summary
     assert "\nspent: nothing\n" in shown
     assert result.spending[Role.AGENT].calls == result.spending[Role.AGENT].replayed == 1
 
