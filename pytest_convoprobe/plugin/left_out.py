@@ -8,6 +8,7 @@ no fault, and in a project that doesn't use us nothing is.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -47,8 +48,8 @@ def check(session: pytest.Session) -> None:
     In a worker of xdist, and where an exception would hide other errors, the run's end reports it.
     """
     config = session.config
-    if session.shouldstop or session.shouldfail:
-        return  # pytest broke off its own walk
+    if session.shouldstop or session.shouldfail or sys.exc_info()[1] is not None:
+        return  # pytest broke off its own walk, or Ctrl-C did: this is called on the way out, too
     found = [*_left_out(session), *_left_alone(session)]
     config.stash[LEFT_OUT] = [str(one) for one in found if not one.error]
     worker: dict[str, Any] | None = getattr(config, "workeroutput", None)

@@ -358,3 +358,18 @@ def test_one_key_is_enough_and_the_other_is_explained(suite: Suite) -> None:
     suite.run().stdout.fnmatch_lines(
         ["*late.yaml:4:1: syntetic_user: unknown key; did you mean `synthetic_user`*"]
     )
+
+
+@pytest.mark.parametrize("file", ["one", "two"])
+def test_ctrl_c_in_the_middle_of_a_collection_leaves_nothing_out(suite: Suite, file: str) -> None:
+    """The files that pytest hasn't come to by then are no error, and the status is that of Ctrl-C."""
+    suite.conftest(f"""
+    def pytest_collect_file(file_path):
+        if file_path.name == "{file}.yaml":
+            raise KeyboardInterrupt
+    """)
+    suite.scenario("one")
+    suite.scenario("two")
+    result = suite.run_process("scenarios")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "would not run" not in result.stdout.str() + result.stderr.str()
