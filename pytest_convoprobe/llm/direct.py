@@ -163,6 +163,9 @@ def _is_ours(error: Exception) -> bool:
 def _said_by(error: Exception) -> str:
     """What of an error is for people: aiohttp gives what isn't HTTP a status of its own, for example."""
     kind, message = type(error).__name__, getattr(error, "message", "")
+    if kind in ("ServerDisconnectedError", "ClientPayloadError"):
+        # Their texts may have all headers of the answer in them.
+        return "the connection ended before its answer was complete"
     if kind == "ClientHttpProxyError":
         return f"the proxy answered with status {getattr(error, 'status', '')}: {message}"
     if kind == "ClientProxyConnectionError":

@@ -15,7 +15,7 @@ from ..settings.panel import members_of
 from ..settings.providers import KEY_VARIABLES, PROVIDERS, provider_of
 from ..settings.requirements import require_model
 from ..suggest import did_you_mean
-from .lanes import Lane, client_words, lane_of
+from .lanes import SERVERS, Lane, address_of, client_words, lane_of
 from .litellm_import import imported
 
 
@@ -42,7 +42,7 @@ def complaint_on(settings: ModelSettings) -> str | None:
     model, lane = settings.model or "", lane_of(settings)
     if lane.fault:
         return client_words(settings, lane)
-    return _no_provider(model, settings, lane) or _no_key(model, settings)
+    return _no_provider(model, settings, lane) or _no_address(model, settings) or _no_key(model, settings)
 
 
 def has_common_provider(settings: ModelSettings) -> bool:
@@ -78,6 +78,26 @@ def _is_known(model: str, api_base: str | None) -> bool:
     except Exception:  # noqa: BLE001 - bare Exceptions for names that it doesn't know
         return False
     return True
+
+
+def _no_address(model: str, settings: ModelSettings) -> str | None:
+    """LiteLLM takes OpenAI's own address for a server that nobody has named; the conversation goes there."""
+    server = SERVERS.get(provider_of(model) or "")
+    if server is None or not server.variables or address_of(settings) or _leads_elsewhere(settings):
+        return None
+    return (
+        f"no address for {model}: set api_base in the settings to that of your server, or the environment "
+        f"variable {' or '.join(server.variables)}"
+    )
+
+
+def _leads_elsewhere(settings: ModelSettings) -> bool:
+    """Whether LiteLLM may have an address by other ways, in code of the project for example."""
+    variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "USE_LITELLM_PROXY")
+    in_code = getattr(sys.modules.get("litellm"), "api_base", None)
+    return bool(
+        in_code or "custom_llm_provider" in settings.extra_params or any(map(own_variable, variables))
+    )
 
 
 def _no_key(model: str, settings: ModelSettings) -> str | None:

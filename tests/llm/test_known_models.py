@@ -28,9 +28,27 @@ def words(model: str, **settings: Any) -> str:
     return ""
 
 
-@pytest.mark.parametrize("model", ["openai/fake", "hosted_vllm/meta-llama/x", "ollama/llama3", "gpt-4o"])
+@pytest.mark.parametrize("model", ["openai/fake", "llamafile/x", "ollama/llama3", "gpt-4o"])
 def test_names_that_can_be_called(model: str) -> None:
     assert words(model, api_key="a-key") == ""
+
+
+@pytest.mark.parametrize("provider", ["hosted_vllm", "lm_studio", "litellm_proxy", "openai_like"])
+def test_a_server_without_an_address_is_not_taken_for_openai(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LiteLLM would send the conversation to OpenAI."""
+    variable = f"{provider.upper()}_API_BASE"
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE", variable):
+        monkeypatch.delenv(name, raising=False)
+    model, base = f"{provider}/x", "http://localhost:1/v1"
+    assert words(model, api_key="k") == (
+        f"judge.model: no address for {model}: set api_base in the settings to that of your server, or the "
+        f"environment variable {variable}"
+    )
+    assert words(model, api_key="k", api_base=base) == ""
+    monkeypatch.setenv(variable, base)
+    assert words(model, api_key="k") == ""
 
 
 def test_the_models_of_a_panel_are_looked_at_too() -> None:

@@ -92,6 +92,14 @@ async def test_it_is_said_to_be_no_http(direct: Adapter) -> None:
     )
 
 
+@pytest.mark.parametrize("end", [0, 20, 40, 90, -1])
+async def test_a_connection_that_ends_early_shows_nothing_of_the_answer(direct: Adapter, end: int) -> None:
+    answer = http(body(), "Set-Cookie: CANARY")
+    found = await outcome(direct, answer[: len(answer) + end if end < 0 else end])
+    assert type(found) is LLMUnavailable
+    assert str(found).endswith("is not available: the connection ended before its answer was complete")
+
+
 @pytest.mark.parametrize(("status", "kind"), [(401, LLMRejected), (429, LLMUnavailable)])
 async def test_the_status_counts_where_the_body_cannot_be_unpacked(
     direct: Adapter, status: int, kind: type[LLMError]
