@@ -10,8 +10,10 @@ from ..errors import ConvoprobeError, NoTarget, Problem, ScenarioFileError, Sett
 from ..faults.model_plan import out_of_reach
 from ..faults.rules import FaultRule, of_models
 from ..formatting import exact_seconds
+from ..gateway.variables import key_of
 from ..llm.budget import Budget
 from ..llm.stack import build_llm
+from ..project_code.agent_environment import agent_environment
 from ..project_code.agent_loops import AgentLoops
 from ..project_code.calls import in_own_thread, stoppable
 from ..project_code.deadline import Deadline
@@ -83,14 +85,21 @@ async def tools_of_target(
     if settings is None:
         raise NoTarget(FIXTURE_IS_FOR_PYTEST)
     mask = Redactor(loaded.secrets).text
-    built = build_target(settings, rootdir=loaded.root or root, mask=mask)
-    try:
-        tools = await described_tools(built)
-        if tools is None and not runs_on_waiting_thread(built):
-            tools = await _tools_once_started(built, loaded)
-    finally:
-        await built.aclose()
+    with agent_environment(_keys(settings)):
+        built = build_target(settings, rootdir=loaded.root or root, mask=mask)
+        try:
+            tools = await described_tools(built)
+            if tools is None and not runs_on_waiting_thread(built):
+                tools = await _tools_once_started(built, loaded)
+        finally:
+            await built.aclose()
     return tools
+
+
+def _keys(settings: TargetSection) -> dict[str, str]:
+    """What the clients of an agent that calls models itself need to be made, where there is no key."""
+    upstreams = settings.models.addresses if settings.models else ()
+    return {name: key for one in upstreams for name, key in key_of(one).items()}
 
 
 async def _tools_once_started(target: Target, loaded: LoadedSettings) -> tuple[ToolSpec, ...] | None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,39 @@ def test_validate_says_that_faults_of_models_are_out_of_reach(folder: Path, conv
     upstreams = "target:\n  models: {openai: https://api.openai.com/v1}"
     settings.write_text(settings.read_text().replace("target:", upstreams, 1))
     assert convoprobe("validate", "scenarios", "--with-target").exit_code == 0
+
+
+CALLS_MODELS = """\
+import os
+import anthropic, openai
+
+CLIENT = openai.OpenAI()
+
+class Agent:
+    def __init__(self):
+        self.client = anthropic.Anthropic(api_key=os.environ["ANTHROPIC_API_KEY"])
+
+    def send(self, message):
+        raise AssertionError("no message is sent")
+"""
+
+
+@pytest.mark.parametrize("known", [None, "", "kk-4711-of-the-agent"])
+def test_an_agent_whose_clients_want_a_key_can_be_started_without_one(
+    folder: Path, convoprobe: Convoprobe, monkeypatch: pytest.MonkeyPatch, known: str | None
+) -> None:
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+        if known is not None:
+            monkeypatch.setenv(variable, known)
+    models = {"openai": "http://127.0.0.1:9/v1", "anthropic": "http://127.0.0.1:9"}
+    target = {"type": "python", "object": "agent.py:Agent", "models": models}
+    project(folder, "http://127.0.0.1:9", target=target)
+    (folder / "agent.py").write_text(CALLS_MODELS)
+    result = convoprobe("validate", "scenarios", "--with-target")
+    assert result.exit_code == 0, result.output
+    assert "note: the target doesn't say which tools it has" in result.output
+    assert os.environ.get("OPENAI_API_KEY") == known
 
 
 def test_validate_says_that_the_target_does_not_know_its_tools(folder: Path, convoprobe: Convoprobe) -> None:
