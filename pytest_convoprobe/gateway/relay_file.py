@@ -41,19 +41,19 @@ def announced(url: str, root: Path) -> Iterator[None]:
 
 
 def found_relays(root: Path) -> list[str]:
-    """The addresses of the relays of a project, as far as their processes live."""
+    """The addresses of the relays of a project, and of projects below it, whose processes live."""
     folder = _folder()
     if not folder.is_dir() or not _is_private(folder):
         return []
-    found = (_url_in(file, str(root.resolve())) for file in sorted(folder.glob("*.json")))
+    found = (_url_in(file, root.resolve()) for file in sorted(folder.glob("*.json")))
     return [url for url in found if url]
 
 
-def _url_in(file: Path, root: str) -> str:
+def _url_in(file: Path, root: Path) -> str:
     try:
         data = read_json(read_text(file)[:_MOST_BYTES])
         pid, url = int(file.stem), str(data["url"])
-        mine = data["root"] == root
+        mine = Path(data["root"]).is_relative_to(root)  # a repository may have several projects
     except (OSError, ValueError, KeyError, TypeError):
         return ""  # it is being written, or somebody else's
     if not _lives(pid):

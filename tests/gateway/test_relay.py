@@ -240,6 +240,13 @@ def test_the_file_is_the_users_alone_and_goes_with_the_relay(tmp_path: Path, run
     assert found_relays(tmp_path) == []
 
 
+def test_a_session_finds_the_relays_of_the_projects_below_it(tmp_path: Path, runtime: Path) -> None:
+    with announced("http://127.0.0.1:1/s3cret", tmp_path / "shop"):
+        assert found_relays(tmp_path) == ["http://127.0.0.1:1/s3cret"]
+        assert found_relays(tmp_path / "sho") == []
+        assert found_relays(tmp_path / "shop" / "scenarios") == []
+
+
 _OTHERS = ["", "[]", "{}", '{"pid": 1}', '{"url": "http://127.0.0.1:1", "root": 7}', "\x00"]
 
 

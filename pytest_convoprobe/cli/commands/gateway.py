@@ -31,8 +31,8 @@ def command(
     machine: `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL` and the like lead there. Which of them are set follows
     from `target.models` in the settings.
 
-    Leave it running, and start pytest beside it, in the same project: the sessions find the gateway, and get
-    the calls of their conversations. Without a session, calls are refused.
+    Leave it running, and start pytest beside it, in the same project or in a folder above it: the sessions
+    find the gateway, and get the calls of their conversations. Without a session, calls are refused.
 
     It ends with COMMAND and has its exit status. When it ends first, by Ctrl-C or SIGTERM, it ends COMMAND
     and all that this has started.

@@ -63,6 +63,8 @@ def test_a_service_is_recorded_and_replayed(tmp_path: Path, workers: tuple[str, 
         with service(command, project.folder, keyless) as url:
             project.set({**target, "url": url}, upstream, judge.base_url)
             assert_same(live, project.replay(*workers))
+            of_folder_above = project.replay("--rootdir=..", *workers)
+            assert of_folder_above.code == 0, of_folder_above.output
         assert len(models.requests) == made
 
 
