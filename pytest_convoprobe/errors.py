@@ -42,6 +42,7 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     UsageProblem                   click shows the message of its own exceptions only
     CommandFailed                  the same, with another exit status
     DecodingError                  a body that isn't packed as its header says; its reader says what it means
+    UnusableEnvironment            variables for TLS or a proxy that can't be used; becomes an LLMRejected
     FormatError                    a ValueError of the reader of recordings; becomes RecordingUnusable
     └── LaterVersion               the same, for a file of a later release
     ExpansionError                 YAML whose aliases have no end; becomes a `Problem`

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
-from ..llm.connection import proxy_for, trust
+from ..llm.connection import UnusableEnvironment, proxy_for, trust
 from .exchange import Asked
 
 Headers = Iterable[tuple[str, str]]
@@ -61,6 +61,8 @@ class Upstream:
                 if 300 <= answer.status < 400 and "location" in answer.headers:
                     raise UpstreamRedirects(_shown(answer.headers["location"]))
                 yield answer
+        except UnusableEnvironment as error:
+            raise UpstreamLost(str(error)) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise UpstreamLost(f"{type(error).__name__} at {_shown(url)}") from None
 

@@ -264,13 +264,22 @@ async def test_a_proxy_of_the_environment_is_used(
     assert len(provider.requests) == 1
 
 
-async def test_a_proxy_that_cannot_be_used_is_said(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", "socks5://user:s3cret@127.0.0.1:1")
+@pytest.mark.parametrize(
+    ("proxy", "words"),
+    [
+        ("socks5://user:s3cret@127.0.0.1:1", "speaks another protocol than HTTP"),
+        ("http://user:s3cret@:nowhere", "is not an address"),
+    ],
+)
+async def test_a_proxy_that_cannot_be_used_is_said(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, proxy: str, words: str
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     async with talking(gateway, to_url("http://provider.example/v1")) as conversation:
         status, _, answer = await post(f"{conversation.url}/chat/completions", chat("hello"))
     assert status == 502
-    assert "speaks another protocol than HTTP" in answer["error"]["message"]
+    assert words in answer["error"]["message"]
     assert "s3cret" not in str(answer)
 
 
