@@ -18,6 +18,7 @@ from .attribution import Claim
 from .exchange import Answered, Asked
 from .loopback import TOO_LARGE, LoopbackServer, as_response
 from .refusals import refusal
+from .relay_file import is_address
 from .relay_link import CLAIM, FROM_RELAY, REFUSE, SESSIONS, TURNS
 from .turns import MessageLocks
 from .upstream import Upstream, UpstreamLost, UpstreamRedirects, answer_headers
@@ -79,7 +80,7 @@ class Relay:
     async def _joined(self, request: web.Request, data: Any) -> web.StreamResponse:
         """A session is there until its connection is closed."""
         url = str(data["url"]) if isinstance(data, Mapping) and "url" in data else ""
-        if not url.startswith("http://127.0.0.1:"):
+        if not is_address(url):
             return web.Response(status=400)
         self._sessions[url] = None
         try:

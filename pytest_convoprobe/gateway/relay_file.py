@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -20,6 +21,8 @@ from ..outside_json import read_json
 
 _MOST_BYTES = 10_000
 _LONGEST_NAME = 60
+# Nothing else may stand where a host does: `http://127.0.0.1:80@elsewhere/` leads elsewhere.
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d{1,5}/[\w-]+", re.ASCII)
 
 
 @contextmanager
@@ -49,6 +52,11 @@ def found_relays(root: Path) -> list[str]:
     return [url for url in found if url]
 
 
+def is_address(url: str) -> bool:
+    """Whether this is the address of a relay or a session, which are on loopback only."""
+    return _ADDRESS.fullmatch(url) is not None
+
+
 def _url_in(file: Path, root: Path) -> str:
     try:
         data = read_json(read_text(file)[:_MOST_BYTES])
@@ -60,7 +68,7 @@ def _url_in(file: Path, root: Path) -> str:
         with contextlib.suppress(OSError):
             file.unlink()
         return ""
-    return url if mine and url.startswith("http://127.0.0.1:") else ""
+    return url if mine and is_address(url) else ""
 
 
 def _folder() -> Path:

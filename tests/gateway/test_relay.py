@@ -214,8 +214,18 @@ async def test_only_who_knows_the_address_is_answered(relay: Relay, path: str) -
     assert (await post(f"{relay.url}/{path}", {}, headers=headers))[0] == 403
 
 
-async def test_a_session_has_to_be_on_loopback(relay: Relay) -> None:
-    assert (await post(f"{relay.url}/_sessions", {"url": "http://evil.example/"}))[0] == 400
+# `127.0.0.1:1` is a user's name and password in the second: the host is what follows.
+_ELSEWHERE = [
+    "http://evil.example/",
+    "http://127.0.0.1:1@evil.example/x",
+    "http://127.0.0.1:1.evil.example/x",
+]
+
+
+@pytest.mark.parametrize("url", _ELSEWHERE)
+async def test_a_session_has_to_be_on_loopback(relay: Relay, url: str) -> None:
+    asking = post(f"{relay.url}/_sessions", {"url": url})
+    assert (await asyncio.wait_for(asking, 30))[0] == 400
 
 
 async def test_pytest_inside_the_gateway_is_an_error(
@@ -250,7 +260,9 @@ def test_a_session_finds_the_relays_of_the_projects_below_it(tmp_path: Path, run
 _OTHERS = ["", "[]", "{}", '{"pid": 1}', '{"url": "http://127.0.0.1:1", "root": 7}', "\x00"]
 
 
-@pytest.mark.parametrize("content", [*_OTHERS, '{"root": "ROOT", "url": "http://evil.example/"}'])
+@pytest.mark.parametrize(
+    "content", [*_OTHERS, *(f'{{"root": "ROOT", "url": "{url}"}}' for url in _ELSEWHERE)]
+)
 def test_whatever_else_is_there_is_left_alone(tmp_path: Path, runtime: Path, content: str) -> None:
     folder = runtime / "convoprobe"
     folder.mkdir(mode=0o700)
@@ -278,7 +290,7 @@ def test_a_folder_that_others_can_write_is_not_trusted(tmp_path: Path, runtime: 
     folder.chmod(0o777)
     with (
         pytest.raises(PermissionError, match="others may write there"),
-        announced("http://127.0.0.1:1", tmp_path),
+        announced("http://127.0.0.1:1/x", tmp_path),
     ):
         pass
     assert found_relays(tmp_path) == []
