@@ -148,8 +148,9 @@ class HostLine:
                 _settle(loop, future, ConnectionError(_ENDED))
             return
         number, grant = json.loads(message)
-        if number in self._asked:
-            _settle(*self._asked[number], grant)
+        # Whoever has asked may give up at this moment, on another thread.
+        if (asked := self._asked.get(number)) is not None:
+            _settle(*asked, grant)
 
 
 _ENDED = "the process that keeps the limits has ended"
