@@ -142,10 +142,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         check_left_out(session)
     if TAGS in session.config.stash:
         from .dealt_items import announce
+        from .lookahead import can_run_ahead
         from .preflight import check
 
         check(session)
-        announce(session)
+        announce(session, can_run_ahead)
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:

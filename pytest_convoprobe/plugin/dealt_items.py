@@ -61,14 +61,15 @@ class DealtItems:
         return self._items[self._places.get(item, len(self._items)) + 1 :]
 
 
-def announce(session: pytest.Session) -> None:
-    """Tell the controller which of the collected items are scenarios, before it hears of the collection."""
+def announce(session: pytest.Session, can_run_ahead: Callable[[pytest.Item], bool]) -> None:
+    """Tell the controller which of the collected items it should deal, before it hears of the collection."""
     channel = getattr(session.config, "workerinput", {}).get(CHANNEL)
     if channel is None:
         return
     dealt = session.config.stash[_DEALT] = DealtItems(session)
+    scenarios = [place for place, item in enumerate(session.items) if order_of(item) is not None]
     with contextlib.suppress(OSError):  # the controller has gone: xdist notices that by itself
-        channel.send([place for place, item in enumerate(session.items) if order_of(item) is not None])
+        channel.send([place for place in scenarios if can_run_ahead(session.items[place])])
         channel.setcallback(dealt.hear)
 
 

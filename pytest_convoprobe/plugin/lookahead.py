@@ -65,13 +65,21 @@ def target_is_ours(item: pytest.Item) -> bool:
     return definition is not None and _is_ours(definition) and TARGET_FIXTURE not in given
 
 
+def can_run_ahead(item: pytest.Item) -> bool:
+    """Whether a scenario needs nothing that lasts less long than the session.
+
+    Otherwise it runs in its turn, and fewer fixtures are set up if its neighbours run in the same process.
+    """
+    return target_is_shared(item) and all(scope == "session" for scope in _own_fixtures(item).values())
+
+
 def may_run_early(item: pytest.Item, started: pytest.Item) -> bool:
     """Whether `item` can talk now that `started` is set up."""
-    if not _is_certain(item) or not target_is_shared(item):
+    if not _is_certain(item) or not can_run_ahead(item):
         return False
     mine, ready = _own_fixtures(item), _own_fixtures(started)
     same_target = fixture_definitions(item)[TARGET_FIXTURE] is fixture_definitions(started)[TARGET_FIXTURE]
-    return same_target and all(scope == "session" and key in ready for key, scope in mine.items())
+    return same_target and mine.keys() <= ready.keys()
 
 
 def candidates(started: pytest.Item) -> Iterator[tuple[Order, bool]]:

@@ -1,7 +1,8 @@
 """The scheduler for pytest-xdist's `-n`: it deals the scenarios to the workers at the beginning.
 
 A conversation mostly waits, so a worker can hold many at once. But it may start only those that are certain
-to come to it. Tests are scheduled as xdist does. This module is imported only where its scheduler is used.
+to come to it. Tests are scheduled as xdist does, and so are scenarios that can't run ahead. This module is
+imported only where its scheduler is used.
 """
 
 from __future__ import annotations
@@ -27,9 +28,8 @@ class WorkerChannel:
 
     def __init__(self, worker: Any) -> None:
         self.scenarios: list[int] = []
-        """The places of the scenarios among the items that the worker has collected."""
-        self.has_items = False
-        """Whether items were dealt to it."""
+        """The places of those that can run ahead, among the items that the worker has collected."""
+        self._dealt: set[int] = set()
         self._channel = worker.gateway.newchannel()
         # What plug-ins put into the input of a worker travels by execnet, which can send its channels too.
         worker.workerinput[CHANNEL] = self._channel
@@ -37,8 +37,17 @@ class WorkerChannel:
 
     def deal(self, places: Sequence[int]) -> None:
         """Tell the worker which items come to it."""
-        self.has_items = bool(places)
+        self._dealt = set(places)
         self._send(list(places))
+
+    def has_some_ahead(self, left: Sequence[int]) -> bool:
+        """Whether scenarios may be talking there before their turn. `left` is what it has still to end.
+
+        They begin with the first of them whose turn comes.
+        """
+        dealt = self._dealt.intersection(self.scenarios)
+        ahead = dealt.intersection(left[1:])
+        return bool(ahead) and ahead != dealt
 
     def stop(self, reason: str) -> None:
         """Have the worker end its session after the present item."""
@@ -106,8 +115,7 @@ class LoadScheduling(scheduler.LoadScheduling):  # type: ignore[misc]  # xdist h
             node.shutdown()  # a worker runs its last item once it knows that none follows
 
     def remove_node(self, node: Any) -> str | None:
-        # One that replaces another runs one scenario at a time, and xdist takes away what a worker has done.
-        ahead = self._channels[node].has_items and len(self.node2pending.get(node, [])) > 1
+        ahead = self._channels[node].has_some_ahead(self.node2pending.get(node, []))
         self.said_of_crash = _MAY_BE_ANOTHER if ahead else ""
         crashed: str | None = super().remove_node(node)
         return crashed

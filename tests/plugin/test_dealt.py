@@ -127,6 +127,31 @@ def test_only_what_failed_last_runs_again(suite: Suite) -> None:
     assert sorted(suite.started()) == ["s1", "s4"]
 
 
+MODULE = """
+@pytest.fixture(scope="module", autouse=True)
+def server(request):
+    log(f"up {request.node.name}")
+"""
+
+
+@pytest.mark.parametrize("words", [["--dist=load"], ["--maxschedchunk=1000"]], ids=" ".join)
+def test_scenarios_that_cannot_run_ahead_are_scheduled_with_their_neighbours(
+    suite: Suite, words: list[str]
+) -> None:
+    """The first eight items go to one worker: dealt in turn, both would set up the fixtures of every file.
+
+    The second words: that is what xdist's own scheduler does.
+    """
+    suite.conftest(MODULE)
+    for file in range(8):
+        for number in range(8):
+            suite.scenario(f"s{file}{number}", file=f"scenarios/f{file}.yaml")
+    suite.run_process("-n2", *words, plugins=XDIST).assert_outcomes(passed=64)
+    ups = [line for line in suite.log if line.startswith("up ") and ("f0" in line or "f1" in line)]
+    assert len(ups) == 2, ups
+    assert len(suite.started()) == 64
+
+
 # Other tests
 
 
@@ -326,6 +351,29 @@ def pytest_convoprobe_settings(item):
             "worker 'gw1' crashed while running 'scenarios/all.yaml::s6'",
         ]
     )
+
+
+CRASHES = "import os\ndef test_crash(): os._exit(1)\n"
+
+
+@pytest.mark.parametrize("file", ["a/test_it.py", "z/test_it.py"])
+def test_a_crash_of_a_test_while_no_scenario_talks_is_its_own(suite: Suite, file: str) -> None:
+    """Before the first scenario, and after the last one."""
+    scenarios(suite, 2)
+    suite.write(file, CRASHES + "def test_more(): pass\n")
+    result = suite.run_process("-n1", plugins=XDIST)
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines([f"worker 'gw0' crashed while running '{file}::test_crash'"])
+    result.stdout.no_fnmatch_line("*another scenario*")
+
+
+def test_a_crash_of_a_test_while_scenarios_talk_ahead_may_be_theirs(suite: Suite) -> None:
+    suite.scenario("first", file="scenarios/a.yaml")
+    suite.write("scenarios/test_between.py", CRASHES)
+    suite.scenario("last", file="scenarios/z.yaml")
+    result = suite.run_process("-n1", plugins=XDIST)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["worker 'gw0' crashed *::test_crash'; another scenario that *"])
 
 
 def test_a_worker_that_crashes_before_the_scenarios_are_dealt_is_replaced(suite: Suite) -> None:
