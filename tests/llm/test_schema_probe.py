@@ -100,7 +100,8 @@ async def test_another_fault_of_the_call_says_nothing_about_schemas(llm: Adapter
 async def test_a_fault_on_the_way_is_no_answer(llm: Adapter, fault: str) -> None:
     with ChatServer(faults=[fault], answers=[GOOD]) as server:
         with contextlib.suppress(LLMUnavailable):
-            await llm.complete(to(server, timeout=0.3))
+            # Long enough to reach the server: otherwise the fault is that of the next call.
+            await llm.complete(to(server, timeout=1 if fault == "hang" else 20))
         assert llm.schema_use(to(server).model) is None
         await llm.complete(to(server))
     assert with_schema(server) == [True, True]
