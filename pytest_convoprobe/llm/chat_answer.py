@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -43,7 +44,8 @@ def answered(answer: RawAnswer, settings: ModelSettings, masked: Mask) -> LLMRep
     if not _has_counts(data.get("usage")):
         return unreadable(settings)
     try:
-        return read_reply(data, settings, _listed(data, settings))
+        reported = _reported(answer.headers, data)
+        return read_reply(data, settings, _listed(data, settings) if reported is None else reported)
     except LLMUnavailable as error:
         return error.with_traceback(None)
 
@@ -115,6 +117,23 @@ def _has_counts(usage: Any) -> bool:
         return False
     counts = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
     return all(count is None or isinstance(whole_number(count), int) for count in counts)
+
+
+def _reported(headers: Mapping[str, str], data: Mapping[str, Any]) -> float | None:
+    """What the server says that the answer costs: a proxy of LiteLLM in a header, OpenRouter in the usage."""
+    cost = (data.get("usage") or {}).get("cost")
+    named = cost.get("total_cost") if isinstance(cost, dict) else cost
+    header = headers.get("x-litellm-response-cost", "")
+    said = (_number(header), named)
+    numbers = (one for one in said if isinstance(one, (int, float)) and not isinstance(one, bool))
+    return next((one for one in numbers if 0 <= one < math.inf), None)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _listed(data: Mapping[str, Any], settings: ModelSettings) -> float | None:

@@ -213,6 +213,27 @@ async def test_the_cost_of_a_reply_is_the_same() -> None:
     assert costs == [pytest.approx(388 * 1.5e-7 + 512 * 7.5e-8 + 50 * 6e-7)] * 2
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # LiteLLM's, about a cost of parts
+@pytest.mark.parametrize(
+    ("said", "header", "cost"),
+    [
+        (0.5, "", 0.5),
+        (0, "", 0.0),
+        ({"total_cost": 0.1}, "", 0.1),
+        (0.5, "0.25", 0.25),
+        (None, "0.25", 0.25),
+        ("0.5", "much", None),
+        (-1, "-1", None),
+        (True, "nan", None),
+    ],
+)
+async def test_a_cost_that_the_server_reports_is_the_cost(said: Any, header: str, cost: float | None) -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3, "cost": said}
+    answer = Fault("x", body=body(usage=usage), headers={"x-litellm-response-cost": header} if header else {})
+    for lane in LANES.values():
+        assert (await outcome(lane, answer)).cost == cost
+
+
 def test_a_recording_of_one_lane_is_that_of_the_other(tmp_path: Path) -> None:
     """Byte for byte, and each is replayed in the other lane with no server."""
     texts, fixed = [], {"run.now": "2030-01-01T12:00:00+00:00"}
