@@ -148,7 +148,7 @@ class Member:
             await asyncio.gather(self._reporting, return_exceptions=True)
             self._reporting = None
             with contextlib.suppress(ConnectionError):
-                await self.report()
+                await self.report(ends=True)
 
     async def _run(self) -> None:
         interval = INTERVAL
@@ -162,8 +162,11 @@ class Member:
             await self._wake.wait()
             alarm.cancel()
 
-    async def report(self) -> float:
-        """Report once and apply the answer; seconds until the next report. Raises `ConnectionError`."""
+    async def report(self, *, ends: bool = False) -> float:
+        """Report once, perhaps for the last time, and apply the answer; seconds until the next report.
+
+        Raises `ConnectionError`.
+        """
         budget, uses = self.budget, {name: slots.use() for name, slots in self._slots.items()}
         report = Report(
             uses,
@@ -173,6 +176,7 @@ class Member:
             budget.calls_waiting,
             budget.alone,
             self.conversations.use(),
+            ends,
         )
         # Whoever reports that it has no such call gives back the leave to send one.
         budget.may_exceed = report.alone == "used"

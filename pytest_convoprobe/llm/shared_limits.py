@@ -65,7 +65,8 @@ class Report:
     """All that a process reports: its use by provider, what it has spent, what its calls in flight may.
 
     `calls` are those that the budget has let go or makes wait, `calls_waiting` only the latter.
-    `conversations` is its use of the places for conversations; None: it has none of these.
+    `conversations` is its use of the places for conversations; None: it has none of these. `ends`: it won't
+    report for some time, or never again, so its places are free.
     """
 
     uses: Mapping[str, SlotUse]
@@ -75,6 +76,7 @@ class Report:
     calls_waiting: int = 0
     alone: Alone = ""
     conversations: SlotUse | None = None
+    ends: bool = False
 
     @property
     def is_busy(self) -> bool:
@@ -270,7 +272,7 @@ class SharedLimits:
             name: self._provider(name).report(member, use, unheard, now) for name, use in report.uses.items()
         }
         others = sum((spent for name, spent in self._spent.items() if name != member), Spent())
-        return Grant(
+        grant = Grant(
             parts,
             others,
             self._interval(report),
@@ -278,6 +280,9 @@ class SharedLimits:
             self._is_unlimited or self._alone.report(member, report.alone),
             self._conversations_of(member, report.conversations, now),
         )
+        if report.ends:
+            self._free_places_of(member)
+        return grant
 
     def _interval(self, report: Report) -> float:
         # If a member crashes, its calls in flight count as spent: the last report should have them all.
@@ -321,6 +326,9 @@ class SharedLimits:
         last = self._reported.get(member, Report({}))
         self._settle(member, last.spent + last.reserved if spent is None else last.spent.at_least(spent))
         self._alone.forget(member)
+        self._free_places_of(member)
+
+    def _free_places_of(self, member: str) -> None:
         for places in (self._conversations, *self._providers.values()):
             places.forget(member)
 

@@ -507,3 +507,16 @@ async def test_processes_together_exceed_the_budget_by_one_call_at_most() -> Non
     await asyncio.wait_for(asyncio.gather(*map(work, range(3), budgets)), 30)
     spent = sum(budget.spent.tokens for budget in budgets)
     assert 1000 <= spent < 1100
+
+
+@pytest.mark.parametrize("moment", range(4))
+def test_one_that_ends_keeps_no_place_though_nobody_wants_it_yet(moment: int) -> None:
+    """A worker of xdist lives until all have ended: with one place, others would wait for it for ever."""
+    limits = SharedLimits(1, lambda: float(moment), conversations=1)
+    for name in ("a", "b"):
+        limits.expect(name)
+    idle = Report({"p": SlotUse(0, 0)}, conversations=SlotUse(0, 0), ends=True)
+    limits.report("a", idle)
+    grant = limits.report("b", Report({"p": SlotUse(0, 1)}, conversations=SlotUse(0, 1)))
+    assert grant.parts["p"].size >= 1
+    assert grant.conversations.size == 1

@@ -118,6 +118,15 @@ def test_one_worker_uses_the_places_that_another_does_not_need(project: Project)
     assert 2 <= server.peak <= 4
 
 
+def test_a_worker_that_has_ended_keeps_no_place(project: Project) -> None:
+    """Its process lives until the other one ends, too, which wants the only place a while later."""
+    for name in "ab":
+        project.scenario(name + "-")
+    project.suite.write("a/test_slow.py", "def test_slow():\n    import time\n    time.sleep(3)\n")
+    with ChatServer() as server:
+        project.run(server, "-n2", "--convoprobe-concurrency=1").assert_outcomes(passed=3)
+
+
 def test_a_retry_after_in_one_worker_pauses_all(project: Project) -> None:
     """The other hears of it at its next report."""
     for name in "ab":
