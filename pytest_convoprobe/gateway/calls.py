@@ -27,6 +27,8 @@ from .upstream import Headers, Upstream, UpstreamLost, UpstreamRedirects, answer
 
 _LAST_SECONDS = 1.0
 """How long the end of a stream is waited for after its last event."""
+_MOST_SECONDS = 120.0
+"""How long an answer that the agent doesn't wait for is read on for the recording."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class AgentCall:
     """A call that belongs to a conversation."""
 
     def __init__(self, conversation: GatewayConversation, incoming: Incoming, upstream: Upstream) -> None:
-        self._conversation = conversation
+        self.conversation = conversation
         self._wire = conversation.wire
         self._incoming = incoming
         self._asked = incoming.asked
@@ -62,7 +64,9 @@ class AgentCall:
         self._kept = bytearray()
         self._coming: aiohttp.ClientResponse | None = None
         self._sending: web.StreamResponse | None = None
-        self._done = False
+        self._whole = False
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done as soon as it is known how the call ended for the agent."""
 
     async def answer(self) -> web.StreamResponse:
         """The response; one that was cut off is on a connection that is closed."""
@@ -75,7 +79,7 @@ class AgentCall:
             return await self._refused(error, "replay_miss" if isinstance(error, ReplayMiss) else "settings")
         try:
             if fault is not None:
-                self._conversation.update(self._number, fault=fault.words)
+                self.conversation.update(self._number, fault=fault.words)
                 await asyncio.sleep(fault.delay)
                 if replaced:
                     return await self._replaced(fault)
@@ -83,12 +87,22 @@ class AgentCall:
             return await (self._live(cut) if recorded is None else self._replayed(recorded, cut))
         except _ClientGone:
             return self._cut_off()
-        finally:
-            if not self._done:  # the client went away, or the conversation is over
-                self._finish(self._so_far(), broken_off=True)
+        finally:  # the client went away, or the conversation is over
+            self._finish(self._so_far(), broken_off=True)
+
+    def leave(self) -> bool:
+        """Nobody waits for the answer any more. Whether the rest of it is still read, for the recording.
+
+        A replay sends the whole answer, and leaves it to the agent to stop again.
+        """
+        self._finish(self._so_far(), broken_off=True)
+        reads_on = self._wire.tape is not None and self._coming is not None and not self._whole
+        if reads_on and (transport := self._incoming.request.transport) is not None:
+            transport.abort()  # `close` would wait until everything is read that was written
+        return reads_on
 
     def _recorded(self) -> Answered | None:
-        at = self._conversation
+        at = self.conversation
         tape = self._wire.tape
         return None if tape is None else tape.recorded(self._asked, at.last_turn, at.said)
 
@@ -96,7 +110,7 @@ class AgentCall:
 
     async def _refused(self, error: ConvoprobeError, code: str, *, unsent: bool = True) -> web.StreamResponse:
         """An answer that ends the conversation as an error, whatever the agent makes of it."""
-        self._conversation.report(error)
+        self.conversation.report(error)
         self._finish(None, problem=str(error), unsent=unsent)
         return await self._sent(refusal(self._asked.path, str(error), code=code))
 
@@ -124,8 +138,12 @@ class AgentCall:
         try:
             async with self._upstream.sent(url, self._asked, self._incoming.headers) as answer:
                 self._coming = answer
-                whole = cut or answer.content_length is not None
-                return await (self._collected(answer, cut) if whole else self._streamed(answer))
+                try:
+                    whole = cut or answer.content_length is not None
+                    return await (self._collected(answer, cut) if whole else self._streamed(answer))
+                except _ClientGone:
+                    await self._read_on(answer)
+                    raise
         except UpstreamRedirects as redirect:
             return await self._refused(_redirects(name, redirect), "redirect", unsent=False)
         except _TooLong:
@@ -160,6 +178,22 @@ class AgentCall:
         await self._write(last)
         return response
 
+    async def _read_on(self, answer: aiohttp.ClientResponse) -> None:
+        """Read what the agent doesn't wait for, since the recording needs the answer whole."""
+        if not self.leave():
+            return
+        with contextlib.suppress(asyncio.TimeoutError, aiohttp.ClientError, OSError, _TooLong):
+            await asyncio.wait_for(self._to_its_end(answer), _MOST_SECONDS)
+            self._completed(answer)
+
+    async def _to_its_end(self, answer: aiohttp.ClientResponse) -> None:
+        is_stream = answer.content_type == EVENT_STREAM
+        async for piece in answer.content.iter_any():
+            self._keep(piece)
+            if is_stream and ends_stream(self._kept):
+                await self._rest(answer)
+                return
+
     async def _rest(self, answer: aiohttp.ClientResponse) -> bytes:
         """What still comes after the last event: usually the end, at once."""
         known = len(self._kept)
@@ -180,25 +214,27 @@ class AgentCall:
     def _completed(self, answer: aiohttp.ClientResponse, *, broken_off: bool = False) -> Answered:
         """The whole answer, which is recorded."""
         whole = _answered(answer, self._kept)
-        seconds = self._finish(whole, broken_off=broken_off)
+        self._whole = True
+        self._finish(whole, broken_off=broken_off)
         if self._wire.tape is not None:
-            turn = self._conversation.calls[self._number].turn
-            self._wire.tape.keep(self._asked, whole, turn, seconds)
+            call = self.conversation.calls[self._number]
+            self._wire.tape.keep(self._asked, whole, call.turn, call.seconds)
         return whole
 
     def _so_far(self) -> Answered | None:
         return _answered(self._coming, self._kept) if self._coming is not None else None
 
-    def _finish(self, answered: Answered | None, **changes: Any) -> float:
-        """The call is over, however it ended; the seconds that it took."""
-        self._done = True
+    def _finish(self, answered: Answered | None, **changes: Any) -> None:
+        """The call is over for the agent, however it ended; what comes later doesn't change that."""
+        if self.over.done():
+            return
+        self.over.set_result(None)
         seconds = time.perf_counter() - self._started
         if answered is not None:
-            self._conversation.seen.learn(answered)
-        call = self._conversation.update(self._number, answered=answered, seconds=seconds, **changes)
+            self.conversation.seen.learn(answered)
+        call = self.conversation.update(self._number, answered=answered, seconds=seconds, **changes)
         if self._wire.ledger is not None:
             self._wire.ledger.after(call)
-        return seconds
 
     # The way back
 
@@ -217,11 +253,13 @@ class AgentCall:
         return self._cut_off() if cut else response
 
     async def _begun(self, status: int, headers: Headers, length: int | None = None) -> web.StreamResponse:
+        if self._incoming.request.transport is None:
+            raise _ClientGone
         self._sending = response = web.StreamResponse(status=status, headers=CIMultiDict(headers))
         response.content_length = length
         try:
             await response.prepare(self._incoming.request)
-        except ConnectionError:
+        except (ConnectionError, aiohttp.ClientConnectionError):
             raise _ClientGone from None
         return response
 
@@ -229,7 +267,7 @@ class AgentCall:
         try:
             if piece and self._sending is not None:
                 await self._sending.write(piece)
-        except ConnectionError:
+        except (ConnectionError, aiohttp.ClientConnectionError):
             raise _ClientGone from None
 
     def _cut_off(self) -> web.StreamResponse:

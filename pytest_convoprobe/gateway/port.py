@@ -27,8 +27,9 @@ class Tape(Protocol):
     def keep(self, asked: Asked, answered: Answered, turn: int, seconds: float) -> None:
         """Record a call that was made. `asked` is the very object that `recorded` got.
 
-        It gets every whole answer of an upstream, whatever its status. It is never called for an answer that
-        was cut off, that a fault replaced, or that was replayed.
+        It gets every whole answer of an upstream, whatever its status. An answer for which the agent
+        did not wait comes whole too, up to the end of the conversation. It is never called for one that the
+        provider or the connection cut off, that a fault replaced, or that was replayed.
         """
 
 

@@ -34,6 +34,8 @@ _CONVERSATION = re.compile(r"talk-[0-9a-f]{16}")
 _LARGE = 200_000
 """The size of a request, in bytes, from which reading it may keep others waiting."""
 _SETTLING = 0.5
+_READING_ON = 10.0
+"""Seconds that the end of a conversation waits for answers that its recording still needs."""
 
 UNATTRIBUTED = (
     "a model call came that belongs to no conversation: it contains no message that is being answered, and "
@@ -54,7 +56,7 @@ class Gateway:
         self._relays = RelayLinks(root, self._server.url)
         self._variables = AgentVariables(self._server.url)
         self._conversations: dict[str, GatewayConversation] = {}
-        self._calls: dict[asyncio.Task[object], GatewayConversation] = {}
+        self._calls: dict[asyncio.Task[web.StreamResponse], AgentCall] = {}
         self._locks = MessageLocks()
         self._upstream = Upstream()
         self._unclaimed = ""
@@ -106,9 +108,11 @@ class Gateway:
         try:
             with self.variables(wire.upstreams, keyless=wire.keyless):
                 yield opened
-        finally:
-            del self._conversations[name]
-            await self._end_calls(opened)
+        except BaseException as error:
+            # Nobody waits for a conversation that is cancelled, and it isn't recorded as a whole.
+            await self._end_calls(name, _READING_ON if isinstance(error, Exception) else 0.0)
+            raise
+        await self._end_calls(name, _READING_ON)
 
     @asynccontextmanager
     async def turn(self, conversation: GatewayConversation, turn: TurnInFlight) -> AsyncIterator[float]:
@@ -133,17 +137,22 @@ class Gateway:
 
     async def _settled(self, conversation: GatewayConversation) -> None:
         """Wait a moment for calls whose client has gone on, so that the turn has them as they ended."""
-        if tasks := self._tasks_of(conversation):
-            await asyncio.wait(tasks, timeout=_SETTLING)
+        calls = [call.over for call in self._calls.values() if call.conversation is conversation]
+        if under_way := [over for over in calls if not over.done()]:
+            await asyncio.wait(under_way, timeout=_SETTLING)
 
-    async def _end_calls(self, conversation: GatewayConversation) -> None:
-        if tasks := self._tasks_of(conversation):
-            for task in tasks:
+    async def _end_calls(self, name: str, reading_on: float) -> None:
+        """End a conversation's calls. Answers that its recording needs have some seconds to come whole."""
+        ended = self._conversations.pop(name)
+        calls = {task: call for task, call in self._calls.items() if call.conversation is ended}
+        try:
+            if reading := [task for task, call in calls.items() if _left(task, call)]:
+                await asyncio.wait(reading, timeout=reading_on)
+        finally:
+            for task in calls:
                 task.cancel()
-            await asyncio.wait(tasks, timeout=_SETTLING)
-
-    def _tasks_of(self, conversation: GatewayConversation) -> list[asyncio.Task[object]]:
-        return [task for task, owner in self._calls.items() if owner is conversation]
+        if calls:
+            await asyncio.wait(calls, timeout=_SETTLING)
 
     # Requests
 
@@ -170,13 +179,16 @@ class Gateway:
         return web.json_response({"conversation": name, "claim": astuple(claim)} if claim else {})
 
     async def _answered(self, conversation: GatewayConversation, incoming: Incoming) -> web.StreamResponse:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a handler runs in one
-        self._calls[task] = conversation
+        """In a task of its own: the one of the request is cancelled when the agent's client goes away."""
+        call = AgentCall(conversation, incoming, self._upstream)
+        task = asyncio.ensure_future(call.answer())
+        self._calls[task] = call
+        task.add_done_callback(self._calls.pop)
         try:
-            return await AgentCall(conversation, incoming, self._upstream).answer()
-        finally:
-            del self._calls[task]
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            _left(task, call)
+            raise
 
     async def _owner(self, asked: Asked) -> tuple[str, Claim | None]:
         """The name of the conversation that a request belongs to, empty if that isn't certain."""
@@ -196,6 +208,14 @@ class Gateway:
         if not self._conversations:
             self._unclaimed = words
         return as_response(refusal(asked.path, words, status=status, code="unattributed"))
+
+
+def _left(task: asyncio.Task[web.StreamResponse], call: AgentCall) -> bool:
+    """Nobody waits for a call's answer any more: end it. Whether it goes on, for the recording."""
+    goes_on = call.leave()
+    if not goes_on:
+        task.cancel()
+    return goes_on
 
 
 _OVER = "the conversation of this address is over: no model can be called for it any more"

@@ -71,7 +71,7 @@ class AgentModelCalls:
         self.added = False
         """Whether the recording has new calls."""
         self._recording = recording
-        self._mode = mode
+        self.mode = mode
         self._fingerprints = AgentFingerprints(redactor, volatile)
         # When an old recording was made, less was masked: there, the same call has another fingerprint.
         self._earlier = [AgentFingerprints(one, volatile) for one in redactor.earlier()]
@@ -81,7 +81,7 @@ class AgentModelCalls:
     @property
     def may_replay(self) -> bool:
         """Whether recorded answers are used."""
-        return self._mode in ("auto", "only")
+        return self.mode in ("auto", "only")
 
     def begin(self, call: AgentRequest) -> CountedCall:
         """A call has come. Raises `SettingsError` if an expression of the project's takes too long."""
@@ -96,7 +96,7 @@ class AgentModelCalls:
         Of equal calls in the trial, the first gets the first recorded answer, in whichever turn. Raises
         `ReplayMiss`, and `RecordingUnusable`.
         """
-        if self._mode == "record" and not self.added:
+        if self.mode == "record" and not self.added:
             # Before money is spent: the file may come from a later release, and must not be overwritten.
             self._recording.check()
         if not self.may_replay:
@@ -105,7 +105,7 @@ class AgentModelCalls:
         if found is not None and found.answer is not None:
             self.replayed.append(replace(found, turn=counted.call.turn, ordinal=counted.ordinal))
             return self._as_sent(found.answer, counted)
-        if self._mode == "only":
+        if self.mode == "only":
             raise ReplayMiss(self._miss(counted))
         return None
 
@@ -123,7 +123,7 @@ class AgentModelCalls:
 
     def keep(self, counted: CountedCall, answer: RecordedAnswer) -> None:
         """Take in the whole answer to a call that was made, unless it is a failure that passes."""
-        if self._mode == "off" or _passes(answer, counted.call.protocol):
+        if self.mode == "off" or _passes(answer, counted.call.protocol):
             return
         self._learn(answer, counted)
         stored = replace(

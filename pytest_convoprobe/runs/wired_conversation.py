@@ -46,7 +46,7 @@ def wire_of(
     """
     if models is None:
         return None
-    tape = None if calls is None else RecordedTape(calls)
+    tape = RecordedTape(calls) if calls is not None and calls.mode != "off" else None
     hide = None if redactor is None else redactor.learn
     keyless = calls is not None and calls.may_replay
     return Wire(models.addresses, tape, faults, hide=hide, keyless=keyless, prices=models.token_prices)

@@ -13,6 +13,8 @@ import pytest
 from aiohttp import web
 
 from pytest_convoprobe.errors import ReplayMiss, TargetStartError
+from pytest_convoprobe.gateway import server
+from pytest_convoprobe.gateway.conversation import GatewayConversation
 from pytest_convoprobe.gateway.exchange import Answered, Asked
 from pytest_convoprobe.gateway.server import Gateway
 from tests.support.model_server import Gate, ModelServer
@@ -437,6 +439,49 @@ async def test_a_miss_is_refused_and_ends_the_conversation(
     assert answer["error"]["message"] == "this call was never recorded"
     assert isinstance(conversation.problem, ReplayMiss)
     assert not provider.requests
+
+
+async def _left_early(conversation: GatewayConversation) -> None:
+    """A client that goes away in the middle of a stream."""
+    async with aiohttp.ClientSession() as session:
+        body = chat("hello", stream=True)
+        async with session.post(f"{conversation.url}/chat/completions", json=body) as answer:
+            await answer.content.readany()
+            answer.close()
+    while not conversation.calls[0].broken_off:
+        await asyncio.sleep(0.01)
+
+
+async def test_what_a_client_leaves_is_kept_whole_before_the_conversation_ends(gateway: Gateway) -> None:
+    deck, gate = Deck(), Gate()
+    gate.release()
+
+    with ModelServer(["one two three four"], gate=gate) as provider:
+        async with talking(gateway, to(provider, tape=deck)) as conversation:
+            await _left_early(conversation)
+            asyncio.get_running_loop().call_later(0.2, gate.open)
+    (call,) = conversation.calls
+    ((asked, answered, turn, _),) = deck.kept
+    assert (asked, turn) == (call.asked, 1)
+    assert call.answered is not None
+    assert answered.body.startswith(call.answered.body)
+    assert answered.body.endswith(b"data: [DONE]\n\n")
+    assert b"four" in answered.body
+    assert call.broken_off
+    assert b"four" not in call.answered.body
+
+
+async def test_an_answer_that_never_ends_is_given_up(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_READING_ON", 0.05)
+    deck, gate = Deck(), Gate()
+    gate.release()
+    with ModelServer(["one two three four"], gate=gate) as provider:
+        async with talking(gateway, to(provider, tape=deck)) as conversation:
+            await _left_early(conversation)
+    assert deck.kept == []
+    assert conversation.calls[0].broken_off
 
 
 async def test_what_was_cut_off_is_not_kept(gateway: Gateway) -> None:

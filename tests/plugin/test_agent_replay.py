@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import yaml
 from pytest_convoprobe.result import ScenarioResult
 from pytest_convoprobe.results.store import list_runs
 from tests.support.chat_server import ChatServer
-from tests.support.model_server import ModelServer
+from tests.support.model_server import Gate, ModelServer
 
 from .suite import Suite
 
@@ -56,6 +57,14 @@ AGENT = """
                 return super().ask()
             except openai.APIStatusError:
                 return openai.types.chat.ChatCompletionMessage(role="assistant", content="I am sorry.")
+
+    class Early(Agent):
+        def ask(self):
+            asked = {"model": "gpt-4o", "messages": self.history, "stream": True}
+            with CLIENT.chat.completions.create(**asked) as stream:
+                said = next(one.choices[0].delta.content for one in stream if one.choices[0].delta.content)
+            open("left", "w").close()
+            return openai.types.chat.ChatCompletionMessage(role="assistant", content=said)
 """
 CRITERION = {"text": "It says fine", "about": "any", "shows": "presence", "opposite": "It never does"}
 MESSAGES = ('call lookup {"order": 7}', "When was 2026-11-02?", "Thanks")
@@ -152,6 +161,47 @@ def test_a_replay_calls_nobody_and_needs_no_key(suite: Suite) -> None:
     assert replayed.passed
     assert said(replayed) == said(recorded)
     assert [call["role"] for call in project.recorded["calls"]].count("agent") == 4
+
+
+class UntilLeft(Gate):
+    """Holds a stream's later events back until the agent has left it."""
+
+    def __init__(self, left: Path) -> None:
+        super().__init__()
+        self.release(3)
+        self._left = left
+
+    async def passed(self) -> None:
+        if self._left.exists():
+            self.open()
+        waiting = asyncio.ensure_future(super().passed())
+        while not waiting.done():
+            if self._left.exists():
+                self.open()
+            await asyncio.sleep(0.002)
+
+
+@pytest.mark.parametrize(
+    "messages", [("Say something fine", "And more of it", "Thanks"), ("Something fine",)]
+)
+def test_a_stream_that_the_agent_stops_reading_is_recorded_whole(
+    suite: Suite, messages: tuple[str, ...]
+) -> None:
+    gate = UntilLeft(suite.path / "left")
+    with ModelServer(["It is a fine day, isn't it?"], gate=gate) as provider, ChatServer() as judge:
+        project = Project(suite, provider, judge)
+        project.settings("Early")
+        project.scenario("order", *messages)
+        recorded = project.run("--convoprobe-replay=record")
+    replayed = project.run("--convoprobe-replay=only")
+
+    assert recorded.passed, project.shown
+    assert replayed.passed, project.shown
+    assert said(replayed) == said(recorded)
+    assert said(recorded)[0] != "It is a fine day, isn't it?"
+    assert "isn't it?" in project.recordings[0].read_text(encoding="utf-8")
+    assert recorded.transcript.turns[0].reply.wire is not None
+    assert recorded.transcript.turns[0].reply.wire.calls[0].problem
 
 
 def test_neither_key_nor_address_is_in_any_file(project: Project, provider: ModelServer) -> None:
