@@ -13,7 +13,7 @@ from .exchange import Answered, Asked, WireCall
 class Tape(Protocol):
     """The recording of the model calls that the agent makes in one conversation.
 
-    Both methods are called on the event loop of the conversation's host, and must return soon.
+    All methods are called on the event loop of the conversation's host, and must return soon.
     """
 
     def recorded(self, asked: Asked, turn: int, said: Sequence[str]) -> Answered | None:
@@ -31,6 +31,9 @@ class Tape(Protocol):
         did not wait comes whole too, up to the end of the conversation. It is never called for one that the
         provider or the connection cut off, that a fault replaced, or that was replayed.
         """
+
+    def none_came(self) -> None:
+        """No call came in the whole conversation. Raises `ReplayMiss` if some had to come."""
 
 
 @dataclass(frozen=True)

@@ -36,3 +36,7 @@ class RecordedTape:
             return
         headers = {name: answered.headers[name] for name in KEPT_HEADERS if name in answered.headers}
         self._calls.keep(counted, RecordedAnswer(answered.status, answered.body, headers, seconds))
+
+    def none_came(self) -> None:
+        """Raise `ReplayMiss` if only recorded calls may be made, and some are recorded."""
+        self._calls.none_came()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import ReplayMiss
+from ..formatting import counted as number_of
 from ..redaction import Redactor
 from ..settings.volatile_parts import VolatileParts
 from .agent_fingerprint import AgentFingerprints
@@ -121,6 +122,15 @@ class AgentModelCalls:
         used = frozenset(used.request.digest for used in self.replayed)
         return miss(self._recording, context, counted.fingerprint, counted.ordinal, counted.repeat, used)
 
+    def none_came(self) -> None:
+        """No call came in the whole conversation. Raises `ReplayMiss` if a replay has some.
+
+        An agent that calls models in another way was not replayed, whatever it said.
+        """
+        recorded = len(self._recording.of_role(self.trial, Role.AGENT)) if self.mode == "only" else 0
+        if recorded:
+            raise ReplayMiss(_NONE_CAME.format(number_of(recorded, "model call")))
+
     def keep(self, counted: CountedCall, answer: RecordedAnswer) -> None:
         """Take in the whole answer to a call that was made, unless it is a failure that passes."""
         if self.mode == "off" or _passes(answer, counted.call.protocol):
@@ -149,6 +159,15 @@ class AgentModelCalls:
     @staticmethod
     def _changed(answer: RecordedAnswer, change: Callable[[str], str], *, masks: bool = False) -> bytes:
         return with_texts(_content_type(answer), answer.body, change, masks=masks)
+
+
+_NONE_CAME = (
+    "the recording has {} of the agent in this trial, but none came through the gateway (target.models) now: "
+    "the agent no longer uses the gateway, so it was not replayed. Usual reasons: an address is written in "
+    "its code; its client was made before the first scenario; or it is a service that wasn't started by "
+    "`convoprobe gateway -- COMMAND` and doesn't use `{{{{ model_url }}}}`. Have it use the gateway again; "
+    "if it doesn't call models any more, record again"
+)
 
 
 def _nth(recorded: Sequence[RecordedCall], fingerprint: Fingerprint, number: int) -> RecordedCall | None:

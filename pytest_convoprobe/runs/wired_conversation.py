@@ -69,6 +69,8 @@ async def at_gateway(gateway: Gateway, wire: Wire) -> AsyncIterator[GatewayConve
             raise
         if opened.problem is not None:
             raise opened.problem
+        if wire.tape is not None and not opened.calls:
+            wire.tape.none_came()
 
 
 @asynccontextmanager

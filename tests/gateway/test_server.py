@@ -404,6 +404,9 @@ class Deck:
     def keep(self, asked: Asked, answered: Answered, turn: int, seconds: float) -> None:
         self.kept.append((asked, answered, turn, seconds))
 
+    def none_came(self) -> None:
+        raise AssertionError("only a conversation of a target asks for it")
+
 
 async def test_a_recorded_answer_comes_without_the_provider(gateway: Gateway, provider: ModelServer) -> None:
     headers = {"content-type": "text/event-stream"}

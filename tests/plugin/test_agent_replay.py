@@ -58,6 +58,16 @@ AGENT = """
             except openai.APIStatusError:
                 return openai.types.chat.ChatCompletionMessage(role="assistant", content="I am sorry.")
 
+    class Elsewhere(Agent):
+        def ask(self):
+            client = openai.OpenAI(base_url="https://elsewhere.example/v1", api_key="none", max_retries=0)
+            done = client.chat.completions.create(model="gpt-4o", messages=self.history, tools=[TOOL])
+            return done.choices[0].message
+
+    class Canned(Agent):
+        def ask(self):
+            return openai.types.chat.ChatCompletionMessage(role="assistant", content="It is fine.")
+
     class Early(Agent):
         def ask(self):
             asked = {"model": "gpt-4o", "messages": self.history, "stream": True}
@@ -161,6 +171,30 @@ def test_a_replay_calls_nobody_and_needs_no_key(suite: Suite) -> None:
     assert replayed.passed
     assert said(replayed) == said(recorded)
     assert [call["role"] for call in project.recorded["calls"]].count("agent") == 4
+
+
+@pytest.mark.parametrize("agent", ["Elsewhere", "Canned"])
+def test_a_replay_in_which_no_recorded_call_came_is_an_error_of_the_recording(
+    project: Project, provider: ModelServer, agent: str
+) -> None:
+    project.change("https://elsewhere.example", provider.url)
+    project.settings(agent)
+    result = project.run("--convoprobe-replay=only")
+
+    assert (result.outcome.value, result.blame and result.blame.value) == ("error", "recording")
+    assert (
+        "the recording has 4 model calls of the agent in this trial, but none came through" in result.reason
+    )
+    assert "the agent no longer uses the gateway" in result.reason
+    assert "doesn't use `{{ model_url }}`" in result.reason
+    assert "record again: pytest" in project.shown
+
+
+@pytest.mark.parametrize("mode", ["auto", "record"])
+def test_where_calls_may_be_made_none_is_only_a_note(project: Project, mode: str) -> None:
+    project.settings("Canned")
+    assert project.run(f"--convoprobe-replay={mode}").passed
+    assert "note: in 1 of 1 conversation, the agent made no call of a model" in project.shown
 
 
 class UntilLeft(Gate):
