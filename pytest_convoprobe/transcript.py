@@ -112,7 +112,8 @@ class ModelCall:
     dollars, if the price is not known; a call without an answer, and one that was refused, used nothing.
     `seconds` is the time until the last byte. `fault` says in words which fault was injected. `problem` says
     why the agent got no usable answer, be it by that fault. `lost` says that this was a failure of the
-    provider after which no equal request was answered.
+    provider after which no equal request was answered. `unrecorded` says that no replay finds the call: it
+    was made, and neither it nor an equal later one is in the recording.
     """
 
     model: str = ""
@@ -124,6 +125,7 @@ class ModelCall:
     fault: str = ""
     problem: str = ""
     lost: bool = False
+    unrecorded: bool = False
 
 
 @dataclass(frozen=True)

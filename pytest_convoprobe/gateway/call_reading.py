@@ -165,6 +165,7 @@ class ReadCall:
             fault=self.seen.fault,
             problem=self.problem,
             lost=lost,
+            unrecorded=self.seen.unrecorded,
         )
 
     @property

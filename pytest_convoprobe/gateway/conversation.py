@@ -74,3 +74,9 @@ class GatewayConversation:
         """The call with what is known of it by now."""
         self._calls[number] = replace(self._calls[number], **changes)
         return self._calls[number]
+
+    def end(self) -> None:
+        """All calls are over: note which of them the recording lacks."""
+        for number, call in enumerate(self._calls):
+            if self.wire.tape is not None and not call.unsent and self.wire.tape.lacks(call.asked):
+                self.update(number, unrecorded=True)

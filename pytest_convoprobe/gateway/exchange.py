@@ -52,7 +52,8 @@ class WireCall:
     has come, or if none came; `problem` then says why. `seconds` is the time until the answer's last byte.
     `fault` says in words which fault was injected, and `replaced` that it came in place of a model's answer.
     `broken_off` says that the agent, or a fault, cut the answer off before its end. `unsent` says that the
-    gateway refused the call itself, so that no provider was asked.
+    gateway refused the call itself, so that no provider was asked. `unrecorded` says, after the conversation,
+    that the call was made and is not in the recording, so that no replay finds it.
     """
 
     turn: int
@@ -65,6 +66,7 @@ class WireCall:
     broken_off: bool = False
     replaced: bool = False
     unsent: bool = False
+    unrecorded: bool = False
 
     @property
     def costs_nothing(self) -> bool:

@@ -32,6 +32,9 @@ class Tape(Protocol):
         provider or the connection cut off, that a fault replaced, or that was replayed.
         """
 
+    def lacks(self, asked: Asked) -> bool:
+        """Whether this call was made, and neither its answer nor that of an equal later call is recorded."""
+
     def none_came(self) -> None:
         """No call came in the whole conversation. Raises `ReplayMiss` if some had to come."""
 

@@ -153,6 +153,7 @@ class Gateway:
                 task.cancel()
         if calls:
             await asyncio.wait(calls, timeout=_SETTLING)
+        ended.end()
 
     # Requests
 

@@ -15,7 +15,7 @@ class RecordedTape:
     def __init__(self, calls: AgentModelCalls) -> None:
         self._calls = calls
         # By identity: equal requests are different calls. Each is kept, so that no other one gets its id.
-        self._begun: dict[int, tuple[Asked, CountedCall]] = {}
+        self._lacking: dict[int, tuple[Asked, CountedCall]] = {}
 
     def recorded(self, asked: Asked, turn: int, said: Sequence[str]) -> Answered | None:
         """The recorded answer; None if the call is to be made.
@@ -25,17 +25,27 @@ class RecordedTape:
         counted = self._calls.begin(AgentRequest(asked.method, asked.path, asked.body, turn, said))
         answer = self._calls.answer(counted)
         if answer is None:
-            self._begun[id(asked)] = asked, counted
+            self._lacking[id(asked)] = asked, counted
             return None
         return Answered(answer.status, answer.body, answer.headers)
 
     def keep(self, asked: Asked, answered: Answered, turn: int, seconds: float) -> None:
         """Record the answer to a call that was made."""
-        _, counted = self._begun.pop(id(asked), (asked, None))
+        _, counted = self._lacking.get(id(asked), (asked, None))
         if counted is None:
             return
         headers = {name: answered.headers[name] for name in KEPT_HEADERS if name in answered.headers}
-        self._calls.keep(counted, RecordedAnswer(answered.status, answered.body, headers, seconds))
+        if self._calls.keep(counted, RecordedAnswer(answered.status, answered.body, headers, seconds)):
+            # A replay answers the first of several attempts with what the last one got.
+            self._lacking = {
+                key: (one, other)
+                for key, (one, other) in self._lacking.items()
+                if other.fingerprint.digest != counted.fingerprint.digest or other.repeat > counted.repeat
+            }
+
+    def lacks(self, asked: Asked) -> bool:
+        """Whether the call was made, and neither its answer nor that of an equal later one is recorded."""
+        return id(asked) in self._lacking
 
     def none_came(self) -> None:
         """Raise `ReplayMiss` if only recorded calls may be made, and some are recorded."""

@@ -131,10 +131,10 @@ class AgentModelCalls:
         if recorded:
             raise ReplayMiss(_NONE_CAME.format(number_of(recorded, "model call")))
 
-    def keep(self, counted: CountedCall, answer: RecordedAnswer) -> None:
-        """Take in the whole answer to a call that was made, unless it is a failure that passes."""
+    def keep(self, counted: CountedCall, answer: RecordedAnswer) -> bool:
+        """Take in the whole answer to a call that was made; False if it is a failure that passes."""
         if self.mode == "off" or _passes(answer, counted.call.protocol):
-            return
+            return False
         self._learn(answer, counted)
         stored = replace(
             answer,
@@ -144,6 +144,7 @@ class AgentModelCalls:
         place = self.trial, Role.AGENT, counted.call.turn, counted.ordinal
         self._recording.add(RecordedCall(*place, counted.fingerprint, answer=stored))
         self.added = True
+        return True
 
     def _as_sent(self, answer: RecordedAnswer, counted: CountedCall) -> RecordedAnswer:
         self._learn(answer, counted)

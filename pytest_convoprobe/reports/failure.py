@@ -17,7 +17,7 @@ from .money import ROLE_NAMES, spending_in_words, without_agent
 from .paste_command import records_again
 from .talk import Detail, add_conversation
 from .terminal_page import Page
-from .wire_lines import NO_CALL, made_no_call, model_of
+from .wire_lines import NO_CALL, made_no_call, model_of, unrecorded_calls
 
 BLAME_WORDS = {
     Blame.AGENT: "agent",
@@ -89,6 +89,8 @@ def _add_head(page: Page, result: ScenarioResult) -> None:
         page.pair("user", line)
     if made_no_call(result.transcript):
         page.pair("gateway", NO_CALL)
+    if lacking := unrecorded_calls(result.transcript):
+        page.pair("gateway", lacking)
     if result.transcript.now is not None:
         page.pair("began", in_words(result.transcript.now))
     page.pair("ended", ending(result))

@@ -31,7 +31,7 @@ from .failure import MUST, headline, user_side_lines
 from .money import ROLE_NAMES, by_roles, without_agent
 from .run_headline import base_name, title
 from .run_report import RunReport
-from .wire_lines import ON_WIRE, made_no_call, model_lines, unused_gateway
+from .wire_lines import ON_WIRE, made_no_call, model_lines, unrecorded_calls, unrecorded_notes, unused_gateway
 
 MARK = "<!-- convoprobe -->"
 """The first line, by which a workflow finds its own comment again."""
@@ -89,6 +89,10 @@ def _head(report: RunReport, wrong: Sequence[ScenarioResult], rows: int) -> Iter
         yield f"Note: {escaped(unseen_words(report.unseen_tools), _SENTENCE)}."
     if unused := unused_gateway(made_no_call(one.transcript) for one in report.results):
         yield f"Note: {escaped(unused, _SENTENCE)}."
+    lacking = unrecorded_notes(
+        (one_line(one.name), unrecorded_calls(one.transcript)) for one in report.results
+    )
+    yield from (f"Note: {escaped(note, _SENTENCE)}." for note in lacking)
     yield from _decided(report, rows)
     yield from (f"_{escaped(line, _SENTENCE)}_" for line in report.info.judges[:_NOTES])
     yield from _compared(report, rows)

@@ -23,7 +23,7 @@ from ..text import harmless, one_line, shorten, visible
 from .decisions import is_excused
 from .failure import headline
 from .money import ROLE_NAMES, WithoutResult, by_roles, without_agent
-from .wire_lines import made_no_call, unused_gateway
+from .wire_lines import made_no_call, unrecorded_calls, unrecorded_notes, unused_gateway
 
 _SLOWEST = 3
 _LISTED = 20
@@ -54,6 +54,7 @@ class Digest:
     absent_tools: tuple[str, ...] = ()
     votes: int = 0
     no_model_calls: bool = False
+    unrecorded: str = ""
 
     @classmethod
     def of(cls, result: ScenarioResult) -> Digest:
@@ -74,6 +75,7 @@ class Digest:
             absent_tools=_absent(result),
             votes=result.votes,
             no_model_calls=made_no_call(result.transcript),
+            unrecorded=unrecorded_calls(result.transcript),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -85,6 +87,7 @@ class Digest:
             scenario_id=_encodable(self.scenario_id),
             unmatched_tools=tuple(map(_encodable, self.unmatched_tools)),
             absent_tools=tuple(map(_encodable, self.absent_tools)),
+            unrecorded=_encodable(self.unrecorded),
         )
         data: dict[str, Any] = _adapter().dump_python(safe, mode="json")
         return data
@@ -142,6 +145,7 @@ def summary_lines(
         *_votes(digests),
         *_slowest(digests),
         *_unused_gateway(digests),
+        *_unrecorded(digests),
         *_cannot_fail(digests),
     ]
 
@@ -255,6 +259,13 @@ def _unused_gateway(digests: Sequence[Digest]) -> list[str]:
     """A pass may rest on live calls that no recording has, so that also a green run says so."""
     words = unused_gateway(digest.no_model_calls for digest in digests)
     return [f"note: {words}"] if words else []
+
+
+def _unrecorded(digests: Sequence[Digest]) -> list[str]:
+    """A green run may have left a recording that can't be replayed."""
+    return [
+        f"note: {harmless(note)}" for note in unrecorded_notes((one.label, one.unrecorded) for one in digests)
+    ]
 
 
 def _slowest(digests: Sequence[Digest]) -> list[str]:

@@ -15,6 +15,7 @@ ON_WIRE = "seen on the wire"
 
 _NAME = 80
 _WORDS = 300
+_LISTED = 3
 
 
 def model_lines(seen: WireSeen | None) -> Iterator[str]:
@@ -70,6 +71,31 @@ def unused_gateway(silent: Iterable[bool]) -> str:
     if not any(found):
         return ""
     return f"in {sum(found):,} of {counted(len(found), 'conversation')}, {NO_CALL}"
+
+
+def unrecorded_calls(transcript: Transcript) -> str:
+    """`1 model call of the agent was not recorded: turn 2, status 503; ...`; empty if a replay finds all."""
+    lacking = [(turn, call) for turn, seen in transcript.wire for call in seen.calls if call.unrecorded]
+    if not lacking:
+        return ""
+    named = [f"turn {turn}, {_problem(call)}" for turn, call in lacking[:_LISTED]]
+    more = [f"{len(lacking) - _LISTED:,} more"] if len(lacking) > _LISTED else []
+    were, them = ("was", "it") if len(lacking) == 1 else ("were", "them")
+    calls, which = counted(len(lacking), "model call"), "; ".join((*named, *more))
+    return f"{calls} of the agent {were} not recorded: {which}; `only` will not find {them}"
+
+
+def unrecorded_notes(found: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A line on each conversation, by its name, of which a recording lacks calls; the first few of many."""
+    lacking = [f"{name}: {words}" for name, words in found if words]
+    yield from lacking[:_LISTED]
+    if len(lacking) > _LISTED:
+        more = counted(len(lacking) - _LISTED, "more conversation")
+        yield f"model calls of the agent were not recorded in {more}; `only` will not find them"
+
+
+def _problem(call: ModelCall) -> str:
+    return shorten(one_line(call.problem.partition("\n")[0].rstrip(":")), _NAME) or "no whole answer"
 
 
 def _out_of_order(call: ModelCall) -> Iterator[str]:

@@ -39,6 +39,7 @@ def _call(call: ModelCall) -> dict[str, Any]:
         **{key: text for key, text in texts.items() if text},
         **({"replayed": True} if call.replayed else {}),
         **({"lost": True} if call.lost else {}),
+        **({"unrecorded": True} if call.unrecorded else {}),
     }
 
 
@@ -65,4 +66,5 @@ def _read_call(data: Mapping[str, Any]) -> ModelCall:
         fault=as_text(data.get("fault", "")),
         problem=as_text(data.get("problem", "")),
         lost=data.get("lost") is True,
+        unrecorded=data.get("unrecorded") is True,
     )

@@ -404,6 +404,9 @@ class Deck:
     def keep(self, asked: Asked, answered: Answered, turn: int, seconds: float) -> None:
         self.kept.append((asked, answered, turn, seconds))
 
+    def lacks(self, asked: Asked) -> bool:
+        return False
+
     def none_came(self) -> None:
         raise AssertionError("only a conversation of a target asks for it")
 

@@ -55,8 +55,20 @@ AGENT = """
         def ask(self):
             try:
                 return super().ask()
-            except openai.APIStatusError:
+            except (openai.APIError, ValueError, AttributeError, TypeError):
                 return openai.types.chat.ChatCompletionMessage(role="assistant", content="I am sorry.")
+
+    class Impatient(Polite):
+        def ask(self):
+            global CLIENT
+            CLIENT = CLIENT.with_options(timeout=0.5)
+            return super().ask()
+
+    class Stubborn(Polite):
+        def ask(self):
+            global CLIENT
+            CLIENT = CLIENT.with_options(max_retries=2)
+            return super().ask()
 
     class Elsewhere(Agent):
         def ask(self):
@@ -195,6 +207,43 @@ def test_where_calls_may_be_made_none_is_only_a_note(project: Project, mode: str
     project.settings("Canned")
     assert project.run(f"--convoprobe-replay={mode}").passed
     assert "note: in 1 of 1 conversation, the agent made no call of a model" in project.shown
+
+
+@pytest.mark.parametrize(
+    ("agent", "fault", "words"),
+    [
+        ("Polite", "503", "status 503"),
+        ("Polite", "401", "status 401"),
+        ("Polite", "cut", "`target.models.openai` gave no whole answer"),
+        ("Polite", "garbage", ""),
+        ("Impatient", "hang", "the agent did not wait for the answer"),
+    ],
+)
+def test_a_call_that_could_not_be_recorded_is_named(suite: Suite, agent: str, fault: str, words: str) -> None:
+    with ModelServer(faults=[None, fault]) as provider, ChatServer() as judge:
+        project = Project(suite, provider, judge)
+        project.settings(agent)
+        project.scenario("order", "Say something fine", "And more", "Thanks")
+        recorded = project.run("--convoprobe-replay=record")
+        assert recorded.passed, project.shown
+        note = f"note: order: 1 model call of the agent was not recorded: turn 2, {words}"
+        assert note in project.shown
+        assert "; `only` will not find it" in project.shown
+        replayed = project.run("--convoprobe-replay=only")
+    assert (replayed.outcome.value, replayed.blame and replayed.blame.value) == ("error", "recording")
+    assert "turn 2" in replayed.reason
+    assert "was not recorded" not in project.shown
+
+
+def test_a_failure_after_which_the_next_attempt_is_recorded_is_not_named(suite: Suite) -> None:
+    with ModelServer(faults=[None, "503"]) as provider, ChatServer() as judge:
+        project = Project(suite, provider, judge)
+        project.settings("Stubborn")
+        project.scenario("order", "Say something fine", "And more", "Thanks")
+        for mode in ("auto", "only"):
+            assert project.run(f"--convoprobe-replay={mode}").passed, project.shown
+            assert "not recorded" not in project.shown
+        assert len(provider.requests) == 4
 
 
 class UntilLeft(Gate):

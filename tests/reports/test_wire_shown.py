@@ -146,6 +146,44 @@ def test_an_agent_that_made_no_call_through_its_gateway_is_named_everywhere() ->
     assert any(line.startswith(f"note: in 1 of 2 conversations, {words}") for line in summary_lines(digests))
 
 
+def lacking(*problems: str) -> ScenarioResult:
+    calls = tuple(ModelCall("m", problem=problem, unrecorded=True) for problem in problems)
+    return result(
+        Outcome.PASSED,
+        transcript=Transcript((Turn(1, "hi", Reply("ok", wire=WireSeen(calls))),)),
+        spending={},
+    )
+
+
+def test_calls_that_the_recording_lacks_are_named_everywhere() -> None:
+    one = lacking("status 503: busy <b>")
+    words = (
+        "1 model call of the agent was not recorded: turn 1, status 503: busy <b>; `only` will not find it"
+    )
+    report = run_report([TrialRecord(one), TRIAL])
+    assert words in " ".join(render(one, width=160).split())
+    assert f"Note: {one.name}: {words}" in html.unescape(markdown(report))
+    assert f"Note: {one.name}: {words}" in html.unescape("".join(html_chunks(report)))
+    assert dict(details(report, TrialRecord(one))["facts"])["Gateway"] == words
+    digests = [Digest.from_json(Digest.of(one).to_json()) for one in (one, FAILED)]
+    assert f"note: {one.name}: {words}" in summary_lines(digests)
+
+
+def test_of_many_calls_that_the_recording_lacks_some_are_named() -> None:
+    evil = lacking("\ud800\x1b[2J\n::error::x", *["status 503"] * 4)
+    (line, *others) = [
+        line
+        for line in summary_lines([Digest.from_json(Digest.of(evil).to_json())] * 5)
+        if "recorded" in line
+    ]
+    assert "5 model calls of the agent were not recorded: turn 1, " in line
+    assert "; 2 more; `only` will not find them" in line
+    assert "\x1b" not in line
+    assert others[-1] == (
+        "note: model calls of the agent were not recorded in 2 more conversations; `only` will not find them"
+    )
+
+
 @pytest.mark.parametrize("one", [FAILED, result(Outcome.PASSED)])
 def test_nothing_of_the_kind_is_said_of_others(one: ScenarioResult) -> None:
     assert not any("gateway" in line for line in summary_lines([one]))

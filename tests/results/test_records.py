@@ -56,6 +56,7 @@ MODEL_CALL = st.builds(
     fault=TEXT,
     problem=TEXT,
     lost=st.booleans(),
+    unrecorded=st.booleans(),
 )
 WIRE = st.builds(
     WireSeen,

@@ -19,7 +19,7 @@ from ..decisions import badge, drift_in_words, sentence
 from ..money import ROLE_NAMES, by_roles, without_agent
 from ..run_headline import against, title
 from ..run_report import RunReport
-from ..wire_lines import made_no_call, unused_gateway
+from ..wire_lines import made_no_call, unrecorded_calls, unrecorded_notes, unused_gateway
 from .charts import Spark, spark
 from .frame import for_script
 from .view import change_lines, details, shown
@@ -154,6 +154,10 @@ def _warnings(report: RunReport) -> Iterator[str]:
         yield f"Note: {shown(unseen_words(report.unseen_tools))}."
     if unused := unused_gateway(made_no_call(one.transcript) for one in report.results):
         yield f"Note: {shown(unused)}."
+    lacking = unrecorded_notes(
+        (one_line(one.name), unrecorded_calls(one.transcript)) for one in report.results
+    )
+    yield from (f"Note: {shown(note)}." for note in lacking)
 
 
 def _tags(report: RunReport) -> list[tuple[str, int]]:

@@ -26,7 +26,7 @@ from ..failure import BLAME_WORDS, MUST, ending, suggestion_words, user_side_lin
 from ..money import ROLE_NAMES, is_replayed
 from ..paste_command import records_again, stored_words
 from ..run_report import RunReport
-from ..wire_lines import NO_CALL, ON_WIRE, made_no_call, model_lines, model_of
+from ..wire_lines import NO_CALL, ON_WIRE, made_no_call, model_lines, model_of, unrecorded_calls
 from .quotes import marks
 
 # A page with some megabytes in one element makes browsers stall.
@@ -98,6 +98,8 @@ def _facts(result: ScenarioResult) -> Iterator[tuple[str, str]]:
         yield "User", line
     if made_no_call(result.transcript):
         yield "Gateway", NO_CALL
+    if lacking := unrecorded_calls(result.transcript):
+        yield "Gateway", lacking
     if result.transcript.now is not None:
         yield "Date in it", in_words(result.transcript.now)
     again = "Record again" if records_again(result) else "Run again"
