@@ -29,7 +29,7 @@ from ..formatting import counted, dollars, exact_seconds, seconds
 from ..judging.by_odds import needed_by
 from ..judging.log_odds import odds_of_yes
 from ..llm.budget import Budget
-from ..llm.clients_in_use import client_in_words, offers_tools
+from ..llm.clients_in_use import client_in_words
 from ..llm.known_models import check_model
 from ..llm.lanes import lane_of
 from ..llm.ledger import Ledger
@@ -192,7 +192,7 @@ class Checkup:
         """With what calls the model, if it is one."""
         if settings is None or not settings.model:
             return finding
-        lane = lane_of(settings, with_tools=offers_tools(settings))
+        lane = lane_of(settings, with_tools=settings.offers_tools)
         how = self._redactor.text(client_in_words(lane))
         return replace(finding, found=f"{finding.found}; {how}", client=lane.name)
 

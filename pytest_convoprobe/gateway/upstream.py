@@ -42,6 +42,7 @@ class Upstream:
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
+        self._closed = False
 
     @asynccontextmanager
     async def sent(self, url: str, asked: Asked, headers: Headers) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -67,12 +68,15 @@ class Upstream:
             raise UpstreamLost(f"{type(error).__name__} at {_shown(url)}") from None
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close the connections; none is opened any more."""
+        self._closed = True
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
     def _opened(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise UpstreamLost("the run is over")
         if self._session is None:
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECTING, sock_read=_SILENCE)
             connector = aiohttp.TCPConnector(limit=0)

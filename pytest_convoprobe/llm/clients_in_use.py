@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ..settings.effective import LoadedSettings
 from ..settings.merge import target_settings
 from ..settings.model_settings import ModelSettings
-from ..settings.models import ModelTarget
 from ..settings.panel import members_of
 from .lanes import Lane, lane_of
 
@@ -34,18 +33,14 @@ def clients_in_use(loaded: LoadedSettings) -> Iterator[ClientInUse]:
         yield from _client("judge", member)
     yield from _client("synthetic_user", settings.synthetic_user)
     target = target_settings(loaded)
-    if isinstance(target, ModelTarget):
-        yield from _client("target", target)
+    model = target.as_model if target is not None else None
+    if model is not None:
+        yield from _client("target", model)
 
 
 def _client(role: str, settings: ModelSettings) -> Iterator[ClientInUse]:
     if settings.model:
-        yield ClientInUse(role, settings.model, lane_of(settings, with_tools=offers_tools(settings)))
-
-
-def offers_tools(settings: ModelSettings) -> bool:
-    """Whether the calls of a model offer tools: only those of a target do."""
-    return isinstance(settings, ModelTarget) and bool(settings.tools or settings.mcp_servers)
+        yield ClientInUse(role, settings.model, lane_of(settings, with_tools=settings.offers_tools))
 
 
 def client_in_words(lane: Lane) -> str:

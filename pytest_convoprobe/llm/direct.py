@@ -96,9 +96,10 @@ class Direct:
 
     async def aclose(self) -> None:
         """Close the connections. Does nothing if it was never used."""
+        # First: a call that was given up may still be on its way to open the connections.
+        await self._given_up.ended()
         session, self._session, self._loop = self._session, None, None
         if session is not None:
-            await self._given_up.ended()
             await session.close()
 
     async def _open(self) -> aiohttp.ClientSession:

@@ -91,3 +91,8 @@ class ModelSettings(Section):
         None, description="US dollars per token; overrides LiteLLM's list."
     )
     unresolved: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
+
+    @property
+    def offers_tools(self) -> bool:
+        """Whether its calls offer tools: only those of a target do."""
+        return False

@@ -70,9 +70,13 @@ class ModelTarget(TargetSection, ModelSettings):
             )
         return value
 
+    @property
+    def offers_tools(self) -> bool:
+        return bool(self.tools or self.mcp_servers)
+
     def identified(self) -> bool:
         # Tools are code of the project or of a server, which may read anything.
-        return not self.tools and not self.mcp_servers
+        return not self.offers_tools
 
 
 class PythonTarget(TargetSection):

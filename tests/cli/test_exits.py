@@ -22,8 +22,8 @@ from .live import project
 
 COMMANDS = main.list_commands(click.Context(main))
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
-NO_JSON = {"baseline", "bench", "completion", "label", "mcp", "schema"}
-"""Groups, commands whose output is a file or a protocol, and `label`, which asks a person in a terminal."""
+NO_JSON = {"baseline", "bench", "completion", "gateway", "label", "mcp", "schema"}
+"""Groups, commands that write a file, a protocol or what another program says, and `label`."""
 
 
 @pytest.mark.parametrize("name", COMMANDS)

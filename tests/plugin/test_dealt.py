@@ -70,7 +70,9 @@ class PatientServer(ChatServer):
 def test_the_workers_together_talk_as_much_at_once_as_one_process_may(suite: Suite, workers: str) -> None:
     with PatientServer(9) as server:
         suite.write("conftest.py", "import pytest\n" + TARGET)
-        settings = f"llm: {{model: openai/fake, api_base: '{server.base_url}', api_key: sk-none-of-it}}\n"
+        # The first calls with a schema would go alone.
+        more = "api_key: sk-none-of-it, structured_output: text"
+        settings = f"llm: {{model: openai/fake, api_base: '{server.base_url}', {more}}}\n"
         suite.write("convoprobe.yaml", settings)
         scenarios(suite, 24)
         result = suite.run_process(workers, "--convoprobe-concurrency=9", plugins=XDIST)
