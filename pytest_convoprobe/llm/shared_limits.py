@@ -25,7 +25,7 @@ SHORT_INTERVAL = 0.05
 """The same while something waits there, and while money is spent there that is limited."""
 
 UNHEARD = 2.0
-"""Seconds for which processes that have not reported yet keep their even part of the conversations."""
+"""Seconds for which each process keeps its even part of the conversations, whatever it has reported."""
 
 _ROUNDED_DOWN = 1 - 1e-9
 
@@ -138,15 +138,16 @@ class _Places:
     wanted: dict[str, int] = field(default_factory=dict)
     paused_until: float = 0.0
 
-    def report(self, member: str, use: SlotUse, unheard: Mapping[str, int], now: float) -> WindowPart:
-        """The part of a member. `unheard` is what those count as wanting that have not reported yet."""
+    def report(self, member: str, use: SlotUse, least: Mapping[str, int], now: float) -> WindowPart:
+        """The part of a member. `least` is what each counts as wanting, even if it has reported less."""
         for _ in range(use.succeeded):
             self.window.succeeded()
         if use.refused:
             self.window.rate_limited(use.refused)
         self.paused_until = max(self.paused_until, now + use.paused)
         self.wanted[member] = use.active + use.waiting
-        size = min(self._fair(member, {**unheard, **self.wanted}, now), self._free_beside(member))
+        wanted = {name: max(few, self.wanted.get(name, 0)) for name, few in least.items()}
+        size = min(self._fair(member, wanted, now), self._free_beside(member))
         # What is out can't be called back: others get these places when they have come free.
         self.granted[member] = max(size, use.active)
         return WindowPart(size, self.window.send(), max(0.0, self.paused_until - now))
@@ -267,9 +268,9 @@ class SharedLimits:
         if member in self._gone:
             return Grant({name: WindowPart() for name in report.uses}, may_exceed=False)
         self._members.add(member)
-        now, unheard = self._clock(), dict.fromkeys(self._members, 0)
+        now, least = self._clock(), dict.fromkeys(self._members, 0)
         parts = {
-            name: self._provider(name).report(member, use, unheard, now) for name, use in report.uses.items()
+            name: self._provider(name).report(member, use, least, now) for name, use in report.uses.items()
         }
         others = sum((spent for name, spent in self._spent.items() if name != member), Spent())
         grant = Grant(
@@ -296,7 +297,8 @@ class SharedLimits:
     def _conversations_of(self, member: str, use: SlotUse | None, now: float) -> WindowPart:
         if use is None:
             return WindowPart()
-        # Otherwise the first one would take all places, and for as long as its conversations last.
+        # Otherwise the first one would take all places, and for as long as its conversations last. The first
+        # report of each has one conversation in it, and the next ones many.
         early = self._most_conversations // len(self._members) if now < self._begun + UNHEARD else 0
         return self._conversations.report(member, use, dict.fromkeys(self._members, early), now)
 

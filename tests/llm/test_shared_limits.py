@@ -405,12 +405,23 @@ def test_one_that_begins_early_leaves_others_their_part_of_the_conversations() -
 
 
 def test_what_one_does_not_need_another_uses() -> None:
-    limits = SharedLimits(ceiling=16, clock=Clock(), conversations=8)
+    clock = Clock()
+    limits = SharedLimits(ceiling=16, clock=clock, conversations=8)
+    clock.now += 3
     assert places(limits, "a", waiting=2) == 8
     assert places(limits, "a", 2) == 8
     assert places(limits, "b", waiting=20) == 0
     assert places(limits, "a", 2) == 2
     assert places(limits, "b", waiting=20) == 6
+
+
+def test_at_the_beginning_each_keeps_its_part_whatever_it_has_reported_first() -> None:
+    limits = SharedLimits(ceiling=16, clock=Clock(), conversations=4)
+    limits.expect("a")
+    limits.expect("b")
+    assert places(limits, "a", waiting=1) == 2  # the first scenario is there before those ahead
+    assert places(limits, "b", 0, 20) == 2
+    assert places(limits, "a", 1, 20) == 2
 
 
 def test_the_conversations_of_a_lost_member_go_to_the_others() -> None:

@@ -34,11 +34,14 @@ class StandIn(Backend):
         return None
 
     def open_runner(self, loaded: Any, shared: Any) -> Any:
-        return StandInRunner()
+        return StandInRunner(shared)
 
 
 class StandInRunner:
     spent = (0.25, 1200)
+
+    def __init__(self, shared: Any) -> None:
+        self._shared = shared
 
     def preload(self) -> None:
         log("preload")
@@ -50,6 +53,8 @@ class StandInRunner:
         pass
 
     async def aclose(self) -> None:
+        if self._shared is not None:
+            await self._shared.aclose()
         log("closed")
 
     async def run(self, job: Any) -> ScenarioResult:

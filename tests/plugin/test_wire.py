@@ -137,7 +137,9 @@ def test_checks_rest_on_what_was_seen_and_reports_show_it(suite: Suite) -> None:
     assert "agent (seen on the wire)  2 calls, " in shown
     assert result.spending[Role.AGENT].calls == 2
     assert not any(
-        b"sk-of-the-agent" in path.read_bytes() for path in project.written if path.name != "agent.py"
+        b"sk-of-the-agent" in path.read_bytes()
+        for path in project.written
+        if path.name.partition(".")[0] != "agent"  # compiled, it has the key too
     )
 
 
@@ -193,7 +195,8 @@ def test_a_call_that_no_recording_answers_costs_nothing(suite: Suite, changed: s
         result, shown = project.run("--convoprobe-replay=only")
     assert (result.outcome.value, result.blame and result.blame.value) == ("error", "recording")
     assert "model │ 2 calls of gpt-4o (1 of them replayed), " in shown
-    assert " ".join(shown.split()).count("message 3 (tool) changed") == 2  # the reason, and the summary
+    # The reason, and the summary; in CI that of pytest too, which is cut elsewhere.
+    assert " ".join(shown.split()).count("message 3 (tool) changed") in (2, 3)
     assert "\nspent: nothing\n" in shown
     assert result.spending[Role.AGENT].calls == result.spending[Role.AGENT].replayed == 1
 
