@@ -198,7 +198,9 @@ async def test_real_models_give_the_rows_of_one_process_within_one_limit(
         model = ModelSettings(model="openai/judge", api_base=server.base_url, api_key=SECRET)
         settings = config(evaluator_model=model)
         evaluating = stage_task("evaluate", settings, root=tmp_path, secrets=(SECRET,))
-        here = await outcomes(LocalEngine(), evaluating, talks)
+        local = LocalEngine()
+        here = await outcomes(local, evaluating, talks)
+        await local.aclose()
         server.requests.clear()
         server.peak = 0
         there = await outcomes(engine, evaluating, talks)
