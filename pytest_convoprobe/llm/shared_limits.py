@@ -24,7 +24,7 @@ INTERVAL = 0.25
 SHORT_INTERVAL = 0.05
 """The same while something waits there, and while money is spent there that is limited."""
 
-UNHEARD = 2.0
+EVEN_SECONDS = 2.0
 """Seconds for which each process keeps its even part of the conversations, whatever it has reported."""
 
 _ROUNDED_DOWN = 1 - 1e-9
@@ -299,7 +299,7 @@ class SharedLimits:
             return WindowPart()
         # Otherwise the first one would take all places, and for as long as its conversations last. The first
         # report of each has one conversation in it, and the next ones many.
-        early = self._most_conversations // len(self._members) if now < self._begun + UNHEARD else 0
+        early = self._most_conversations // len(self._members) if now < self._begun + EVEN_SECONDS else 0
         return self._conversations.report(member, use, dict.fromkeys(self._members, early), now)
 
     def _promised(self, member: str, report: Report, others: Spent) -> Spent:
