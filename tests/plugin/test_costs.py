@@ -83,7 +83,8 @@ def test_a_worker_that_replaces_a_crashed_one_has_what_is_left_of_its_share(suit
     with ChatServer() as server:
         model = f"model: openai/fake, api_base: '{server.base_url}', api_key: sk-not-a-real-key-123"
         suite.write("convoprobe.yaml", f"llm: {{{model}}}\n")
-        result = suite.run_process("-n1", "-rE", "--convoprobe-max-tokens=15", plugins=["xdist.plugin"])
+        options = ("-n1", "-rE", "--convoprobe-max-tokens=15", "--convoprobe-concurrency=1")
+        result = suite.run_process(*options, plugins=["xdist.plugin"])
     result.assert_outcomes(passed=1, failed=1, errors=1)
     result.stdout.fnmatch_lines(["ERROR scenarios/z.yaml::z - budget: the run's budget is used up: 15 tok*"])
     assert len(server.requests) == 1  # the judge of the first
