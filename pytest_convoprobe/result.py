@@ -37,6 +37,8 @@ class ScenarioResult:
     which tools it has.
     `review` is about the user's side of a conversation that did not pass, if there is something to say.
     `suggestions` are about the agent's tools, of a conversation that failed; None if nobody asked for any.
+    `target` is what the target calls itself. `target_name` is its name among several targets, and empty where
+    the scenario has only one.
     """
 
     name: str
@@ -63,6 +65,13 @@ class ScenarioResult:
     attempts: int = 1
     review: UserReview | None = None
     suggestions: ToolSuggestions | None = None
+    target_name: str = ""
+
+    @property
+    def base_id(self) -> str:
+        """The scenario's id without the target: the same for all targets of a scenario."""
+        before, found, after = self.scenario_id.rpartition(f"[{self.target_name}]")
+        return before + after if self.target_name and found else self.scenario_id
 
     @property
     def passed(self) -> bool:

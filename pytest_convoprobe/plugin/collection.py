@@ -14,6 +14,7 @@ from . import options
 from .gating import chosen
 from .items import ScenarioItem, function_of
 from .keys import COLLECTED, start
+from .lookahead import target_has_parameters
 from .marks import ONCE, tag_markers
 from .session import backend_of
 
@@ -58,7 +59,7 @@ class ScenarioFile(pytest.Module):
         name = _name_for_pytest(scenario.id)
         for function in self._generated(name, scenario):
             parameters = function.name.removeprefix(name).removeprefix("[").removesuffix("]")
-            yield with_parameters(scenario, parameters), function
+            yield with_parameters(scenario, parameters, of_target=target_has_parameters(function)), function
 
     def _generated(self, name: str, scenario: LoadedScenario) -> list[pytest.Function]:
         function = function_of(scenario)

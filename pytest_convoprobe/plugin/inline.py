@@ -17,7 +17,7 @@ from ..targets.given_objects import Use
 from .bridge import on_running_loop, pause
 from .conversations import submit, wait
 from .keys import RESULTS
-from .lookahead import TARGET_FIXTURE, given_by_fixture
+from .lookahead import TARGET_FIXTURE, given_by_fixture, target_has_parameters
 from .orders import Order
 from .session import session_of
 from .talks import forget, keep
@@ -73,7 +73,7 @@ class Convoprobe:
             raise RuntimeError(
                 "convoprobe.run() would block the event loop: use `await convoprobe.run_async()`"
             )
-        order = self._order(scenario, settings)
+        order = self._order(scenario, settings, target)
         with self._owned(target) as made:
             return self._kept(wait(submit(order, made), self._item))
 
@@ -89,7 +89,7 @@ class Convoprobe:
         Under trio they run on convoprobe's loop, as everything that isn't asyncio's does.
         """
         __tracebackhide__ = True
-        order, value = self._order(scenario, settings), self._target(target)
+        order, value = self._order(scenario, settings, target), self._target(target)
         made, loop = self._session.as_target(value, Use.ONE_BY_ONE), _asyncio_loop()
         if made is value or loop is None:
             return await self._awaited(order, made)
@@ -125,11 +125,13 @@ class Convoprobe:
     def _target(self, given: object) -> object:
         return given_by_fixture(self._request.getfixturevalue(TARGET_FIXTURE)) if given is None else given
 
-    def _order(self, scenario: coerce.AnyScenario, settings: Mapping[str, Any] | None) -> Order:
+    def _order(
+        self, scenario: coerce.AnyScenario, settings: Mapping[str, Any] | None, target: object
+    ) -> Order:
         __tracebackhide__ = True
         _require_other_than_target(settings or {})
         try:
-            loaded = self._loaded(scenario)
+            loaded = replace(self._loaded(scenario), target=self._target_name(target))
         except (ConvoprobeError, OSError, ValueError) as error:
             # What is wrong is the scenario that was given, and nothing on the way to its reader.
             raise error.with_traceback(None) from None
@@ -138,6 +140,11 @@ class Convoprobe:
         count = self._seen[loaded.id] = self._seen.get(loaded.id, 0) + 1
         suffix = f"[{count}]" if count > 1 else ""
         return Order(self._item, loaded, f"{self._item.nodeid}::{loaded.id}{suffix}", 1, settings)
+
+    def _target_name(self, given: object) -> str:
+        """Which one of the parameters of the test's own target it is, as in the id of the test."""
+        several = given is None and target_has_parameters(self._item)
+        return str(getattr(getattr(self._item, "callspec", None), "id", "")) if several else ""
 
     def _loaded(self, scenario: coerce.AnyScenario) -> LoadedScenario:
         loaded = coerce.loaded(scenario, self._path)

@@ -58,6 +58,17 @@ def target_is_shared(item: pytest.Item) -> bool:
     return definition is not None and definition.scope == "session" and not hasattr(item, "callspec")
 
 
+def target_has_parameters(item: pytest.Item) -> bool:
+    """Whether the parameters of an item decide which target it has."""
+    definitions, found, names = fixture_definitions(item), set[str](), [TARGET_FIXTURE]
+    while names:
+        name = names.pop()
+        if name not in found:
+            found.add(name)
+            names += getattr(definitions.get(name), "argnames", ())
+    return not found.isdisjoint(getattr(getattr(item, "callspec", None), "params", {}))
+
+
 def target_is_ours(item: pytest.Item) -> bool:
     """Whether nobody has overridden the fixture of the target, or given it parameters."""
     definition = fixture_definitions(item).get(TARGET_FIXTURE)

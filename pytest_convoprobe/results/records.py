@@ -76,7 +76,13 @@ def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -
         "transcript": transcript_record(result.transcript),
         **({"attempts": result.attempts} if result.attempts > 1 else {}),
         **({"unmatched_tools": list(result.unmatched_tools)} if result.unmatched_tools else {}),
+        **_of_several(result),
     }
+
+
+def _of_several(result: ScenarioResult) -> dict[str, str]:
+    """Which one of several targets it was."""
+    return {"target_name": result.target_name, "base_id": result.base_id} if result.target_name else {}
 
 
 def from_record(data: Mapping[str, Any]) -> TrialRecord:
@@ -177,6 +183,7 @@ def _result(data: Mapping[str, Any]) -> ScenarioResult:
         unmatched_tools=tuple(map(as_text, data.get("unmatched_tools", ()))),
         review=_read_review(data["review"]) if data.get("review") else None,
         suggestions=_read_suggestions(data["suggestions"]) if data.get("suggestions") else None,
+        target_name=as_text(data.get("target_name", "")),
     )
 
 

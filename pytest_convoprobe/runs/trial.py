@@ -323,6 +323,7 @@ class TrialInProgress:
             target=mask.text(self._target_name),
             models=named_models(self._job.settings),
             tags=loaded.tags,
+            target_name=mask.text(loaded.target),
             unmatched_tools=unmatched_tools(self._job.scenario, self.transcript, self._tools),
             review=None if outcome is Outcome.PASSED else mask.record(self._user_side),
             suggestions=mask.record(self._asked_suggestions) if outcome is Outcome.FAILED else None,

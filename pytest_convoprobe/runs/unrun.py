@@ -22,6 +22,7 @@ def unrun(
     skipped: bool = False,
     trial: int = 1,
     tags: tuple[str, ...] = (),
+    target_name: str = "",
 ) -> ScenarioResult:
     """A skipped trial, or an error that `infrastructure` is to blame for."""
     return ScenarioResult(
@@ -35,6 +36,7 @@ def unrun(
         trial=trial,
         started=time.time(),
         tags=tags,
+        target_name=target_name,
     )
 
 
@@ -51,6 +53,7 @@ def unrun_scenario(
         skipped=skipped,
         trial=trial,
         tags=loaded.tags,
+        target_name=loaded.target,
     )
 
 

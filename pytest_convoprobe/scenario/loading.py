@@ -32,7 +32,8 @@ class LoadedScenario:
     `id` is unique within the file and safe in a pytest node id: no control characters, no `::`,
     single spaces. `skip` is the reason, None if the scenario is to be run. `file` is the name
     under which the file was loaded, `line` (from 1) where the scenario begins. `parameters` names those of
-    the test's fixtures that it is run with; id and name then contain them.
+    the test's fixtures that it is run with; id and name then contain them. `target` is the name of its target
+    if there are several; id and name then contain it in brackets.
     """
 
     id: str
@@ -44,6 +45,7 @@ class LoadedScenario:
     file: str
     line: int
     parameters: str = ""
+    target: str = ""
 
 
 def load_scenarios(path: Path | str, *, file: str | None = None) -> tuple[LoadedScenario, ...]:
@@ -160,16 +162,17 @@ def node_name(name: str) -> str:
     return shown if len(shown) <= MAX_ID_LENGTH else f"{shown[: MAX_ID_LENGTH - 1]}…"
 
 
-def with_parameters(scenario: LoadedScenario, parameters: str) -> LoadedScenario:
+def with_parameters(scenario: LoadedScenario, parameters: str, *, of_target: bool = False) -> LoadedScenario:
     """The scenario under another id and name, for one set of parameters that it is run with.
 
-    `parameters` names them, as in pytest's ids (`gpt-5-mini`); empty for none.
+    `parameters` names them, as in pytest's ids (`gpt-5-mini`); empty for none. `of_target` says that they
+    decide which target it is.
     """
     if not parameters:
         return scenario
     shown = node_name(parameters)
     new_id, name = f"{scenario.id}[{shown}]", f"{scenario.name} [{shown}]"
-    return replace(scenario, id=new_id, name=name, parameters=shown)
+    return replace(scenario, id=new_id, name=name, parameters=shown, target=shown if of_target else "")
 
 
 def with_distinct_ids(scenarios: list[LoadedScenario]) -> tuple[LoadedScenario, ...]:

@@ -104,6 +104,7 @@ def _result(
         trial=job.trial,
         duration=told.get("duration", seconds),
         target=job.target.name,
+        target_name=job.loaded.target,
     )
 
 

@@ -44,6 +44,13 @@ def stored(suite: Suite) -> dict[tuple[str, int], str]:
     return {(row["scenario_id"], row["trial"]): row["name"] for row in rows if "scenario_id" in row}
 
 
+def names_of_targets(suite: Suite) -> set[tuple[str, str | None, str | None]]:
+    """Of the stored trials: the scenario's id, the name of its target, and its id without that."""
+    files = (suite.path / ".convoprobe").rglob("trials-*.jsonl")
+    rows = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    return {(row["scenario_id"], row.get("target_name"), row.get("base_id")) for row in rows}
+
+
 def test_a_parametrised_target_makes_a_matrix(suite: Suite) -> None:
     suite.conftest("", target=MATRIX)
     suite.scenario("one", file="scenarios/a.yaml")
@@ -248,3 +255,55 @@ def test_names_that_mean_something_in_a_module(suite: Suite, name: str) -> None:
     suite.scenario(name, file="scenarios/a.yaml")
     suite.run().assert_outcomes(passed=2)
     assert said(suite) == [f"{name}[{model}]: {model} says hello" for model in ("small", "large")]
+
+
+def test_records_say_which_target_it_was(suite: Suite) -> None:
+    suite.conftest("", target=MATRIX)
+    suite.scenario("one", outcome="failed")
+    suite.scenario("not yet", skip="later")
+    suite.run().assert_outcomes(failed=2, skipped=2)
+    assert names_of_targets(suite) == {
+        (f"scenarios/{name}.yaml::{name}[{model}]", model, f"scenarios/{name}.yaml::{name}")
+        for name in ("one", "not yet")
+        for model in ("large", "small")
+    }
+
+
+def test_records_name_the_parameters_of_what_the_target_is_made_of(suite: Suite) -> None:
+    params = TARGET_OF_MODEL.replace('fixture(scope="session")', 'fixture(scope="session", params="xy")', 1)
+    suite.conftest("", target=params)
+    suite.scenario("one")
+    suite.run().assert_outcomes(passed=2)
+    assert {target for _, target, _ in names_of_targets(suite)} == {"x", "y"}
+
+
+def test_parameters_of_other_fixtures_are_no_targets(suite: Suite) -> None:
+    suite.conftest("""
+        @pytest.fixture(autouse=True, params=["sqlite", "postgres"])
+        def database(request):
+            pass
+        """)
+    suite.scenario("one")
+    suite.run().assert_outcomes(passed=2)
+    assert {(target, base) for _, target, base in names_of_targets(suite)} == {(None, None)}
+
+
+def test_a_test_with_a_parametrised_target_says_which_it_was(suite: Suite) -> None:
+    suite.conftest("", target=MATRIX)
+    suite.scenario("one")
+    suite.write(
+        "test_own.py",
+        """
+        def test_own(convoprobe, convoprobe_target):
+            assert convoprobe.run("scenarios/one.yaml").base_id == "test_own.py::test_own::one"
+            assert not convoprobe.run("scenarios/one.yaml", target=str).target_name
+        """,
+    )
+    suite.run("test_own.py").assert_outcomes(passed=2)
+    assert names_of_targets(suite) == {
+        *(
+            (f"test_own.py::test_own[{name}]::one", name, "test_own.py::test_own::one")
+            for name in ("small", "large")
+        ),
+        *((f"test_own.py::test_own[{name}]::one[2]", None, None) for name in ("small", "large")),
+    }

@@ -107,6 +107,7 @@ RESULT = st.builds(
     models=st.dictionaries(st.sampled_from(Role), TEXT),
     review=st.none() | REVIEW,
     tags=st.lists(TEXT, max_size=2).map(tuple),
+    target_name=TEXT,
 )
 DIGEST = st.none() | st.text("0123456789abcdef", min_size=16, max_size=16)
 PRINTS = st.builds(Prints, DIGEST, DIGEST, DIGEST, DIGEST)
