@@ -296,7 +296,7 @@ def test_a_test_with_a_parametrised_target_says_which_it_was(suite: Suite) -> No
         """
         def test_own(convoprobe, convoprobe_target):
             assert convoprobe.run("scenarios/one.yaml").base_id == "test_own.py::test_own::one"
-            assert not convoprobe.run("scenarios/one.yaml", target=str).target_name
+            assert not convoprobe.run("scenarios/one.yaml", target=lambda said: said).target_name
         """,
     )
     suite.run("test_own.py").assert_outcomes(passed=2)
