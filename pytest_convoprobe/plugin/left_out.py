@@ -163,10 +163,17 @@ def _code_uses_us(session: pytest.Session) -> bool:
 def _outside_of_testpaths(config: pytest.Config) -> Iterator[LeftOut]:
     """Scenarios in folders that the list doesn't name: it was often written before there were any."""
     folders = asked_folders(config)
+    by_folder: dict[Path, list[Path]] = {}
     for path in search(config.rootpath, config.rootpath, patterns_of(config)).scenarios:
         asked = path in files_seen(config) or any(folder in path.parents for folder in folders)
         if not asked and looks_like_scenario(path):
-            yield LeftOut(path, "`testpaths` does not name its folder", error=False)
+            by_folder.setdefault(path.parent, []).append(path)
+    for folder, paths in by_folder.items():
+        if len(paths) == 1:
+            yield LeftOut(paths[0], "`testpaths` does not name its folder", error=False)
+        else:
+            files = counted(len(paths), "scenario file")
+            yield LeftOut(folder, f"`testpaths` does not name this folder, which has {files}", error=False)
 
 
 def _of_folder(config: pytest.Config, folder: Path, found: Found) -> Iterator[LeftOut]:

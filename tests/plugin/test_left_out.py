@@ -74,6 +74,19 @@ def test_scenarios_that_testpaths_does_not_name_are_noted(suite: Suite) -> None:
     assert lines == ["note: left out: scenarios/forgotten.yaml: `testpaths` does not name its folder"]
 
 
+def test_the_scenarios_of_a_folder_that_testpaths_does_not_name_are_one_note(suite: Suite) -> None:
+    suite.write("pytest.ini", "[pytest]\ntestpaths = tests\n")
+    suite.write("convoprobe.yaml", "run: {}\n")
+    suite.write("tests/test_plain.py", "def test_plain(): pass")
+    for file in ("scenarios/a.yaml", "scenarios/b.yaml", "scenarios/deeper/c.yaml"):
+        suite.scenario("forgotten", file=file)
+    lines = [line for line in suite.run().outlines if line.startswith("note: left out")]
+    assert lines == [
+        "note: left out: scenarios: `testpaths` does not name this folder, which has 2 scenario files",
+        "note: left out: scenarios/deeper/c.yaml: `testpaths` does not name its folder",
+    ]
+
+
 def test_a_stray_benchmark_file_that_looks_real_hides_nothing(suite: Suite) -> None:
     suite.scenario("y", file="scenarios/sub/y.yaml")
     suite.write("scenarios/benchmark.yaml", "name: load\ndescription: d\n")

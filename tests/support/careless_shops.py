@@ -1,0 +1,17 @@
+"""The agent of `docs/examples/scenarios` with one plausible mistake each, for which a scenario has to be red.
+
+A copy of this file is put beside `agent.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent import ShopAgent  # type: ignore[import-not-found]
+
+
+class RefundsHalf(ShopAgent):  # type: ignore[misc]
+    def call(self, tool: str, **arguments: Any) -> Any:
+        if tool == "pay_refund":
+            arguments["amount"] /= 2
+        return super().call(tool, **arguments)

@@ -1,0 +1,86 @@
+"""Each scenario of docs/examples/scenarios passes with the agent there, and is red for a careless one.
+
+A new example is a file there, an entry in `RED`, and if need be a class in `tests/support/careless_shops.py`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from tests.support.chat_server import ChatServer
+from tests.support.warm_process import run
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs/examples/scenarios"
+CARELESS = ROOT / "tests/support/careless_shops.py"
+
+
+class Red(NamedTuple):
+    """What is wrong with the agent `careless`, in lines of the report that are looked for in this order."""
+
+    careless: str
+    lines: tuple[str, ...]
+
+
+RED = {
+    "tool_arguments.yaml": Red("RefundsHalf", ("*pay_refund: arguments*", "*amount is 44.95*")),
+}
+"""By the name of the file."""
+
+
+class Project:
+    """The folder of the examples, with a judge on loopback who finds every criterion met."""
+
+    def __init__(self, folder: Path, server: ChatServer) -> None:
+        self.folder = folder
+        self._server = server
+        shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        shutil.copy(CARELESS, folder / "careless.py")
+
+    def run(self, file: str, agent: str = "") -> pytest.RunResult:
+        """Run a file with pytest, with the agent of the examples or a careless one."""
+        settings = yaml.safe_load((FOLDER / "convoprobe.yaml").read_text(encoding="utf-8"))
+        settings["llm"] |= {"api_base": self._server.base_url, "api_key": "sk-not-a-real-key-123"}
+        if agent:
+            settings["target"]["object"] = f"careless.py:{agent}"
+        (self.folder / "convoprobe.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+        root = f"--rootdir={self.folder}"
+        done = run("pytest", "-c", "/dev/null", root, "--convoprobe-replay=off", file, cwd=self.folder)
+        sys.stdout.write(done.stdout + done.stderr)
+        return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0.0)
+
+
+@pytest.fixture
+def project(tmp_path: Path, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return Project(tmp_path / "scenarios", chat_server)
+
+
+def test_each_scenario_has_a_careless_agent() -> None:
+    scenarios = {path.name for path in FOLDER.glob("*.yaml")} - {"convoprobe.yaml"}
+    assert set(RED) == {name for name in scenarios if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("file", RED)
+def test_the_agent_of_the_examples_passes(project: Project, file: str) -> None:
+    result = project.run(file)
+    assert result.ret == 0
+    assert "passed" in result.outlines[-1]
+    assert not {"failed", "errors", "skipped"} & set(result.parseoutcomes())
+
+
+@pytest.mark.parametrize("file", RED)
+def test_a_careless_agent_fails_for_the_right_reason(project: Project, file: str) -> None:
+    red = RED[file]
+    result = project.run(file, red.careless)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "failed" in result.parseoutcomes()
+    assert "errors" not in result.parseoutcomes()
+    result.stdout.fnmatch_lines(red.lines)
