@@ -31,6 +31,9 @@ class Red(NamedTuple):
 
 RED = {
     "tool_arguments.yaml": Red("RefundsHalf", ("*pay_refund: arguments*", "*amount is 44.95*")),
+    "turn_bound.yaml": Red(
+        "CancelsAtOnce", ("*cancel_order: not before turn 2*", "*the first in turn 1: cancel_order*")
+    ),
 }
 """By the name of the file."""
 

@@ -11,6 +11,7 @@ from ..scenario.models import Efficiency, Evaluation, ToolUsage
 from ..scenario.tool_names import names_in, same_but_spelling
 from ..tool_patterns import matches
 from ..transcript import Transcript, WireSeen
+from .absent_turns import without_absent_turns
 from .types import NO_SUCH_TOOL, CheckResult
 from .unanswered import decided_checks, decided_limit, without_unanswered
 
@@ -24,18 +25,24 @@ def run_checks(
     """The result of every check in the scenario, passed or not.
 
     `tools` are the names of the target's tools, None if they aren't known. Raises `ScenarioError` if the
-    target does not report what a check needs: tool calls, their arguments, or tokens.
+    target does not report what a check needs (tool calls, their arguments, or tokens), and if nothing speaks
+    against the agent but a turn that a check is about never took place.
     """
     _require_known_tools(evaluation, transcript)
     _require_known_arguments(evaluation, transcript)
     _require_known_tokens(evaluation.efficiency, transcript)
     if tools is None:
         _require_names_as_called(evaluation, transcript)
-    return (
+    usage, undecided = without_absent_turns(evaluation.tool_usage, transcript)
+    found = (
         *_silence(transcript),
-        *_of_tools(evaluation.tool_usage, transcript, tools),
+        *_of_tools(usage, transcript, tools),
         *_limits(evaluation.efficiency, transcript),
     )
+    # What is certain comes first: an agent that broke another check did so whatever came of this one.
+    if undecided and all(check.holds for check in found):
+        raise ScenarioError(undecided)
+    return found
 
 
 def _of_tools(usage: ToolUsage, transcript: Transcript, tools: Sequence[str] | None) -> Iterator[CheckResult]:

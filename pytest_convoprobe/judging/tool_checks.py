@@ -7,8 +7,9 @@ nothing less meets a requirement.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..formatting import counted
 from ..scenario.models import ToolAssertion, ToolUsage
@@ -61,6 +62,12 @@ class _Made:
         places = enumerate(self.calls)
         return next((at for at, (_, call) in places if matches(tool, call.name) and self._is_use(call)), None)
 
+    def within(self, assertion: ToolAssertion) -> _Made:
+        """Those of the turns that an assertion is about."""
+        first = assertion.in_turn or 0
+        last = assertion.in_turn or assertion.by_turn or math.inf
+        return replace(self, calls=[(turn, call) for turn, call in self.calls if first <= turn <= last])
+
     def _is_use(self, call: ToolCall) -> bool:
         return call.executed and (self.count_failed or not call.failed)
 
@@ -91,14 +98,48 @@ def _only_listed(usage: ToolUsage, calls: Calls) -> CheckResult:
 
 
 def _assertion(tool: str, assertion: ToolAssertion, made: _Made) -> Iterator[CheckResult]:
-    if (assertion.times, assertion.at_least, assertion.at_most) != (None, None, None):
-        yield _number_of_calls(tool, assertion, made)
+    within, when = made.within(assertion), _when(assertion)
+    counts = (assertion.times, assertion.at_least, assertion.at_most) != (None, None, None)
+    if counts:
+        yield _number_of_calls(tool, assertion, within)
     if assertion.args:
-        yield _arguments(tool, assertion, made)
+        yield _arguments(tool, assertion, within)
+    if when and not counts and not assertion.args:
+        yield _called(tool, when, within, made)
+    if assertion.not_before_turn is not None:
+        yield _not_before_turn(tool, assertion.not_before_turn, made)
     if assertion.before is not None:
         yield _before(tool, assertion.before, made)
     if assertion.after is not None:
         yield _after(tool, assertion.after, made)
+
+
+def _when(assertion: ToolAssertion) -> str:
+    """The turns that it is about, as the end of a check's name."""
+    if assertion.in_turn is not None:
+        return f" in turn {assertion.in_turn}"
+    return "" if assertion.by_turn is None else f" by turn {assertion.by_turn}"
+
+
+def _called(tool: str, when: str, within: _Made, made: _Made) -> CheckResult:
+    uses, others = within.uses_of(tool), made.uses_of(tool)
+    found = _count(within.of(tool))
+    if not uses and others:
+        found += f"{when}; there is one in turn {others[0][0]}"
+    return CheckResult(
+        f"{tool}: called{when}", bool(uses), "at least 1 call", found, _turn_of(uses or others, 0)
+    )
+
+
+def _not_before_turn(tool: str, first: int, made: _Made) -> CheckResult:
+    """The check also passes if the tool is never called. An attempt breaks it."""
+    early = [(turn, call) for turn, call in made.of(tool) if turn < first]
+    found = _count(early)
+    if early:
+        found += f", the first in turn {early[0][0]}: {_shown(early[0][1])}"
+    return CheckResult(
+        f"{tool}: not before turn {first}", not early, "no earlier call", found, _turn_of(early, 0)
+    )
 
 
 def _number_of_calls(tool: str, assertion: ToolAssertion, made: _Made) -> CheckResult:
@@ -111,7 +152,9 @@ def _number_of_calls(tool: str, assertion: ToolAssertion, made: _Made) -> CheckR
     holds = not too_many and (least is None or len(counted_calls) >= least)
     # A call too many was made in a turn; a missing call has no turn.
     turn = _turn_of(counted_calls, most) if too_many and most is not None else None
-    return CheckResult(f"{tool}: number of calls", holds, _bounds(assertion), _count(calls), turn)
+    return CheckResult(
+        f"{tool}: number of calls{_when(assertion)}", holds, _bounds(assertion), _count(calls), turn
+    )
 
 
 def _bounds(assertion: ToolAssertion) -> str:
@@ -135,7 +178,7 @@ def _arguments(tool: str, assertion: ToolAssertion, every: _Made) -> CheckResult
         turn, call = made[nearest]
         shown = f"{_shown(call)}, where {' and '.join(wrong[nearest])}"
         found = shown if len(made) == 1 else f"{found}; the nearest is {shown}"
-    return CheckResult(f"{tool}: arguments", holds, expected, found, turn)
+    return CheckResult(f"{tool}: arguments{_when(assertion)}", holds, expected, found, turn)
 
 
 def _before(tool: str, other: str, made: _Made) -> CheckResult:

@@ -38,7 +38,8 @@ _WHOLE = frozenset(
 # The names that `run_checks` gives. All other checks are the project's own, which only pytest can repeat.
 _BY_SCENARIO = re.compile(
     rf"(?:required|prohibited) tool .+|{ONLY_LISTED}|{SILENCE}|tool calls|turns|tokens of the agent"
-    r"|.+: (?:number of calls|arguments|(?:before|after) .+)"
+    r"|.+: (?:number of calls|arguments|called)(?: (?:by|in) turn \d+)?"
+    r"|.+: (?:not before turn \d+|(?:before|after) .+)"
 )
 
 

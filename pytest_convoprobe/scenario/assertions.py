@@ -7,7 +7,17 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from ..yaml_source.explain import complain
-from .fields import Count, OrPlainValue, ScenarioPart, Text, ToolPattern, as_condition, check_pattern
+from .fields import (
+    Count,
+    LaterTurn,
+    OrPlainValue,
+    ScenarioPart,
+    Text,
+    ToolPattern,
+    Turn,
+    as_condition,
+    check_pattern,
+)
 from .rules import FACTS, assertion_complaints, condition_complaints
 
 
@@ -53,6 +63,12 @@ class ToolAssertion(ScenarioPart):
       if the other is never called; it fails if the other is called and this one isn't.
     - `after: other`: the first call of this tool comes after the first use of the other. It holds if
       this tool is never called; it fails if this one is called and the other isn't.
+    - `by_turn: 2`: `times`, `at_least`, `at_most` and `args` look at the calls of the first two turns alone.
+      Without one of these, there is a use by that turn. `in_turn: 2` is the same for turn 2 alone. If the
+      conversation ends before that turn, nobody knows, and the scenario ends in an error, unless the agent
+      ended it.
+    - `not_before_turn: 3`: no call in an earlier turn, whatever its arguments. It holds if the tool is never
+      called.
 
     A use is a call that was carried out and didn't fail. With `tool_usage.count_failed_calls`, failed calls
     are uses too.
@@ -76,6 +92,13 @@ class ToolAssertion(ScenarioPart):
     every: bool = Field(False, strict=True, description="Every call must satisfy `args`, not just one.")
     before: ToolPattern | None = Field(None, description="This tool is called before that one.")
     after: ToolPattern | None = Field(None, description="This tool is called after that one.")
+    by_turn: Turn | None = Field(
+        None, description="The calls of this turn and the ones before it count. Alone: there is one."
+    )
+    in_turn: Turn | None = Field(None, description="The calls of this turn count. Alone: there is one.")
+    not_before_turn: LaterTurn | None = Field(
+        None, description="The tool isn't called before this turn.", examples=[3]
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> ToolAssertion:

@@ -76,6 +76,9 @@ Sentence = Annotated[Text, AfterValidator(check_words)]
 Turn = Annotated[int, Field(strict=True, ge=1, le=100)]
 """A number of turns, or the number of a turn."""
 
+LaterTurn = Annotated[int, Field(strict=True, ge=2, le=100)]
+"""The number of a turn that others come before."""
+
 Count = Annotated[int, Field(strict=True, ge=0)]
 Limit = Annotated[int, Field(strict=True, ge=1)]
 Temperature = Annotated[float, Field(strict=True, ge=0, le=2, allow_inf_nan=False)]

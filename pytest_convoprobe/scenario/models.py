@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from ..faults.rules import FaultRule
+from ..yaml_source.explain import complain
 from .approvals import ApprovalRule, ScriptedAnswer
 from .assertions import ArgumentCondition, ToolAssertion
 from .evaluation import Efficiency, Evaluation
 from .fields import NOT_BOOLEAN_WORD, ScenarioPart, Temperature, Text, check_skip
 from .gate_rule import GateRule
+from .rules import turn_complaints
 from .sentences import JudgedSentence
 from .synthetic_user import ClarificationBehavior, Landmark, SimulatedTurns, SyntheticUser, Traits
 from .tool_usage import ToolCallCriterion, ToolUsage
@@ -91,3 +93,10 @@ class Scenario(ScenarioPart):
         default_factory=dict,
         description="Your own data, for hooks, reports and the templates of HTTP targets.",
     )
+
+    @model_validator(mode="after")
+    def _turns_come(self) -> Scenario:
+        user, usage = self.synthetic_user, self.evaluation.tool_usage
+        named = ((("evaluation", "tool_usage", *place), turn) for place, turn in usage.named_turns())
+        complain(turn_complaints(named, user.max_turns, user.script))
+        return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
@@ -19,8 +19,12 @@ from ..yaml_source import Loc
 
 Complaints = Iterator[tuple[Loc, str]]
 UNTIL_DONE = "until_done"
-FACTS = ("times", "at_least", "at_most", "args", "before", "after")
+FACTS = (
+    "times", "at_least", "at_most", "args", "before", "after", "by_turn", "in_turn", "not_before_turn",
+)  # fmt: skip
 """The keys of a tool assertion that say something by themselves."""
+_PARTS = {"by_turn", "in_turn"}
+"""Those that say which turns the others count in."""
 
 # The models use these rules, so the rules say only what they need of the models.
 
@@ -70,6 +74,15 @@ class ToolFacts(Protocol):
 
     @property
     def every(self) -> bool: ...
+
+    @property
+    def by_turn(self) -> int | None: ...
+
+    @property
+    def in_turn(self) -> int | None: ...
+
+    @property
+    def not_before_turn(self) -> int | None: ...
 
 
 BOOLEAN_WORDS = frozenset(
@@ -192,7 +205,7 @@ def assertion_complaints(assertion: ToolFacts, written: Collection[str] = ()) ->
     given = {name for name in FACTS if getattr(assertion, name) not in (None, {})}
     if not given:
         yield (), f"this asserts nothing; give it at least one of {', '.join(FACTS)}"
-    elif given == {"at_least"} and assertion.at_least == 0:
+    elif given - _PARTS == {"at_least"} and assertion.at_least == 0:
         yield ("at_least",), "every number of calls is at least 0: this asserts nothing; write 1 or more"
     elif "args" in written and not assertion.args:
         yield ("args",), "this has no condition, so it asserts nothing; name an argument or leave `args` out"
@@ -204,6 +217,27 @@ def assertion_complaints(assertion: ToolFacts, written: Collection[str] = ()) ->
         yield ("args",), "a tool that must not be called has no arguments to look at"
     if assertion.every and not assertion.args:
         yield ("every",), "`every` goes with `args`: it says that every call must have them"
+    yield from _turns_of_one_assertion(assertion)
+
+
+def _turns_of_one_assertion(assertion: ToolFacts) -> Complaints:
+    by, within, first = assertion.by_turn, assertion.in_turn, assertion.not_before_turn
+    if by is not None and within is not None:
+        yield ("in_turn",), "give `in_turn` or `by_turn`: a call in one turn is also a call by that turn"
+    for key, turn in (("by_turn", by), ("in_turn", within)):
+        if turn is not None and first is not None and turn < first:
+            yield (key,), f"no call may come before turn {first} (`not_before_turn`), so none counts here"
+
+
+def turn_complaints(
+    turns: Iterable[tuple[Loc, int]], max_turns: int, script: Sequence[ScriptItem]
+) -> Complaints:
+    """No check is about a turn that never comes; `turns` are those that checks name, with their places."""
+    last, why = max_turns, f"`max_turns` is {max_turns}"
+    ends = _last_turn(script)
+    if ends is not None and ends < last:
+        last, why = ends, f"the script ends with turn {ends}"
+    yield from ((place, f"turn {turn} never comes: {why}") for place, turn in turns if turn > last)
 
 
 def pattern_complaint(pattern: str) -> str | None:

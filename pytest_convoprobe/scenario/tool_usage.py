@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
 
 from ..tool_patterns import matches
+from ..yaml_source import Loc
 from ..yaml_source.explain import UNION_TAG, complain
 from .assertions import ToolAssertion
 from .fields import ScenarioPart, Sentence, ToolPattern
@@ -93,3 +95,12 @@ class ToolUsage(ScenarioPart):
         allowed = {kind: info.data.get(f"{kind}_tools", ()) for kind in ("required", "optional")}
         complain(prohibition_complaints(prohibited, allowed))
         return prohibited
+
+    def named_turns(self) -> Iterator[tuple[Loc, int]]:
+        """The turns that assertions are about, with their places below this one."""
+        for place, criterion in enumerate(self.tool_call_criteria):
+            for index, one in enumerate(criterion.assertions):
+                for key in ("by_turn", "in_turn", "not_before_turn"):
+                    turn = getattr(one, key, None)
+                    if turn is not None:
+                        yield ("tool_call_criteria", place, "assertions", index, key), turn

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from pytest_convoprobe.errors import Blame, ScenarioError
 from pytest_convoprobe.judging.checks import run_checks
 from pytest_convoprobe.judging.types import CheckResult
-from pytest_convoprobe.transcript import Reply, ToolCall, Transcript, Usage
+from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript, Usage
 
 from .support import call, calling, evaluation, talk
 
@@ -465,3 +466,76 @@ def test_arguments_that_were_cut_decide_nothing() -> None:
             check(calling([long]), **assertion("search", args={"text": condition}))
         assert caught.value.remedies == ("run.max_text",)
     assert check(calling([long]), required_tools=["search"]).holds
+
+
+# Turns
+
+LATE = calling([], [OSLO], [BERGEN])
+"""Oslo in turn 2 and Bergen in turn 3."""
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "holds", "found", "turn"),
+    [
+        ({"by_turn": 2}, "called by turn 2", True, "1 call", 2),
+        ({"by_turn": 1}, "called by turn 1", False, "no call by turn 1; there is one in turn 2", 2),
+        ({"in_turn": 3}, "called in turn 3", True, "1 call", 3),
+        ({"in_turn": 1}, "called in turn 1", False, "no call in turn 1; there is one in turn 2", 2),
+        ({"not_before_turn": 2}, "not before turn 2", True, "no call", None),
+        (
+            {"not_before_turn": 3},
+            "not before turn 3",
+            False,
+            '1 call, the first in turn 2: get_weather({"city": "Oslo", "units": "metric"})',
+            2,
+        ),
+        ({"by_turn": 2, "times": 1}, "number of calls by turn 2", True, "1 call", None),
+        ({"by_turn": 2, "times": 2}, "number of calls by turn 2", False, "1 call", None),
+        ({"in_turn": 3, "at_most": 0}, "number of calls in turn 3", False, "1 call", 3),
+        ({"in_turn": 1, "times": 0}, "number of calls in turn 1", True, "no call", None),
+        ({"by_turn": 2, "args": {"city": "Oslo"}}, "arguments by turn 2", True, "1 of 1 call like that", 2),
+        (
+            {"by_turn": 2, "args": {"city": "Bergen"}},
+            "arguments by turn 2",
+            False,
+            'get_weather({"city": "Oslo", "units": "metric"}), where city is "Oslo"',
+            2,
+        ),
+    ],
+)
+def test_a_check_is_bound_to_a_turn(
+    asked: dict[str, Any], name: str, holds: bool, found: str, turn: int | None
+) -> None:
+    result = check(LATE, **assertion("get_weather", **asked))
+    assert (result.name, result.holds) == (f"get_weather: {name}", holds)
+    assert (result.found, result.turn) == (found, turn)
+
+
+def test_a_failed_call_is_too_early_and_is_no_use() -> None:
+    failed = ToolCall("get_weather", error="no service")
+    assert not check(calling([failed], [OSLO]), **assertion("get_weather", not_before_turn=2)).holds
+    assert not check(calling([failed], [OSLO]), **assertion("get_weather", by_turn=1)).holds
+
+
+def test_a_conversation_that_ended_before_the_deadline_had_its_chance() -> None:
+    result = check(calling([]), **assertion("get_weather", by_turn=3))
+    assert (result.holds, result.found) == (False, "no call")
+    assert check(calling([]), **assertion("get_weather", not_before_turn=3)).holds
+
+
+@pytest.mark.parametrize("more", [{}, {"times": 0}, {"at_least": 1}])
+def test_a_turn_that_never_took_place_decides_nothing(more: dict[str, int]) -> None:
+    usage = assertion("get_weather", in_turn=3, **more)
+    with pytest.raises(
+        ScenarioError, match=r"the conversation ended in turn 2 \(user done\), so turn 3 never"
+    ):
+        check(calling([], [OSLO]), **usage)
+    # What is certain comes first.
+    failed = check(calling([], [OSLO]), prohibited_tools=["get_weather"], **usage)
+    assert (failed.name, failed.holds) == ("prohibited tool get_weather", False)
+
+
+def test_an_agent_that_ends_the_conversation_had_its_chance() -> None:
+    ended = replace(calling([], [OSLO]), termination=Termination.AGENT_ENDED)
+    assert not check(ended, **assertion("get_weather", in_turn=3)).holds
+    assert check(ended, **assertion("get_weather", in_turn=3, times=0)).holds

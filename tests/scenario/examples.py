@@ -115,6 +115,8 @@ evaluation:
           - {times: 2, before: confirm_order, after: find_order}
           - at_least: 1
             at_most: 3
+            by_turn: 3
+            not_before_turn: 2
             every: true
             args:
               order_id: A-1001
@@ -176,6 +178,31 @@ def _assertion(text: str) -> str:
 
 
 INVALID = {
+    "a turn after the last": Wrong(
+        _assertion("{by_turn: 11}"),
+        "9:70",
+        "tool_call_criteria[0].assertions[0].by_turn: turn 11 never comes: `max_turns` is 10",
+        schema=False,
+    ),
+    "a turn after the script": Wrong(
+        _user("script: [Bye]")
+        + "  tool_usage: {tool_call_criteria: [{tool: t, assertions: [{in_turn: 3}]}]}\n",
+        "10:70",
+        "turn 3 never comes: the script ends with turn 2",
+        schema=False,
+    ),
+    "not before the first turn": Wrong(
+        _assertion("{not_before_turn: 1}"), "9:78", "not_before_turn: must be from 2 to 100, got the number 1"
+    ),
+    "in and by a turn": Wrong(
+        _assertion("{in_turn: 2, by_turn: 2}"), "9:70", "give `in_turn` or `by_turn`", schema=False
+    ),
+    "a turn before the first one": Wrong(
+        _assertion("{by_turn: 2, not_before_turn: 3}"), "9:70", "no call may come before turn 3", schema=False
+    ),
+    "any number by a turn": Wrong(
+        _assertion("{at_least: 0, by_turn: 2}"), "9:71", "this asserts nothing", schema=False
+    ),
     # The seven rules of the format.
     "no name": Wrong(changed("name: Greeting\n", ""), "1:1", "name: this key is required"),
     "no description": Wrong(

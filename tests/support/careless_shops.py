@@ -15,3 +15,8 @@ class RefundsHalf(ShopAgent):  # type: ignore[misc]
         if tool == "pay_refund":
             arguments["amount"] /= 2
         return super().call(tool, **arguments)
+
+
+class CancelsAtOnce(ShopAgent):  # type: ignore[misc]
+    def act(self, words: str, order: dict[str, Any]) -> str:
+        return str(super().act("cancel", order))
