@@ -2,16 +2,25 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
+from pytest_convoprobe.cli.starters import KINDS, installed_from
 from tests.support import warm_process
-from tests.support.chat_server import ChatServer
 
 from .conftest import Convoprobe
 
-FILES = ["convoprobe.yaml", "agent.py", "scenarios/opening_hours.yaml", ".github/workflows/scenarios.yml"]
+FILES = [
+    "convoprobe.yaml",
+    "agent.py",
+    "scenarios/refund.yaml",
+    "requirements.txt",
+    ".github/workflows/scenarios.yml",
+    ".gitignore",
+]
 
 
 def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -19,29 +28,112 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     return warm_process.run("pytest", "-p", "convoprobe", *arguments, cwd=folder, env=environment)
 
 
-def test_the_project_is_valid_and_collected(folder: Path, convoprobe: Convoprobe) -> None:
-    result = convoprobe("init")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_project_is_valid_and_collected(folder: Path, convoprobe: Convoprobe, kind: str) -> None:
+    result = convoprobe("init", "--kind", kind)
     assert result.exit_code == 0
-    for name in FILES:
+    files = [KINDS[kind].agent if name == "agent.py" else name for name in FILES]
+    for name in files:
         assert f"  wrote       {name}" in result.output
         assert (folder / name).is_file()
     assert convoprobe("validate", ".").exit_code == 0
     collected = run_pytest(folder, "--collect-only", "-q")
-    assert "scenarios/opening_hours.yaml::Opening hours without a day" in collected.stdout
+    assert "scenarios/refund.yaml::Refund after the return window" in collected.stdout
     assert collected.returncode == 0
+    settings = yaml.safe_load((folder / "convoprobe.yaml").read_text())
+    assert settings["target"].get("models") or settings["target"]["type"] == "model"
 
 
-def test_its_conversation_can_be_held_at_once(
-    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+@pytest.mark.parametrize("kind", KINDS)
+def test_settings_name_what_the_command_speaks_of(folder: Path, convoprobe: Convoprobe, kind: str) -> None:
+    (folder / KINDS[kind].agent).write_text("mine")
+    output = convoprobe("init", "--kind", kind).output
+    assert f"Name your agent in convoprobe.yaml: it says `{KINDS[kind].named}` now." in output
+    assert f" {KINDS[kind].named}\n" in (folder / "convoprobe.yaml").read_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_model_and_its_address_are_in_all_files(folder: Path, convoprobe: Convoprobe, kind: str) -> None:
+    convoprobe("init", "--kind", kind, "--model", "qwen2.5:7b", "--api-base", "http://localhost:11434/v1/")
+    texts = "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
+    assert "gpt-4o-mini" not in texts
+    assert "api.openai.com" not in texts
+    settings = yaml.safe_load((folder / "convoprobe.yaml").read_text())
+    assert settings["llm"]["model"] == "openai/qwen2.5:7b"
+    assert settings["llm"]["api_base"] == "http://localhost:11434/v1"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--model", 'x"\nfoo: bar'),
+        ("--model", "a b"),
+        ("--api-base", "localhost"),
+        ("--api-base", "http://a b"),
+    ],
+)
+def test_a_value_that_could_break_a_file_is_refused(
+    folder: Path, convoprobe: Convoprobe, option: str, value: str
 ) -> None:
-    convoprobe("init")
-    settings = folder / "convoprobe.yaml"
-    told = settings.read_text().replace("openai/gpt-4o-mini", "openai/fake")
-    settings.write_text(
-        told.replace("# api_base: http://localhost:11434/v1", f"api_base: {chat_server.base_url}")
-    )
-    done = run_pytest(folder, "scenarios/")
-    assert "I know when the shop is open. Which day do you mean?" in done.stdout
+    result = convoprobe("init", option, value)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}'" in result.output
+    assert [path.name for path in folder.iterdir()] == ["pytest.ini"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "kind"),
+    [
+        ("requirements.txt", "httpx\nlanggraph>=1  # agents\nfastapi\n", "langgraph"),
+        ("requirements.txt", "fastapi[standard]\nopenai\n", "fastapi"),
+        ("pyproject.toml", '[project]\nname = "x"\ndependencies = ["mcp>=1.30"]\n', "mcp"),
+        ("requirements.txt", "OpenAI==3\n", "openai"),
+        ("requirements.txt", "# no fastapi here\nmy-openai-thing\n", "python"),
+    ],
+)
+def test_the_kind_is_what_the_requirements_say(
+    folder: Path, convoprobe: Convoprobe, file: str, text: str, kind: str
+) -> None:
+    (folder / file).write_text(text)
+    result = convoprobe("init")
+    assert (f"kind {kind}, because of {file} (--kind names another)" in result.output) == (kind != "python")
+    assert (folder / KINDS[kind].agent).is_file()
+    assert (folder / file).read_text() == text
+
+
+def test_packages_that_are_missing_are_a_step(
+    folder: Path, convoprobe: Convoprobe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(KINDS, "openai", replace(KINDS["openai"], imports=("no_such_module",)))
+    output = convoprobe("init", "--kind", "openai").output
+    assert "\n  pip install -r requirements.txt                not installed yet: no_such_module\n" in output
+    (folder / "requirements.txt").write_text("mine")
+    assert "\n  pip install openai  " in convoprobe("init", "--kind", "openai").output
+    assert json.loads(convoprobe("init", "--kind", "openai", "--json").stdout)["missing"] == [
+        "no_such_module"
+    ]
+
+
+def test_nothing_is_missing_for_plain_python(convoprobe: Convoprobe) -> None:
+    assert "pip install" not in convoprobe("init").output
+
+
+def test_a_package_is_installed_as_one(folder: Path, convoprobe: Convoprobe) -> None:
+    (folder / "pyproject.toml").write_text('[project]\nname = "x"\n')
+    assert "requirements.txt" not in convoprobe("init").output
+    workflow = (folder / ".github/workflows/scenarios.yml").read_text()
+    assert workflow.count('pip install . "$CONVOPROBE"') == 3
+    assert "requirements.txt" not in workflow
+
+
+def test_a_service_is_started_in_each_job(folder: Path, convoprobe: Convoprobe) -> None:
+    convoprobe("init", "--kind", "fastapi")
+    jobs = yaml.safe_load((folder / ".github/workflows/scenarios.yml").read_text())["jobs"]
+    for job in jobs.values():
+        scripts = [step.get("run", "") for step in job["steps"]]
+        (start,) = [number for number, text in enumerate(scripts) if "convoprobe gateway -- uvicorn" in text]
+        (talk,) = [number for number, text in enumerate(scripts) if text.startswith("pytest ")]
+        assert start < talk
 
 
 def test_its_workflow_does_not_rely_on_the_exit_status_of_pytest_alone(
@@ -49,7 +141,7 @@ def test_its_workflow_does_not_rely_on_the_exit_status_of_pytest_alone(
 ) -> None:
     convoprobe("init")
     workflow = (folder / ".github/workflows/scenarios.yml").read_text()
-    assert "run: convoprobe check latest --commit HEAD --allow-failures\n" in workflow
+    assert workflow.count("run: convoprobe check latest --commit HEAD --allow-failures\n") == 3
 
 
 def test_it_says_what_is_next(folder: Path, convoprobe: Convoprobe) -> None:
@@ -102,8 +194,10 @@ def test_a_folder_within_another_project_becomes_a_root_of_its_own(
 def test_json(folder: Path, convoprobe: Convoprobe) -> None:
     (folder / "agent.py").write_text("mine")
     found = json.loads(convoprobe("init", "--json").stdout)
+    assert found["kind"] == "python"
     assert found["left_alone"] == ["agent.py"]
     assert found["written"] == [name for name in FILES if name != "agent.py"]
+    assert found["missing"] == []
 
 
 def test_a_folder_that_cannot_be_made(folder: Path, convoprobe: Convoprobe) -> None:
@@ -111,3 +205,33 @@ def test_a_folder_that_cannot_be_made(folder: Path, convoprobe: Convoprobe) -> N
     result = convoprobe("init")
     assert result.exit_code == 3
     assert "Error: cannot write" in result.output
+
+
+@pytest.mark.parametrize(
+    ("origin", "wanted"),
+    [
+        (
+            {"url": "https://git.example/a/x", "vcs_info": {"vcs": "git", "commit_id": "12ab"}},
+            "pytest-convoprobe @ git+https://git.example/a/x@12ab",
+        ),
+        ({"url": "file:///home/me/x", "vcs_info": {"vcs": "git", "commit_id": "12ab"}}, "pytest-convoprobe"),
+        (
+            {"url": "https://me:key@git.example/x", "vcs_info": {"vcs": "git", "commit_id": "12ab"}},
+            "pytest-convoprobe",
+        ),
+        ({"url": "file:///home/me/x", "dir_info": {"editable": True}}, "pytest-convoprobe"),
+        (None, "pytest-convoprobe"),
+    ],
+    ids=["git", "of this machine", "with a key", "editable", "from an index"],
+)
+def test_the_workflow_installs_what_is_installed_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: dict[str, object] | None, wanted: str
+) -> None:
+    """As pip notes it for a package that it has from elsewhere than an index."""
+    info = tmp_path / "pytest_convoprobe-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pytest-convoprobe\nVersion: 0.1.0\n")
+    if origin is not None:
+        (info / "direct_url.json").write_text(json.dumps(origin))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert installed_from() == wanted
