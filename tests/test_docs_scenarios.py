@@ -30,7 +30,9 @@ class Red(NamedTuple):
 
 
 RED = {
-    "tool_arguments.yaml": Red("RefundsHalf", ("*pay_refund: arguments*", "*amount is 44.95*")),
+    "tool_arguments.yaml": Red(
+        "RefundsHalf", ("*pay_refund: arguments*", "*amount is 44.95*", '*address.city is "Bergen"*')
+    ),
     "turn_bound.yaml": Red(
         "CancelsAtOnce", ("*cancel_order: not before turn 2*", "*the first in turn 1: cancel_order*")
     ),

@@ -1,11 +1,12 @@
-"""Whether the arguments of a tool call are what a scenario requires. Pure functions.
+"""Whether the arguments of a tool call, or other data, are what a scenario requires. Pure functions.
 
-`scenario.assertions` defines what `equals`, `contains` and `matches` mean.
+`scenario.conditions` defines what each condition means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..excerpts import as_json, without_binary
@@ -22,43 +23,78 @@ Conditions = Mapping[str, ArgumentCondition]
 def wanted(conditions: Conditions) -> str:
     """The conditions in words: `city = "Oslo" and units contains "met"`."""
     return " and ".join(
-        f"{name} {part}" for name, condition in conditions.items() for part in _parts(condition)
+        words for name, condition in conditions.items() for words in _in_words(name, condition)
     )
 
 
-def unmet(conditions: Conditions, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is wrong with the arguments, a phrase for each name: `city is "Bergen"`. Empty if none is."""
-    wrong = []
-    for name, condition in conditions.items():
-        value = _look_up(arguments, name)
-        if value is _MISSING:
-            wrong.append(f"{name} is missing")
-        elif not _holds(condition, value, name):
-            wrong.append(f"{name} is {shorten(as_json(without_binary(value)), _VALUE)}")
+def unmet(conditions: Conditions, data: Any, within: str = "") -> tuple[str, ...]:
+    """What is wrong with the data, a phrase for each name: `city is "Bergen"`. Empty if nothing is.
+
+    Each phrase names the innermost key that is wrong. `within` is the name of the data itself.
+    """
+    wrong: list[str] = []
+    for key, condition in conditions.items():
+        name = f"{within}.{key}" if within else key
+        value = _look_up(data, key)
+        wrong += [f"{name} is missing"] if value is _MISSING else _problems(condition, value, name)
     return tuple(wrong)
 
 
-def _parts(condition: ArgumentCondition) -> Iterator[str]:
+def _problems(condition: ArgumentCondition, value: Any, name: str) -> Iterator[str]:
+    wrong = [key for key, wanted_value in _plain(condition) if not _HOLDS[key](value, wanted_value, name)]
+    if wrong:
+        # A range says nothing of a text with digits: that is another mistake than a wrong number.
+        ranged = not _is_number(value) and any(key in _RANGES for key in wrong)
+        yield f"{name} is {_shown(value)}{', which is not a number' if ranged else ''}"
+    if isinstance(condition.includes, Mapping):
+        yield from _lacking_keys(condition.includes, value, name)
+    elif condition.includes is not None:
+        yield from _lacking_items(condition.includes, value, name)
+
+
+def _lacking_keys(conditions: Conditions, value: Any, name: str) -> Iterator[str]:
+    if isinstance(value, (Mapping, list, tuple)):
+        yield from unmet(conditions, value, name)
+    else:
+        yield f"{name} is {_shown(value)}, which has no keys"
+
+
+def _lacking_items(conditions: Sequence[ArgumentCondition], value: Any, name: str) -> Iterator[str]:
+    if not isinstance(value, (list, tuple)):
+        yield f"{name} is {_shown(value)}, which is not a list"
+        return
+    for condition in conditions:
+        found = [list(_problems(condition, item, f"{name}.{index}")) for index, item in enumerate(value)]
+        if len(found) == 1:
+            yield from found[0]
+        elif all(found):
+            yield f"{name} has no item with {' and '.join(_in_words('item', condition))}"
+
+
+def _in_words(name: str, condition: ArgumentCondition) -> Iterator[str]:
+    for key, value in _plain(condition):
+        yield f"{name} {_WORDS[key]}{f'/{value}/' if key in _PATTERNS else _json(value)}"
+    if isinstance(condition.includes, Mapping):
+        for key, inner in condition.includes.items():
+            yield from _in_words(f"{name}.{key}", inner)
+    for inner in condition.includes if isinstance(condition.includes, tuple) else ():
+        yield f"{name} has an item with {' and '.join(_in_words('item', inner))}"
+
+
+def _plain(condition: ArgumentCondition) -> Iterator[tuple[str, Any]]:
+    """The conditions on the value as a whole, in the order of the format."""
     # `model_fields_set`, because `equals: null` is a condition too.
     given = condition.model_fields_set
-    if "equals" in given:
-        yield f"= {as_json(condition.equals)}"
-    if "contains" in given:
-        yield f"contains {as_json(condition.contains)}"
-    if "matches" in given:
-        yield f"matches /{condition.matches}/"
+    return ((key, getattr(condition, key)) for key in _HOLDS if key in given)
 
 
-def _holds(condition: ArgumentCondition, value: Any, name: str) -> bool:
-    given = condition.model_fields_set
-    if "equals" in given and not _same(condition.equals, value):
-        return False
-    if "contains" in given and not _contains(value, condition.contains):
-        return False
-    if condition.matches is None:
-        return True
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _matches(value: Any, pattern: str, name: str) -> bool:
     text = value if isinstance(value, str) else as_json(value)
-    return is_found(condition.matches, text, f"the argument {name}")
+    return is_found(pattern, text, f"the argument {name}")
 
 
 def _contains(value: Any, part: Any) -> bool:
@@ -83,12 +119,52 @@ def _same(wanted_value: Any, value: Any) -> bool:
     return bool(wanted_value == value)
 
 
-def _look_up(arguments: Mapping[str, Any], name: str) -> Any:
-    """The argument of this name, or the value at the path, if the name is a path with dots."""
+def _in_range(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any, str], bool]:
+    return lambda value, bound, _: _is_number(value) and compare(value, bound)
+
+
+_PATTERNS = ("matches", "not_matches")
+_RANGES = {"at_least": operator.ge, "at_most": operator.le, "above": operator.gt, "below": operator.lt}
+_HOLDS: Mapping[str, Callable[[Any, Any, str], bool]] = {
+    "equals": lambda value, other, _: _same(other, value),
+    "not_equals": lambda value, other, _: not _same(other, value),
+    "one_of": lambda value, others, _: any(_same(other, value) for other in others),
+    "contains": lambda value, part, _: _contains(value, part),
+    "not_contains": lambda value, part, _: not _contains(value, part),
+    "matches": _matches,
+    "not_matches": lambda value, pattern, name: not _matches(value, pattern, name),
+    **{key: _in_range(compare) for key, compare in _RANGES.items()},
+}
+"""Whether a value, the argument of a condition, and the value's name fulfil it, by the condition's key."""
+_WORDS = {
+    "equals": "= ",
+    "not_equals": "is not ",
+    "one_of": "is one of ",
+    "contains": "contains ",
+    "not_contains": "doesn't contain ",
+    "matches": "matches ",
+    "not_matches": "doesn't match ",
+    "at_least": "at least ",
+    "at_most": "at most ",
+    "above": "above ",
+    "below": "below ",
+}
+
+
+def _shown(value: Any) -> str:
+    return shorten(as_json(without_binary(value)), _VALUE)
+
+
+def _json(value: Any) -> str:
+    return as_json(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _look_up(data: Any, name: str) -> Any:
+    """The value of this name, or the one at the path, if the name is a path with dots."""
     # First as it is: some tools have parameters whose names contain dots.
-    if name in arguments:
-        return arguments[name]
-    value: Any = arguments
+    if isinstance(data, Mapping) and name in data:
+        return data[name]
+    value: Any = data
     for step in name.split("."):
         value = _step(value, step)
         if value is _MISSING:

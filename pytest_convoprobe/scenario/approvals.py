@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from ..suggest import is_slip_of
 from ..yaml_source.explain import UNION_TAG, describe, refusal
-from .assertions import ArgumentCondition
-from .fields import OrPlainValue, ScenarioPart, Text, ToolPattern, as_condition
+from .conditions import Condition
+from .fields import ScenarioPart, Text, ToolPattern
 
 APPROVE, REJECT = "approve", "reject"
 _WORDS = (APPROVE, REJECT)
@@ -40,10 +40,10 @@ class ApprovalRule(ScenarioPart):
         description="The tool's name, or a pattern of names. `*` fits requests that name no tool, too.",
         examples=["refund", "delete_*", "*"],
     )
-    args: dict[Text, Annotated[ArgumentCondition, BeforeValidator(as_condition), OrPlainValue()]] = Field(
+    args: dict[Text, Condition] = Field(
         default_factory=dict,
         description="Conditions on the arguments of the call that waits, as in `tool_call_criteria`.",
-        examples=[{"amount": 500}],
+        examples=[{"amount": {"above": 500}}],
     )
     answer: Answer = Field(
         description="`approve`, `reject`, or other words.", examples=["approve", "reject", "Use the blue one"]

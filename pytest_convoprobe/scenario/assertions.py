@@ -2,52 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from ..yaml_source.explain import complain
-from .fields import (
-    Count,
-    LaterTurn,
-    OrPlainValue,
-    ScenarioPart,
-    Text,
-    ToolPattern,
-    Turn,
-    as_condition,
-    check_pattern,
-)
-from .rules import FACTS, assertion_complaints, condition_complaints
-
-
-class ArgumentCondition(ScenarioPart):
-    """What one argument of a call must be; all keys that are given must hold.
-
-    - `equals`: the argument is this JSON value: mappings whatever the order of their keys, numbers
-      by value (`5` is `5.0`), but never a boolean for a number; null is a value too.
-    - `contains`: a text has this part, a list has an equal item, a mapping has this key.
-    - `matches`: the regular expression is found somewhere in the argument (`re.search`); what isn't
-      a text is looked at as JSON.
-
-    An argument that the call doesn't have satisfies nothing, not even `equals: null`.
-    """
-
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
-
-    # None may be meant: `model_fields_set` says which of the three were given.
-    equals: JsonValue = Field(None, description="The argument is this value.")
-    contains: JsonValue = Field(
-        None, description="A text with this part, a list with this item, or a mapping with this key."
-    )
-    matches: Annotated[str, AfterValidator(check_pattern)] | None = Field(
-        None, description="A regular expression that is found in the argument.", examples=["^A-\\d{4}$"]
-    )
-
-    @model_validator(mode="after")
-    def _says_something(self) -> ArgumentCondition:
-        complain(condition_complaints(self.model_fields_set, self.contains, self.matches))
-        return self
+from .conditions import Condition
+from .fields import Count, LaterTurn, ScenarioPart, Text, ToolPattern, Turn
+from .rules import FACTS, assertion_complaints
 
 
 class ToolAssertion(ScenarioPart):
@@ -84,10 +44,11 @@ class ToolAssertion(ScenarioPart):
     times: Count | None = Field(None, description="The tool is called exactly so often.")
     at_least: Count | None = Field(None, description="The tool is called so often or more.")
     at_most: Count | None = Field(None, description="The tool is called so often or less.")
-    args: dict[Text, Annotated[ArgumentCondition, BeforeValidator(as_condition), OrPlainValue()]] = Field(
+    args: dict[Text, Condition] = Field(
         default_factory=dict,
-        description="Conditions on arguments by name; a plain value means `equals`.",
-        examples=[{"order_id": "A-1001", "address.city": {"contains": "Oslo"}}],
+        description="Conditions on arguments by name; a plain value means `equals`, a mapping of the "
+        "argument's own keys `includes`.",
+        examples=[{"order_id": "A-1001", "amount": {"at_least": 90}, "address": {"city": "Oslo"}}],
     )
     every: bool = Field(False, strict=True, description="Every call must satisfy `args`, not just one.")
     before: ToolPattern | None = Field(None, description="This tool is called before that one.")

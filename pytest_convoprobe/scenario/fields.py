@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler, StringConstraints
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from ..text import has_words, is_blank
 from ..tool_patterns import name_complaint
@@ -81,6 +79,7 @@ LaterTurn = Annotated[int, Field(strict=True, ge=2, le=100)]
 
 Count = Annotated[int, Field(strict=True, ge=0)]
 Limit = Annotated[int, Field(strict=True, ge=1)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Temperature = Annotated[float, Field(strict=True, ge=0, le=2, allow_inf_nan=False)]
 
 
@@ -106,21 +105,6 @@ def check_pattern(value: str) -> str:
     if problem:
         raise refusal(problem)
     return value
-
-
-def as_condition(value: Any) -> Any:
-    """A plain value is short for `equals`; a mapping is always a condition."""
-    return value if isinstance(value, (dict, BaseModel)) else {"equals": value}
-
-
-class OrPlainValue:
-    """For the JSON Schema of what `as_condition` accepts."""
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        plain = {"type": ["string", "number", "boolean", "array", "null"]}
-        return {"anyOf": [handler(schema), plain]}
 
 
 def text_or_mapping(value: Any) -> str:

@@ -13,7 +13,8 @@ from pydantic import BeforeValidator, Field, JsonValue, model_validator
 from ..faults.rules import FaultRule
 from ..yaml_source.explain import complain
 from .approvals import ApprovalRule, ScriptedAnswer
-from .assertions import ArgumentCondition, ToolAssertion
+from .assertions import ToolAssertion
+from .conditions import ArgumentCondition
 from .evaluation import Efficiency, Evaluation
 from .fields import NOT_BOOLEAN_WORD, ScenarioPart, Temperature, Text, check_skip
 from .gate_rule import GateRule

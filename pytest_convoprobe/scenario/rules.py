@@ -191,15 +191,6 @@ def prohibition_complaints(prohibited: Sequence[str], allowed: Mapping[str, Sequ
                     yield (index,), f"`{pattern}` prohibits `{tool}`, which is {kind}; {_ONLY_LISTED}"
 
 
-def condition_complaints(given: Collection[str], contains: object, pattern: str | None) -> Complaints:
-    """At least one condition, and none that every text fulfils."""
-    if not given:
-        yield (), "this says nothing; give it `equals`, `contains` or `matches`"
-    for name, empty in (("contains", contains == ""), ("matches", pattern == "")):
-        if empty and name in given:
-            yield (name,), "every text has an empty part; say what the argument has to contain"
-
-
 def assertion_complaints(assertion: ToolFacts, written: Collection[str] = ()) -> Complaints:
     """At least one fact, and none that rules out another. `written` are the keys that the file has."""
     given = {name for name in FACTS if getattr(assertion, name) not in (None, {})}

@@ -7,7 +7,7 @@ the same mistake has the same sentence everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -18,10 +18,14 @@ from .document import Document, Loc
 from .model_keys import is_required, known_keys, limits, owners
 from .parsing import MAX_PROBLEMS
 
+if TYPE_CHECKING:
+    from typing_extensions import LiteralString
+
 UNION_TAG = "|"
 """Names of union members begin with it, to distinguish them from keys in an error's path."""
 
 _PLACED = "placed"
+_PLACED_AT_KEYS = "placed_at_keys"
 MISSING = "this key is required, and it is missing"
 """The sentence for a key that must be there."""
 
@@ -31,10 +35,18 @@ def complain(problems: Iterable[tuple[Loc, str]]) -> None:
 
     Does nothing if there are none. To be called in a pydantic validator.
     """
-    found = list(problems)
+    _raise(_PLACED, list(problems))
+
+
+def complain_of_keys(problems: Iterable[tuple[Loc, str]]) -> None:
+    """As `complain`, for problems with the last key of each path, and not with its value."""
+    _raise(_PLACED_AT_KEYS, list(problems))
+
+
+def _raise(kind: LiteralString, found: list[tuple[Loc, str]]) -> None:
     if found:
         text = "; ".join(message for _, message in found)
-        raise PydanticCustomError(_PLACED, "{text}", {"text": text, "problems": found})
+        raise PydanticCustomError(kind, "{text}", {"text": text, "problems": found})
 
 
 def refusal(message: str) -> PydanticCustomError:
@@ -136,8 +148,9 @@ class _Explainer:
     def problems(self, detail: ErrorDetails) -> list[Problem]:
         below, kind = key_path(detail["loc"]), detail["type"]
         loc = (*self._path, *below)
-        if kind == _PLACED:
-            return [self._document.problem((*loc, *inner), text) for inner, text in detail["ctx"]["problems"]]
+        if kind in (_PLACED, _PLACED_AT_KEYS):
+            places, at_key = detail["ctx"]["problems"], kind == _PLACED_AT_KEYS
+            return [self._document.problem((*loc, *inner), text, at_key=at_key) for inner, text in places]
         if kind == "extra_forbidden":
             return [self._document.problem(loc, self._unknown_key(below, detail["input"]), at_key=True)]
         if kind == "missing":

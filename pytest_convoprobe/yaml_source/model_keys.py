@@ -89,11 +89,15 @@ def _models(model: type[BaseModel]) -> dict[Loc, tuple[type[BaseModel], ...]]:
     return models
 
 
-def _walk(model: type[BaseModel], pattern: Loc) -> Iterator[tuple[Loc, type[BaseModel]]]:
+def _walk(
+    model: type[BaseModel], pattern: Loc, above: frozenset[type[BaseModel]] = frozenset()
+) -> Iterator[tuple[Loc, type[BaseModel]]]:
     yield pattern, model
     for name, field in model.model_fields.items():
         for below, inner in _inner(field.annotation, (*pattern, name)):
-            yield from _walk(inner, below)
+            # A model within itself says nothing that isn't known already.
+            if inner not in above and inner is not model:
+                yield from _walk(inner, below, above | {model})
 
 
 def _inner(annotation: Any, pattern: Loc) -> Iterator[tuple[Loc, type[BaseModel]]]:

@@ -124,7 +124,13 @@ evaluation:
               gift: null
               colours: [red, blue]
               address.city: {contains: Oslo}
-              note: {matches: "^blue", contains: u}
+              note: {matches: "^blue", contains: u, not_contains: x, not_matches: "^red"}
+              amount: {at_least: 1, below: 90.5}
+              discount: {above: 0, at_most: 10, not_equals: 5}
+              size: {one_of: [S, M, 42]}
+              address: {city: Oslo, zip: {matches: "^0"}, region: {name: East}}
+              range: {includes: {min: 1, max: {at_most: 5}}}
+              items: {includes: [{sku: B-7}, toaster]}
 metadata: {owner: shop, ticket: 17, nested: {since: 2024-01-31}}
 """
 
@@ -405,6 +411,60 @@ INVALID = {
         schema=False,
     ),
     "misspelt condition": Wrong(_assertion("{args: {a: {equal: 1}}}"), "9:72", "did you mean `equals`?"),
+    "minimum": Wrong(
+        _assertion("{args: {a: {min: 90}}}"),
+        "9:72",
+        "args.a.min: unknown condition; did you mean `at_least`? If the value has a key of that name, write "
+        "`includes: {min: …}`",
+    ),
+    "a comparison": Wrong(_assertion('{args: {a: {">=": 90}}}'), "9:72", "did you mean `at_least`?"),
+    "a regex": Wrong(_assertion("{args: {a: {regex: x}}}"), "9:72", "did you mean `matches`?"),
+    "eq": Wrong(_assertion("{args: {a: {eq: 1}}}"), "9:72", "did you mean `equals`?"),
+    "in camel case": Wrong(
+        _assertion("{args: {a: {notEquals: 1}}}"), "9:72", "did you mean `not_equals`?", schema=False
+    ),
+    "between": Wrong(
+        _assertion("{args: {a: {between: [1, 2]}}}"), "9:72", "did you mean `at_least` and `at_most`?"
+    ),
+    "a condition beside a key": Wrong(
+        _assertion("{args: {a: {equals: 1, city: Oslo}}}"), "9:83", "Or if the value has a key of that name"
+    ),
+    "nested minimum": Wrong(
+        _assertion("{args: {a: {b: {c: {min: 1}}}}}"),
+        "9:80",
+        "args.a.b.c.min: unknown condition; did you mean `at_least`?",
+        schema=False,
+    ),
+    "nested pattern": Wrong(
+        _assertion('{args: {a: {b: {matches: "(x"}}}}'),
+        "9:85",
+        "args.a.b.matches: not a regular",
+        schema=False,
+    ),
+    "bound as text": Wrong(
+        _assertion('{args: {a: {at_least: "90"}}}'), "9:82", 'at_least: must be a number, got the text "90"'
+    ),
+    "no number": Wrong(
+        _assertion("{args: {a: {above: 5, at_most: 5}}}"),
+        "9:79",
+        "no number is `above: 5` and `at_most: 5`",
+        schema=False,
+    ),
+    "two lower bounds": Wrong(
+        _assertion("{args: {a: {above: 5, at_least: 5}}}"),
+        "9:79",
+        "give either `at_least` or `above`",
+        schema=False,
+    ),
+    "one of nothing": Wrong(
+        _assertion("{args: {a: {one_of: []}}}"), "9:80", "this is empty, so it says nothing", schema=False
+    ),
+    "includes nothing": Wrong(
+        _assertion("{args: {a: {includes: {}}}}"), "9:82", "this is empty, so it says nothing", schema=False
+    ),
+    "contains not an empty text": Wrong(
+        _assertion('{args: {a: {not_contains: ""}}}'), "9:86", "so this never holds", schema=False
+    ),
     "empty condition": Wrong(_assertion("{args: {a: {}}}"), "9:71", "this says nothing"),
     "before itself": Wrong(_assertion("{before: t}"), "9:69", "`t` can't come before itself", schema=False),
     "required and prohibited": Wrong(

@@ -96,7 +96,11 @@ def test_conditions_on_arguments() -> None:
     assert args["order_id"].equals == "A-1001"
     assert args["gift"].model_fields_set == {"equals"}
     assert args["colours"].equals == ["red", "blue"]
-    assert args["note"].model_fields_set == {"matches", "contains"}
+    assert args["note"].model_fields_set == {"matches", "contains", "not_contains", "not_matches"}
+    address = args["address"].includes
+    assert isinstance(address, dict)
+    assert address["city"].equals == "Oslo"
+    assert args["range"].includes.keys() == {"min", "max"}  # type: ignore[union-attr]
 
 
 def test_a_date_stays_text() -> None:

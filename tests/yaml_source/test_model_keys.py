@@ -6,6 +6,11 @@ from pytest_convoprobe.scenario.models import Scenario
 from pytest_convoprobe.yaml_source import Loc
 from pytest_convoprobe.yaml_source.model_keys import is_required, known_keys, limits, owners
 
+CONDITIONS_IN_ORDER = (
+    "equals", "not_equals", "one_of", "contains", "not_contains", "includes", "matches", "not_matches",
+    "at_least", "at_most", "above", "below",
+)  # fmt: skip
+
 
 @pytest.mark.parametrize(
     ("loc", "keys"),
@@ -15,7 +20,7 @@ from pytest_convoprobe.yaml_source.model_keys import is_required, known_keys, li
         (("config", "judge"), ("model", "temperature", "extra_instructions")),
         (
             ("evaluation", "tool_usage", "tool_call_criteria", 0, "assertions", 1, "args", "any.name"),
-            ("equals", "contains", "matches"),
+            CONDITIONS_IN_ORDER,
         ),
         (("metadata",), ()),
         (("nowhere",), ()),

@@ -40,7 +40,7 @@ class ShopAgent:
         if "refund" in words or "broken" in words:
             self.call("pay_refund", order_id=number, amount=order["price"], reason="broken")
             return f"I have refunded ${order['price']:.2f} for the {order['item']}."
-        if city := re.search(r"move to (\w+)", words):
+        if city := re.search(r"moved? to (\w+)", words):
             address = {"city": city[1].title(), "country": "NO"}
             self.call("change_address", order_id=number, address=address)
             return f"The order {number} now goes to {address['city']}."
