@@ -57,6 +57,7 @@ class Conversation:
     T turns cost T messages to the target and, apart from repairs, at most T - 1 calls of the
     simulator: the opening is known, and the user ends the talk in the same breath as it says its
     last words. Nobody judges here. `witness` adds to the transcript what others have seen of the agent.
+    `on_change` gets the transcript whenever a message is sent and whenever a reply has come.
     """
 
     def __init__(
@@ -68,12 +69,14 @@ class Conversation:
         approver: Approver | None = None,
         clock: Callable[[], float] = time.monotonic,
         witness: Callable[[Transcript], Transcript] | None = None,
+        on_change: Callable[[Transcript], None] | None = None,
     ) -> None:
         self._user = user
         self._exchange = Exchange(target, approver or NobodyAnswers(), limits.max_text)
         self._limits = limits
         self._clock = clock
         self._witness = witness
+        self._on_change = on_change
         self._turns: list[Turn] = []
         self._pending: str | None = None
         self._so_far = SoFar()
@@ -124,6 +127,7 @@ class Conversation:
 
     async def _talk_once(self, message: UserMessage) -> None:
         self._pending = message.text
+        self._changed()
         started = self._clock()
         try:
             async with self._deadline("target"):
@@ -134,6 +138,11 @@ class Conversation:
         latency = max(0.0, self._clock() - started - reply.startup)
         self._turns.append(Turn(self._number, message.text, reply, message.origin, latency))
         self._pending = None
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._on_change is not None:
+            self._on_change(self.transcript)
 
     def _reason_to_end(self, message: UserMessage) -> Termination | None:
         # The user comes first: whether it got what it wanted says more than who closed the door.

@@ -21,6 +21,7 @@ from .model_variables import changes_environment
 from .orders import Order
 from .session import backend_of, session_of, settings_source
 from .storing import recorder_of
+from .stream import show_said, stream_of
 from .terminal import PytestTerminal
 
 if TYPE_CHECKING:
@@ -71,10 +72,14 @@ def wait(handle: Handle[ScenarioResult], item: pytest.Item) -> ScenarioResult:
     begun, stats = time.perf_counter(), session.pool.stats
     if stats.running + stats.waiting > 1:
         item.stash[OVERLAPPED] = True
+    stream = stream_of(item.config)
     try:
+        if stream is not None:
+            return session.wait(handle, stream.show)
         with ProgressLine(PytestTerminal(item.config), session.words) as progress:
             return session.wait(handle, progress.tick)
     finally:
+        show_said(item.config)
         item.stash[WAITED] = item.stash.get(WAITED, 0.0) + time.perf_counter() - begun
 
 
@@ -100,6 +105,7 @@ def _job(order: Order, target: Target) -> Job:
     checks = item.ihook.pytest_convoprobe_checks
     if not hook.get_hookimpls():
         require_fit(item.session.items, settings.judge, loaded)
+    stream = stream_of(item.config)
     # Without an implementation of a hook there is nothing to start a thread for.
     return session.job(
         order.loaded,
@@ -110,6 +116,7 @@ def _job(order: Order, target: Target) -> Job:
         extra_checks=partial(_extra_checks, item) if checks.get_hookimpls() else None,
         mask=partial(_masked, item) if mask.get_hookimpls() else None,
         adjust=partial(_adjusted, item, scenario, loaded) if hook.get_hookimpls() else None,
+        on_said=stream.take if stream else None,
     )
 
 

@@ -20,6 +20,7 @@ from .keys import RESULTS
 from .lookahead import TARGET_FIXTURE, given_by_fixture, target_has_parameters
 from .orders import Order
 from .session import session_of
+from .stream import show_said
 from .talks import forget, keep
 
 if TYPE_CHECKING:
@@ -105,9 +106,11 @@ class Convoprobe:
         try:
             while not handle.done:
                 self._session.waiting.make_waiting()
+                show_said(self._item.config)
                 await pause()
         finally:
             self._session.pool.cancel(handle.key)
+            show_said(self._item.config)
         return self._kept(handle.result(0))
 
     def _kept(self, result: ScenarioResult) -> ScenarioResult:

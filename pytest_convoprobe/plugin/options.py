@@ -39,6 +39,12 @@ def add_options(parser: pytest.Parser) -> None:
         default=False,
         help="Add a test to each scenario file: what convoprobe lint finds in it.",
     )
+    group.addoption(
+        "--convoprobe-stream",
+        action="store_true",
+        default=False,
+        help="Print each conversation while it runs, turn by turn (default: with -s).",
+    )
     parser.addini(
         "convoprobe_files",
         "Globs of scenario files, relative to the rootdir (default: *.yaml and *.yml below a folder "

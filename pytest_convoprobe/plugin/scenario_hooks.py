@@ -17,6 +17,7 @@ from .masked_reports import mask
 from .model_variables import variables_for
 from .representing import errors_of_item, reported
 from .storing import STORING_HOOKS, StoringHooks
+from .stream import refuse_with_workers
 
 _NAME = "convoprobe-scenarios"
 
@@ -26,6 +27,7 @@ def register(config: pytest.Config) -> None:
     manager = config.pluginmanager
     if manager.hasplugin(_NAME):
         return
+    refuse_with_workers(config)
     manager.register(ScenarioHooks(), _NAME)
     manager.register(StoringHooks(config), STORING_HOOKS)
     manager.register(EndingHooks(config), "convoprobe-ending")

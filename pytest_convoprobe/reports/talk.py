@@ -76,6 +76,14 @@ def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None
         page.add("(no reply came)", "    agent   ")
 
 
+def add_said(page: Page, last: Transcript, detail: Detail) -> None:
+    """What was said last: the message that waits for a reply, or else the reply of the last turn."""
+    if last.pending is not None:
+        _add_said(page, "user", detail.cut(last.pending))
+    elif last.turns:
+        _add_reply(page, last.turns[-1], detail, names_agents(last))
+
+
 def _all(transcript: Transcript) -> set[int]:
     return {turn.number for turn in transcript.turns}
 
@@ -110,6 +118,10 @@ def _folded(turns: Iterable[Turn], shown: set[int]) -> Iterator[Turn | int]:
 def _add_turn(page: Page, turn: Turn, detail: Detail, named: bool) -> None:
     page.add(f"turn {turn.number}", "  ", color="faint")
     _add_said(page, "user", detail.cut(turn.user))
+    _add_reply(page, turn, detail, named)
+
+
+def _add_reply(page: Page, turn: Turn, detail: Detail, named: bool) -> None:
     for step in steps_of(turn.reply):
         _add_step(page, step, detail, named)
     _add_models(page, turn.reply.wire, detail)

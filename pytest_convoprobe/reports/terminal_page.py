@@ -6,7 +6,7 @@ from ..text import fold, harmless, to_ascii
 
 NARROWEST, WIDEST = 60, 120
 
-_ASCII = {"✓": "[ok]", "✗": "[x]", "?": "[?]", "│": "|", "…": "...", "—": "-", "→": "->", "·": "-"}
+_ASCII = {"✓": "[ok]", "✗": "[x]", "?": "[?]", "│": "|", "─": "-", "…": "...", "—": "-", "→": "->", "·": "-"}
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "faint": "2"}
 
 MARKS: dict[bool | None, tuple[str, str]] = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}

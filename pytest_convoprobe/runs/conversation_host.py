@@ -79,6 +79,7 @@ class ConversationHost:
         approver: Approver | None = None,
         metadata: Mapping[str, Any] | None = None,
         wire: Wire | None = None,
+        on_change: Callable[[Transcript], None] | None = None,
     ) -> AsyncIterator[Conversation]:
         """A conversation between the two, ready to run; its end at the target is closed after the block.
 
@@ -98,7 +99,9 @@ class ConversationHost:
                     talking = WiredConversation(talking, self.gateway, at, lambda: conversation.transcript)
                 counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking
                 witness = _witness(at, max_text) if at is not None else None
-                conversation = Conversation(user, counted, limits, approver=approver, witness=witness)
+                conversation = Conversation(
+                    user, counted, limits, approver=approver, witness=witness, on_change=on_change
+                )
                 yield conversation
             finally:
                 if faults is not None:

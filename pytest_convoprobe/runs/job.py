@@ -18,6 +18,7 @@ from ..targets.port import Target
 from ..transcript import Transcript, Turn
 
 AdjustSettings = Callable[[ScenarioSettings], ScenarioSettings | None]
+OnSaid = Callable[["Job", Transcript], None]
 ExtraChecks = Callable[[Scenario, Transcript], Iterable[CheckResult]]
 
 
@@ -32,6 +33,8 @@ class Job:
     settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
     of the settings of the scenario's file, which may not be the run's. `waiting` is the thread that waits for
     the trial. `on_spent` gets what each call has cost as it ends. `masking` says which data is personal.
+    `on_said` gets the conversation whenever something was said: without secrets and personal data, and only
+    with its last turn.
     """
 
     loaded: LoadedScenario
@@ -49,6 +52,7 @@ class Job:
     waiting: CallersThread | None = None
     on_spent: OnEntry | None = None
     masking: Masking = field(default_factory=Masking)
+    on_said: OnSaid | None = None
 
     @property
     def scenario(self) -> Scenario:

@@ -225,6 +225,7 @@ class TrialInProgress:
             faults=self._faults.tools,
             approver=ScenarioApprover(job.scenario.synthetic_user),
             metadata=job.scenario.metadata,
+            on_change=self._said if job.on_said else None,
             wire=wire_of(job.settings.models, self._faults.on_the_wire, self._agent, self._redactor),
         )
         async with opened as self._conversation:
@@ -235,6 +236,11 @@ class TrialInProgress:
                 require_ends_as_called(job.scenario, self.transcript, self._tools)
                 raise
         self._faults.require_reached()
+
+    def _said(self, transcript: Transcript) -> None:
+        if self._job.on_said is not None:
+            last = replace(transcript, turns=transcript.turns[-1:])
+            self._job.on_said(self._job, self._redactor.record(last))
 
     @property
     def _fault_rules(self) -> tuple[FaultRule, ...]:
