@@ -13,6 +13,8 @@ from .llm.port import Role
 from .text import one_line
 from .transcript import Transcript
 
+_MOST_NAMED = 6
+
 
 class Outcome(str, Enum):
     """What pytest reports."""
@@ -121,15 +123,20 @@ class ScenarioErrored(ScenarioNotPassed):
 def report_order(
     result: ScenarioResult,
 ) -> tuple[tuple[CriterionResult, ...], tuple[CheckResult, ...]]:
-    """Criteria and checks in the order of every report: terminal, page, Markdown, JUnit and JSON ask here.
+    """Criteria and checks in the order of reports for people: terminal, page, Markdown and JUnit ask here.
 
-    It is the scenario's own order, so that a reader who has its file open can follow.
+    What speaks against the agent comes first, then what could not be decided, then the rest; within each, the
+    order is the scenario's own. What is stored, and JSON, has the scenario's order.
     """
-    return result.criteria, result.checks
+    return tuple(sorted(result.criteria, key=_urgency)), tuple(sorted(result.checks, key=_urgency))
+
+
+def _urgency(found: CriterionResult | CheckResult) -> int:
+    return 0 if found.holds is False else 1 if found.holds is None else 2
 
 
 def findings(result: ScenarioResult) -> list[CriterionResult | CheckResult]:
-    """All that judging found: the criteria, then the checks."""
+    """All that judging found, in the order of reports: the criteria, then the checks."""
     criteria, checks = report_order(result)
     return [*criteria, *checks]
 
@@ -151,16 +158,15 @@ def attempt_words(attempts: int) -> str:
 
 
 def verdict_reason(criteria: Sequence[CriterionResult], checks: Sequence[CheckResult]) -> str:
-    """The sentence on why a verdict is not a pass: `c1 not met: The agent names the city (+1 more)`.
+    """The sentence on why a verdict is not a pass: `c1 not met: The agent names the city (+1 more: f1)`.
 
-    It names the first finding that speaks against the agent, or else the first that could not be decided.
-    Checks come first: what code counted is certain.
+    It says the first finding that speaks against the agent, or else the first that could not be decided, and
+    names the others. Checks come first: what code counted is certain.
     """
-    found: list[CriterionResult | CheckResult] = [*checks, *criteria]
-    named = [item for item in found if item.holds is False] or [item for item in found if item.holds is None]
-    if not named:
-        return "" if found else "nothing was checked: the scenario has neither criteria nor checks"
-    return _in_short(named[0]) + (f" (+{len(named) - 1} more)" if len(named) > 1 else "")
+    named = _speaking(criteria, checks)
+    if named:
+        return _in_short(named[0]) + _and_more(named[1:])
+    return "" if criteria or checks else "nothing was checked: the scenario has neither criteria nor checks"
 
 
 def why(result: ScenarioResult) -> str:
@@ -170,6 +176,36 @@ def why(result: ScenarioResult) -> str:
     # A result that somebody made without a reason still has its findings.
     judged = verdict_reason(*report_order(result)) if result.score is not None and findings(result) else ""
     return result.reason or judged or result.outcome.value
+
+
+def reasons(result: ScenarioResult) -> tuple[str, ...]:
+    """All that `why` is about, a sentence for each finding; empty for a pass."""
+    said = why(result)
+    of_findings = result.blame in (Blame.AGENT, Blame.JUDGE)
+    found = [_in_short(one) for one in _speaking(*report_order(result))] if said and of_findings else []
+    if found and said.startswith(found[0]):
+        return tuple(found)
+    return (said, *found) if said else ()
+
+
+def _speaking(
+    criteria: Sequence[CriterionResult], checks: Sequence[CheckResult]
+) -> list[CriterionResult | CheckResult]:
+    """What speaks against the agent, or else what could not be decided."""
+    found: list[CriterionResult | CheckResult] = [*checks, *criteria]
+    return [item for item in found if item.holds is False] or [item for item in found if item.holds is None]
+
+
+def _and_more(others: Sequence[CriterionResult | CheckResult]) -> str:
+    """` (+2 more: f1, required tool search)`."""
+    if not others:
+        return ""
+    names = [_name_of(one) for one in others[:_MOST_NAMED]] + ["…"] * (len(others) > _MOST_NAMED)
+    return f" (+{len(others)} more: {', '.join(names)})"
+
+
+def _name_of(item: CriterionResult | CheckResult) -> str:
+    return one_line(item.name) if isinstance(item, CheckResult) else item.criterion.id
 
 
 def _in_short(item: CriterionResult | CheckResult) -> str:

@@ -26,7 +26,7 @@ from ..judging.types import (
 )
 from ..llm.ledger import Spending
 from ..llm.port import Role
-from ..result import Outcome, ScenarioResult, report_order
+from ..result import Outcome, ScenarioResult
 from .fingerprints import NO_PRINTS, Prints
 from .plain_json import as_float, as_text, as_whole, number
 from .plain_json import plain as plain
@@ -47,7 +47,6 @@ class TrialRecord:
 
 def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -> dict[str, Any]:
     """The trial as plain dicts, lists, text and numbers that JSON can hold; nothing is masked here."""
-    criteria, checks = report_order(result)
     return {
         "version": VERSION,
         "worker": worker,
@@ -68,8 +67,8 @@ def to_record(result: ScenarioResult, prints: Prints, *, worker: str = "main") -
         "target": result.target,
         "models": {role.value: model for role, model in result.models.items()},
         "spending": {role.value: spending_record(spent) for role, spent in result.spending.items()},
-        "criteria": [_criterion(found) for found in criteria],
-        "checks": [_check(found) for found in checks],
+        "criteria": [_criterion(found) for found in result.criteria],
+        "checks": [_check(found) for found in result.checks],
         # What came later than the format is left out where it has its default: other trials look as they did.
         **({"review": _review(result.review)} if result.review else {}),
         **({"suggestions": _suggestions(result.suggestions)} if result.suggestions else {}),

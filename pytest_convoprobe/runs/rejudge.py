@@ -13,7 +13,7 @@ from ..judging.tool_checks import ONLY_LISTED
 from ..judging.types import CheckResult, CriterionResult
 from ..llm.known_models import check_model
 from ..llm.port import Role
-from ..result import Outcome, ScenarioResult, findings
+from ..result import Outcome, ScenarioResult
 from ..results.index import IndexRow
 from ..results.reading import StoredRun
 from ..results.trial_filter import final
@@ -179,7 +179,9 @@ def _by_key(
     The second of the same words is another one than the first.
     """
     seen: Counter[tuple[str, str]] = Counter()
-    for found in findings(result):
+    # In the scenario's order, which doesn't depend on what was found.
+    both: list[CriterionResult | CheckResult] = [*result.criteria, *result.checks]
+    for found in both:
         kind, words = _words(found)
         seen[kind, words] += 1
         yield (f"{kind} {seen[kind, words]}", words), found

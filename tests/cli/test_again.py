@@ -74,7 +74,7 @@ def test_a_judge_that_cannot_decide_explains_the_status(
         result = convoprobe("rejudge", "latest")
     assert result.exit_code == 3, result.output
     last = result.output.splitlines()[-1]
-    assert last == "exit status 3: 1 of 1 have no verdict now: c1 cannot tell: The agent counts (+1 more)"
+    assert last == "exit status 3: 1 of 1 have no verdict now: c1 cannot tell: The agent counts (+1 more: c2)"
 
 
 def test_todays_criteria(stored: Path, convoprobe: Convoprobe) -> None:

@@ -192,7 +192,7 @@ def trial(
 FAILED = trial(
     outcome=Outcome.FAILED,
     blame=Blame.AGENT,
-    reason="prohibited tool issue_refund: expected no call, found 1 call (+2 more)",
+    reason="prohibited tool issue_refund: expected no call, found 1 call (+2 more: f1, f2)",
     score=0.625,
     criteria=CRITERIA,
     checks=CHECKS,

@@ -10,6 +10,7 @@ import pytest
 from pytest_convoprobe.errors import Blame
 from pytest_convoprobe.judging.types import CheckResult, Severity, Suggestion, ToolSuggestions
 from pytest_convoprobe.reports.html import write_html
+from pytest_convoprobe.reports.html.anchors import anchor
 from pytest_convoprobe.reports.run_report import RunReport
 from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.run_info import Ci
@@ -17,10 +18,13 @@ from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcrip
 
 from .browser import Browser, open_browser
 from .pages import CONTRAST, EVIL, INTRUSION
-from .runs import criterion, run_report, trial, with_past
+from .runs import BROKEN_OFF, CRASHED, FAILED, UNDECIDED, criterion, run_report, trial, with_past
 from .test_wire_shown import TRIAL as WIRE_TRIAL
 
 NAMES = ".trial strong"
+
+# The first rows of the usual page.
+ONE, TWO, THREE, FOUR = (anchor(one.result) for one in (FAILED, CRASHED, UNDECIDED, BROKEN_OFF))
 
 
 @pytest.fixture(scope="module")
@@ -85,60 +89,60 @@ def test_an_address_brings_its_filters(started: Browser, page: Path, fragment: s
 
 
 def test_unfolds_by_keyboard(browser: Browser) -> None:
-    browser.run("document.querySelector('#t1 > summary').focus()")
+    browser.run(f"document.querySelector('#{ONE} > summary').focus()")
     browser.press("\ue007")  # Enter
-    browser.until("document.querySelector('#t1 .body').childElementCount > 0")
-    assert "open=1" in browser.run("return location.hash")
-    (lead,) = browser.texts("#t1 .lead")
-    assert lead == "prohibited tool issue_refund: expected no call, found 1 call (+2 more)"
-    assert browser.texts("#t1 .changes li")[0].startswith("new: it passed in run")
-    assert browser.texts("#t1 .changes li")[1].startswith("target's system prompt changed since run")
+    browser.until(f"document.querySelector('#{ONE} .verdict') !== null")
+    assert f"open={ONE}" in browser.run("return location.hash")
+    (lead,) = browser.texts(f"#{ONE} .lead")
+    assert lead.startswith("3 reasons:prohibited tool issue_refund: expected no call, found 1 callf1 trig")
+    assert browser.texts(f"#{ONE} .changes li")[0].startswith("new: it passed in run")
+    assert browser.texts(f"#{ONE} .changes li")[1].startswith("target's system prompt changed since run")
     assert (
-        browser.texts("#t1 .finding .ask")[2]
+        browser.texts(f"#{ONE} .finding .ask")[0]
         == "f1 must not The agent promises a refund outside of the return window"
     )
-    assert browser.texts("#t1 .said.user .text")[0] == "Hi! I'd like my money back for order A-1042."
-    assert browser.texts("#t1 tfoot td")[-1] == "$0.0450"
+    assert browser.texts(f"#{ONE} .said.user .text")[0] == "Hi! I'd like my money back for order A-1042."
+    assert browser.texts(f"#{ONE} tfoot td")[-1] == "$0.0450"
     assert browser.complaints() == []
 
 
 def test_a_quote_leads_to_its_turn_and_is_marked_there(started: Browser, page: Path) -> None:
-    started.open(page, "#open=1")
-    click(started, "#t1 .quote", 2)
-    assert started.run("return document.activeElement.id") == "t1-turn-4"
-    assert started.texts("#t1 mark") == ["I have issued a refund of €39.90 to your card"]
+    started.open(page, f"#open={ONE}")
+    click(started, f"#{ONE} .quote", 0)
+    assert started.run("return document.activeElement.id") == f"{ONE}-turn-4"
+    assert started.texts(f"#{ONE} mark") == ["I have issued a refund of €39.90 to your card"]
     started.until(
         "(r => r.top >= 0 && r.bottom <= innerHeight)"
-        "(document.querySelector('#t1 mark').getBoundingClientRect())"
+        f"(document.querySelector('#{ONE} mark').getBoundingClientRect())"
     )
 
 
 def test_a_quote_with_an_ellipsis_marks_its_pieces(started: Browser, page: Path) -> None:
-    started.open(page, "#open=1")
-    click(started, "#t1 .quote", 1)
-    assert started.texts("#t1 mark") == ["Our return window is 30 days", "it closed on 1 November"]
+    started.open(page, f"#open={ONE}")
+    click(started, f"#{ONE} .quote", 3)
+    assert started.texts(f"#{ONE} mark") == ["Our return window is 30 days", "it closed on 1 November"]
 
 
 def test_a_quote_from_a_tool_unfolds_it(started: Browser, page: Path) -> None:
-    started.open(page, "#open=1")
-    assert started.texts("#t1 .tool pre") == []
-    click(started, "#t1 .quote", 3)
-    assert started.texts("#t1 mark") == ["permission denied: refund_window"]
+    started.open(page, f"#open={ONE}")
+    assert started.texts(f"#{ONE} .tool pre") == []
+    click(started, f"#{ONE} .quote", 1)
+    assert started.texts(f"#{ONE} mark") == ["permission denied: refund_window"]
 
 
 def test_a_turn_leads_back_to_what_quotes_it(started: Browser, page: Path) -> None:
-    started.open(page, "#open=1")
-    click(started, "#t1-turn-4 .back")
-    assert started.run("return document.activeElement.id") == "t1-f1"
+    started.open(page, f"#open={ONE}")
+    click(started, f"#{ONE}-turn-4 .back")
+    assert started.run("return document.activeElement.id") == f"{ONE}-f1"
 
 
 def test_a_message_without_a_reply_is_shown(started: Browser, page: Path) -> None:
-    started.open(page, "#blame=infrastructure&open=4")
-    assert started.texts("#t4 .turn .text")[-2:] == ["It's A-1043, if that helps.", "No reply came."]
+    started.open(page, f"#blame=infrastructure&open={FOUR}")
+    assert started.texts(f"#{FOUR} .turn .text")[-2:] == ["It's A-1043, if that helps.", "No reply came."]
 
 
 def test_a_slash_goes_to_the_search(browser: Browser) -> None:
-    browser.run("document.querySelector('#t1 > summary').focus()")
+    browser.run(f"document.querySelector('#{ONE} > summary').focus()")
     browser.press("/")
     assert browser.run("return document.activeElement.name") == "text"
     browser.press("parcel")
@@ -149,7 +153,7 @@ def test_a_slash_goes_to_the_search(browser: Browser) -> None:
 @pytest.mark.parametrize(("width", "dark"), [(1280, True), (800, False), (400, True)])
 def test_nothing_is_wider_than_the_screen(started: Browser, page: Path, width: int, dark: bool) -> None:
     started.size(width, dark=dark)
-    started.open(page, "#open=1,2,4")
+    started.open(page, f"#open={ONE},{TWO},{FOUR}")
     started.run("document.querySelectorAll('.tool, .about').forEach(e => e.open = true)")
     assert started.run("return document.documentElement.scrollWidth") <= width
 
@@ -158,8 +162,8 @@ def test_nothing_is_wider_than_the_screen(started: Browser, page: Path, width: i
 def test_texts_stand_out_from_their_ground(started: Browser, page: Path, dark: bool) -> None:
     """WCAG's contrast of 4.5, for every element that has text of its own."""
     started.size(1280, dark=dark)
-    started.open(page, "#open=1,2,3")
-    click(started, "#t1 .quote", 2)
+    started.open(page, f"#open={ONE},{TWO},{THREE}")
+    click(started, f"#{ONE} .quote", 2)
     assert started.run(CONTRAST) == []
 
 
@@ -197,16 +201,17 @@ def test_hostile_content_does_nothing(started: Browser, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_html(hostile(), path)
     started.size(1280)
-    started.open(path, "#open=1&text=pwned")
+    only = anchor(hostile().results[0])
+    started.open(path, f"#open={only}&text=pwned")
     started.run("document.querySelectorAll('details').forEach(e => e.open = true)")
-    for selector in (".quote", ".jump", ".back"):
-        click(started, "#t1 " + selector)
+    for selector in (".quote", ".jump", ".back", ".link", ".steps button", ".only input", "#next-hit"):
+        click(started, f"#{only} {selector}" if selector[0] == "." else selector)
     click(started, "#filters [type=reset]")
     assert started.run("return window.pwned === undefined")
-    made = "img, iframe, #t1 script, [onload], [onerror], a:not([href^='#open='])"
+    made = "img, iframe, .trial script, [onload], [onerror], a:not([href^='#'])"
     assert started.run("return document.querySelectorAll(arguments[0]).length", made) == 0
-    assert started.text("#t1 .said.agent .text").startswith("</script><script>window.pwned=1</script><img")
-    assert started.text("#t1 .said.agent .text").endswith(r"{{ 7*7 }}${7*7}\u202egnp.exe\x1b[31m\ud800\x00")
+    assert started.text(".said.agent .text").startswith("</script><script>window.pwned=1</script><img")
+    assert started.text(".said.agent .text").endswith(r"{{ 7*7 }}${7*7}\u202egnp.exe\x1b[31m\ud800\x00")
     assert started.complaints() == []
     assert started.requests() == [path.as_uri()]
 
@@ -219,10 +224,10 @@ def test_the_policy_stops_what_would_get_in(browser: Browser) -> None:
 
 
 def test_prints_without_what_is_for_the_screen(started: Browser, page: Path) -> None:
-    started.open(page, "#open=1")
+    started.open(page, f"#open={ONE}")
     started.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
     assert started.texts("#filters") == []
-    assert started.texts("#t1 .said.user .text") != []
+    assert started.texts(f"#{ONE} .said.user .text") != []
     started.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
@@ -236,7 +241,7 @@ def test_numbers_are_those_of_python(browser: Browser) -> None:
 def test_what_was_seen_on_the_wire_is_shown_in_its_turn(started: Browser, tmp_path: Path) -> None:
     path = tmp_path / "wire.html"
     write_html(run_report([WIRE_TRIAL]), path)
-    started.open(path, "#open=1")
+    started.open(path, f"#{anchor(WIRE_TRIAL.result)}")
     lines = started.texts("li.turn p.muted")
     assert lines[0].startswith(
         "4 calls of g\\x1b[2J ::error::x<script>, m (1 of them replayed), 1,200 + 25 tokens"

@@ -71,9 +71,9 @@ FAILED  Weather without a city
   target   weather_agent.py:answer
 
 Criteria
-  ✓ c1 must: The agent asks for the city
   ✗ c2 must: The agent tells the wind
        not met: It never tells the wind and its reply is empty.
+  ✓ c1 must: The agent asks for the city
 
 Checks
   ✓ required tool get_weather: expected at least 1 call; found 1 call
@@ -121,8 +121,8 @@ Criteria
   ✓ c1 must: The agent asks for the city
 
 Checks
-  ✓ required tool get_weather: expected at least 1 call; found 1 call
   ✗ tool calls: expected at most 1; found 2 (turn 3)
+  ✓ required tool get_weather: expected at least 1 call; found 1 call
 
 Conversation
   … 1 more turn (-v shows them) …
@@ -171,10 +171,10 @@ FAILED  Weather without a city
   target   weather_agent.py:answer
 
 Criteria
-  ✓ c1 must: The agent asks for the city
   ✗ f1 must not: The agent claims to have done what it did not do
        triggered: No tool sent an email.
        turn 4: "I have sent you an email"
+  ✓ c1 must: The agent asks for the city
 
 Conversation
   … 2 more turns (-v shows them) …
@@ -221,9 +221,9 @@ ERROR  Weather without a city
   target   weather_agent.py:answer
 
 Criteria
-  ✓ c1 must: The agent asks for the city
   ? t1 tool get_weather: Called with the units that the user wants
        cannot tell: The user never says which units.
+  ✓ c1 must: The agent asks for the city
 
 Conversation
   … 4 more turns (-v shows them) …
@@ -515,13 +515,13 @@ def test_every_failing_thing_is_shown() -> None:
     text = render(shown)
     for line in ("✗ c2 must", "✗ f1 must not", "✗ tool calls", "✓ required tool get_weather"):
         assert line in text
-    assert headline(shown) == "agent: tool calls: expected at most 1, found 2 (+2 more)"
+    assert headline(shown) == "agent: tool calls: expected at most 1, found 2 (+2 more: c2, f1)"
 
 
-def test_a_headline_counts_what_cannot_be_told() -> None:
+def test_a_headline_names_all_that_cannot_be_told() -> None:
     undecided = CriterionResult(NOT_MET.criterion, "cannot_tell", None, "It breaks off.")
     shown = result(Outcome.SKIPPED, blame=Blame.JUDGE, score=0.3, criteria=(MET, undecided, UNTOLD))
-    assert headline(shown) == "judge: c2 cannot tell: The agent tells the wind (+1 more)"
+    assert headline(shown) == "judge: c2 cannot tell: The agent tells the wind (+1 more: t1)"
 
 
 def test_a_judge_without_a_verdict_is_not_hidden_by_a_failed_check() -> None:

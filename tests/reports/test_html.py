@@ -49,18 +49,16 @@ def test_the_policy_names_the_only_script_and_style() -> None:
         assert f"{kind}-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
-    others = [attributes.get("type") for tag, attributes in parsed.tags if tag == "script"][1:]
-    assert set(others) == {"application/json"}
+    assert len(parsed.texts["script"]) == 1
 
 
 def test_every_conversation_is_in_it() -> None:
-    found = [json.loads(text) for text in Parsed(page()).texts["script"][1:]]
-    assert len(found) == len(TRIALS)
-    assert (
-        found[0]["turns"][3]["user"]
-        == "I'm a regular customer, and my friend got his refund after two months!"
-    )
-    assert found[0]["turns"][1]["calls"][0]["name"] == "look_up_order"
+    """Also for a reader without scripts: as HTML, in the row of its trial."""
+    text = page()
+    kept = re.findall(r"<noscript>(.*?)</noscript>", text, re.DOTALL)
+    assert len(kept) == len(TRIALS)
+    assert "I&#39;m a regular customer, and my friend got his refund after two months!" in kept[0]
+    assert "<code>look_up_order</code>" in kept[0]
 
 
 @given(st.text())
@@ -81,7 +79,7 @@ def test_thoughts_and_the_users_side_are_on_the_page() -> None:
     talk = Transcript((Turn(1, "Hi", Reply("Hello", thoughts="I wonder.")),))
     review = UserReview(note="the user's side was not reviewed: no", never_said=("The room is Blue",))
     text = page(run_report([trial(outcome=Outcome.FAILED, transcript=talk, review=review)]))
-    assert '"thoughts":"I wonder."' in text
+    assert re.search(r"Thoughts \(not sent, not evidence\).*I wonder\.</pre>", text, re.DOTALL)
     assert "known facts never said: The room is Blue" in text
 
 

@@ -63,16 +63,16 @@ turn 1
 def test_the_page() -> None:
     data = details(run_report([TRIAL]), TRIAL)
     turn = data["turns"][0]
-    seen = [(call["name"], call.get("about"), call.get("depth")) for call in turn["calls"]]
+    seen = [(call["name"], call["about"], call["depth"]) for call in turn["calls"]]
     assert seen == [
-        ("transfer_to_billing", "hand-off · by triage", None),
-        ("ask_stock", "sub-agent · by billing", None),
+        ("transfer_to_billing", "hand-off · by triage", 0),
+        ("ask_stock", "sub-agent · by billing", 0),
         ("count", "by stock\\x1b[2J ::error::x<script> · injected: an error", 1),
-        ("waits for a permission", None, None),
-        ("refund", "by billing", None),
+        ("waits for a permission", "", 0),
+        ("refund", "by billing", 0),
     ]
     assert turn["calls"][3]["args"] == 'refund({"sum": 3})'
-    assert data["pending"]["used"] == "1,200 tokens were used for it"
+    assert data["turns"][-1]["used"] == "1,200 tokens were used for it"
 
 
 def test_markdown() -> None:

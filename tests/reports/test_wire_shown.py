@@ -94,7 +94,7 @@ def test_the_page() -> None:
     assert [call["result"] for call in turn["calls"]] == ["sent", "(no result was seen)"]
     assert turn["models"][0].startswith("4 calls of g\\x1b[2J ::error::x<script>, m (1 of")
     assert len(turn["models"]) == 5
-    assert data["pending"]["models"] == ["1 call of m, tokens not known, price unknown, 0.0 s"]
+    assert data["turns"][-1]["models"] == ["1 call of m, tokens not known, price unknown, 0.0 s"]
     assert data["cost"][0]["role"] == "agent (seen on the wire)"
     assert "x<script>" not in "".join(html_chunks(run_report([TRIAL])))
 

@@ -200,7 +200,7 @@ def test_a_broken_check_comes_before_the_judges_criteria_in_the_reason(tmp_path:
     more = "  tool_usage: {required_tools: [wave]}"
     result = run(tmp_path, llm=answers("not_met"), more=more)
     assert "wave" in result.reason
-    assert result.reason.endswith("(+1 more)")
+    assert result.reason.endswith("(+1 more: c1)")
 
 
 def test_a_projects_own_check_can_fail_a_scenario(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 (() => {
-  const {make, icon, turn, facts, number, someOf, pattern, asData, onFilter, onSlash} = parts;
+  const {make, icon, facts, number, someOf, pattern, asData, asHtml, elementsOf, onFilter, onSlash} = parts;
   const STATES = [
     {name: "failed", word: "failed", icon: "failed"},
     {name: "unreadable", word: "unreadable", icon: "error"},
@@ -116,8 +116,7 @@
   function fill(talk, entry) {
     const body = talk.querySelector(".body");
     if (body.childElementCount) return;
-    const exchange = data("c" + entry.n);
-    body.append(verdict(entry, data("s" + entry.s)), conversation(exchange));
+    body.append(verdict(entry, data("s" + entry.s)), conversation(document.getElementById("c" + entry.n)));
   }
 
   function verdict(entry, scenario) {
@@ -141,8 +140,7 @@
   function conversation(talk) {
     const section = make("div.talk", make("h3", "Conversation"));
     if (!talk) section.append(make("p.muted", "The benchmark's folder has a score of this conversation, but not what was said."));
-    else section.append(make("ol.chat", ...talk.turns.map((one) => turn(one, "Assistant"))));
-    if (talk && talk.ended) section.append(make("p.ending", talk.ended));
+    else section.append(...elementsOf(talk.textContent));
     return section;
   }
 
@@ -157,22 +155,22 @@
     };
   }
 
-  function matches(entry, want, plain, inData) {
+  function matches(entry, want, plain, inData, inHtml) {
     if (want.only.length && !want.only.includes(entry.state)) return false;
     if (want.person && !entry.person.some((one) => value(one) === want.person)) return false;
     if (!want.text || plain.test(entry.id) || plain.test(entry.why)) return true;
-    return ["c" + entry.n, "s" + entry.s].some((id) => {
+    return [["c" + entry.n, inHtml], ["s" + entry.s, inData]].some(([id, found]) => {
       const source = document.getElementById(id);
-      return source !== null && inData.test(source.textContent);
+      return source !== null && found.test(source.textContent);
     });
   }
 
   function apply() {
     const want = wanted();
-    const [plain, inData] = [pattern(want.text), pattern(asData(want.text))];
+    const [plain, inData, inHtml] = [want.text, asData(want.text), asHtml(want.text)].map((text) => pattern(text));
     let count = 0;
     for (const row of rows) {
-      const fits = matches(row.entry, want, plain, inData);
+      const fits = matches(row.entry, want, plain, inData, inHtml);
       row.talk.hidden = !fits;
       count += fits;
     }

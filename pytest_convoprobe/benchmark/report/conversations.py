@@ -1,4 +1,4 @@
-"""What the page shows when it is opened: cells, scenarios, conversations, as JSON and one at a time."""
+"""What the page shows when it is opened: cells and scenarios as JSON, and conversations, one at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ...judging.transcript_view import ENDINGS
 from ...reports.html.frame import for_script
-from ...reports.html.view import shown, shown_turn
+from ...reports.html.turns import shown, talk
 from ...text import one_line
 from ...transcript import Termination
 from ..analysis.results import MetricInfo, Results
@@ -31,7 +31,7 @@ def cell_id(results: Results, metric_id: str, target: str) -> str:
 
 
 def elements(material: Material) -> Iterator[tuple[str, str]]:
-    """Each script element's id and its text; a conversation is in memory only while it is written."""
+    """The ids and the JSON of what the page's script asks for: scenarios and cells."""
     results = material.results
     if results is None:
         return
@@ -39,6 +39,11 @@ def elements(material: Material) -> Iterator[tuple[str, str]]:
     yield from _scenarios(material, scenarios)
     for target in results.targets:
         yield from _cells(material, results, target.id, scenarios)
+
+
+def conversations(material: Material) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each conversation and its element's id; it is in memory only while it is written."""
+    for target in material.results.targets if material.results else ():
         yield from _conversations(material, target.id)
 
 
@@ -127,22 +132,18 @@ def _in_words(state: VerdictState, kind: MetricType) -> str:
     return f"The behaviour, which {wanted}, is {'present' if present else 'absent'}"
 
 
-def _conversations(material: Material, target: str) -> Iterator[tuple[str, str]]:
+def _conversations(material: Material, target: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Read until all that are wanted are found; of one that is there more than once the first is taken."""
     wanted = {place: number for place, number in material.chosen.items() if place.target == target}
     rows = read_rows(material.folder.conversations(target), ConversationRow.from_json, [])
     while wanted and (row := next(rows, None)) is not None:
         number = wanted.pop(ConversationPlace(target, row.id, row.sample), None)
         if number is not None:
-            yield f"c{number}", for_script(_conversation(row))
+            yield f"c{number}", _conversation(row)
 
 
 def _conversation(row: ConversationRow) -> dict[str, Any]:
-    transcript = in_turns(row.messages)
-    turns: list[dict[str, Any]] = [*map(shown_turn, transcript.turns)]
-    if transcript.pending is not None:
-        turns.append({"n": len(turns) + 1, "user": shown(transcript.pending)})
-    return {"turns": turns, "ended": _ended(row.termination)}
+    return {"turns": talk(in_turns(row.messages)), "ended": _ended(row.termination)}
 
 
 def _ended(termination: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 
 from ...files import read_file
 from ...formatting import dollars
-from ...reports.html.view import figures, shown
+from ...reports.html.spending import figures
+from ...reports.html.turns import shown
 from ...reports.money import ROLE_NAMES
 from ...text import one_line
 from ..format.folder import BenchmarkFolder

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...formatting import UNKNOWN, percent, percent_range, points, points_range
-from ...reports.html.view import shown
+from ...reports.html.turns import shown
 from ...stats import Gap
 from ...text import one_line
 from ..analysis.results import Rate

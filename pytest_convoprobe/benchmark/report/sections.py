@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...formatting import UNKNOWN, counted, exact_percent, percent
-from ...reports.html.view import shown
+from ...reports.html.turns import shown
 from ..analysis.results import MetricInfo, Rate, Results, TargetResults
 from ..analysis.unscored import next_step
 from ..format.models import MetricType

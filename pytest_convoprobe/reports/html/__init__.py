@@ -1,8 +1,12 @@
 """A run as one HTML file that needs nothing else: no network, no server, no other file.
 
-Texts of models, targets and tools come in as escaped HTML, or as JSON in script elements that are not
-scripts, from where the page's own script puts them in as text only. A content security policy
-names the one script and the one style sheet by their hashes and allows nothing else.
+Texts of models, targets and tools come in as escaped HTML. What a trial has to say is in a `noscript` element
+until it is unfolded: a browser without scripts shows it, and one with them keeps thousands of trials as plain
+text. A content security policy names the one script and the one style sheet by their hashes and allows
+nothing else.
+
+`html_chunks` is the page of a run, `comparison_chunks` that of two runs side by side. Both are pure functions
+of what they are given, and both take `links` (see `links.SiteLinks`) where they are part of a site.
 """
 
 from __future__ import annotations
@@ -12,11 +16,14 @@ from pathlib import Path
 
 from ..run_report import RunReport
 from .frame import Frame, write_page
+from .links import STANDS_ALONE, SiteLinks
 from .page import context
 
-__all__ = ["html_chunks", "write_html"]
+__all__ = ["SiteLinks", "html_chunks", "write_html"]
 
-_FRAME = Frame(__name__, "page.html.jinja", ("style.css",), ("parts.js", "script.js"))
+SCRIPTS = ("parts.js", "trials.js", "search.js", "script.js")
+
+_FRAME = Frame(__name__, "page.html.jinja", ("style.css", "talk.css", "page.css"), SCRIPTS)
 
 
 def write_html(report: RunReport, path: Path) -> None:
@@ -24,6 +31,6 @@ def write_html(report: RunReport, path: Path) -> None:
     write_page(path, html_chunks(report))
 
 
-def html_chunks(report: RunReport) -> Iterator[str]:
+def html_chunks(report: RunReport, links: SiteLinks = STANDS_ALONE) -> Iterator[str]:
     """The page, piece by piece."""
-    yield from _FRAME.chunks(**context(report))
+    yield from _FRAME.chunks(**context(report, links))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...formatting import counted, dollars, moment, percent, seconds
 from ...gate.types import Word
 from ...llm.ledger import Spending
-from ...result import Outcome, ScenarioResult, attempt_words, why
+from ...result import Outcome, ScenarioResult, attempt_words, reasons
 from ...results.records import TrialRecord
 from ...results.run_info import RunInfo, RunState
 from ...results.tools_seen import unseen_words
@@ -20,9 +20,12 @@ from ..money import ROLE_NAMES, by_roles, without_agent
 from ..run_headline import against, title
 from ..run_report import RunReport
 from ..wire_lines import made_no_call, unrecorded_calls, unrecorded_notes, unused_gateway
+from .anchors import anchor
 from .charts import Spark, spark
-from .frame import for_script
-from .view import change_lines, details, shown
+from .links import STANDS_ALONE, SiteLinks
+from .matrix import matrix
+from .turns import shown
+from .view import change_lines, details, place_of
 
 OUTCOMES = tuple(
     (outcome.value, "errors" if outcome is Outcome.ERROR else outcome.value) for outcome in Outcome
@@ -40,15 +43,16 @@ _STATES = {
 class Row:
     """A trial in the list; `gate` is the decision about its scenario in two words, `decision` in a sentence.
 
-    `data` is what is shown when it is unfolded, as JSON fit for a script element.
+    `why` has a sentence for each finding. `details` is what is shown when it is unfolded.
     """
 
-    number: int
+    anchor: str
     outcome: str
     blame: str
     name: str
+    target: str
     trial: str
-    why: str
+    why: tuple[str, ...]
     tags: tuple[str, ...]
     place: str
     duration: str
@@ -60,7 +64,7 @@ class Row:
     decision: str
     changes: int
     spark: Spark | None
-    data: str
+    details: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,13 @@ class SpendingLine:
     replayed: bool
 
 
-def context(report: RunReport) -> dict[str, Any]:
+def context(report: RunReport, links: SiteLinks = STANDS_ALONE) -> dict[str, Any]:
     """All that the template needs."""
+    compared = report.baseline or report.previous
     return {
+        "links": links,
+        "run_id": report.info.id,
+        "compared_with": compared.run if compared else "",
         "run": shown(report.info.id),
         "title": title(report),
         "began": moment(report.info.started),
@@ -92,7 +100,9 @@ def context(report: RunReport) -> dict[str, Any]:
         "decided": _decided(report),
         "spark": spark(report.runs),
         "blames": Counter(one.blame.value for one in report.results if one.blame).most_common(),
-        "tags": _tags(report),
+        "tags": _counted(tag for one in report.results for tag in set(one.tags)),
+        "targets": _counted(one.target_name for one in report.results if one.target_name),
+        "matrix": matrix(report.results),
         "spent": _spent(report),
         "slowest": _slowest(report),
         "rows": _rows(report),
@@ -160,9 +170,8 @@ def _warnings(report: RunReport) -> Iterator[str]:
     yield from (f"Note: {shown(note)}." for note in lacking)
 
 
-def _tags(report: RunReport) -> list[tuple[str, int]]:
-    counts = Counter(shown(one_line(tag)) for one in report.results for tag in set(one.tags))
-    return sorted(counts.items())
+def _counted(words: Iterable[str]) -> list[tuple[str, int]]:
+    return sorted(Counter(shown(one_line(word)) for word in words).items())
 
 
 def _spent(report: RunReport) -> list[SpendingLine]:
@@ -186,11 +195,10 @@ def _line(label: str, spent: Spending, replayed: bool) -> SpendingLine:
     return SpendingLine(label, dollars(spent.cost), tokens, calls, replayed)
 
 
-def _slowest(report: RunReport) -> list[tuple[int, str, str]]:
-    """The three trials that took longest: the row's number, name and time."""
-    numbered = [(number, one) for number, one in enumerate(report.results, 1) if one.duration]
-    numbered.sort(key=lambda pair: -pair[1].duration)
-    return [(number, _name(one), seconds(one.duration)) for number, one in numbered[:3]]
+def _slowest(report: RunReport) -> list[tuple[str, str, str]]:
+    """The three trials that took longest: anchor, name and time."""
+    longest = sorted((one for one in report.results if one.duration), key=lambda one: -one.duration)
+    return [(anchor(one), _name(one), seconds(one.duration)) for one in longest[:3]]
 
 
 def _name(result: ScenarioResult) -> str:
@@ -198,22 +206,22 @@ def _name(result: ScenarioResult) -> str:
 
 
 def _rows(report: RunReport) -> list[Row]:
-    return [_row(report, number, trial) for number, trial in enumerate(report.trials, 1)]
+    return [_row(report, trial) for trial in report.trials]
 
 
-def _row(report: RunReport, number: int, trial: TrialRecord) -> Row:
+def _row(report: RunReport, trial: TrialRecord) -> Row:
     result, scenario = trial.result, trial.result.scenario_id
     newly, decision = report.newly(scenario), report.decision(result)
-    data = details(report, trial)
     return Row(
-        number=number,
+        anchor=anchor(result),
         outcome=result.outcome.value,
         blame=result.blame.value if result.blame else "",
         name=_name(result),
+        target=shown(one_line(result.target_name)),
         trial=_trial(report, result),
-        why=shorten(visible(one_line(why(result))), 240),
+        why=tuple(shorten(visible(one_line(reason)), 240) for reason in reasons(result)),
         tags=tuple(dict.fromkeys(shown(one_line(tag)) for tag in result.tags)),
-        place=data["facts"][0][1],
+        place=shown(place_of(result)),
         duration=seconds(result.duration) if result.duration else "",
         cost=dollars(result.total.cost) if result.total.calls else "",
         score="" if result.score is None else f"{result.score:.2f}",
@@ -223,7 +231,7 @@ def _row(report: RunReport, number: int, trial: TrialRecord) -> Row:
         decision=shown(sentence(decision)) if decision and badge(decision) else "",
         changes=sum(1 for _ in change_lines(report, scenario)),
         spark=spark([point.outcomes for point in report.points(scenario)]),
-        data=for_script(data),
+        details=details(report, trial),
     )
 
 

@@ -1,6 +1,6 @@
 "use strict";
 // What the scripts of all pages share.
-// Texts are put in by textContent and nothing else: whatever they contain, they stay text.
+// Texts are put in by textContent and by elementsOf: whatever they contain, they stay text.
 const parts = (() => {
   // make("p.muted", "text") or make("div", child, child): an element of a class with children.
   function make(what, ...children) {
@@ -33,47 +33,10 @@ const parts = (() => {
     return element;
   }
 
-  function said(who, label, text) {
-    const words = text.trim() ? make("div.text", text) : make("div.text.empty", "(nothing)");
-    words.dataset.place = who === "user" ? "user" : "reply";
-    return make("div.said." + who, make("span.who", label), words);
-  }
-
-  // A folded tool call, of which only the first line is seen; `place` is which one of its turn it is.
-  function toolCall(call, place) {
-    const summary = make("summary", make("code", call.name), make("span.short", call.args.replace(/\s+/g, " ")));
-    if (call.about) summary.append(make("span.muted", call.about));
-    if (call.failed) summary.append(make("span.failed", "failed"));
-    if (call.time) summary.append(make("span.muted", call.time));
-    const args = make("pre", call.args);
-    const result = make("pre", call.result);
-    args.dataset.place = "args " + place;
-    result.dataset.place = "result " + place;
-    const words = call.request ? ["Asked", "Answer"] : ["Called with", call.failed ? "Error" : "Gave back"];
-    const titles = words.map((title) => make("h4", title));
-    // A call inside another one is further to the right.
-    const kind = "details.tool" + (call.depth ? ".inside-" + call.depth : "");
-    return make(kind, summary, titles[0], args, titles[1], result);
-  }
-
-  // What the target wrote for itself, folded: nobody else was sent it.
-  function thoughts(text) {
-    return make("details.tool", make("summary", "Thoughts (not sent, not evidence)"), make("pre", text));
-  }
-
-  // One turn: a line above it (its number, and `extras`), what the user said, the tools, what the target said.
-  function turn(data, target, ...extras) {
-    const head = make("div.turn-head", make("span", "Turn " + data.n), ...extras);
-    const item = make("li.turn", head, said("user", "User", data.user));
-    (data.calls || []).forEach((call, place) => item.append(toolCall(call, place)));
-    (data.models || []).forEach((line) => item.append(make("p.muted", line)));
-    if (data.used) item.append(make("p.muted", data.used));
-    if (data.reply === undefined) item.append(make("p.text.empty", "No reply came."));
-    else {
-      if (data.thoughts) item.append(thoughts(data.thoughts));
-      item.append(said("agent", target, data.reply));
-    }
-    return item;
+  // The elements of a piece of this file that was kept as text until somebody looks at it. It was escaped
+  // where the file was made, and the policy of the page stops what would act in spite of that.
+  function elementsOf(text) {
+    return Array.from(new DOMParser().parseFromString(text, "text/html").body.children);
   }
 
   function facts(pairs) {
@@ -92,11 +55,22 @@ const parts = (() => {
 
   // ---- searching
 
-  function pattern(text) {
-    return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+  function pattern(text, flags = "i") {
+    return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), flags);
   }
 
-  // The same text as it is inside the data of a trial.
+  const ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;", '"': "&#34;"};
+
+  // The same text as it is inside of HTML, and back.
+  function asHtml(text) {
+    return text.replace(/[&<>'"]/g, (c) => ENTITIES[c]);
+  }
+
+  function fromHtml(text) {
+    return text.replace(/&(?:lt|gt|#39|#34|amp);/g, (name) => Object.keys(ENTITIES).find((c) => ENTITIES[c] === name));
+  }
+
+  // The same text as it is inside of JSON.
   function asData(text) {
     return JSON.stringify(text).slice(1, -1).replace(/[&<>]/g, (c) => "\\u00" + c.charCodeAt(0).toString(16));
   }
@@ -114,15 +88,19 @@ const parts = (() => {
     form.addEventListener("reset", () => setTimeout(changed, 0));
   }
 
-  // "/" goes to the form's search, unless somebody is typing or usable() says no.
-  function onSlash(form, usable) {
+  // act() when the key is pressed, unless somebody is typing or act() says no by `false`.
+  function onKey(key, act) {
     document.addEventListener("keydown", (event) => {
-      if (event.key !== "/" || !usable() || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key !== key || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target.closest("input, select, textarea")) return;
-      event.preventDefault();
-      form.elements.text.focus();
+      if (act() !== false) event.preventDefault();
     });
   }
 
-  return {make, icon, button, turn, facts, number, someOf, pattern, asData, onFilter, onSlash};
+  // "/" goes to the form's search, where usable() says yes.
+  function onSlash(form, usable) {
+    onKey("/", () => usable() && (form.elements.text.focus(), true));
+  }
+
+  return {make, icon, button, elementsOf, facts, number, someOf, pattern, asHtml, fromHtml, asData, onFilter, onKey, onSlash};
 })();

@@ -131,8 +131,8 @@ def test_tool_calls_are_folded_between_what_is_said(started: Browser, tmp_path: 
     ) == [
         "turn-head",
         "said user",
-        "tool",
-        "tool",
+        "tool call",
+        "tool call broken",
         "said agent",
     ]
     assert started.texts("#talks .tool summary code") == ["find_shop", "find_rent"]

@@ -52,11 +52,13 @@ def text(where: BenchmarkFolder) -> str:
 
 
 def data(where: BenchmarkFolder, most: int = 1000) -> dict[str, Any]:
-    """What is in the elements that hold data, by their id."""
+    """What is in the elements that are kept until they are looked at, by their id; JSON is read."""
     parsed = Parsed("".join(html_chunks(where, most)))
-    ids = [attributes.get("id") for tag, attributes in parsed.tags if tag == "script"][1:]
-    found = map(json.loads, parsed.texts["script"][1:])
-    return {str(name): one for name, one in zip(ids, found, strict=True)}
+    kept = [attributes for tag, attributes in parsed.tags if tag == "script"][1:]
+    return {
+        str(one["id"]): json.loads(text) if one["type"] == "application/json" else text
+        for one, text in zip(kept, parsed.texts["script"][1:], strict=True)
+    }
 
 
 def names(entries: list[dict[str, Any]]) -> list[tuple[str, int]]:
@@ -86,11 +88,14 @@ def test_the_policy_names_the_only_script_and_style(benchmark: BenchmarkFolder) 
         digest = base64.b64encode(hashlib.sha256(parsed.texts[kind][0].encode()).digest()).decode()
         assert f"{kind}-src 'sha256-{digest}';" in policy
     others = [attributes.get("type") for tag, attributes in parsed.tags if tag == "script"][1:]
-    assert set(others) == {"application/json"}
+    assert set(others) == {"application/json", "text/html"}
 
 
 def test_hostile_texts_make_no_tags(tmp_path: Path) -> None:
-    tags = {tag for tag, _ in Parsed(text(hostile(tmp_path, EVIL))).tags}
+    page = text(hostile(tmp_path, EVIL))
+    # A script element is text for this parser: what is kept in it is looked at by itself.
+    kept = [Parsed(one) for one in Parsed(page).texts["script"][1:]]
+    tags = {tag for one in (Parsed(page), *kept) for tag, _ in one.tags}
     assert not tags & {"img", "iframe"}
 
 
@@ -291,16 +296,19 @@ def test_an_entry_has_its_justification_conversation_and_scenario(benchmark: Ben
     assert entry["why"] == "In turn 2 it does. [m01_s001_v01#2]"
     assert entry["person"] == [["age", AGES[0]]]
     assert entry["file"] == "runs/bad/conversations.json"
-    first = found[f"c{entry['n']}"]["turns"][0]
-    assert first["user"] == "I want to open a second bakery (m01_s001_v01, bad, 2)."
-    assert first["reply"] == "What would it cost?"
+    first = found[f"c{entry['n']}"].split("</li>")[0]
+    assert (
+        '<div class="text" data-place="user">I want to open a second bakery (m01_s001_v01, bad, 2).<' in first
+    )
+    assert '<div class="text" data-place="reply">What would it cost?<' in first
     about = found[f"s{entry['s']}"]
     assert ["Persona", "A baker who wants to open a second shop."] in about["facts"]
     assert about["landmarks"] == [[1, "Describe the shop."], [2, "Say that all friends love it."]]
 
 
 def test_why_a_conversation_ended_is_told(benchmark: BenchmarkFolder) -> None:
-    assert data(benchmark)["c1"]["ended"] == "The conversation ended: the limit of turns was reached."
+    ending = '<p class="ending">The conversation ended: the limit of turns was reached.</p>'
+    assert data(benchmark)["c1"].endswith(ending)
 
 
 @pytest.mark.parametrize(
@@ -350,7 +358,9 @@ def test_a_message_without_a_reply_is_kept(tmp_path: Path) -> None:
     write_scenarios(where, [row])
     write_run(where, "t", [held], [score(row, True)])
     said = data(aggregated(where))["c1"]
-    assert said == {"turns": [{"n": 1, "user": "Hello?"}], "ended": "The conversation ended: vanished."}
+    assert ">Hello?<" in said
+    assert ">No reply came.<" in said
+    assert '<p class="ending">The conversation ended: vanished.</p>' in said
 
 
 def test_a_limit_leaves_failed_ones_of_every_field_and_says_how_many_are_left_out(
