@@ -36,6 +36,9 @@ RED = {
     "turn_bound.yaml": Red(
         "CancelsAtOnce", ("*cancel_order: not before turn 2*", "*the first in turn 1: cancel_order*")
     ),
+    "code_alone.yaml": Red(
+        "ForgetsTheOrder", ("*Criteria: no judge was asked*", "*cancel_order: arguments*A-1002*")
+    ),
 }
 """By the name of the file."""
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ from ..transcript import Reply
 from .finding import Finding
 from .no_target import WRITE_A_FIXTURE
 from .project import Project
-from .scenario_models import model_findings
+from .scenario_models import model_findings, roles_without_calls
 from .tool_names import scenarios_of, tool_findings
 
 HELLO = "Hello"
@@ -102,9 +102,11 @@ class _CalledModel:
     key: str = "model"
 
 
-def _all_called(loaded: LoadedSettings) -> Iterator[_CalledModel]:
+def _all_called(loaded: LoadedSettings, unused: Collection[Role]) -> Iterator[_CalledModel]:
     for role, name in _ROLES.items():
         first, *panel = members_of(getattr(loaded.settings, role.value))
+        if role in unused and first.model is None:
+            continue
         yield _CalledModel(name, role, first)
         yield from (_CalledModel(f"{name}'s panel", role, member, "panel") for member in panel)
 
@@ -169,9 +171,12 @@ class Checkup:
     async def _models(self, loaded: LoadedSettings, llm: LiveLLM) -> list[Finding]:
         """One call a model: two roles that share one share the call."""
         same: dict[str, list[_CalledModel]] = {}
-        for called in _all_called(loaded):
+        unused = roles_without_calls(scenarios_of(self._project, loaded))
+        for called in _all_called(loaded, unused):
             same.setdefault(_identity(called.settings), []).append(called)
-        return list(await asyncio.gather(*(self._model(loaded, roles, llm) for roles in same.values())))
+        found = await asyncio.gather(*(self._model(loaded, roles, llm) for roles in same.values()))
+        unnamed = [role for role in unused if getattr(loaded.settings, role.value).model is None]
+        return [*found, *(Finding(_ROLES[role], None, f"none needed: {unused[role]}") for role in unnamed)]
 
     async def _model(self, loaded: LoadedSettings, roles: list[_CalledModel], llm: LiveLLM) -> Finding:
         what = " and ".join(called.name for called in roles)

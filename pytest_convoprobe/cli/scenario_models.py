@@ -9,6 +9,7 @@ from ..errors import Problem, SettingsError
 from ..files import shown_path
 from ..llm.known_models import check_model
 from ..llm.port import Role
+from ..runs.preconditions import calls_user
 from ..scenario.loading import LoadedScenario
 from ..settings.effective import LoadedSettings
 from ..settings.merge import scenario_settings
@@ -34,3 +35,14 @@ def _wrong(one: LoadedScenario, loaded: LoadedSettings) -> Iterator[Problem]:
         except SettingsError as error:
             message = error.problems[0].message
             yield Problem(message, shown_path(Path(one.file)), one.line, path=f"config.{role.value}.model")
+
+
+def roles_without_calls(scenarios: Iterable[LoadedScenario]) -> dict[Role, str]:
+    """The roles whose model no scenario ever calls, and why. None where there is no scenario yet."""
+    every = [one.scenario for one in scenarios if one.scenario is not None]
+    unused: dict[Role, str] = {}
+    if every and not any(one.evaluation.asks_judge for one in every):
+        unused[Role.JUDGE] = "all checks of the scenarios are by code"
+    if every and not any(map(calls_user, every)):
+        unused[Role.SYNTHETIC_USER] = "all messages of the scenarios are written in them"
+    return unused

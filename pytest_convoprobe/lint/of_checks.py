@@ -9,7 +9,7 @@ from typing import Any
 from ..conversation.suspicion import is_english
 from ..formatting import counted
 from ..judging.types import CriterionKind
-from ..scenario.models import ScriptedAnswer, SimulatedTurns, ToolAssertion
+from ..scenario.models import Evaluation, ScriptedAnswer, SimulatedTurns, ToolAssertion
 from ..tool_patterns import matches
 from .finding import Fault
 from .of_faults import hidden_faults
@@ -87,6 +87,34 @@ def unreachable(subject: Subject) -> Iterator[Fault]:
                     f"conversation has {counted(last, 'turn')} at most",
                     "Raise `max_turns`, make the script longer, or name another turn.",
                 )
+
+
+def only_limits(subject: Subject) -> Iterator[Fault]:
+    """Nothing is asked of the agent: it is only told what not to do."""
+    evaluation = subject.scenario.evaluation
+    if not (evaluation.asks_judge or asks_for_deeds(evaluation)):
+        yield Fault(
+            ("evaluation",),
+            "an agent that does nothing passes: all checks are limits and prohibitions",
+            "Add what it must do, such as `required_tools` or a criterion.",
+        )
+
+
+def asks_for_deeds(evaluation: Evaluation) -> bool:
+    """Whether a check fails where the agent does nothing."""
+    assertions = (
+        one for criterion in evaluation.tool_usage.tool_call_criteria for one in criterion.assertions
+    )
+    return bool(evaluation.tool_usage.required_tools) or any(
+        isinstance(one, ToolAssertion) and _asks_for_call(one) for one in assertions
+    )
+
+
+def _asks_for_call(one: ToolAssertion) -> bool:
+    counted_calls = (one.times, one.at_least, one.at_most)
+    alone = counted_calls == (None, None, None) and not one.args
+    bound = one.by_turn is not None or one.in_turn is not None
+    return bool(one.times or one.at_least or (one.args and not one.every) or (alone and bound))
 
 
 def no_effect(subject: Subject) -> Iterator[Fault]:

@@ -54,6 +54,12 @@ RULES = (
         of_checks.unreachable,
         True,
     ),
+    Rule(
+        "only-limits",
+        Level.WARNING,
+        "checks by code alone that an agent passes which does nothing",
+        of_checks.only_limits,
+    ),
     Rule("no-effect", Level.WARNING, "a limit or a list that changes nothing", of_checks.no_effect),
     Rule(
         "missing-fact",

@@ -71,7 +71,8 @@ class Talk:
         """How many calls of the judge one of its mutants takes at most, or itself if it is judged again."""
         if self.settings is None:
             return 0
-        return most_calls(self.settings.judge, len(criteria_of(self.scenario.evaluation)))
+        criteria = len(criteria_of(self.scenario.evaluation))
+        return most_calls(self.settings.judge, criteria) if criteria else 0
 
 
 @dataclass(frozen=True)

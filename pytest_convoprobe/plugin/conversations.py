@@ -103,7 +103,7 @@ def _job(order: Order, target: Target) -> Job:
     settings = backend_of(item.config).scenario_settings(loaded, scenario)
     hook, mask = item.ihook.pytest_convoprobe_settings, item.ihook.pytest_convoprobe_mask
     checks = item.ihook.pytest_convoprobe_checks
-    if not hook.get_hookimpls():
+    if not hook.get_hookimpls() and scenario.evaluation.asks_judge:
         require_fit(item.session.items, settings.judge, loaded)
     stream = stream_of(item.config)
     # Without an implementation of a hook there is nothing to start a thread for.
@@ -127,6 +127,8 @@ def _adjusted(
     changed: ScenarioSettings | None = item.ihook.pytest_convoprobe_settings(
         item=item, scenario=scenario, settings=settings
     )
+    if not scenario.evaluation.asks_judge:
+        return changed
     judge = as_judge((changed or settings).judge)
     # The requirement is the project's, whichever model a hook names.
     required = judge.require or settings.judge.require

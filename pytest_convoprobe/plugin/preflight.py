@@ -72,7 +72,7 @@ def _check(config: pytest.Config, orders: list[Order]) -> None:
 
 def _check_judge(config: pytest.Config, order: Order) -> None:
     """Before anything is spent: a judge that may not gate stops the run."""
-    if order.loaded.scenario is not None:
+    if order.loaded.scenario is not None and order.loaded.scenario.evaluation.asks_judge:
         loaded = session_of(config).settings_of(order.loaded.file)
         settings = backend_of(config).scenario_settings(loaded, order.loaded.scenario)
         if settings.judge.require is not None:

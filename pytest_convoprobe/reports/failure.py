@@ -131,7 +131,7 @@ def _add_criteria(page: Page, result: ScenarioResult, verbosity: int) -> None:
     criteria, _ = report_order(result)
     if not criteria:
         if result.transcript.turns:
-            page.title("Criteria: not judged")
+            page.title(f"Criteria: {NO_JUDGE if without_judge(result) else 'not judged'}")
         return
     page.title("Criteria")
     for answer in criteria:
@@ -139,6 +139,15 @@ def _add_criteria(page: Page, result: ScenarioResult, verbosity: int) -> None:
         # Reasons for what is right are many lines that nobody reads in a CI log.
         if answer.holds is not True or verbosity > 0:
             _add_answer(page, answer, verbosity)
+
+
+def without_judge(result: ScenarioResult) -> bool:
+    """Whether there is a verdict, and code alone decided it."""
+    return result.score is not None and not result.criteria
+
+
+NO_JUDGE = "no judge was asked, since all checks are by code"
+"""What a report says of such a result in place of criteria."""
 
 
 def _criterion(answer: CriterionResult) -> str:

@@ -144,6 +144,11 @@ def take_prints(
     scenario: Scenario | None, settings: ScenarioSettings, target: Description, redactor: Redactor
 ) -> Prints:
     """The fingerprints of a trial. Secrets are taken out first, so a new key is not a change."""
+    if scenario and not scenario.evaluation.asks_judge:
+        from ..settings.judge_settings import JudgeSettings
+
+        # Whoever it is, it isn't asked: another judge changes nothing.
+        settings = settings.model_copy(update={"judge": JudgeSettings()})
     return Prints(
         scenario=_digest(_content(scenario)) if scenario else None,
         prompts=_digest([_own_prompts(), *_roles(settings, redactor)]),

@@ -36,8 +36,10 @@ def require_models(
 
     `target` is the model that is the target, if it is one.
     """
-    models: dict[Role, ModelSettings] = {Role.JUDGE: settings.judge}
-    if not only_judge and _calls_user(scenario):
+    models: dict[Role, ModelSettings] = {}
+    if scenario.evaluation.asks_judge:
+        models[Role.JUDGE] = settings.judge
+    if not only_judge and calls_user(scenario):
         models[Role.SYNTHETIC_USER] = settings.synthetic_user
     if target is not None:
         models[Role.TARGET] = target
@@ -64,13 +66,14 @@ def called_models(loaded: LoadedSettings) -> tuple[ModelSettings, ...]:
     return (*members_of(settings.judge), settings.synthetic_user, *([agent] if agent else ()))
 
 
-def named_models(settings: ScenarioSettings) -> dict[Role, str]:
-    """The models of the roles that have one."""
-    named = {Role.SYNTHETIC_USER: settings.synthetic_user.model, Role.JUDGE: settings.judge.model}
+def named_models(settings: ScenarioSettings, scenario: Scenario) -> dict[Role, str]:
+    """The models of the roles that have one. Without criteria, there is no judge."""
+    judge = settings.judge.model if scenario.evaluation.asks_judge else None
+    named = {Role.SYNTHETIC_USER: settings.synthetic_user.model, Role.JUDGE: judge}
     return {role: model for role, model in named.items() if model}
 
 
-def _calls_user(scenario: Scenario) -> bool:
+def calls_user(scenario: Scenario) -> bool:
     """Whether a model writes messages of the user: not all of them are given."""
     user = scenario.synthetic_user
     literal = bool(user.script) and not any(isinstance(part, SimulatedTurns) for part in user.script)

@@ -109,7 +109,8 @@ def rejudge(
     jobs = [job for _, job in begun if job is not None]
     if session.live_models:
         for job in jobs:
-            check_model(job.settings.judge, Role.JUDGE)
+            if job.scenario.evaluation.asks_judge:
+                check_model(job.settings.judge, Role.JUDGE)
     judged = iter(session.run_all(jobs, tick=lambda: tick(session.pool.stats.done)))
     return [one if job is None else _with_verdict(one, next(judged)) for one, job in begun]
 

@@ -28,7 +28,7 @@ from ..judging.checks import run_checks
 from ..judging.criteria import criteria_of
 from ..judging.judge import judge
 from ..judging.own_checks import own_check
-from ..judging.review import NOT_REVIEWED, Against, against_agent, user_side
+from ..judging.review import NOT_REVIEWED, Against, against_agent, simulated_turns, user_side
 from ..judging.types import CheckResult, CriterionResult, ToolSuggestions, UserReview, Verdict
 from ..judging.verdict import decide
 from ..llm.agent_replay import AgentModelCalls
@@ -192,9 +192,13 @@ class TrialInProgress:
         found = self._against
         context = CallContext(Role.REVIEWER, self._job.scenario_id, self._job.trial)
         user, model = scenario.synthetic_user, self._job.settings.judge
+        if model.model is None and self._job.settings.run.calls_live and simulated_turns(transcript):
+            return UserReview(note=f"{NOT_REVIEWED}the settings name no model for the judge")
         return await reviewed(llm, model, user, transcript, found, context, self._redactor)
 
     async def _judge(self, llm: LLM) -> tuple[CriterionResult, ...]:
+        if not self._job.scenario.evaluation.asks_judge:
+            return ()
         scenario, transcript = await self._for_judge()
         return await judge(
             llm,
@@ -327,7 +331,7 @@ class TrialInProgress:
             started=self._started,
             duration=time.perf_counter() - self._clock,
             target=mask.text(self._target_name),
-            models=named_models(self._job.settings),
+            models=named_models(self._job.settings, self._job.scenario),
             tags=loaded.tags,
             target_name=mask.text(loaded.target),
             unmatched_tools=unmatched_tools(self._job.scenario, self.transcript, self._tools),

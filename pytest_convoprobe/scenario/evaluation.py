@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from ..yaml_source.explain import required_here
 from .fields import Count, Limit, ScenarioPart
 from .sentences import CriterionItem
 from .tool_usage import ToolUsage
@@ -22,13 +23,23 @@ class Efficiency(ScenarioPart):
         None, description="Maximum number of turns. More fail the scenario; `max_turns` only ends it."
     )
 
+    @property
+    def has_checks(self) -> bool:
+        """Whether there is a limit at all."""
+        return any(limit is not None for _, limit in self)
+
 
 class Evaluation(ScenarioPart):
-    """The criteria and checks; the scenario passes if all of them hold."""
+    """The criteria and checks; the scenario passes if all of them hold.
+
+    Where code checks something and the judge decides nothing, there needn't be a criterion, and no judge is
+    asked.
+    """
 
     correctness_criteria: tuple[CriterionItem, ...] = Field(
-        min_length=1,
-        description="What the agent must do, one sentence each. The judge decides.",
+        (),
+        description="What the agent must do, one sentence each. The judge decides. At least one, unless all "
+        "checks are by code.",
         examples=[["The agent tells the price in euros"]],
     )
     failure_criteria: tuple[CriterionItem, ...] = Field(
@@ -38,3 +49,26 @@ class Evaluation(ScenarioPart):
     )
     tool_usage: ToolUsage = Field(ToolUsage(), description="Tools that must, may or must not be called.")
     efficiency: Efficiency = Field(Efficiency(), description="Limits on tool calls, tokens and turns.")
+
+    @model_validator(mode="after")
+    def _has_criteria(self) -> Evaluation:
+        if not self.correctness_criteria and self.asks_judge:
+            raise required_here(
+                "correctness_criteria", f". A scenario that asks the judge says what must be. {_LEFT_OUT}"
+            )
+        if not (self.correctness_criteria or self.has_checks):
+            raise required_here("correctness_criteria", f". {_LEFT_OUT}")
+        return self
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether code checks anything."""
+        return self.tool_usage.has_checks or self.efficiency.has_checks
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether there is anything for the judge to decide. Otherwise code decides everything."""
+        return bool(self.correctness_criteria or self.failure_criteria or self.tool_usage.has_sentences)
+
+
+_LEFT_OUT = "It can be left out where code decides everything, by `tool_usage` or `efficiency`"

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from ..errors import Problem, ScenarioFileError
 from ..suggest import suggest
 from ..yaml_source import Document, Parsed, parse, read
-from ..yaml_source.explain import describe, explain
+from ..yaml_source.explain import REQUIRED_HERE, describe, explain
 from .models import Scenario
 from .rules import skip_complaint
 
@@ -22,7 +22,7 @@ DEFAULT_SKIP_REASON = "the scenario file says `skip: true`"
 MAX_ID_LENGTH = 200
 MAX_PROBLEMS = 100
 LOOKED_AT = 30
-_UNFINISHED = frozenset(("missing", "too_short", "string_too_short"))
+_UNFINISHED = frozenset(("missing", "too_short", "string_too_short", REQUIRED_HERE))
 
 
 @dataclass(frozen=True)

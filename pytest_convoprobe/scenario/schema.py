@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
-from .models import Evaluation, Scenario, SyntheticUser
+from .models import Efficiency, Evaluation, Scenario, SyntheticUser
 
 _SKIPPED = {"required": ["skip"], "properties": {"skip": {"not": {"const": False}}}}
 
@@ -22,7 +22,7 @@ def scenario_schema() -> dict[str, Any]:
     schema.pop("required")
     definitions = schema["$defs"]
     for section in (SyntheticUser, Evaluation):
-        definitions[section.__name__].pop("required")
+        definitions[section.__name__].pop("required", None)
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         **schema,
@@ -34,12 +34,43 @@ def scenario_schema() -> dict[str, Any]:
 
 def _complete() -> dict[str, Any]:
     """What has to be there unless the scenario is skipped: an unfinished one may lack it."""
-    sections: dict[str, type[BaseModel]] = {"synthetic_user": SyntheticUser, "evaluation": Evaluation}
     return {
         "required": _required(Scenario),
-        "properties": {name: {"required": _required(model)} for name, model in sections.items()},
+        "properties": {
+            "synthetic_user": {"required": _required(SyntheticUser)},
+            "evaluation": {"anyOf": [_with_items("correctness_criteria"), _BY_CODE_ALONE]},
+        },
     }
 
 
 def _required(model: type[BaseModel]) -> list[str]:
     return [name for name, field in model.model_fields.items() if field.is_required()]
+
+
+def _key(name: str, value: dict[str, Any]) -> dict[str, Any]:
+    """A mapping that has this key, with such a value."""
+    return {"required": [name], "properties": {name: value}}
+
+
+def _with_items(name: str) -> dict[str, Any]:
+    return _key(name, {"minItems": 1})
+
+
+_FACTS = {"type": "object", "not": {"required": ["text"]}}
+_ONLY_FACTS = {"items": {"properties": {"assertions": {"items": _FACTS}}}}
+_TOOLS_BY_CODE = [
+    *map(_with_items, ("required_tools", "prohibited_tools")),
+    _key("only_listed", {"const": True}),
+    _key("tool_call_criteria", {"contains": _key("assertions", {"contains": _FACTS})}),
+]
+_BY_CODE_ALONE = {
+    "properties": {
+        "failure_criteria": {"maxItems": 0},
+        "tool_usage": {"properties": {"tool_call_criteria": _ONLY_FACTS}},
+    },
+    "anyOf": [
+        _key("tool_usage", {"anyOf": _TOOLS_BY_CODE}),
+        _key("efficiency", {"anyOf": [_key(limit, {"type": "number"}) for limit in Efficiency.model_fields]}),
+    ],
+}
+"""Checks by code, and nothing for the judge."""

@@ -104,3 +104,18 @@ class ToolUsage(ScenarioPart):
                     turn = getattr(one, key, None)
                     if turn is not None:
                         yield ("tool_call_criteria", place, "assertions", index, key), turn
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether code checks anything."""
+        facts = any(isinstance(one, ToolAssertion) for one in self._assertions)
+        return bool(self.required_tools or self.prohibited_tools or self.only_listed or facts)
+
+    @property
+    def has_sentences(self) -> bool:
+        """Whether the judge decides anything."""
+        return any(not isinstance(one, ToolAssertion) for one in self._assertions)
+
+    @property
+    def _assertions(self) -> Iterator[Any]:
+        return (one for criterion in self.tool_call_criteria for one in criterion.assertions)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 UNION_TAG = "|"
 """Names of union members begin with it, to distinguish them from keys in an error's path."""
 
+REQUIRED_HERE = "required_here"
+"""The type of the errors of `required_here`."""
 _PLACED = "placed"
 _PLACED_AT_KEYS = "placed_at_keys"
 MISSING = "this key is required, and it is missing"
@@ -47,6 +49,14 @@ def _raise(kind: LiteralString, found: list[tuple[Loc, str]]) -> None:
     if found:
         text = "; ".join(message for _, message in found)
         raise PydanticCustomError(kind, "{text}", {"text": text, "problems": found})
+
+
+def required_here(key: str, reason: str) -> PydanticCustomError:
+    """A key that is missing or empty, and needn't be there in other circumstances.
+
+    To be raised in a pydantic validator of the mapping. `reason` follows the sentence.
+    """
+    return PydanticCustomError(REQUIRED_HERE, "`{key}` is required{reason}", {"key": key, "reason": reason})
 
 
 def refusal(message: str) -> PydanticCustomError:
@@ -155,6 +165,11 @@ class _Explainer:
             return [self._document.problem(loc, self._unknown_key(below, detail["input"]), at_key=True)]
         if kind == "missing":
             return [self._document.problem(loc, MISSING, at_key=True)]
+        if kind == REQUIRED_HERE:
+            loc = (*loc, detail["ctx"]["key"])
+            there = self._document.has(loc)
+            words = (_EMPTY["too_short"] if there else MISSING) + detail["ctx"]["reason"]
+            return [self._document.problem(loc, words, at_key=not there)]
         return [self._document.problem(loc, self._wrong_value(detail, below, loc))]
 
     def _unknown_key(self, below: Loc, value: Any) -> str:

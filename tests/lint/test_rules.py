@@ -24,14 +24,15 @@ def found(
     *criteria: Any,
     user: dict[str, Any] | None = None,
     faults: list[dict[str, Any]] | None = None,
+    alone: bool = False,
     **evaluation: Any,
 ) -> list[str]:
-    """The rules that find something in a scenario with these correctness criteria."""
+    """The rules that find something in a scenario with these correctness criteria; `alone`, it has none."""
     scenario = {
         "name": "Talk",
         "description": "A talk.",
         "synthetic_user": {"persona": KNOWS, "initial_query": "Hello", **(user or {})},
-        "evaluation": {"correctness_criteria": list(criteria) or [FINE], **evaluation},
+        "evaluation": {**({} if alone else {"correctness_criteria": list(criteria) or [FINE]}), **evaluation},
         **({"faults": faults} if faults else {}),
     }
     file = folder / "talk.scenario.yaml"
@@ -310,3 +311,23 @@ def test_faults_that_exclude_the_checks_or_each_other(tmp_path: Path) -> None:
     assert rules(of_model, required_tools=["gpt-4o"]) == rules(of_model, prohibited_tools=["gpt*"]) == []
     assert rules({**of_model, "model": "gpt*"}, {**of_model, "call": 2}) == ["no-effect"]
     assert rules({**of_model, "model": "*"}, {**down, "call": 2}) == []
+
+
+@pytest.mark.parametrize(
+    ("usage", "rules"),
+    [
+        ({"prohibited_tools": ["pay"]}, ["only-limits"]),
+        ({"only_listed": True}, ["only-limits"]),
+        ({"tool_call_criteria": [{"tool": "pay", "assertions": [{"at_most": 1}]}]}, ["only-limits"]),
+        ({"tool_call_criteria": [{"tool": "pay", "assertions": [{"not_before_turn": 2}]}]}, ["only-limits"]),
+        ({"tool_call_criteria": [{"tool": "pay", "assertions": [{"by_turn": 2}]}]}, []),
+        (
+            {"tool_call_criteria": [{"tool": "pay", "assertions": [{"by_turn": 2, "at_most": 1}]}]},
+            ["only-limits"],
+        ),
+        ({"tool_call_criteria": [{"tool": "pay", "assertions": [{"args": {"much": 1}}]}]}, []),
+        ({"required_tools": ["pay"], "prohibited_tools": ["steal"]}, []),
+    ],
+)
+def test_checks_that_an_idle_agent_passes(tmp_path: Path, usage: dict[str, Any], rules: list[str]) -> None:
+    assert found(tmp_path, alone=True, tool_usage=usage) == rules

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_convoprobe.judging.types import UserReview
+from pytest_convoprobe.judging.types import CheckResult, UserReview
 from pytest_convoprobe.reports.html import html_chunks
 from pytest_convoprobe.reports.html.charts import spark
 from pytest_convoprobe.reports.html.frame import for_script
@@ -161,3 +161,12 @@ def test_what_is_marked_stands_in_the_text(before: str, quote: str, after: str) 
             or "..." in quote
             or re.search(r"[\W_]{40}", quote)
         )
+
+
+def test_a_page_says_that_no_judge_was_asked() -> None:
+    checked = trial(
+        "Order", criteria=(), checks=(CheckResult("required tool find", True, "1 call", "1 call"),)
+    )
+    text = page(run_report([checked]))
+    assert "No judge was asked, since all checks are by code." in text
+    assert "Not judged" not in text

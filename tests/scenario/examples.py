@@ -134,6 +134,8 @@ evaluation:
 metadata: {owner: shop, ticket: 17, nested: {since: 2024-01-31}}
 """
 
+ALONE = MINIMAL.split("  correctness_criteria:")[0] + "  "
+
 VALID = {
     "minimal": MINIMAL,
     "full": FULL,
@@ -144,6 +146,10 @@ VALID = {
     "scripted": SCRIPTED,
     "gate": MINIMAL + 'gate: {mode: quarantine, expires: 2027-01-31, reason: "#123", first: 3}\n',
     "gate without a mode": MINIMAL + "gate: {first: 2}\n",
+    "code alone": ALONE + "tool_usage: {required_tools: [t]}\n",
+    "code alone with an empty list": ALONE + "efficiency: {max_tool_calls: 1}\n  correctness_criteria: []\n",
+    "code alone by an assertion": ALONE
+    + "tool_usage: {tool_call_criteria: [{tool: t, assertions: [{times: 1}]}]}\n",
     "not skipped": MINIMAL + "skip: false\nconfig: null\n",
 }
 
@@ -209,6 +215,20 @@ INVALID = {
     "any number by a turn": Wrong(
         _assertion("{at_least: 0, by_turn: 2}"), "9:71", "this asserts nothing", schema=False
     ),
+    "neither criteria nor checks": Wrong(
+        ALONE + "tool_usage: {optional_tools: [t]}\n", "6:1", "code decides everything, by `tool_usage` or"
+    ),
+    "only what must not be": Wrong(
+        ALONE + "failure_criteria: [The agent lies]\n  efficiency: {max_tool_calls: 1}\n",
+        "6:1",
+        "A scenario that asks the judge says what must be",
+    ),
+    "only a sentence about a tool": Wrong(
+        ALONE + "tool_usage: {tool_call_criteria: [{tool: t, assertions: [{times: 1}, Is called]}]}\n",
+        "6:1",
+        "A scenario that asks the judge says what must be",
+    ),
+    "no limit at all": Wrong(ALONE + "efficiency: {max_tool_calls: null}\n", "6:1", "this key is required"),
     # The seven rules of the format.
     "no name": Wrong(changed("name: Greeting\n", ""), "1:1", "name: this key is required"),
     "no description": Wrong(

@@ -22,3 +22,8 @@ class RefundsHalf(ShopAgent):  # type: ignore[misc]
 class CancelsAtOnce(ShopAgent):  # type: ignore[misc]
     def act(self, words: str, order: dict[str, Any]) -> str:
         return str(super().act("cancel", order))
+
+
+class ForgetsTheOrder(ShopAgent):  # type: ignore[misc]
+    def answer(self, message: str) -> str:
+        return str(super().answer(message.replace("A-1001", "A-1002")))

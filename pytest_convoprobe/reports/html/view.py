@@ -17,7 +17,7 @@ from ...results.records import TrialRecord
 from ...start_time import in_words
 from ...text import one_line, visible
 from ..decisions import figures_in_words, sentence
-from ..failure import BLAME_WORDS, MUST, ending, suggestion_words, user_side_lines
+from ..failure import BLAME_WORDS, MUST, NO_JUDGE, ending, suggestion_words, user_side_lines, without_judge
 from ..paste_command import records_again, stored_words
 from ..run_report import RunReport
 from ..wire_lines import NO_CALL, made_no_call, unrecorded_calls
@@ -59,6 +59,7 @@ def judged(result: ScenarioResult, id: str = "") -> dict[str, Any]:
         "id": id,
         "why": [shown(reason) for reason in reasons(result)],
         "criteria": [_criterion(id, one, texts) for one in criteria],
+        "no_judge": f"{NO_JUDGE[:1].upper()}{NO_JUDGE[1:]}." if without_judge(result) else "",
         "checks": [_check(id, number, check) for number, check in enumerate(checks, 1)],
         "suggestions": list(_suggestions(result)),
         "turns": [{**_placed(id, turn), "evidence": found.get(turn["n"], ())} for turn in turns],
