@@ -291,7 +291,8 @@ class Transcript:
     `unsaid` counts the messages of the script that were not sent, since the agent ended the conversation.
     `now` is when the conversation began, with the zone: the user and the judge were given that time. It is
     None for one that was recorded or stored before that was known. `pending_wire` is what the gateway saw
-    for the message without a reply.
+    for the message without a reply. `replayed` says that calls of the agent's model were answered from a
+    recording: then it was faster than it is. It is not stored: what was spent says the same.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -303,6 +304,7 @@ class Transcript:
     pending_usage: Usage | None = None
     pending_requests: tuple[PendingRequest, ...] = ()
     pending_wire: WireSeen | None = None
+    replayed: bool = field(default=False, compare=False)
 
     @property
     def wire(self) -> tuple[tuple[int, WireSeen], ...]:

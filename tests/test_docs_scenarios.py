@@ -36,6 +36,9 @@ RED = {
     "turn_bound.yaml": Red(
         "CancelsAtOnce", ("*cancel_order: not before turn 2*", "*the first in turn 1: cancel_order*")
     ),
+    "latency.yaml": Red(
+        "TakesItsTime", ("*latency of each turn: expected at most 2 s; found 2.*in turn 1*",)
+    ),
     "code_alone.yaml": Red(
         "ForgetsTheOrder", ("*Criteria: no judge was asked*", "*cancel_order: arguments*A-1002*")
     ),

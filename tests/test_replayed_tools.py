@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from .support.chat_server import ChatServer
+from .support.warm_process import run
 from .test_gate import Project
 
 TOOLS = """\
@@ -58,3 +59,20 @@ def test_tool_calls_are_replayed_without_a_request(project: Project, chat_server
 def called(output: str) -> str:
     (line,) = (line for line in output.splitlines() if "called:" in line)
     return line
+
+
+def test_a_replay_says_nothing_about_latency(project: Project) -> None:
+    file = project.folder / "scenarios" / "order.yaml"
+    file.write_text(SCENARIO + "  efficiency: {max_turn_latency: 60}\n")
+    first = project.pytest("--convoprobe-replay=record")
+    assert first.returncode == 0, first.stdout
+    again = run("pytest_convoprobe.cli", "rejudge", "latest", cwd=project.folder)
+    assert again.returncode == 0, again.stdout
+    second = project.pytest("--convoprobe-replay=only")
+    assert second.returncode == 1
+    assert "calls of the agent's model were answered from a recording" in second.stdout
+    assert "1 error" in second.stdout
+    # What is stored of a replay is no measurement either.
+    once_more = run("pytest_convoprobe.cli", "rejudge", "latest", cwd=project.folder)
+    assert once_more.returncode != 0
+    assert "answered from a recording" in once_more.stdout

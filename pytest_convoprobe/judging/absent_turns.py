@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from ..errors import ScenarioError
 from ..scenario.models import ToolAssertion, ToolCallCriterion, ToolUsage
 from ..transcript import Termination, Transcript
 
 
-def without_absent_turns(usage: ToolUsage, transcript: Transcript) -> tuple[ToolUsage, str]:
-    """The checks of tools that can be decided, and a sentence about those that can't; empty if all can.
+def without_absent_turns(usage: ToolUsage, transcript: Transcript) -> tuple[ToolUsage, ScenarioError | None]:
+    """The checks of tools that can be decided, and an error about those that can't, if any.
 
     An agent that ended the conversation itself had every chance: what it has not done, it won't do.
     """
     missing = [] if transcript.termination is Termination.AGENT_ENDED else list(_absent(usage, transcript))
     if not missing:
-        return usage, ""
+        return usage, None
     left = tuple(_without(criterion, missing) for criterion in usage.tool_call_criteria)
-    return usage.model_copy(update={"tool_call_criteria": left}), _sentence(*missing[0], transcript)
+    decidable = usage.model_copy(update={"tool_call_criteria": left})
+    return decidable, ScenarioError(_sentence(*missing[0], transcript))
 
 
 def _without(

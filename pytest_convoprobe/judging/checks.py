@@ -12,6 +12,7 @@ from ..scenario.tool_names import names_in, same_but_spelling
 from ..tool_patterns import matches
 from ..transcript import Transcript, WireSeen
 from .absent_turns import without_absent_turns
+from .latency import slowest_turn
 from .types import NO_SUCH_TOOL, CheckResult
 from .unanswered import decided_checks, decided_limit, without_unanswered
 
@@ -26,22 +27,26 @@ def run_checks(
 
     `tools` are the names of the target's tools, None if they aren't known. Raises `ScenarioError` if the
     target does not report what a check needs (tool calls, their arguments, or tokens), and if nothing speaks
-    against the agent but a turn that a check is about never took place.
+    against the agent, but something can't be decided: a turn that a check is about never took place, or the
+    agent's time wasn't measured.
     """
     _require_known_tools(evaluation, transcript)
     _require_known_arguments(evaluation, transcript)
     _require_known_tokens(evaluation.efficiency, transcript)
     if tools is None:
         _require_names_as_called(evaluation, transcript)
-    usage, undecided = without_absent_turns(evaluation.tool_usage, transcript)
+    usage, absent = without_absent_turns(evaluation.tool_usage, transcript)
+    latency = _latency(evaluation.efficiency, transcript)
     found = (
         *_silence(transcript),
         *_of_tools(usage, transcript, tools),
         *_limits(evaluation.efficiency, transcript),
+        *([latency] if isinstance(latency, CheckResult) else []),
     )
-    # What is certain comes first: an agent that broke another check did so whatever came of this one.
-    if undecided and all(check.holds for check in found):
-        raise ScenarioError(undecided)
+    # What is certain comes first: an agent that broke another check did so whatever came of these.
+    for undecided in (absent, latency):
+        if isinstance(undecided, ScenarioError) and all(check.holds for check in found):
+            raise undecided
     return found
 
 
@@ -201,6 +206,11 @@ def _limits(efficiency: Efficiency, transcript: Transcript) -> Iterator[CheckRes
         yield _tokens(efficiency.max_llm_tokens, transcript)
     if efficiency.max_conversation_turns is not None:
         yield _limit("turns", efficiency.max_conversation_turns, len(turns), turns)
+
+
+def _latency(efficiency: Efficiency, transcript: Transcript) -> CheckResult | ScenarioError | None:
+    limit = efficiency.max_turn_latency
+    return None if limit is None else slowest_turn(limit, transcript)
 
 
 def _most_calls(most: int, transcript: Transcript) -> CheckResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..transcript import Usage
@@ -88,7 +88,17 @@ class Ledger:
     def by_role(self) -> dict[Role, Spending]:
         return dict(self._by_role)
 
+    @property
+    def replays_agent(self) -> bool:
+        """Whether a recording has answered a call of the target's model."""
+        return replays_agent(self._by_role)
+
     def _add(self, role: Role, spending: Spending) -> None:
         self._by_role[role] = self._by_role.get(role, Spending()) + spending
         if self._on_entry is not None:
             self._on_entry(role, spending)
+
+
+def replays_agent(spending: Mapping[Role, Spending]) -> bool:
+    """Whether a recording has answered a call of the target's model, by what was spent."""
+    return any(spending[role].replayed for role in (Role.TARGET, Role.AGENT) if role in spending)

@@ -6,9 +6,11 @@ The policy (`Window`) is pure; `Slots` puts it on an event loop; `Limited` wraps
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Protocol
 
 from ..errors import LLMUnavailable
@@ -155,8 +157,9 @@ class Limited:
         self._slots: dict[str, Slots] = {}
 
     async def complete(self, request: LLMRequest) -> LLMReply:
-        slots = self.slots(request.model)
+        slots, asked = self.slots(request.model), time.monotonic()
         async with slots.slot() as ticket:
+            waited = time.monotonic() - asked
             try:
                 reply = await self._inner.complete(request)
             except LLMUnavailable as error:
@@ -167,7 +170,7 @@ class Limited:
                         slots.pause(error.retry_after)
                 raise
             slots.window.succeeded()
-            return reply
+            return replace(reply, waited=waited)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

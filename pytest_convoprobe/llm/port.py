@@ -110,7 +110,8 @@ class LLMReply:
     failed ones. `top_tokens` maps possible first tokens to the natural logarithm of their probability; it is
     empty if they were not requested or the provider does not report them. `thoughts` is the reasoning that
     came in a field of its own. `cut` names the parts, `"text"` and `"thoughts"`, of which only a part was
-    kept, since they are longer than `run.max_text`.
+    kept, since they are longer than `run.max_text`. `waited` is how many seconds went by before
+    the attempt that was answered: in a queue of ours, or with failed attempts.
     """
 
     text: str
@@ -123,6 +124,7 @@ class LLMReply:
     top_tokens: Mapping[str, float] = field(default_factory=dict)
     thoughts: str = ""
     cut: tuple[str, ...] = ()
+    waited: float = field(default=0.0, compare=False)
 
 
 Price = tuple[float, float]

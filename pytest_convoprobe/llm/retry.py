@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -61,10 +62,12 @@ class Retrying:
     async def _complete(self, request: LLMRequest, call: CallInProgress) -> LLMReply:
         patience = Patience(request.model.max_attempts)
         faults = rate_limits = attempts = 0
+        begun = time.monotonic()
         while True:
+            before = time.monotonic() - begun
             try:
                 reply = await self._inner.complete(request)
-                return replace(reply, attempts=attempts + reply.attempts)
+                return replace(reply, attempts=attempts + reply.attempts, waited=before + reply.waited)
             except LLMError as error:
                 failure = error
             attempts += failure.attempts

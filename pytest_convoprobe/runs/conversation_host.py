@@ -25,6 +25,7 @@ from ..llm.port import LLM
 from ..project_code.agent_loops import AgentLoops
 from ..project_code.callers_thread import CallersThread
 from ..project_code.calls import in_own_thread, stoppable
+from ..project_code.clock import current_clock
 from ..project_code.deadline import Deadline
 from ..targets.hosted import hosted
 from ..targets.port import (
@@ -100,7 +101,13 @@ class ConversationHost:
                 counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking
                 witness = _witness(at, max_text) if at is not None else None
                 conversation = Conversation(
-                    user, counted, limits, approver=approver, witness=witness, on_change=on_change
+                    user,
+                    counted,
+                    limits,
+                    approver=approver,
+                    witness=witness,
+                    on_change=on_change,
+                    clock=current_clock().now,
                 )
                 yield conversation
             finally:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 
 from ..errors import Blame, ConvoprobeError, ResultsError
 from ..judging.checks import SILENCE
+from ..judging.latency import LATENCY
 from ..judging.tool_checks import ONLY_LISTED
 from ..judging.types import CheckResult, CriterionResult
 from ..llm.known_models import check_model
+from ..llm.ledger import replays_agent
 from ..llm.port import Role
 from ..result import Outcome, ScenarioResult
 from ..results.index import IndexRow
@@ -37,7 +39,7 @@ _WHOLE = frozenset(
 )
 # The names that `run_checks` gives. All other checks are the project's own, which only pytest can repeat.
 _BY_SCENARIO = re.compile(
-    rf"(?:required|prohibited) tool .+|{ONLY_LISTED}|{SILENCE}|tool calls|turns|tokens of the agent"
+    rf"(?:required|prohibited) tool .+|{ONLY_LISTED}|{SILENCE}|{LATENCY}|tool calls|turns|tokens of the agent"
     r"|.+: (?:number of calls|arguments|called)(?: (?:by|in) turn \d+)?"
     r"|.+: (?:not before turn \d+|(?:before|after) .+)"
 )
@@ -137,7 +139,7 @@ def _begun(
         live_settings(session.settings_of(loaded.file), loaded),
         trial=row.trial,
         extra_checks=_carried_over(old.checks),
-        held=old.transcript,
+        held=replace(old.transcript, replayed=replays_agent(old.spending)),
     )
     return Rejudged(row, old, None), job
 

@@ -277,7 +277,8 @@ class TrialInProgress:
             transcript = replace(transcript, unsaid=left)
         transcript = self._faults.marked(transcript)
         ended = self._termination or transcript.termination
-        return replace(transcript, termination=ended, now=self._now)
+        replayed = transcript.replayed or self._ledger.replays_agent
+        return replace(transcript, termination=ended, now=self._now, replayed=replayed)
 
     def _judged(self, verdict: Verdict) -> ScenarioResult:
         reason = verdict_reason(self._criteria, self._checks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from ..yaml_source.explain import required_here
-from .fields import Count, Limit, ScenarioPart
+from .fields import Count, Limit, ScenarioPart, Seconds
 from .sentences import CriterionItem
 from .tool_usage import ToolUsage
 
@@ -21,6 +21,12 @@ class Efficiency(ScenarioPart):
     )
     max_conversation_turns: Limit | None = Field(
         None, description="Maximum number of turns. More fail the scenario; `max_turns` only ends it."
+    )
+    max_turn_latency: Seconds | None = Field(
+        None,
+        description="Maximum time in seconds that the agent takes for a turn. It can't be checked where the "
+        "agent's model is replayed.",
+        examples=[5, 0.8],
     )
 
     @property

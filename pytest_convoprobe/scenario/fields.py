@@ -80,6 +80,7 @@ LaterTurn = Annotated[int, Field(strict=True, ge=2, le=100)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 Limit = Annotated[int, Field(strict=True, ge=1)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Temperature = Annotated[float, Field(strict=True, ge=0, le=2, allow_inf_nan=False)]
 
 

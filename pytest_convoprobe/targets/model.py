@@ -106,6 +106,7 @@ class _ModelConversation:
         self._turn = 0
         self._calls: list[ToolCall] = []
         self._usage = Usage()
+        self._waited = 0.0
         self._ids: set[str] = set()
 
     async def open(self, toolbox: Toolbox, servers: McpServers | None) -> None:
@@ -117,7 +118,7 @@ class _ModelConversation:
     async def send(self, message: str) -> Reply:
         self._turn += 1
         self._calls = []
-        self._usage = Usage()
+        self._usage, self._waited = Usage(), 0.0
         if self._served is not None:
             await self._served.require_all()
         self._messages.append(Message("user", message))
@@ -138,7 +139,16 @@ class _ModelConversation:
         said, thought = ("\n\n".join(filter(str.strip, parts)) for parts in zip(*texts, strict=True))
         kept = tuple(dict.fromkeys(cut))
         asked = self._served.asked() if self._served is not None else ()
-        return Reply(said, tuple(self._calls), self._usage, thoughts=thought, cut=kept, pending=asked)
+        # The time in a queue of ours, or until a provider answers, isn't the agent's.
+        return Reply(
+            said,
+            tuple(self._calls),
+            self._usage,
+            thoughts=thought,
+            cut=kept,
+            pending=asked,
+            startup=self._waited,
+        )
 
     def calls_so_far(self) -> tuple[ToolCall, ...]:
         """The calls of the message that is being answered, or was last."""
@@ -165,6 +175,7 @@ class _ModelConversation:
         call = CallContext(Role.TARGET, context.scenario, context.trial, self._turn)
         reply = await context.llm.complete(LLMRequest(self._model, messages, call, tools))
         self._usage += reply.usage
+        self._waited += reply.waited
         return reply
 
     async def _call_tools(self, requests: tuple[ToolRequest, ...], place: str) -> None:

@@ -539,3 +539,36 @@ def test_an_agent_that_ends_the_conversation_had_its_chance() -> None:
     ended = replace(calling([], [OSLO]), termination=Termination.AGENT_ENDED)
     assert not check(ended, **assertion("get_weather", in_turn=3)).holds
     assert check(ended, **assertion("get_weather", in_turn=3, times=0)).holds
+
+
+# Latency
+
+
+def timed(*latencies: float) -> Transcript:
+    whole = talk(*(("Hi", "Hello") for _ in latencies))
+    turns = (replace(turn, latency=one) for turn, one in zip(whole.turns, latencies, strict=True))
+    return replace(whole, turns=tuple(turns))
+
+
+def test_the_slowest_turn_counts() -> None:
+    assert limit(timed(0.5, 2.0, 1.0), max_turn_latency=2) == CheckResult(
+        "latency of each turn", True, "at most 2 s", "2.0 s in turn 2", 2
+    )
+    slow = limit(timed(0.5, 2.4), max_turn_latency=0.8)
+    assert (slow.holds, slow.expected, slow.found) == (False, "at most 0.8 s", "2.4 s in turn 2")
+
+
+def test_a_turn_that_nobody_measured_decides_nothing() -> None:
+    with pytest.raises(ScenarioError, match="nobody measured how long turn 2 took"):
+        limit(timed(0.5, 0.0), max_turn_latency=2)
+
+
+def test_a_replayed_model_is_not_the_agents_speed() -> None:
+    replayed = replace(timed(0.1), replayed=True)
+    with pytest.raises(ScenarioError, match="answered from a recording") as caught:
+        limit(replayed, max_turn_latency=2)
+    assert caught.value.remedies == ("run.replay=off",)
+    # What is certain comes first.
+    asked = evaluation(efficiency={"max_turn_latency": 2}, tool_usage={"required_tools": ["a"]})
+    with_calls = replace(calling([OSLO]), replayed=True)
+    assert [one.holds for one in run_checks(asked, with_calls)] == [False]

@@ -5,6 +5,7 @@ A copy of this file is put beside `agent.py`.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from agent import ShopAgent  # type: ignore[import-not-found]
@@ -27,3 +28,9 @@ class CancelsAtOnce(ShopAgent):  # type: ignore[misc]
 class ForgetsTheOrder(ShopAgent):  # type: ignore[misc]
     def answer(self, message: str) -> str:
         return str(super().answer(message.replace("A-1001", "A-1002")))
+
+
+class TakesItsTime(ShopAgent):  # type: ignore[misc]
+    def answer(self, message: str) -> str:
+        time.sleep(2.01)
+        return str(super().answer(message))
