@@ -9,6 +9,7 @@ from typing import Any
 from .calibration.requirement import require_reached
 from .errors import NoTarget, SettingsError
 from .result import ScenarioResult
+from .runs.configured import with_meant_target
 from .runs.session import Session
 from .runs.unrun import unrun_scenario
 from .scenario import coerce
@@ -47,6 +48,7 @@ def run_scenario(
     config = Path(config_file) if config_file is not None else None
     # A single scenario: the settings of its file are those of the whole run.
     merged = _merged(ProjectSettings(root, config_file=config, overrides=settings), loaded.file)
+    loaded = with_meant_target(loaded, merged, target)
     scenario_id = f"{loaded.file}::{loaded.id}"
     if loaded.skip is not None:
         return unrun_scenario(loaded, scenario_id, loaded.skip, skipped=True)
@@ -55,7 +57,7 @@ def run_scenario(
         require_reached(scenario_settings(merged, own).judge, merged, root)
     with Session.of(merged, root) as session:
         try:
-            with session.target(target) as made:
+            with session.target(None if loaded.configured else target, name=loaded.configured) as made:
                 return session.run(session.job(loaded, scenario_id, made, mask=mask))
         except NoTarget:
             raise NoTarget("or pass `target=`.") from None

@@ -21,7 +21,7 @@ from ..results.index import IndexRow
 from ..results.mutation_file import ScenarioMutations
 from ..results.reading import StoredRun
 from ..results.trial_filter import final, has_verdict
-from ..runs.current_scenarios import Scenarios, live_settings
+from ..runs.current_scenarios import Scenarios, live_settings, of_named_target
 from ..runs.job import Job
 from ..runs.rejudge import NamedTarget, require_whole
 from ..runs.session import Session
@@ -156,7 +156,8 @@ def _talk(run: StoredRun, row: IndexRow, scenarios: Scenarios, session: Session)
     try:
         require_whole(result.transcript)
         loaded = scenarios.of(row)
-        settings = live_settings(session.settings_of(loaded.file), loaded)
+        loaded = of_named_target(loaded, session.settings_of(loaded.file))
+        settings = live_settings(session.settings_of(loaded.file, loaded.configured), loaded)
         talk = Talk(row, result, loaded, settings)
         mutants = tuple(mutants_of(result, talk.scenario))
         # Secrets are taken out as for stored trials, whose fingerprints these are compared with.

@@ -9,14 +9,15 @@ from types import ModuleType
 import pytest
 
 from ..errors import ScenarioFileError
-from ..scenario.loading import LoadedScenario, with_distinct_ids, with_parameters
+from ..scenario.loading import LoadedScenario, with_distinct_ids, with_parameters, with_target
 from . import options
 from .gating import chosen
 from .items import ScenarioItem, function_of
 from .keys import COLLECTED, start
-from .lookahead import target_has_parameters
+from .lookahead import target_has_parameters, target_is_ours
 from .marks import ONCE, tag_markers
 from .session import backend_of
+from .several_targets import complaint, names_for
 
 
 class ScenarioFile(pytest.Module):
@@ -45,6 +46,8 @@ class ScenarioFile(pytest.Module):
         start(self.config)
         made = [(loaded, one) for scenario in scenarios for loaded, one in self._made_of(scenario)]
         loaded = with_distinct_ids([loaded for loaded, _ in made])
+        if hasattr(self.config, "workerinput") and (words := complaint(self.config, loaded)):
+            raise self.CollectError(words)
         self.config.stash.setdefault(COLLECTED, {})[self.path] = len(loaded)
         policy = chosen(self.config, str(self.path))
         trials = range(1, options.trials(self.config) + 1) if policy == "each" else (1,)
@@ -55,11 +58,15 @@ class ScenarioFile(pytest.Module):
         ]
 
     def _made_of(self, scenario: LoadedScenario) -> Iterator[tuple[LoadedScenario, pytest.Function]]:
-        """What pytest makes of a scenario: one function, or one for each set of parameters."""
+        """What pytest makes of a scenario: a function for each set of parameters, and for each target."""
         name = _name_for_pytest(scenario.id)
         for function in self._generated(name, scenario):
             parameters = function.name.removeprefix(name).removeprefix("[").removesuffix("]")
-            yield with_parameters(scenario, parameters, of_target=target_has_parameters(function)), function
+            one = with_parameters(scenario, parameters, of_target=target_has_parameters(function))
+            # A fixture of the project comes before the settings.
+            targets = names_for(self.config, str(self.path)) if target_is_ours(function) else ()
+            for made in (with_target(one, target) for target in targets) if targets else (one,):
+                yield made, function
 
     def _generated(self, name: str, scenario: LoadedScenario) -> list[pytest.Function]:
         function = function_of(scenario)

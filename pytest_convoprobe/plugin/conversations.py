@@ -12,6 +12,7 @@ from ..errors import SettingsError
 from ..runs.progress import ProgressLine
 from ..settings.file_formats import given_in_code
 from ..settings.judge_settings import as_judge
+from ..settings.several_targets import with_target
 from .dealt_items import dealt_items
 from .gating import first_orders
 from .judge_gate import require_fit
@@ -19,7 +20,7 @@ from .keys import OVERLAPPED, WAITED
 from .lookahead import LookAhead
 from .model_variables import changes_environment
 from .orders import Order
-from .session import backend_of, session_of, settings_source
+from .session import backend_of, session_of, settings_for, settings_source
 from .storing import recorder_of
 from .stream import show_said, stream_of
 from .terminal import PytestTerminal
@@ -54,7 +55,7 @@ def _cancel(config: pytest.Config, handle: Handle[ScenarioResult]) -> None:
 
 
 def _has_to_be_waited_for(order: Order, target: Target) -> bool:
-    return session_of(order.item.config).has_to_be_waited_for(target, order.loaded.file)
+    return session_of(order.item.config).has_to_be_waited_for(target, order.loaded)
 
 
 def submit(order: Order, target: Target) -> Handle[ScenarioResult]:
@@ -87,7 +88,8 @@ def _overridden(order: Order) -> LoadedSettings:
     """With what a test overrides: it counts for that conversation alone, so it is merged again."""
     __tracebackhide__ = True
     try:
-        return settings_source(order.item.config, order.settings).of(order.loaded.file)
+        loaded = settings_source(order.item.config, order.settings).of(order.loaded.file)
+        return with_target(loaded, order.loaded.configured) if order.loaded.configured else loaded
     except SettingsError as error:
         wrong = given_in_code(error)
     raise wrong
@@ -98,8 +100,7 @@ def _job(order: Order, target: Target) -> Job:
     scenario, item = order.loaded.scenario, order.item
     assert scenario is not None  # noqa: S101 - a skipped scenario is never submitted
     session = session_of(item.config)
-    file = order.loaded.file
-    loaded = _overridden(order) if order.settings else session.settings_of(file)
+    loaded = _overridden(order) if order.settings else settings_for(order)
     settings = backend_of(item.config).scenario_settings(loaded, scenario)
     hook, mask = item.ihook.pytest_convoprobe_settings, item.ihook.pytest_convoprobe_mask
     checks = item.ihook.pytest_convoprobe_checks

@@ -26,7 +26,7 @@ from ..results.provenance import commit_of
 from . import options
 from .lookahead import set_up_for_each
 from .orders import GATED, Order, has_mark, order_of
-from .session import backend_of, began, session_of, settings_source
+from .session import backend_of, began, early_settings, session_of, settings_for
 from .storing import run_id
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from ..runs.gated_scenario import Terms
     from ..settings.gate_settings import GateSettings, PolicyName
     from ..settings.models import Settings
-    from ..settings.nearest import SettingsSource
 
-_SOURCE: pytest.StashKey[SettingsSource] = pytest.StashKey()
 _GATE: pytest.StashKey[SessionGate] = pytest.StashKey()
 NO_PAST = "nothing is known of it from before; decided by confirm"
 ONE_OBJECT = (
@@ -49,7 +47,7 @@ ONE_OBJECT = (
 def chosen(config: pytest.Config, file: str) -> Chosen:
     """What decides the scenarios of a file: `each` makes an item for each trial, the others one item."""
     try:
-        settings = _source(config).of(file).settings
+        settings = early_settings(config).of(file).settings
     except SettingsError:
         return "each"  # there is a better place to report it than the collection of one file
     return choose(
@@ -63,13 +61,6 @@ def chosen(config: pytest.Config, file: str) -> Chosen:
 def _policy_of(config: pytest.Config, gate: GateSettings) -> PolicyName:
     # The command line comes before settings files, also where it asks for trials.
     return "each" if options.are_trials_on_command_line(config) else gate.policy
-
-
-def _source(config: pytest.Config) -> SettingsSource:
-    """The settings, while scenarios are collected: to make a session would be too early."""
-    if _SOURCE not in config.stash:
-        config.stash[_SOURCE] = settings_source(config)
-    return config.stash[_SOURCE]
 
 
 def _has_baseline(config: pytest.Config, file: str) -> bool:
@@ -182,7 +173,7 @@ class SessionGate:
         return Paired(past, self._prior, len(self._orders), alpha, first, most)
 
     def _settings_of(self, order: Order) -> Settings:
-        return session_of(self._config).settings_of(order.loaded.file).settings
+        return settings_for(order).settings
 
     @cached_property
     def _pasts(self) -> Pasts:
@@ -206,7 +197,7 @@ class SessionGate:
         from ..results.fingerprints import take_prints
         from ..targets.port import Description
 
-        loaded, scenario = session_of(self._config).settings_of(order.loaded.file), order.loaded.scenario
+        loaded, scenario = settings_for(order), order.loaded.scenario
         assert scenario is not None  # noqa: S101 - a skipped scenario has no gate
         settings = backend_of(self._config).scenario_settings(loaded, scenario)
         return take_prints(scenario, settings, Description(), Redactor(loaded.secrets))
@@ -261,13 +252,13 @@ def forecast_of_ids(config: pytest.Config, ids: Iterable[str]) -> list[str]:
         file = str(config.rootpath / name)
         policy = chosen(config, file)
         if policy != "each":
-            gate = _source(config).of(file).settings.gate
+            gate = early_settings(config).of(file).settings.gate
             begin, most = (gate.first, gate.most) if policy == "paired" else (1, Confirm().most)
             policies.add(policy)
             first, more = first + count * begin, more + count * max(0, most - begin)
     if not policies:
         return []
-    budget = _source(config).main.settings.gate.max_talks
+    budget = early_settings(config).main.settings.gate.max_talks
     bounded = more if budget is None else min(more, budget)
     words = forecast_words(" and ".join(sorted(policies, reverse=True)), first, bounded)
     return [words, *_unused_trials(config, policies)]

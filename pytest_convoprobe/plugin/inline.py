@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import ConvoprobeError, SettingsError, TargetStartError
+from ..runs.configured import ConfiguredTarget, with_meant_target
 from ..runs.pool import Handle
 from ..scenario import coerce
 from ..targets.given_objects import Use
+from . import options
 from .bridge import on_running_loop, pause
 from .conversations import submit, wait
 from .keys import RESULTS
@@ -74,8 +76,8 @@ class Convoprobe:
             raise RuntimeError(
                 "convoprobe.run() would block the event loop: use `await convoprobe.run_async()`"
             )
-        order = self._order(scenario, settings, target)
-        with self._owned(target) as made:
+        order, value = self._order(scenario, settings, target)
+        with self._owned(value, order) as made:
             return self._kept(wait(submit(order, made), self._item))
 
     async def run_async(
@@ -90,8 +92,8 @@ class Convoprobe:
         Under trio they run on convoprobe's loop, as everything that isn't asyncio's does.
         """
         __tracebackhide__ = True
-        order, value = self._order(scenario, settings, target), self._target(target)
-        made, loop = self._session.as_target(value, Use.ONE_BY_ONE), _asyncio_loop()
+        order, value = self._order(scenario, settings, target)
+        made, loop = self._opened(value, order), _asyncio_loop()
         if made is value or loop is None:
             return await self._awaited(order, made)
         try:
@@ -116,38 +118,55 @@ class Convoprobe:
     def _kept(self, result: ScenarioResult) -> ScenarioResult:
         return keep(self._item, result)
 
-    def _owned(self, given: object) -> AbstractContextManager[Target]:
+    def _owned(self, value: object, order: Order) -> AbstractContextManager[Target]:
         """The target that this call opens. Raises `TargetStartError`, at the test's own line."""
         __tracebackhide__ = True
-        value = self._target(given)
         try:
+            if _is_name(value, order):
+                return self._session.target(None, order.loaded.file, order.loaded.configured)
             return self._session.own_target(value)
         except TargetStartError as error:
             raise error.with_traceback(None) from None
+
+    def _opened(self, value: object, order: Order) -> Target:
+        if _is_name(value, order):
+            return self._session.configured_target().of(order.loaded.file, order.loaded.configured)
+        return self._session.as_target(value, Use.ONE_BY_ONE)
 
     def _target(self, given: object) -> object:
         return given_by_fixture(self._request.getfixturevalue(TARGET_FIXTURE)) if given is None else given
 
     def _order(
         self, scenario: coerce.AnyScenario, settings: Mapping[str, Any] | None, target: object
-    ) -> Order:
+    ) -> tuple[Order, object]:
+        """What is to be run, and what is to be its target."""
         __tracebackhide__ = True
         _require_other_than_target(settings or {})
         try:
-            loaded = replace(self._loaded(scenario), target=self._target_name(target))
+            loaded = self._loaded(scenario)
         except (ConvoprobeError, OSError, ValueError) as error:
             # What is wrong is the scenario that was given, and nothing on the way to its reader.
             raise error.with_traceback(None) from None
         if loaded.skip is not None:
             pytest.skip(loaded.skip)
+        value = self._target(target)
+        loaded = self._with_target(loaded, value, is_given=target is not None)
         count = self._seen[loaded.id] = self._seen.get(loaded.id, 0) + 1
         suffix = f"[{count}]" if count > 1 else ""
-        return Order(self._item, loaded, f"{self._item.nodeid}::{loaded.id}{suffix}", 1, settings)
+        scenario_id = f"{self._item.nodeid}::{loaded.id}{suffix}"
+        return Order(self._item, loaded, scenario_id, 1, settings), value
 
-    def _target_name(self, given: object) -> str:
-        """Which one of the parameters of the test's own target it is, as in the id of the test."""
-        several = given is None and target_has_parameters(self._item)
-        return str(getattr(getattr(self._item, "callspec", None), "id", "")) if several else ""
+    def _with_target(self, loaded: LoadedScenario, value: object, *, is_given: bool) -> LoadedScenario:
+        """The scenario with the name of its target, where there are several."""
+        __tracebackhide__ = True
+        if isinstance(value, ConfiguredTarget):
+            chosen = options.chosen_targets(self._request.config)
+            return with_meant_target(loaded, self._session.settings_of(loaded.file), chosen=chosen)
+        if isinstance(value, str):
+            return with_meant_target(loaded, self._session.settings_of(loaded.file), value)
+        if not is_given and target_has_parameters(self._item):
+            return replace(loaded, target=str(getattr(getattr(self._item, "callspec", None), "id", "")))
+        return loaded
 
     def _loaded(self, scenario: coerce.AnyScenario) -> LoadedScenario:
         loaded = coerce.loaded(scenario, self._path)
@@ -164,6 +183,11 @@ class Convoprobe:
             places = " and ".join(dict.fromkeys(map(str, (beside, path))))
             raise FileNotFoundError(f"no scenario file {text}: looked for {places}")
         return path
+
+
+def _is_name(value: object, order: Order) -> bool:
+    """Whether a target was given by its name in the settings."""
+    return bool(order.loaded.configured) and value == order.loaded.configured
 
 
 def _require_other_than_target(settings: Mapping[str, Any]) -> None:

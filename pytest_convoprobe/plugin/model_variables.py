@@ -9,7 +9,7 @@ import pytest
 
 from ..errors import ConvoprobeError
 from .orders import Order, order_of
-from .session import session_of
+from .session import session_of, settings_for
 
 FIXTURE = "convoprobe"
 
@@ -25,9 +25,11 @@ def variables_for(item: pytest.Item) -> Iterator[None]:
         yield
         return
     session = session_of(item.config)
-    file = order.loaded.file if order is not None else str(item.path)
     try:
-        found = session.agent_variables(file)
+        if order is None:
+            found = session.agent_variables(str(item.path))
+        else:
+            found = session.agent_variables(order.loaded.file, order.loaded.configured)
     except ConvoprobeError:  # the item itself reports what is wrong with its settings
         yield
         return
@@ -40,5 +42,5 @@ def changes_environment(order: Order) -> bool:
 
     Raises `SettingsError`.
     """
-    target = session_of(order.item.config).settings_of(order.loaded.file).settings.target
+    target = settings_for(order).settings.target
     return target is not None and target.models is not None

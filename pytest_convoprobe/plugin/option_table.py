@@ -55,6 +55,14 @@ def share(text: str) -> float:
     return _checked(text, float, lambda number: 0 < number < 1, "a number between 0 and 1")
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Names with commas between them, one at least."""
+    found = tuple(dict.fromkeys(name for one in text.split(",") if (name := one.strip())))
+    if not found:
+        raise BadValue(f"expected names with commas between them, got {text!r}")
+    return found
+
+
 def one_of(choices: tuple[str, ...], text: str) -> str:
     """A word of a choice; for any other the nearest one is named."""
     if text in choices:
@@ -78,7 +86,8 @@ _INI_TYPES: dict[Callable[[str], Any], str] = {
 class Option(NamedTuple):
     """One option.
 
-    `settings` are the dotted settings that it overrides, `ini` says whether an ini file may set it.
+    `settings` are the dotted settings that it overrides, `ini` says whether an ini file may set it, `several`
+    whether it may be given several times.
     """
 
     # Not a dataclass: creating one costs time at the start of every suite, with or without scenarios.
@@ -90,6 +99,7 @@ class Option(NamedTuple):
     choices: tuple[str, ...] = ()
     metavar: str | None = None
     ini: bool = False
+    several: bool = False
 
     @property
     def flag(self) -> str:
@@ -208,6 +218,14 @@ OPTIONS = (
         ("judge.panel",),
         metavar="MODEL,…",
         ini=True,
+    ),
+    Option(
+        "target",
+        "Only these targets, by their names in the settings' `targets`: with commas between them, or given "
+        "several times (default: all of them).",
+        parse=names,
+        metavar="NAME,…",
+        several=True,
     ),
     Option("user_model", "The synthetic user's model.", ("synthetic_user.model",), metavar="MODEL", ini=True),
     Option("html", "Write an HTML report on this run into one file.", metavar="PATH", ini=True),

@@ -60,6 +60,8 @@ def _add(parser: pytest.Parser, group: pytest.OptionGroup, option: Option) -> No
         words["type"] = option.parse
     elif option.choices:
         words["type"] = partial(one_of, option.choices)
+    if option.several:
+        words["action"] = "append"
     group.addoption(option.flag, dest=option.key, default=None, help=option.help, **words)
     if option.ini:
         parser.addini(option.key, f"Default of {option.flag}.", type=option.ini_type, default=None)
@@ -181,6 +183,12 @@ def deciding_words(config: pytest.Config) -> list[str]:
     given = {option: config.getoption(option.key, None) for option in OPTIONS if option.name in _DECIDING}
     # `record` is left out: the command is for looking at one scenario, not for paying for a new recording.
     return [f"{option.flag}={value}" for option, value in given.items() if value not in (None, "record")]
+
+
+def chosen_targets(config: pytest.Config) -> tuple[str, ...]:
+    """The names of the targets that are asked for; none for all."""
+    given: list[tuple[str, ...]] = config.getoption("convoprobe_target", None) or []
+    return tuple(name for names in given for name in names)
 
 
 def is_guarded(config: pytest.Config) -> bool:

@@ -12,6 +12,7 @@ import pytest
 
 from ..errors import ConvoprobeError, NoTarget
 from ..settings.file_formats import COMMAND_LINE
+from ..settings.several_targets import names_of
 from . import options
 from .error_text import error_text, no_verdict
 from .file_names import asked_places
@@ -19,7 +20,7 @@ from .gating import gate_of
 from .keys import NOTED
 from .lookahead import target_is_ours
 from .orders import GATED, Order, has_mark, order_of
-from .session import backend_of, session_of, settings_source
+from .session import backend_of, session_of, settings_for, settings_source
 
 if TYPE_CHECKING:
     from ..runs.session import Session
@@ -63,8 +64,8 @@ def _check(config: pytest.Config, orders: list[Order]) -> None:
     for order in orders:
         ours = target_is_ours(order.item)
         if ours:
-            target.of(order.loaded.file)
-        if models and session.settings_of(order.loaded.file).settings.run.calls_live:
+            target.of(order.loaded.file, order.loaded.configured)
+        if models and settings_for(order).settings.run.calls_live:
             _check_models(config, order, ours=ours)
         if models:
             _check_judge(config, order)
@@ -73,7 +74,7 @@ def _check(config: pytest.Config, orders: list[Order]) -> None:
 def _check_judge(config: pytest.Config, order: Order) -> None:
     """Before anything is spent: a judge that may not gate stops the run."""
     if order.loaded.scenario is not None and order.loaded.scenario.evaluation.asks_judge:
-        loaded = session_of(config).settings_of(order.loaded.file)
+        loaded = settings_for(order)
         settings = backend_of(config).scenario_settings(loaded, order.loaded.scenario)
         if settings.judge.require is not None:
             from .judge_gate import require_fit
@@ -82,10 +83,11 @@ def _check_judge(config: pytest.Config, order: Order) -> None:
 
 
 def _check_models(config: pytest.Config, order: Order, *, ours: bool) -> None:
-    session, file = session_of(config), order.loaded.file
-    if order.loaded.scenario is not None:
-        target = session.target_model(file) if ours else None
-        backend_of(config).check_models(session.settings_of(file), order.loaded.scenario, target)
+    loaded = order.loaded
+    if loaded.scenario is not None:
+        session = session_of(config)
+        target = session.target_model(loaded.file, loaded.configured) if ours else None
+        backend_of(config).check_models(settings_for(order), loaded.scenario, target)
 
 
 @contextmanager
@@ -97,7 +99,8 @@ def configured_target(config: pytest.Config, items: Sequence[pytest.Item]) -> It
     session = session_of(config)
     target = session.configured_target()
     try:
-        target.of("")
+        if not names_of(session.settings):
+            target.of("")
     except NoTarget as error:
         if not any(_names_target(session, item) for item in items):
             raise no_verdict(no_target(config, error.file), error.blame) from None
@@ -109,7 +112,8 @@ def configured_target(config: pytest.Config, items: Sequence[pytest.Item]) -> It
 
 def _names_target(session: Session, item: pytest.Item) -> bool:
     """Whether a settings file that is nearer to a test than the root names a target."""
-    return session.settings_of(str(item.path)).settings.target is not None
+    settings = session.settings_of(str(item.path)).settings
+    return settings.target is not None or bool(settings.targets)
 
 
 def no_target(config: pytest.Config, file: str) -> str:

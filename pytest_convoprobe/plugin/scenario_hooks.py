@@ -57,6 +57,13 @@ class ScenarioHooks:
     """Whether `pytest.exit` ended the session: then 0 may be the status that it asks for."""
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        if options.chosen_targets(config):
+            from .several_targets import choose
+
+            choose(config, items)
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._by_exit = isinstance(excinfo.value, pytest.exit.Exception)
 

@@ -12,6 +12,7 @@ import pytest
 from . import options
 from .backend import BACKEND, Backend
 from .keys import BEGAN, SESSION, start
+from .orders import Order
 from .shared_limits import RUN, join
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..settings.nearest import SettingsSource
 
 _BEGAN = "convoprobe_began"
+_EARLY: pytest.StashKey[SettingsSource] = pytest.StashKey()
 
 
 def backend_of(config: pytest.Config) -> Backend:
@@ -74,6 +76,19 @@ def settings_source(config: pytest.Config, extra: Mapping[str, Any] | None = Non
     file = options.path_of(config, "config")
     overrides = {**options.overrides(config), **(extra or {})}
     return backend_of(config).settings_source(config.rootpath, file, overrides)
+
+
+def settings_for(order: Order) -> LoadedSettings:
+    """The settings of a scenario that is to run, with its target. Raises `SettingsError`."""
+    loaded = order.loaded
+    return session_of(order.item.config).settings_of(loaded.file, loaded.configured)
+
+
+def early_settings(config: pytest.Config) -> SettingsSource:
+    """The settings, while scenarios are collected: to make a session would be too early."""
+    if _EARLY not in config.stash:
+        config.stash[_EARLY] = settings_source(config)
+    return config.stash[_EARLY]
 
 
 def began(config: pytest.Config) -> float:

@@ -20,6 +20,7 @@ from .orders import Order, has_mark, order_of
 from .representing import errors_of_item
 from .selection import Progress, selection_of
 from .session import backend_of, load_settings
+from .several_targets import target_in_id
 
 if TYPE_CHECKING:
     from ..runs.recorder import RunRecorder
@@ -252,6 +253,7 @@ def _crashed(config: pytest.Config, nodeid: str, report: pytest.TestReport) -> s
         str(report.longrepr),
         file=str(config.rootpath / found["file"]),
         trial=int(found["trial"] or 1),
+        target_name=target_in_id(config, str(config.rootpath / found["file"]), found["name"]),
     )
 
 

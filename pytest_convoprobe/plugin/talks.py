@@ -68,7 +68,7 @@ class Talks:
         self._target = target
         self._order: Order = item.stash[ORDER]
         self._ready: dict[int, Handle[ScenarioResult]] = {}
-        self._one_by_one = session_of(item.config).has_to_be_waited_for(target, self._order.loaded.file)
+        self._one_by_one = session_of(item.config).has_to_be_waited_for(target, self._order.loaded)
 
     def run(self, trials: Sequence[int]) -> list[ScenarioResult]:
         """The results of these trials. They talk at the same time, unless each needs this thread."""

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..errors import NoTarget
+from ..errors import NoTarget, SettingsError
 from ..files import shown_path
 from ..redaction import Redactor
+from ..scenario.loading import LoadedScenario, with_target
 from ..settings.effective import LoadedSettings
 from ..settings.merge import target_settings
+from ..settings.several_targets import (
+    SeveralTargets,
+    is_name,
+    names_of,
+    no_such_target,
+    of_one_target,
+)
 from ..targets.factory import build_target
 from ..targets.port import ConversationContext, Target, TargetConversation
 
@@ -21,31 +29,37 @@ class ConfiguredTarget:
     scenarios of a session may come from projects with different agents.
     """
 
-    def __init__(self, settings_of: Callable[[str], LoadedSettings], rootdir: Path) -> None:
+    def __init__(self, settings_of: Callable[[str, str], LoadedSettings], rootdir: Path) -> None:
         self._settings_of = settings_of
         self._rootdir = rootdir
         self._built: dict[int, tuple[LoadedSettings, Target]] = {}
 
-    def of(self, file: str) -> Target:
-        """The target of a scenario's file; made once for each settings file.
+    def of(self, file: str, name: str = "") -> Target:
+        """The target of a scenario's file, or that of the name; made once for each settings file.
 
-        Raises `NoTarget` if its settings name none, and `SettingsError`.
+        Raises `NoTarget` if its settings name none, and `SettingsError`, also where they name several.
         """
-        loaded = self._settings_of(file)
+        loaded = self._settings_of(file, name)
         if id(loaded) not in self._built:
-            self._built[id(loaded)] = (loaded, self._build(loaded))
+            self._built[id(loaded)] = (loaded, self._build(loaded, name))
         return self._built[id(loaded)][1]
 
-    def _build(self, loaded: LoadedSettings) -> Target:
+    def _build(self, loaded: LoadedSettings, name: str) -> Target:
         settings = target_settings(loaded)
+        if settings is None and loaded.settings.targets:
+            raise SeveralTargets(names_of(loaded))
         if settings is None:
             raise NoTarget(file=self._place(loaded))
         mask = Redactor(loaded.secrets, environ={}).text
-        return build_target(settings, rootdir=loaded.root or self._rootdir, mask=mask)
+        try:
+            return build_target(settings, rootdir=loaded.root or self._rootdir, mask=mask)
+        except SettingsError as error:
+            problems = tuple(of_one_target(problem, name) for problem in error.problems)
+        raise SettingsError(problems)
 
     def _place(self, loaded: LoadedSettings) -> str:
         """The file that lacks a target: scenarios that have a settings file of their own need one there."""
-        if loaded.file is None or loaded is self._settings_of(""):
+        if loaded.file is None or loaded is self._settings_of("", ""):
             return "convoprobe.yaml"
         return shown_path(loaded.file)
 
@@ -69,6 +83,29 @@ class ConfiguredTarget:
             raise problem
 
 
-def of_file(target: Target, file: str) -> Target:
-    """The target for a scenario's file: only one from the settings differs from file to file."""
-    return target.of(file) if isinstance(target, ConfiguredTarget) else target
+def of_scenario(target: Target, scenario: LoadedScenario) -> Target:
+    """The target for a scenario: only those from the settings differ from scenario to scenario."""
+    if isinstance(target, ConfiguredTarget):
+        return target.of(scenario.file, scenario.configured)
+    return target
+
+
+def with_meant_target(
+    scenario: LoadedScenario, settings: LoadedSettings, given: object = None, chosen: Sequence[str] = ()
+) -> LoadedScenario:
+    """The scenario with the one of `targets` in the settings that is meant by what was given as its target.
+
+    As it is, if the settings have no `targets`, or if something else was given. `chosen` are those of the
+    names that are asked for; none for all. Raises `SettingsError`.
+    """
+    names = names_of(settings)
+    if isinstance(given, str) and names and is_name(given):
+        chosen, given = (given,), None
+    if given is not None or not (names or chosen):
+        return scenario
+    if unknown := [name for name in chosen if name not in names]:
+        raise SettingsError.of(no_such_target(unknown[0], names), path="targets")
+    asked = chosen or names
+    if len(asked) > 1:
+        raise SeveralTargets(asked)
+    return with_target(scenario, asked[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from ..scenario.loading import LoadedScenario, load_scenarios, with_parameters
 from ..settings.effective import LoadedSettings
 from ..settings.merge import scenario_settings
 from ..settings.models import ScenarioSettings
+from ..settings.several_targets import names_of
 
 
 class Scenarios:
@@ -50,6 +52,14 @@ def _find(scenarios: tuple[LoadedScenario, ...], identifier: str, name: str) -> 
     ]
     found = [one for one in with_its if (one.id, one.name) == (identifier, name)]
     return next((loaded for loaded in (*found, *scenarios) if loaded.id == identifier), None)
+
+
+def of_named_target(scenario: LoadedScenario, settings: LoadedSettings) -> LoadedScenario:
+    """The scenario with the one of `targets` in the settings that its parameters name, if they name one."""
+    others, _, last = scenario.parameters.rpartition("][")
+    if last not in names_of(settings):
+        return scenario
+    return replace(scenario, parameters=others, target=last, configured=last)
 
 
 def live_settings(loaded: LoadedSettings, scenario: LoadedScenario) -> ScenarioSettings:

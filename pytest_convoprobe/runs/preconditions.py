@@ -19,6 +19,7 @@ from ..settings.model_settings import ModelSettings
 from ..settings.models import ScenarioSettings
 from ..settings.panel import members_of
 from ..settings.requirements import require_model
+from ..settings.several_targets import each_target
 from ..targets.about import ask_description
 from ..targets.port import Target
 from ..tool_patterns import matches
@@ -60,10 +61,11 @@ async def models_required(settings: ScenarioSettings, scenario: Scenario, *, onl
 
 
 def called_models(loaded: LoadedSettings) -> tuple[ModelSettings, ...]:
-    """Those that a run may call: the judge's, the synthetic user's, and the target's if it is a model."""
-    settings, target = loaded.settings, target_settings(loaded)
-    agent = target.as_model if target is not None else None
-    return (*members_of(settings.judge), settings.synthetic_user, *([agent] if agent else ()))
+    """Those that a run may call: the judge's, the synthetic user's, and those of targets that are models."""
+    targets = (target_settings(one) for _, one in each_target(loaded))
+    agents = (target.as_model for target in targets if target is not None)
+    roles = (*members_of(loaded.settings.judge), loaded.settings.synthetic_user)
+    return (*roles, *(agent for agent in agents if agent is not None))
 
 
 def named_models(settings: ScenarioSettings, scenario: Scenario) -> dict[Role, str]:

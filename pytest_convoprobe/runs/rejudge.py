@@ -23,7 +23,7 @@ from ..scenario.loading import LoadedScenario
 from ..scenario.models import Scenario
 from ..targets.port import ConversationContext, TargetConversation
 from ..transcript import Termination, Transcript
-from .current_scenarios import Scenarios, live_settings
+from .current_scenarios import Scenarios, live_settings, of_named_target
 from .job import Job
 from .session import Session
 
@@ -130,13 +130,14 @@ def _begun(
     try:
         require_whole(old.transcript)
         loaded = scenarios.of(row)
+        loaded = of_named_target(loaded, session.settings_of(loaded.file))
     except ConvoprobeError as error:
         return Rejudged(row, old, None, str(error)), None
     job = session.job(
         _reversed(loaded) if other_order else loaded,
         row.scenario_id,
         NamedTarget(old.target),
-        live_settings(session.settings_of(loaded.file), loaded),
+        live_settings(session.settings_of(loaded.file, loaded.configured), loaded),
         trial=row.trial,
         extra_checks=_carried_over(old.checks),
         held=replace(old.transcript, replayed=replays_agent(old.spending)),
@@ -158,7 +159,8 @@ def _reversed(loaded: LoadedScenario) -> LoadedScenario:
 
 
 def _with_verdict(one: Rejudged, new: ScenarioResult) -> Rejudged:
-    return replace(one, new=replace(new, file=one.old.file, started=one.old.started))
+    old = one.old
+    return replace(one, new=replace(new, file=old.file, started=old.started, target_name=old.target_name))
 
 
 def require_whole(transcript: Transcript) -> None:

@@ -18,7 +18,7 @@ from ..result import ScenarioResult
 from ..results.index import IndexRow
 from ..results.reading import StoredRun
 from ..targets.port import Target
-from .current_scenarios import Scenarios, live_settings
+from .current_scenarios import Scenarios, live_settings, of_named_target
 from .session import Session
 
 
@@ -41,18 +41,20 @@ def rerun(
     turns = old.transcript.turns
     _require_turn(from_turn, len(turns))
     loaded = Scenarios(session.rootdir).of(row)
+    loaded = of_named_target(loaded, session.settings_of(loaded.file))
     if loaded.parameters and target is None:
         # The target of the settings would answer in its place, and nobody would notice.
         raise ResultsError(
             f"{row.scenario_id} ran with a target that only pytest can make: its fixtures have the "
             f"parameters {loaded.parameters}. Run it with pytest: pytest {shlex.quote(row.scenario_id)}"
         )
-    settings = live_settings(session.settings_of(loaded.file), loaded)
-    with session.target(target, loaded.file) as used:
+    settings = live_settings(session.settings_of(loaded.file, loaded.configured), loaded)
+    with session.target(target, loaded.file, loaded.configured) as used:
         job = session.job(
             loaded, row.scenario_id, used, settings, trial=row.trial, earlier=turns[: from_turn - 1]
         )
-        return replace(session.wait(session.submit(job), tick), file=old.file)
+        result = session.wait(session.submit(job), tick)
+        return replace(result, file=old.file, target_name=old.target_name)
 
 
 def _require_turn(turn: int, turns: int) -> None:

@@ -26,19 +26,21 @@ from ..settings.mask_rules import patterns_of
 from ..settings.merge import scenario_settings, target_settings
 from ..settings.model_settings import ModelSettings
 from ..settings.models import RunSettings, ScenarioSettings, TargetSection
-from ..settings.nearest import OneForAll, SettingsSource, within_run
+from ..settings.nearest import OneForAll, SettingsSource
 from ..settings.secret_places import secrets_of
+from ..settings.several_targets import each_target, models_of
 from ..targets.factory import as_target
 from ..targets.given_objects import Use
 from ..targets.port import Target
 from ..targets.python import runs_on_waiting_thread
 from .adjusting import adjusted
-from .configured import ConfiguredTarget, of_file
+from .configured import ConfiguredTarget, of_scenario
 from .job import Job, with_own_wiring
 from .pool import Handle, Pool
 from .progress import run_words
 from .recorder import RunRecorder
 from .runner import Runner, RunsJobs
+from .settings_in_use import SettingsInUse
 
 T = TypeVar("T")
 
@@ -72,8 +74,7 @@ class Session:
     ) -> None:
         self.live_models = True
         """Whether calls go to the models that the settings name: others need neither a provider nor a key."""
-        self._source = source
-        self._of_sources: dict[int, LoadedSettings] = {}
+        self._settings = SettingsInUse(source)
         self.rootdir = rootdir
         self._make_runner = make_runner
         self._join = join
@@ -103,23 +104,19 @@ class Session:
     @cached_property
     def settings(self) -> LoadedSettings:
         """The settings of the run as a whole: its budget, its concurrency. Raises `SettingsError`."""
-        return self._source.main
+        return self._settings.main
 
-    def settings_of(self, file: str) -> LoadedSettings:
-        """The settings of a scenario's file: its target, its models. Raises `SettingsError`."""
-        loaded = self._source.of(file)
-        if loaded is self.settings:
-            return loaded
-        if id(loaded) not in self._of_sources:
-            self._of_sources[id(loaded)] = within_run(loaded, self.settings)
-        return self._of_sources[id(loaded)]
+    def settings_of(self, file: str, target: str = "") -> LoadedSettings:
+        """The settings of a scenario's file: its models, its target, or that of a name in `targets`.
+
+        Raises `SettingsError`.
+        """
+        return self._settings.of(file, target)
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What the settings that were needed so far have to say."""
-        every = (self.settings, *self._of_sources.values())
-        found = [notice for loaded in every for notice in loaded.notices]
-        return tuple(dict.fromkeys([*found, *_unsaved(self.settings)]))
+        return self._settings.notices
 
     @cached_property
     def shared_limits(self) -> Member | None:
@@ -156,20 +153,21 @@ class Session:
         """How far the conversations are, for a line of progress."""
         return run_words(self.pool.stats, self.runner.spent, total)
 
-    def agent_variables(self, file: str) -> AbstractContextManager[None]:
+    def agent_variables(self, file: str, target: str = "") -> AbstractContextManager[None]:
         """A time in which agents in this process find the gateway in their environment.
 
-        Nothing happens if the target of a scenario's file has no `models`. Raises `SettingsError`, and
-        `TargetStartError` if the gateway can't listen.
+        Nothing happens if the target of a scenario's file has no `models`; without a name, that is for all of
+        `targets`. Raises `SettingsError`, and `TargetStartError` if the gateway can't listen.
         """
-        settings = self.settings_of(file).settings
-        if settings.target is None or settings.target.models is None:
+        loaded = self.settings_of(file, target)
+        found = [models for _, one in each_target(loaded) if (models := models_of(one)) is not None]
+        if not found:
             return contextlib.nullcontext()
-        keyless = not settings.run.calls_live
-        variables = self.runner.agent_variables(settings.target.models, keyless=keyless)
+        keyless = not loaded.settings.run.calls_live
+        variables = [self.runner.agent_variables(models, keyless=keyless) for models in found]
         # Now, and not with the first conversation: what calls a model at its import is to get an answer.
         self.loop.submit(self.runner.start_gateway())
-        return variables
+        return _together(variables)
 
     # Targets
 
@@ -177,9 +175,9 @@ class Session:
         """The target that the settings name: for each scenario, those of its file."""
         return ConfiguredTarget(self.settings_of, self.rootdir)
 
-    def target_model(self, file: str = "") -> ModelSettings | None:
+    def target_model(self, file: str = "", target: str = "") -> ModelSettings | None:
         """The settings of the model that is the target of a file's scenarios, if it is one."""
-        settings = target_settings(self.settings_of(file))
+        settings = target_settings(self.settings_of(file, target))
         return settings.as_model if settings is not None else None
 
     def as_target(self, value: object, use: Use = Use.MANY) -> Target:
@@ -190,18 +188,18 @@ class Session:
         return as_target(value, rootdir=self.rootdir, use=use, like=like)
 
     @staticmethod
-    def has_to_be_waited_for(target: Target, file: str) -> bool:
-        """Whether conversations of a scenario's file need a thread that waits for each of them."""
-        return runs_on_waiting_thread(of_file(target, file))
+    def has_to_be_waited_for(target: Target, scenario: LoadedScenario) -> bool:
+        """Whether conversations of a scenario need a thread that waits for each of them."""
+        return runs_on_waiting_thread(of_scenario(target, scenario))
 
-    def target(self, given: object = None, file: str = "") -> AbstractContextManager[Target]:
+    def target(self, given: object = None, file: str = "", name: str = "") -> AbstractContextManager[Target]:
         """A target made of what is given, or else that of a scenario's file, for the time of a block.
 
-        Raises `NoTarget` if the settings of that file name none.
+        `name` is its name in `targets`. Raises `NoTarget` if the settings of that file name none.
         """
         if given is not None:
             return self.own_target(given)
-        return self._while_open(self.configured_target().of(file), None)
+        return self._while_open(self.configured_target().of(file, name), None)
 
     def own_target(self, value: object, use: Use = Use.ONE_BY_ONE) -> AbstractContextManager[Target]:
         """A target made of a value for the time of a block.
@@ -245,11 +243,11 @@ class Session:
 
         Raises `SettingsError`, and `NoTarget` if the target is the configured one and there is none.
         """
-        loaded = self.settings_of(scenario.file)
+        loaded = self.settings_of(scenario.file, scenario.configured)
         if settings is None:
             override = scenario.scenario.config if scenario.scenario else None
             settings = scenario_settings(loaded, override)
-        target = of_file(target, scenario.file)
+        target = of_scenario(target, scenario)
         settings = with_own_wiring(settings, target)
         masking = self._masking(loaded, mask)
         more = {
@@ -389,11 +387,12 @@ class Session:
             self.loop.run(clean_up, _left(until))
 
 
-def _unsaved(loaded: LoadedSettings) -> list[str]:
-    """Said in each run: who looks for a stored run later should not wonder why there is none."""
-    if loaded.settings.results.save:
-        return []
-    return [f"this run is not stored: results.save is false ({loaded.origins.get('results.save', '')})"]
+@contextmanager
+def _together(every: Iterable[AbstractContextManager[None]]) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        for one in every:
+            stack.enter_context(one)
+        yield
 
 
 def _left(until: float) -> float:

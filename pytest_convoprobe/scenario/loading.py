@@ -33,7 +33,8 @@ class LoadedScenario:
     single spaces. `skip` is the reason, None if the scenario is to be run. `file` is the name
     under which the file was loaded, `line` (from 1) where the scenario begins. `parameters` names those of
     the test's fixtures that it is run with; id and name then contain them. `target` is the name of its target
-    if there are several; id and name then contain it in brackets.
+    if there are several; id and name then contain it in brackets. `configured` is the same if the target is
+    one of `targets` in the settings.
     """
 
     id: str
@@ -46,6 +47,7 @@ class LoadedScenario:
     line: int
     parameters: str = ""
     target: str = ""
+    configured: str = ""
 
 
 def load_scenarios(path: Path | str, *, file: str | None = None) -> tuple[LoadedScenario, ...]:
@@ -173,6 +175,12 @@ def with_parameters(scenario: LoadedScenario, parameters: str, *, of_target: boo
     shown = node_name(parameters)
     new_id, name = f"{scenario.id}[{shown}]", f"{scenario.name} [{shown}]"
     return replace(scenario, id=new_id, name=name, parameters=shown, target=shown if of_target else "")
+
+
+def with_target(scenario: LoadedScenario, name: str) -> LoadedScenario:
+    """The scenario under another id and name, with one of the targets that the settings name."""
+    new_id, shown = f"{scenario.id}[{name}]", f"{scenario.name} [{name}]"
+    return replace(scenario, id=new_id, name=shown, target=name, configured=name)
 
 
 def with_distinct_ids(scenarios: list[LoadedScenario]) -> tuple[LoadedScenario, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import Problem
@@ -21,13 +22,15 @@ def known_fields(model: type[Any]) -> tuple[str, ...]:
     return tuple(name for name in model.model_fields if name != "unresolved")
 
 
-def rename_aliases(document: Document, sections: tuple[str, ...]) -> list[Problem]:
+def rename_aliases(document: Document, places: Iterable[Loc]) -> list[Problem]:
     """Give the fields of model sections our names, in place; two spellings of one field are a problem."""
     problems = []
-    for section in sections:
-        values = document.value.get(section)
+    for place in places:
+        values = document.value
+        for name in place:
+            values = values.get(name) if isinstance(values, dict) else None
         if isinstance(values, dict):
-            problems += rename_in(document, (section,), values)
+            problems += rename_in(document, place, values)
     return problems
 
 

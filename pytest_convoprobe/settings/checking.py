@@ -25,6 +25,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {"extra_instructions": (), "system_prompt":
 OTHER_NAMES = {
     **MODEL_ALIASES,
     "agent": "target",
+    "agents": "targets",
     "headers": "extra_headers",
     "instructions": "extra_instructions",
     "params": "extra_params",
@@ -132,7 +133,7 @@ def _unknown_type(kind: Any, values: Mapping[str, Any], path: Loc, document: Doc
 
 
 def _shorthand(path: Loc) -> str:
-    if path == ("target",):
+    if path[0] in ("target", "targets"):
         others = " or ".join(name for name in TARGET_TYPES if name != "python")
-        return f"; write `target: {{type: python, object: package.module:agent}}`, or type {others}"
+        return f"; write `{path[-1]}: {{type: python, object: package.module:agent}}`, or type {others}"
     return f"; write `{path[-1]}: {{model: openai/gpt-4o-mini}}`" if path[-1:] != ("run",) else ""

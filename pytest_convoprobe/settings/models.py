@@ -240,6 +240,11 @@ class Settings(Section):
         ModelSettings(), description="The model that plays the user; keys that are not set come from `llm`."
     )
     target: TargetSettings | None = Field(None, description="The agent under test.")
+    targets: dict[str, TargetSettings] = Field(
+        default_factory=dict,
+        description="Several agents under test, each by a name. Those of the same type as `target` take "
+        "from there what they don't set.",
+    )
     run: RunSettings = Field(RunSettings(), description="How a run is carried out.")
     gate: GateSettings = Field(GateSettings(), description="What makes a scenario fail.")
     results: ResultsSettings = Field(ResultsSettings(), description="Where runs are stored.")

@@ -92,13 +92,14 @@ def is_secret(path: Loc) -> bool:
 
 def is_public(path: Loc) -> bool:
     """Whether a value at this path is shown to everybody even if it comes from a variable."""
-    names = [part for part in path if isinstance(part, str)]
+    names = [part for part in _without_name(path) if isinstance(part, str)]
     if not names or _OF_OTHERS.intersection(names):
         return False
     return names[0] in _PUBLIC_SECTIONS or names[-1] in PUBLIC_FIELDS
 
 
 def _is_header(path: Loc) -> bool:
+    path = _without_name(path)
     below_headers = any(part in _HEADERS for part in path[:-1])
     if "env" in path[:-1] and _SERVERS.intersection(map(str, path)):
         return True  # the variables of a process are how it gets its keys
@@ -106,9 +107,15 @@ def _is_header(path: Loc) -> bool:
 
 
 def _named_secret(path: Loc) -> bool:
+    path = _without_name(path)
     return any(
         isinstance(part, str) and is_secret_name(part) for part in (*path, "".join(map(str, path[-1:])))
     )
+
+
+def _without_name(path: Loc) -> Loc:
+    """The way to a value in one of several targets: what that is called says nothing of what is in it."""
+    return ("target", *path[2:]) if path[:1] == ("targets",) else path
 
 
 def _url_secrets(text: str, public: Collection[str]) -> Iterator[str]:

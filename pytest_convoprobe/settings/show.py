@@ -14,6 +14,7 @@ from .aliases import known_fields
 from .effective import LoadedSettings
 from .merge import target_settings
 from .models import Settings
+from .several_targets import each_target
 
 _WIDEST_VALUE = 60
 _NOT_SET = "-"
@@ -56,7 +57,10 @@ def _values(section: BaseModel) -> Iterable[tuple[str, Any]]:
 
 def _effective(loaded: LoadedSettings) -> Iterable[tuple[str, BaseModel | None]]:
     for name in known_fields(Settings):
-        yield name, target_settings(loaded) if name == "target" else getattr(loaded.settings, name)
+        if name == "target":
+            yield from ((section, target_settings(one)) for section, one in each_target(loaded))
+        elif name != "targets":
+            yield name, getattr(loaded.settings, name)
 
 
 def _rows(loaded: LoadedSettings, name: str, section: BaseModel | None, redactor: Redactor) -> list[Row]:

@@ -88,25 +88,26 @@ class Document:
 
     def problem(self, loc: Loc, message: str, *, at_key: bool = False) -> Problem:
         """A problem with the value at `loc`, or with its key, under the name that the file has for it."""
-        return self.places.problem(self._as_written(loc), message, at_key=at_key).masked(self.mask)
+        return self.places.problem(self.as_written(loc), message, at_key=at_key).masked(self.mask)
 
     def has(self, loc: Loc) -> bool:
         """Whether there is a value at `loc`."""
-        return self.places.has(self._as_written(loc))
+        return self.places.has(self.as_written(loc))
 
     def written(self, loc: Loc) -> str:
         """A plain value as it is written (`yes`, `007`), empty for a list or a mapping."""
-        return self.places.written(self._as_written(loc))
+        return self.places.written(self.as_written(loc))
 
     def line_of(self, loc: Loc) -> int:
         """The line of the key at `loc`, or of the innermost key above it; 0 if it is not known."""
-        return self.places.line_of(self._as_written(loc))
+        return self.places.line_of(self.as_written(loc))
 
     def rename(self, old: Loc, new: Loc) -> None:
         """From now on `new` and what is below it are where `old` is written."""
         self._written[new] = old
 
-    def _as_written(self, loc: Loc) -> Loc:
+    def as_written(self, loc: Loc) -> Loc:
+        """The way to the same place by the names that the file has."""
         for length in range(len(loc), 0, -1):
             old = self._written.get(loc[:length])
             if old is not None:

@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_every_option_is_documented(option: Option) -> None:
     page = (DOCS / "reference/options.md").read_text(encoding="utf-8")
     assert f"`{option.flag} " in page
-    assert (f"`{option.key}`" in page) is option.ini
+    assert (f"| `{option.key}` |" in page) is option.ini
     assert all(f"`{choice}`" in page for choice in option.choices)
 
 

@@ -180,7 +180,8 @@ def test_a_huge_file_is_refused(folder: Path) -> None:
 def test_problems_of_the_command_line(refuse) -> None:
     text = refuse(overrides={"run.concurency": 3, "foo.bar": 1, "llm.temperature": "x"})
     assert text.splitlines() == [
-        "command line: foo: unknown key. Valid here: llm, judge, synthetic_user, target, run, gate, results",
+        "command line: foo: unknown key. Valid here: llm, judge, synthetic_user, target, targets, run, "
+        "gate, results",
         "command line: run.concurency: unknown key; did you mean `concurrency`? Valid here: concurrency, "
         "turn_timeout, scenario_timeout, max_cost, max_tokens, inconclusive, now, replay, max_text, "
         "recordings",
