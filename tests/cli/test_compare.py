@@ -247,3 +247,34 @@ def test_of_one_commit_the_fullest_run_is_the_baseline(folder: Path, convoprobe:
     assert result.exit_code == 1
     assert result.output.startswith(f"{whole} (main {commit[:8]}) → ")
     assert "1 new failure, 1 the same" in result.output
+
+
+def test_a_page_shows_both_conversations(worse: Path, convoprobe: Convoprobe) -> None:
+    result = convoprobe("compare", "latest~1", "latest", "--html", "-o", "pages/two.html")
+    assert result.exit_code == 1  # the gate is the same
+    assert "wrote pages/two.html" in result.output
+    page = (worse / "pages" / "two.html").read_text(encoding="utf-8")
+    assert "1 new failure, 1 worse, 1 fixed, 1 the same</h1>" in page
+    for name in ("one", "two", "three"):
+        assert f"<strong>{name}</strong>" in page
+    assert "<strong>four</strong>" not in page
+    # Each scenario's conversation, which is the same in both runs, is there once.
+    assert page.count("Which city do you mean?</div>") == 3
+
+
+def test_of_several_trials_the_first_that_came_out_differently_is_shown(
+    folder: Path, convoprobe: Convoprobe
+) -> None:
+    store(folder, 1, [passed("one", trial=1), passed("one", trial=2)])
+    store(folder, 2, [passed("one", trial=1), failed("one", trial=2)])
+    convoprobe("compare", "latest~1", "latest", "--html")
+    page = (folder / "convoprobe-compare.html").read_text(encoding="utf-8")
+    assert page.count("<small data-label>trial 2</small>") == 2
+    assert "trial 1" not in page
+
+
+def test_a_file_without_a_page_is_refused(worse: Path, convoprobe: Convoprobe) -> None:
+    result = convoprobe("compare", "latest~1", "latest", "-o", "two.html")
+    assert result.exit_code == 2
+    assert "-o is for the page: add --html" in result.output
+    assert not (worse / "two.html").exists()

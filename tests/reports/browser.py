@@ -114,3 +114,17 @@ class Browser:
         messages = [json.loads(one["message"])["message"] for one in self.driver.get_log("performance")]
         sent = [one["params"] for one in messages if one["method"] == "Network.requestWillBeSent"]
         return [one["request"]["url"] for one in sent]
+
+
+def click(browser: Browser, selector: str, place: int = 0) -> None:
+    """Click what the selector finds, or another one of them."""
+    browser.run("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, place)
+
+
+def in_view(browser: Browser, selector: str) -> bool:
+    """Whether the whole of its first line is on the screen."""
+    script = (
+        "const r = document.querySelector(arguments[0]).getClientRects()[0];"
+        "return r.top >= 0 && r.top + 20 <= innerHeight"
+    )
+    return bool(browser.run(script, selector))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,40 +15,15 @@ from pytest_convoprobe.result import Outcome
 from pytest_convoprobe.results.run_info import Ci
 from pytest_convoprobe.transcript import Reply, Termination, ToolCall, Transcript, Turn
 
-from .browser import Browser, open_browser
+from .browser import Browser, click
 from .pages import CONTRAST, EVIL, INTRUSION
-from .runs import BROKEN_OFF, CRASHED, FAILED, UNDECIDED, criterion, run_report, trial, with_past
+from .runs import BROKEN_OFF, CRASHED, FAILED, UNDECIDED, criterion, run_report, trial
 from .test_wire_shown import TRIAL as WIRE_TRIAL
 
 NAMES = ".trial strong"
 
 # The first rows of the usual page.
 ONE, TWO, THREE, FOUR = (anchor(one.result) for one in (FAILED, CRASHED, UNDECIDED, BROKEN_OFF))
-
-
-@pytest.fixture(scope="module")
-def started() -> Iterator[Browser]:
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    write_html(with_past(), path)
-    return path
-
-
-@pytest.fixture
-def browser(started: Browser, page: Path) -> Browser:
-    """The usual page, just opened on a wide screen."""
-    started.size(1280)
-    started.open(page)
-    return started
-
-
-def click(browser: Browser, selector: str, place: int = 0) -> None:
-    browser.run("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, place)
 
 
 def test_opens_with_what_needs_looking_at_first(browser: Browser, page: Path) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...results.compare import Comparison, FailOn, ScenarioChange, ScenarioInRun
     from ...results.store import StoredRun
 
+PAGE = "convoprobe-compare.html"
 _PIPED_WIDTH = 120
 
 
@@ -30,6 +31,14 @@ _PIPED_WIDTH = 120
     show_default=True,
     help="The changes that close the gate (exit status 1).",
 )
+@click.option("--html", "as_page", is_flag=True, help=f"A page with both conversations ({PAGE} without -o).")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file of the page.",
+)
 @json_option
 @project_options
 @click.pass_context
@@ -38,6 +47,8 @@ def command(
     base: str,
     head: str,
     fail_on: str,
+    as_page: bool,
+    output: Path | None,
     as_json: bool,
     config_file: Path | None,
     results_dir: Path | None,
@@ -52,13 +63,19 @@ def command(
     If BASE is `latest` or a git name, several runs may be meant: then the one that selected most of the
     scenarios is compared, never a part of them without a word.
 
+    --html writes a page that shows, for each scenario that changed, both conversations side by side and the
+    first turn that differs. Of several trials it shows the first that came out differently.
+
     \b
-    Example:
+    Examples:
         convoprobe compare origin/main latest --fail-on new-failure
+        convoprobe compare latest~1 latest --html -o compare.html
     """  # noqa: D301 - click looks for the character itself
     from ...results.compare import compare_runs
     from ...results.run_info import RunState
 
+    if output and not as_page:
+        raise UsageProblem("-o is for the page: add --html")
     project = Project.here(config_file, results_dir)
     after = project.open(head)
     baseline = project.baseline(base, None if base == head else after)
@@ -66,6 +83,8 @@ def command(
     if before.path.resolve() == after.path.resolve():
         raise UsageProblem(f"{base} and {head} are the same run, {after.id}: there is nothing to compare")
     comparison, gate = compare_runs(before, after), cast("FailOn", fail_on)
+    if as_page:
+        _write_page(baseline, after, gate, output or Path(PAGE))
     if as_json:
         write_json(_as_json(before, after, comparison, gate))
     else:
@@ -73,6 +92,18 @@ def command(
     # Without a gate too: nobody knows what a run lacks whose process ended without a word.
     broken_off = after.info.state is RunState.BROKEN_OFF
     ctx.exit(FINDINGS if comparison.fails(gate) or broken_off else OK)
+
+
+def _write_page(baseline: Baseline, after: StoredRun, gate: FailOn, path: Path) -> None:
+    from ...reports.html import write_comparison
+    from ...reports.run_pair import read_run_pair
+
+    pair = read_run_pair(baseline.run, after, fail_on=gate, notes=tuple(baseline.notes))
+    try:
+        write_comparison(pair, path)
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror or str(error)) from None
+    click.echo(f"wrote {path}", err=True)
 
 
 def _print(baseline: Baseline, after: StoredRun, comparison: Comparison, gate: FailOn) -> None:

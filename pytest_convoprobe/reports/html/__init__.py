@@ -14,16 +14,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..run_pair import RunPair
 from ..run_report import RunReport
 from .frame import Frame, write_page
 from .links import STANDS_ALONE, SiteLinks
 from .page import context
+from .side_by_side import context as compared
 
-__all__ = ["SiteLinks", "html_chunks", "write_html"]
+__all__ = ["SiteLinks", "comparison_chunks", "html_chunks", "write_comparison", "write_html"]
 
-SCRIPTS = ("parts.js", "trials.js", "search.js", "script.js")
+_SCRIPTS = ("parts.js", "trials.js", "search.js", "script.js")
 
-_FRAME = Frame(__name__, "page.html.jinja", ("style.css", "talk.css", "page.css"), SCRIPTS)
+_STYLES = ("style.css", "talk.css", "page.css")
+
+_FRAME = Frame(__name__, "page.html.jinja", _STYLES, _SCRIPTS)
+_COMPARISON = Frame(__name__, "compare.html.jinja", (*_STYLES, "compare.css"), _SCRIPTS)
 
 
 def write_html(report: RunReport, path: Path) -> None:
@@ -34,3 +39,13 @@ def write_html(report: RunReport, path: Path) -> None:
 def html_chunks(report: RunReport, links: SiteLinks = STANDS_ALONE) -> Iterator[str]:
     """The page, piece by piece."""
     yield from _FRAME.chunks(**context(report, links))
+
+
+def write_comparison(pair: RunPair, path: Path) -> None:
+    """Write the page of two runs, as `write_html` does."""
+    write_page(path, comparison_chunks(pair))
+
+
+def comparison_chunks(pair: RunPair, links: SiteLinks = STANDS_ALONE) -> Iterator[str]:
+    """The page of two runs side by side, piece by piece."""
+    yield from _COMPARISON.chunks(**compared(pair, links))

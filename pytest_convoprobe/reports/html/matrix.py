@@ -44,11 +44,12 @@ class Matrix:
 
 def matrix(results: Sequence[ScenarioResult]) -> Matrix | None:
     """The scenarios with more than one trial or target, in the order of the results; None without any."""
-    targets = tuple(dict.fromkeys(one.target_name for one in results))
     scenarios: dict[str, list[ScenarioResult]] = {}
     for one in results:
         scenarios.setdefault(one.base_id, []).append(one)
-    rows = [(_name(found), _cells(found, targets)) for found in scenarios.values() if len(found) > 1]
+    several = [found for found in scenarios.values() if len(found) > 1]
+    targets = tuple(dict.fromkeys(one.target_name for found in several for one in found))
+    rows = [(_name(found), _cells(found, targets)) for found in several]
     return Matrix(tuple(map(_target, targets)), tuple(rows)) if rows else None
 
 

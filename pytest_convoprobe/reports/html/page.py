@@ -198,11 +198,16 @@ def _line(label: str, spent: Spending, replayed: bool) -> SpendingLine:
 def _slowest(report: RunReport) -> list[tuple[str, str, str]]:
     """The three trials that took longest: anchor, name and time."""
     longest = sorted((one for one in report.results if one.duration), key=lambda one: -one.duration)
-    return [(anchor(one), _name(one), seconds(one.duration)) for one in longest[:3]]
+    return [(anchor(one), _with_target(one), seconds(one.duration)) for one in longest[:3]]
 
 
 def _name(result: ScenarioResult) -> str:
     return shorten(visible(one_line(result.name)), 200)
+
+
+def _with_target(result: ScenarioResult) -> str:
+    target = shown(one_line(result.target_name))
+    return f"{_name(result)} · {target}" if target else _name(result)
 
 
 def _rows(report: RunReport) -> list[Row]:

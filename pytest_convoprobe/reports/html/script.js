@@ -84,4 +84,6 @@
   onSlash(form, () => true);
   addEventListener("hashchange", restore);
   restore();
+  // The browser goes to a place by itself once all is there, and takes the focus away.
+  if (document.readyState !== "complete" && location.hash.length > 1) addEventListener("load", () => setTimeout(restore));
 })();

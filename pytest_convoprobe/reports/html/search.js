@@ -143,9 +143,9 @@ const search = (() => {
     current = hit;
     repaint();
     if (!paint) getSelection().setBaseAndExtent(hit.startContainer, hit.startOffset, hit.endContainer, hit.endOffset);
-    element.scrollIntoView({block: "center", behavior: "instant"});
+    element.scrollIntoView({block: "center"});
     const box = hit.getBoundingClientRect();
-    if (box.top < 80 || box.bottom > innerHeight) scrollBy({top: box.top - innerHeight / 2, behavior: "instant"});
+    if (box.top < 80 || box.bottom > innerHeight) scrollBy(0, box.top - innerHeight / 2);
   }
 
   function listen(input) {
