@@ -48,6 +48,7 @@ from ..settings.loading import LoadedSettings
 from ..settings.merge import target_settings
 from ..settings.model_settings import ModelSettings
 from ..settings.panel import alone, members_of
+from ..settings.several_targets import each_target
 from ..start_time import present
 from ..targets.factory import build_target
 from ..targets.port import ConversationContext, Target, Versioned
@@ -119,7 +120,7 @@ class Checkup:
         self._live = live
         self._message = message
         self._redactor = Redactor()
-        self._target_works = False
+        self._working: set[str] = set()
         self._strict, self._lenient = project.source(), project.source({"run.replay": "only"})
 
     async def run(self) -> list[Finding]:
@@ -130,7 +131,9 @@ class Checkup:
             findings += found
             if loaded is not None:
                 self._redactor.learn(loaded.secrets)
-                findings += [*await self._calls(loaded), *await self._tools(loaded)]
+                findings += await self._calls(loaded)
+                for section, one in each_target(loaded):
+                    findings += await self._tools(section, one)
                 findings += model_findings(scenarios_of(self._project, loaded), loaded)
         whole = self._without_variables("")
         return [*findings, self._results(whole)] if whole is not None else findings
@@ -163,7 +166,9 @@ class Checkup:
     async def _calls(self, loaded: LoadedSettings) -> list[Finding]:
         llm = build_llm(loaded.settings.run, self._redactor, Budget())
         try:
-            checks = [self._models(loaded, llm), self._target(loaded, llm)]
+            self._working.clear()  # another settings file has other targets
+            targets = (self._target(section, one, llm) for section, one in each_target(loaded))
+            checks = [self._models(loaded, llm), *targets]
             return [finding for found in await asyncio.gather(*checks) for finding in found]
         finally:
             await llm.aclose()
@@ -201,8 +206,8 @@ class Checkup:
         how = self._redactor.text(client_in_words(lane))
         return replace(finding, found=f"{finding.found}; {how}", client=lane.name)
 
-    async def _target(self, loaded: LoadedSettings, llm: LLM) -> list[Finding]:
-        self._target_works = False  # another settings file has another target
+    async def _target(self, section: str, loaded: LoadedSettings, llm: LLM) -> list[Finding]:
+        what = section.replace("targets.", "target ")
         try:
             settings = target_settings(loaded)
             if settings is None:
@@ -212,22 +217,23 @@ class Checkup:
                 settings = settings.model_copy(update={"max_attempts": _ATTEMPTS})
             target = build_target(settings, rootdir=loaded.root or self._project.root)
             if not self._live:
-                return [self._with_client(Finding("target", None, f"{target.name}, not called"), model)]
+                return [self._with_client(Finding(what, None, f"{target.name}, not called"), model)]
             if runs_on_waiting_thread(target):
                 bound = "not tried: it runs on the thread of a test (target.thread: same)"
-                return [Finding("target", None, f"{target.name}, {bound}")]
+                return [Finding(what, None, f"{target.name}, {bound}")]
             said, gaps = await self._spoken(target, llm, loaded)
-            self._target_works = True
-            answers = self._with_client(Finding("target", True, self._redactor.text(said)), model)
-            return [answers, *map(self._gap, gaps), *self._overriding()]
+            overriding = () if self._working else self._overriding()
+            self._working.add(section)
+            answers = self._with_client(Finding(what, True, self._redactor.text(said)), model)
+            return [answers, *(self._gap(what, gap) for gap in gaps), *overriding]
         except ConvoprobeError as error:
-            return [self._failed("target", error)]
+            return [self._failed(what, error)]
 
-    async def _tools(self, loaded: LoadedSettings) -> list[Finding]:
+    async def _tools(self, section: str, loaded: LoadedSettings) -> list[Finding]:
         """The names of tools in the project's scenarios, beside the target's tools or stored calls."""
         return [
             replace(finding, found=self._redactor.text(finding.found))
-            for finding in await tool_findings(self._project, loaded, start=self._target_works)
+            for finding in await tool_findings(self._project, loaded, start=section in self._working)
         ]
 
     def _failed(self, what: str, error: ConvoprobeError) -> Finding:
@@ -256,10 +262,10 @@ class Checkup:
         (problem,) = NoTarget(WRITE_A_FIXTURE, file=place).problems
         return Finding("target", False, problem.message, problem.advice.lstrip("\n"))
 
-    def _gap(self, said: str) -> Finding:
+    def _gap(self, what: str, said: str) -> Finding:
         """A path of the settings that found nothing: checks that need it would all be errors."""
         finds, _, advice = self._redactor.text(said).partition(". ")
-        return Finding("target", False if advice else None, finds, advice)
+        return Finding(what, False if advice else None, finds, advice)
 
     async def _spoken(self, target: Target, llm: LLM, loaded: LoadedSettings) -> tuple[str, tuple[str, ...]]:
         """What the target replied, in words, and what its reply lacks."""

@@ -14,6 +14,7 @@ from ..result import Outcome, ScenarioResult
 from ..results.index import IndexRow, row_of
 from ..results.records import TrialRecord
 from ..results.run_info import RunState, Selection
+from ..runs.configured import with_meant_target
 from ..runs.job import Job
 from ..runs.preconditions import require_models
 from ..runs.recorder import RunRecorder
@@ -23,6 +24,7 @@ from ..scenario.discovery import looks_like_scenario
 from ..scenario.loading import LoadedScenario, load_scenarios
 from ..scenario.search import find_scenario_files
 from ..settings.loading import LoadedSettings
+from ..settings.several_targets import names_of
 from .event_loop import end_when_stuck
 from .exits import UsageProblem
 from .no_target import FIXTURE_IS_FOR_PYTEST
@@ -50,6 +52,14 @@ def find_scenario(project: Project, text: str) -> tuple[LoadedScenario, str]:
     if loaded.skip is not None or loaded.scenario is None:
         raise UsageProblem(f"{loaded.name} is skipped: {loaded.skip}")
     return loaded, f"{relative_name(loaded.file, project.root)}::{loaded.id}"
+
+
+def with_name_of_target(
+    scenario: LoadedScenario, scenario_id: str, settings: LoadedSettings, name: str | None
+) -> tuple[LoadedScenario, str]:
+    """The scenario and its id, with the target of `targets` that is meant. Raises `SettingsError`."""
+    found = with_meant_target(scenario, settings, chosen=() if name is None else (name,))
+    return found, f"{scenario_id}[{found.configured}]" if found.configured else scenario_id
 
 
 class LiveRun:
@@ -90,10 +100,10 @@ class LiveRun:
         self._trials = trials
         with Session.of(self._loaded, self._project.root) as session:
             try:
-                file = self._scenario.file
-                with session.target(file=file) as target:
+                file, name = self._scenario.file, self._scenario.configured
+                with session.target(file=file, name=name) as target:
                     job = session.job(self._scenario, self._scenario_id, target)
-                    require_models(job.settings, job.scenario, target=session.target_model(file))
+                    require_models(job.settings, job.scenario, target=session.target_model(file, name))
                     self._run(session, [replace(job, trial=number) for number in range(1, trials + 1)])
             except NoTarget:
                 raise NoTarget(_PYTEST_CAN) from None
@@ -119,7 +129,8 @@ class LiveRun:
         others = [
             path for path in find_scenario_files(self._project.root) if path.absolute() != file.absolute()
         ]
-        existing = len(load_scenarios(file)) + sum(map(looks_like_scenario, others))
+        each = max(1, len(names_of(self._loaded)))
+        existing = each * (len(load_scenarios(file)) + sum(map(looks_like_scenario, others)))
         return Selection(1, existing, self._trials, 1)
 
     def _row(self, result: ScenarioResult, job: Job) -> IndexRow:

@@ -28,6 +28,7 @@ from ..scenario.root import ini_words
 from ..scenario.search import search
 from ..scenario.tool_names import ToolName, compare_names, names_in
 from ..settings.merge import target_settings
+from ..settings.several_targets import SeveralTargets, names_of
 from ..targets.factory import build_target
 from ..targets.hosted import hosted
 from ..targets.port import ConversationContext, Target
@@ -82,6 +83,8 @@ async def tools_of_target(
     raise.
     """
     settings = target or target_settings(loaded)
+    if settings is None and loaded.settings.targets:
+        raise SeveralTargets(names_of(loaded))
     if settings is None:
         raise NoTarget(FIXTURE_IS_FOR_PYTEST)
     mask = Redactor(loaded.secrets).text

@@ -9,6 +9,7 @@ from ..settings.effective import LoadedSettings
 from ..settings.merge import target_settings
 from ..settings.model_settings import ModelSettings
 from ..settings.panel import members_of
+from ..settings.several_targets import each_target
 from .lanes import Lane, lane_of
 
 
@@ -32,10 +33,11 @@ def clients_in_use(loaded: LoadedSettings) -> Iterator[ClientInUse]:
     for member in members_of(settings.judge):
         yield from _client("judge", member)
     yield from _client("synthetic_user", settings.synthetic_user)
-    target = target_settings(loaded)
-    model = target.as_model if target is not None else None
-    if model is not None:
-        yield from _client("target", model)
+    for section, one in each_target(loaded):
+        target = target_settings(one)
+        model = target.as_model if target is not None else None
+        if model is not None:
+            yield from _client(section, model)
 
 
 def _client(role: str, settings: ModelSettings) -> Iterator[ClientInUse]:

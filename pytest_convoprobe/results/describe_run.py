@@ -14,6 +14,7 @@ from ..llm.port import Price, Role
 from ..redaction import MASK, is_secret_name
 from ..settings.merge import target_settings
 from ..settings.model_settings import ModelSettings
+from ..settings.several_targets import each_target
 from ..settings.show import masked
 from .provenance import ci_facts, git_facts, versions
 from .run_info import RunInfo
@@ -85,10 +86,11 @@ def _model_settings(loaded: LoadedSettings) -> dict[Role, ModelSettings]:
 
 
 def _models(loaded: LoadedSettings) -> dict[str, str]:
-    """What each role is called: the name of its model, or what else the target is."""
-    target = target_settings(loaded)
+    """What each role is called: the name of its model, or what else the target is, or the targets are."""
+    targets = (target_settings(one) for _, one in each_target(loaded))
+    labels = dict.fromkeys(target.label for target in targets if target is not None and target.label)
     names = {role.value: model.model for role, model in _model_settings(loaded).items()}
-    names[Role.TARGET.value] = target.label if target is not None else None
+    names[Role.TARGET.value] = ", ".join(labels)
     return {role: name for role, name in names.items() if name}
 
 

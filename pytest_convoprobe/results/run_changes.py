@@ -19,6 +19,7 @@ _NOT_SAID = frozenset(
 )
 _PACKAGE = "pytest-convoprobe"
 _LONGEST = 60
+_NAMED = "targets."
 
 
 def run_changes(base: RunInfo, head: RunInfo) -> tuple[str, ...]:
@@ -32,11 +33,16 @@ def _changes(base: RunInfo, head: RunInfo) -> Iterator[str]:
         if old and new and old != new:
             yield from_to(words, old, new)
     if base.settings and head.settings:
-        for section in _DECIDING:
+        for section in (*_DECIDING, *_named_targets(base, head)):
             yield from _settings(section, base.settings.get(section, {}), head.settings.get(section, {}))
     old, new = base.versions.get(_PACKAGE), head.versions.get(_PACKAGE)
     if old and new and old != new:
         yield from_to(_PACKAGE, old, new)
+
+
+def _named_targets(base: RunInfo, head: RunInfo) -> list[str]:
+    """The sections of targets with names that both runs have: one that was added has no past."""
+    return [name for name in base.settings if name.startswith(_NAMED) and name in head.settings]
 
 
 def _settings(section: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -50,10 +56,14 @@ def _settings(section: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> I
 
 def _default(section: str, name: str, other: Mapping[str, Any]) -> object:
     """The default of a setting, None for most. `other` is the section of the run that has a value."""
-    kind = TARGET_TYPES.get(str(other.get("type")), DEFAULT_TARGET) if section == "target" else ModelSettings
+    kind = TARGET_TYPES.get(str(other.get("type")), DEFAULT_TARGET) if _is_target(section) else ModelSettings
     field = kind.model_fields.get(name)
     # Empty mappings are not stored, so they are "not set" on both sides.
     return None if field is None or field.is_required() or field.default_factory else field.default
+
+
+def _is_target(section: str) -> bool:
+    return section == "target" or section.startswith(_NAMED)
 
 
 def _shown(value: object) -> str:

@@ -23,6 +23,7 @@ from ...settings.file_formats import from_command_line, in_order
 from ...settings.merge import CONNECTION, layer_of, merge, to_model
 from ...settings.model_settings import ModelSettings
 from ...settings.models import DEFAULT_TARGET, TARGET_TYPES, RunSettings, TargetSection, guess_type
+from ...settings.several_targets import each_target
 from ...suggest import suggest
 from ...yaml_source import Document, Loc
 from ...yaml_source.explain import must_be
@@ -257,8 +258,11 @@ class _ConfigReader:
         """Each with the id and the name that it was given, before ids are made."""
         given = self._document.value.get("targets")
         if given is None:
-            target = self._project.settings.target
-            return [(None, None, self._with_levels(target, common, Layer()))] if target else []
+            return [
+                (None, section.partition(".")[2] or None, self._with_levels(target, common, Layer(), project))
+                for section, project in each_target(self._project)
+                if (target := project.settings.target) is not None
+            ]
         if not isinstance(given, list):
             message = f"{must_be('a list', given)}; begin each target with `- `"
             self._problems.append(self._document.problem(("targets",), message))
@@ -280,15 +284,18 @@ class _ConfigReader:
             return None
         return values.get("id"), section.label, self._with_levels(section, common, self._layer(path, section))
 
-    def _with_levels(self, section: TargetSection, common: Layer, own: Layer) -> TargetSection:
+    def _with_levels(
+        self, section: TargetSection, common: Layer, own: Layer, project: LoadedSettings | None = None
+    ) -> TargetSection:
         """A model with what it leaves unset; instructions for our own roles are not for what is tested."""
         if not section.is_model():
             return section
         below, above = self._project_levels("llm")
-        target = self._project.settings.target
+        project = project or self._project
+        target = project.settings.target
         # An address of the project's HTTP agent is nothing for a model, and the other way round.
         same_type = type(target) is type(section)
-        agent = self._project.layers.get("target", (layer_of(target),)) if same_type else ()
+        agent = project.layers.get("target", (layer_of(target),)) if same_type else ()
         in_project = (*_for_others(below), *_for_others(above), *agent)
         in_file = _for_others((common, self._override("llm", ModelSettings)))
         return to_model(type(section), merge((*in_project, *in_file, own)))

@@ -64,12 +64,14 @@ def command(
 
 def _upstreams(loaded: LoadedSettings) -> list[str]:
     """The names of the providers that the service calls. Raises `SettingsError` if the settings name none."""
-    target = loaded.settings.target
-    if target is None or target.models is None:
+    from ...settings.several_targets import each_target, models_of
+
+    found = [models for _, one in each_target(loaded) if (models := models_of(one)) is not None]
+    if not found:
         raise SettingsError.of(
             "the settings don't say which providers the service calls: set `target.models`, such as "
             "`models: {openai: https://api.openai.com/v1}`",
             file=str(loaded.file or ""),
             path="target.models",
         )
-    return list(target.models.addresses)
+    return list(dict.fromkeys(name for models in found for name in models.addresses))

@@ -17,6 +17,7 @@ from ...suggest import did_you_mean
 from ..asking import asked_of_models
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE, CommandFailed, UsageProblem
+from ..one_target import with_chosen_target
 from ..project import Project, json_option
 from ..scenario_files import scenario_files
 
@@ -29,7 +30,11 @@ _MOST = 200
 
 
 @click.command(short_help="Write scenarios from tools or conversations.")
-@click.option("--target", metavar="SPEC", help="The agent, as `module:object` or `file.py:object`.")
+@click.option(
+    "--target",
+    metavar="SPEC",
+    help="The agent: `module:object`, `file.py:object`, or a name in `targets` of the settings.",
+)
 @click.option("--mcp", metavar="COMMAND", help="An MCP server: the command that starts it, or its URL.")
 @click.option(
     "--transcript",
@@ -211,10 +216,13 @@ class _Work:
         from ..event_loop import run_async
         from ..tool_names import described_by_target
 
+        loaded = self._loaded
+        if target is not None and ":" not in target:
+            loaded, target = with_chosen_target(loaded, target), None
+        elif target is None and mcp is None:
+            loaded = with_chosen_target(loaded, None)
         given = given_target(target, mcp)
-        return run_async(
-            described_by_target(self._loaded, self._project.root, given), "starting the target …"
-        )
+        return run_async(described_by_target(loaded, self._project.root, given), "starting the target …")
 
     def print_end(self, made: Sequence[Made], dropped: Sequence[Dropped]) -> None:
         for one in dropped:

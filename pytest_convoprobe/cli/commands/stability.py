@@ -13,6 +13,7 @@ from ...formatting import counted, percent, percent_range
 from ..cells import NO_VERDICT, errors_text, rate_color
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE, advice
+from ..one_target import target_option
 from ..project import Project, json_option, project_options
 from ..stability_tables import as_json as stability_as_json
 from ..stability_tables import print_flips, spread
@@ -42,6 +43,7 @@ _REASONS = 5
     show_default=True,
     help="Answer model calls from recordings, which don't vary.",
 )
+@target_option
 @json_option
 @project_options
 @click.pass_context
@@ -52,6 +54,7 @@ def command(
     concurrency: int | None,
     max_cost: float | None,
     replay: str,
+    target: str | None,
     as_json: bool,
     config_file: Path | None,
     results_dir: Path | None,
@@ -68,12 +71,13 @@ def command(
         convoprobe stability scenarios/refund.yaml --trials 20
     """  # noqa: D301 - click looks for the character itself
     from ...results.history import stability
-    from ..live_run import LiveRun, find_scenario
+    from ..live_run import LiveRun, find_scenario, with_name_of_target
 
     project = Project.here(config_file, results_dir)
     loaded, scenario_id = find_scenario(project, scenario)
     overrides = {"run.replay": replay, "run.concurrency": concurrency, "run.max_cost": max_cost}
     settings = project.source(overrides).of(loaded.file)
+    loaded, scenario_id = with_name_of_target(loaded, scenario_id, settings, target)
     run = LiveRun(project, settings, loaded, scenario_id)
     run.run(trials)
     found = stability(run.rows)

@@ -12,6 +12,7 @@ from ...formatting import counted
 from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE
 from ..ignored_rules import require_rules
+from ..one_target import target_option, with_chosen_target
 from ..project import Project, json_option, project_options
 from ..tables import Column, print_table
 
@@ -27,6 +28,7 @@ _COLORS = {"high": "red", "medium": "yellow"}
 @click.command(short_help="List and review the target's tools.")
 @click.option("--ignore", "ignored", metavar="RULE", multiple=True, help="Leave out a rule; may be repeated.")
 @click.option("--llm", "asks", is_flag=True, help="Ask the judge's model for suggestions too.")
+@target_option
 @json_option
 @project_options
 @click.pass_context
@@ -34,6 +36,7 @@ def command(
     ctx: click.Context,
     ignored: tuple[str, ...],
     asks: bool,
+    target: str | None,
     as_json: bool,
     config_file: Path | None,
     results_dir: Path | None,
@@ -54,7 +57,7 @@ def command(
 
     require_rules(ignored, IDS)
     project = Project.here(config_file, results_dir)
-    tools = _tools(project)
+    tools = _tools(project, target)
     found = review(tools, ignored)
     opinion = _opinion(project, tools) if asks else None
     status = _status(found, opinion)
@@ -86,12 +89,12 @@ def _status(found: Sequence[Suggestion], opinion: Opinion | None) -> int:
     return FINDINGS if found or (opinion and opinion.suggestions) else OK
 
 
-def _tools(project: Project) -> Sequence[ToolSpec]:
+def _tools(project: Project, target: str | None) -> Sequence[ToolSpec]:
     from ..event_loop import run_async
     from ..tool_names import described_by_target
 
     # A tool's code runs only when it is called, so no model is needed, nor its key.
-    loaded = project.settings({"run.replay": "only"})
+    loaded = with_chosen_target(project.settings({"run.replay": "only"}), target)
     return run_async(described_by_target(loaded, project.root), "starting the target …")
 
 

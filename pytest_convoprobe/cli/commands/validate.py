@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,8 @@ from ..scenario_files import NotRun, scenario_files
 
 if TYPE_CHECKING:
     from ...errors import Problem
-    from ...faults.rules import FaultRule
     from ...scenario.loading import LoadedScenario
+    from ...settings.loading import LoadedSettings
 
 
 @click.command(short_help="Check scenario files.")
@@ -108,37 +108,31 @@ class _Tools:
     def __init__(self) -> None:
         self._project = Project.here()
         self._settings = self._project.source({"run.replay": "only"})
-        self._known: dict[Path | None, tuple[str, ...] | None] = {}
+        self._known: dict[tuple[Path | None, str], tuple[str, ...] | None] = {}
 
-    def of(self, file: Path) -> tuple[str, ...] | None:
-        """The tools for this scenario file; the first time, a note where the target doesn't say them."""
+    def targets(self, file: Path) -> list[tuple[str, LoadedSettings]]:
+        """The section of each target for this scenario file, and the settings with it."""
+        from ...settings.several_targets import each_target
+
+        return list(each_target(self._settings.of(str(file.absolute()))))
+
+    def of(self, section: str, loaded: LoadedSettings) -> tuple[str, ...] | None:
+        """The tools of a target; the first time, a note where it doesn't say them."""
         from ..event_loop import run_async
         from ..tool_names import names_of_tools
 
-        loaded = self._settings.of(str(file.absolute()))
-        if loaded.file not in self._known:
+        key = loaded.file, section
+        if key not in self._known:
             starting = names_of_tools(loaded, self._project.root)
-            self._known[loaded.file] = run_async(starting, "starting the target …")
-            if self._known[loaded.file] is None:
-                click.echo(_NOT_SAID, err=True)
-        return self._known[loaded.file]
-
-    def out_of_reach(self, file: Path, scenarios: Sequence[LoadedScenario]) -> list[Problem]:
-        """The faults of models that can't happen with the target for this scenario file."""
-        from ..tool_names import unreachable_models
-
-        return unreachable_models(scenarios, self._settings.of(str(file.absolute())))
-
-    def faults(self, file: Path) -> tuple[FaultRule, ...]:
-        """The faults of the target for this scenario file."""
-        from ..tool_names import faults_of_target
-
-        return faults_of_target(self._settings.of(str(file.absolute())))
+            self._known[key] = run_async(starting, "starting the target …")
+            if self._known[key] is None:
+                click.echo(_NOT_SAID.format(section=section), err=True)
+        return self._known[key]
 
 
 _NOT_SAID = (
     "note: the target doesn't say which tools it has, so names of tools are not checked; "
-    "list them in target.tools"
+    "list them in {section}.tools"
 )
 
 
@@ -193,23 +187,29 @@ def _names(file: Path, loaded: Sequence[LoadedScenario], tally: _Tally) -> tuple
     """What scenarios name that the target doesn't have, and that in words."""
     if tally.tools is None:
         return (), ""
-    problems = [*_tool_names(file, loaded, tally.tools), *tally.tools.out_of_reach(file, loaded)]
+    problems = [
+        problem
+        for section, settings in tally.tools.targets(file)
+        for problem in _of_target(loaded, section, settings, tally.tools)
+    ]
     tally.broken += bool(problems)
     tally.problems += len(problems)
     return problems, "\n".join(map(str, problems))
 
 
-def _tool_names(file: Path, loaded: Sequence[LoadedScenario], target: _Tools) -> Sequence[Problem]:
-    """The names of tools that mean none of the target's tools."""
-    tools = target.of(file)
-    if tools is None:
-        return ()
-    from ..tool_names import name_problems
+def _of_target(
+    scenarios: Sequence[LoadedScenario], section: str, settings: LoadedSettings, known: _Tools
+) -> list[Problem]:
+    """The names of tools that mean none of a target's, and the faults of models that can't happen with it."""
+    from ..tool_names import faults_of_target, name_problems, unreachable_models
 
-    problems, notes = name_problems(loaded, tools, target.faults(file))
-    for note in notes:
-        click.echo(f"note: {note}", err=True)
-    return problems
+    tools = known.of(section, settings)
+    found = ([], []) if tools is None else name_problems(scenarios, tools, faults_of_target(settings))
+    whose = "" if section == "target" else f"{section}: "
+    for note in found[1]:
+        click.echo(f"note: {whose}{note}", err=True)
+    problems = [*found[0], *unreachable_models(scenarios, settings)]
+    return [replace(problem, message=f"{whose}{problem.message}") for problem in problems]
 
 
 def _good_labels(file: Path) -> str:
