@@ -72,8 +72,7 @@ class ScenarioResult:
     @property
     def base_id(self) -> str:
         """The scenario's id without the target: the same for all targets of a scenario."""
-        before, found, after = self.scenario_id.rpartition(f"[{self.target_name}]")
-        return before + after if self.target_name and found else self.scenario_id
+        return without_target(self.scenario_id, self.target_name)
 
     @property
     def passed(self) -> bool:
@@ -97,6 +96,12 @@ class ScenarioResult:
         __tracebackhide__ = True  # pytest shows the line that asked, not this one
         if not self.passed:
             raise (ScenarioFailed if self.outcome is Outcome.FAILED else ScenarioErrored)(self)
+
+
+def without_target(scenario_id: str, target_name: str) -> str:
+    """A scenario's id without the name of its target."""
+    before, found, after = scenario_id.rpartition(f"[{target_name}]")
+    return before + after if target_name and found else scenario_id
 
 
 class ScenarioNotPassed(Exception):

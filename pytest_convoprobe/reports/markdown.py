@@ -31,6 +31,7 @@ from .failure import MUST, headline, user_side_lines
 from .money import ROLE_NAMES, by_roles, without_agent
 from .run_headline import base_name, title
 from .run_report import RunReport
+from .target_table import TargetCell, TargetRow, target_table_of
 from .wire_lines import ON_WIRE, made_no_call, model_lines, unrecorded_calls, unrecorded_notes, unused_gateway
 
 MARK = "<!-- convoprobe -->"
@@ -43,6 +44,7 @@ SUMMARY_LIMIT = 1024 * 1024
 _ROWS = (30, 15, 5, 1)
 _NOTES = 3
 _DETAILED = 100
+_TARGETS = 8
 _SIGNS = {Outcome.PASSED: "✅", Outcome.FAILED: "❌", Outcome.ERROR: "⚠️", Outcome.SKIPPED: "⏭️"}
 _SENTENCE = 600
 
@@ -96,8 +98,43 @@ def _head(report: RunReport, wrong: Sequence[ScenarioResult], rows: int) -> Iter
     yield from _decided(report, rows)
     yield from (f"_{escaped(line, _SENTENCE)}_" for line in report.info.judges[:_NOTES])
     yield from _compared(report, rows)
+    yield from _of_targets(report, rows)
     if wrong:
         yield _table(report, wrong, rows)
+
+
+def _of_targets(report: RunReport, rows: int) -> Iterator[str]:
+    """A row for each scenario and a column for each target, where there are several."""
+    found = target_table_of(report.results)
+    if found is None:
+        return
+    targets, shown = found.targets[:_TARGETS], found.most_telling(rows)
+    head = f"| Scenario | {' | '.join(escaped(target, 40) for target in targets)} |"
+    lines = [
+        head,
+        f"| --- |{' --- |' * len(targets)}",
+        *(_row_of_targets(row, len(targets)) for row in shown),
+    ]
+    left_out = [
+        f"{count:,} more {what}"
+        for count, what in (
+            (len(found.targets) - len(targets), "targets"),
+            (len(found.rows) - len(shown), "scenarios"),
+        )
+        if count
+    ]
+    yield "\n".join(lines) + (f"\n\n_And {', '.join(left_out)}._" if left_out else "")
+
+
+def _row_of_targets(row: TargetRow, targets: int) -> str:
+    cells = " | ".join(f"{_sign_of(cell)} {cell.words}".strip() for cell in row.cells[:targets])
+    return f"| {escaped(row.name, 80)} | {cells} |"
+
+
+def _sign_of(cell: TargetCell) -> str:
+    """That of the worst outcome; none for what did not run."""
+    worst = (Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED, Outcome.PASSED)
+    return next((_SIGNS[outcome] for outcome in worst if outcome in cell.outcomes), "")
 
 
 def _sign(report: RunReport, wrong: Sequence[ScenarioResult]) -> str:

@@ -17,12 +17,13 @@ from ..gate.types import Decision
 from ..judging.types import NO_SUCH_TOOL, PROHIBITED
 from ..llm.ledger import Spending
 from ..llm.port import Role
-from ..result import Outcome, ScenarioResult, attempt_words
+from ..result import Outcome, ScenarioResult, attempt_words, without_target
 from ..results.spent_calls import ByRole, without_result
 from ..text import harmless, one_line, shorten, visible
 from .decisions import is_excused
 from .failure import headline
 from .money import ROLE_NAMES, WithoutResult, by_roles, without_agent
+from .target_table import target_table_lines, target_table_of
 from .wire_lines import made_no_call, unrecorded_calls, unrecorded_notes, unused_gateway
 
 _SLOWEST = 3
@@ -55,6 +56,7 @@ class Digest:
     votes: int = 0
     no_model_calls: bool = False
     unrecorded: str = ""
+    target_name: str = ""
 
     @classmethod
     def of(cls, result: ScenarioResult) -> Digest:
@@ -76,6 +78,7 @@ class Digest:
             votes=result.votes,
             no_model_calls=made_no_call(result.transcript),
             unrecorded=unrecorded_calls(result.transcript),
+            target_name=result.target_name,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -88,6 +91,7 @@ class Digest:
             unmatched_tools=tuple(map(_encodable, self.unmatched_tools)),
             absent_tools=tuple(map(_encodable, self.absent_tools)),
             unrecorded=_encodable(self.unrecorded),
+            target_name=_encodable(self.target_name),
         )
         data: dict[str, Any] = _adapter().dump_python(safe, mode="json")
         return data
@@ -96,6 +100,11 @@ class Digest:
     def from_json(cls, data: Mapping[str, Any]) -> Digest:
         """The digest that `to_json` gave."""
         return _adapter().validate_python(data)
+
+    @property
+    def base_id(self) -> str:
+        """The scenario's id without the target."""
+        return without_target(self.scenario_id, self.target_name)
 
     @property
     def label(self) -> str:
@@ -140,6 +149,7 @@ def summary_lines(
         *_not_passed(_counting(digests, decided), None if verbosity > 0 else _LISTED),
         *_passed_later(digests),
         _totals(digests),
+        *_targets(digests, None if verbosity > 0 else _LISTED),
         *_spent(digests, lost),
         *_replayed(digests),
         *_votes(digests),
@@ -148,6 +158,12 @@ def summary_lines(
         *_unrecorded(digests),
         *_cannot_fail(digests),
     ]
+
+
+def _targets(digests: Sequence[Digest], limit: int | None) -> list[str]:
+    """A line a scenario and a column a target, where there are several."""
+    found = target_table_of(digests)
+    return [] if found is None else target_table_lines(found, limit)
 
 
 def _counting(digests: Sequence[Digest], decided: Mapping[str, Decision]) -> list[Digest]:

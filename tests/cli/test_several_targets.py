@@ -116,7 +116,9 @@ def test_generate_takes_a_name_too() -> None:
 
 def test_a_scenario_is_run_often_with_one_of_them_and_repeated_with_it(project: Path) -> None:
     with ChatServer() as server:
-        model = f"llm: {{model: openai/fake, api_base: '{server.base_url}', api_key: sk-not-a-real-key-123}}\n"
+        model = (
+            f"llm: {{model: openai/fake, api_base: '{server.base_url}', api_key: sk-not-a-real-key-123}}\n"
+        )
         (project / "convoprobe.yaml").write_text(model + IN_PYTHON)
         refused = run("stability", "scenarios/one.yaml", "--trials", "2")
         assert "the settings name several targets (fast, slow)" in refused.stderr
@@ -135,4 +137,7 @@ def test_settings_are_shown_for_each() -> None:
     from pytest_convoprobe.llm.clients_in_use import clients_in_use
     from pytest_convoprobe.settings.loading import load_settings
 
-    assert [one.role for one in clients_in_use(load_settings(Path.cwd()))] == ["targets.finds", "targets.cancels"]
+    assert [one.role for one in clients_in_use(load_settings(Path.cwd()))] == [
+        "targets.finds",
+        "targets.cancels",
+    ]
