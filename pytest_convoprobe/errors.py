@@ -24,6 +24,7 @@
     │   └── HookTimeout            a hook of the project took too long
     ├── LoopLost                   another conversation blocked the event loop of this one for good
     ├── ModelCallRefused           a model call of the agent's own that the gateway can't pass on
+    ├── MissingPackage             a scenario asks for what needs a package that isn't installed
     ├── ScenarioError              a scenario asks for what this target does not report
     ├── SimulatorError             the synthetic user left its role
     ├── JudgeError                 the judge gave no usable verdict
@@ -376,6 +377,10 @@ class TargetUnavailable(TargetError):
 
     Agents in Python may raise it themselves.
     """
+
+
+class MissingPackage(ConvoprobeError):
+    """Something that a scenario asks for needs a package that isn't installed."""
 
 
 class ScenarioError(ConvoprobeError):

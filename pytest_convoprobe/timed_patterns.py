@@ -13,14 +13,14 @@ from .formatting import exact_seconds
 
 
 @lru_cache(maxsize=512)
-def compiled(expression: str) -> Any:
+def compiled(expression: str, ignore_case: bool = False) -> Any:
     """The expression as a pattern of `regex`, whose methods take a `timeout` in seconds.
 
     Raises `regex.error`, RecursionError or OverflowError for what can't be used.
     """
     import regex  # here, since only some projects write expressions
 
-    return regex.compile(expression, regex.VERSION0)
+    return regex.compile(expression, regex.VERSION0 | (regex.IGNORECASE if ignore_case else 0))
 
 
 def without_an_end(expression: str, text: str, seconds: float) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,13 +24,24 @@ CARELESS = ROOT / "tests/support/careless_shops.py"
 
 
 class Red(NamedTuple):
-    """What is wrong with the agent `careless`, in lines of the report that are looked for in this order."""
+    """What is wrong with the agent `careless`, in words of the report, whose lines are broken anywhere."""
 
     careless: str
     lines: tuple[str, ...]
 
 
 RED = {
+    "replies.yaml": Red(
+        "AsksForThePassword",
+        (
+            '*the reply in turn 1 contains "coffee maker" and "Monday"*no "coffee maker" and no "Monday"*',
+            '*turn 2 is JSON with*found status is "lost" and price is "89.90", which is not a number*',
+            "*the last reply matches /^you're welcome/ (ignoring case): *a reply like that; found*Vielen*",
+            '*every reply doesn\'t contain*found 2 of 3 like that; turn 1: "password" in "It is on its way.*',
+            "*✗ each reply in turns 1 and 3 is in English*found 1 of 2 like that; turn 3: German*",
+            "*every reply has at most 300 characters: *turn 1: 440 characters*",
+        ),
+    ),
     "tool_arguments.yaml": Red(
         "RefundsHalf", ("*pay_refund: arguments*", "*amount is 44.95*", '*address.city is "Bergen"*')
     ),
@@ -94,4 +106,5 @@ def test_a_careless_agent_fails_for_the_right_reason(project: Project, file: str
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "failed" in result.parseoutcomes()
     assert "errors" not in result.parseoutcomes()
-    result.stdout.fnmatch_lines(red.lines)
+    output = " ".join(" ".join(result.outlines).split())
+    assert [line for line in red.lines if not fnmatchcase(output, f"*{line}*")] == []

@@ -13,6 +13,7 @@ from ..tool_patterns import matches
 from ..transcript import Transcript, WireSeen
 from .absent_turns import without_absent_turns
 from .latency import slowest_turn
+from .reply_checks import reply_checks
 from .types import NO_SUCH_TOOL, CheckResult
 from .unanswered import decided_checks, decided_limit, without_unanswered
 
@@ -37,14 +38,16 @@ def run_checks(
         _require_names_as_called(evaluation, transcript)
     usage, absent = without_absent_turns(evaluation.tool_usage, transcript)
     latency = _latency(evaluation.efficiency, transcript)
+    replies, unclear = reply_checks(evaluation.replies, transcript)
     found = (
         *_silence(transcript),
         *_of_tools(usage, transcript, tools),
         *_limits(evaluation.efficiency, transcript),
         *([latency] if isinstance(latency, CheckResult) else []),
+        *replies,
     )
     # What is certain comes first: an agent that broke another check did so whatever came of these.
-    for undecided in (absent, latency):
+    for undecided in (absent, latency, *unclear):
         if isinstance(undecided, ScenarioError) and all(check.holds for check in found):
             raise undecided
     return found

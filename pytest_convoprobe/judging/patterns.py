@@ -21,13 +21,13 @@ _OUTSIDE = re.compile(_ESCAPED + r"|\[\^?\]?|\{\d*,?\d*\}|.", re.DOTALL)
 _IN_SET = re.compile(_ESCAPED + r"|.", re.DOTALL)
 
 
-def is_found(pattern: str, text: str, where: str) -> bool:
+def is_found(pattern: str, text: str, where: str, *, ignore_case: bool = False) -> bool:
     """Whether the pattern is found somewhere in the text, as by `re.search`.
 
     Raises `ScenarioError` if that takes too long; `where` says what the text is.
     """
     try:
-        return _compiled(pattern).search(text, timeout=SECONDS) is not None
+        return _compiled(pattern, ignore_case).search(text, timeout=SECONDS) is not None
     except RecursionError:
         raise ScenarioError(f"the pattern /{pattern[:60]}…/ is nested too deeply") from None
     except TimeoutError:
@@ -36,8 +36,8 @@ def is_found(pattern: str, text: str, where: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Any:
-    return compiled(as_regex(pattern))
+def _compiled(pattern: str, ignore_case: bool) -> Any:
+    return compiled(as_regex(pattern), ignore_case)
 
 
 def as_regex(pattern: str) -> str:

@@ -44,7 +44,9 @@ _TELLING = 4
 # Of every letter, hence the look-ahead: where there are no spaces, nobody knows where a word begins.
 _SPACELESS_PAIR = re.compile(f"(?=([{SPACELESS}]{{2}}))")
 # What an agent does is its own: no user makes it silent, or makes it call a tool that it must never call.
-_INEXCUSABLE = re.compile(rf"prohibited tool .*|{SILENCE}|{ONLY_LISTED}", re.DOTALL)
+_INEXCUSABLE = re.compile(
+    rf"prohibited tool .*|{SILENCE}|{ONLY_LISTED}|\w+(?: last)? reply (?:in turn \d+ )?doesn't .*", re.DOTALL
+)
 _NEVER = ("exactly 0", "at most 0")
 
 

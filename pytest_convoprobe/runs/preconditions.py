@@ -8,6 +8,7 @@ from functools import partial
 
 from ..errors import ScenarioError
 from ..faults.rules import FaultRule
+from ..judging.spoken_language import require_detector
 from ..llm.known_models import check_model, has_common_provider
 from ..llm.port import Role, ToolSpec
 from ..scenario.approvals import tools_of
@@ -58,6 +59,12 @@ async def models_required(settings: ScenarioSettings, scenario: Scenario, *, onl
         require()
     else:
         await asyncio.to_thread(require)
+
+
+def require_packages(scenario: Scenario) -> None:
+    """Raise `MissingPackage` before anything is said, if a check needs a package that isn't installed."""
+    if any(check.language is not None for check in scenario.evaluation.replies):
+        require_detector()
 
 
 def called_models(loaded: LoadedSettings) -> tuple[ModelSettings, ...]:

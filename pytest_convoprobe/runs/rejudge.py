@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ..errors import Blame, ConvoprobeError, ResultsError
 from ..judging.checks import SILENCE
 from ..judging.latency import LATENCY
+from ..judging.reply_checks import REPLY_NAMES
 from ..judging.tool_checks import ONLY_LISTED
 from ..judging.types import CheckResult, CriterionResult
 from ..llm.known_models import check_model
@@ -42,6 +43,7 @@ _BY_SCENARIO = re.compile(
     rf"(?:required|prohibited) tool .+|{ONLY_LISTED}|{SILENCE}|{LATENCY}|tool calls|turns|tokens of the agent"
     r"|.+: (?:number of calls|arguments|called)(?: (?:by|in) turn \d+)?"
     r"|.+: (?:not before turn \d+|(?:before|after) .+)"
+    rf"|{REPLY_NAMES}"
 )
 
 

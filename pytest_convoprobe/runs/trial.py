@@ -52,6 +52,7 @@ from .preconditions import (
     named_models,
     require_ends_as_called,
     require_known_tools,
+    require_packages,
     unmatched_tools,
 )
 from .provider_blame import provider_failure, rightly_blamed
@@ -214,6 +215,7 @@ class TrialInProgress:
 
     async def _converse(self, llm: LLM) -> None:
         job = self._job
+        require_packages(job.scenario)
         user = user_of(job, llm, self._now)
         self._faults = FaultPlans.of(self._fault_rules, job.settings, job.scenario_id, job.trial)
         opened = self._host.conversation(
@@ -259,7 +261,8 @@ class TrialInProgress:
             found = run_checks(scenario.evaluation, transcript, self._tools)
             return (*found, *map(own_check, extra(scenario, transcript))) if extra else found
 
-        quick = extra is None and not scenario.evaluation.tool_usage.tool_call_criteria
+        evaluation = scenario.evaluation
+        quick = extra is None and not evaluation.tool_usage.tool_call_criteria and not evaluation.replies
         if quick and not transcript.is_large:
             return check()
         try:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pydantic import Field, model_validator
 
+from ..yaml_source import Loc
 from ..yaml_source.explain import required_here
 from .fields import Count, Limit, ScenarioPart, Seconds
+from .reply_checks import ReplyCheck
 from .sentences import CriterionItem
 from .tool_usage import ToolUsage
 
@@ -55,6 +59,11 @@ class Evaluation(ScenarioPart):
     )
     tool_usage: ToolUsage = Field(ToolUsage(), description="Tools that must, may or must not be called.")
     efficiency: Efficiency = Field(Efficiency(), description="Limits on tool calls, tokens and turns.")
+    replies: tuple[ReplyCheck, ...] = Field(
+        (),
+        description="What the agent says, checked by code.",
+        examples=[[{"contains": "refund"}, {"not_contains": "password"}, {"turn": "last", "language": "en"}]],
+    )
 
     @model_validator(mode="after")
     def _has_criteria(self) -> Evaluation:
@@ -69,12 +78,20 @@ class Evaluation(ScenarioPart):
     @property
     def has_checks(self) -> bool:
         """Whether code checks anything."""
-        return self.tool_usage.has_checks or self.efficiency.has_checks
+        return self.tool_usage.has_checks or self.efficiency.has_checks or bool(self.replies)
 
     @property
     def asks_judge(self) -> bool:
         """Whether there is anything for the judge to decide. Otherwise code decides everything."""
         return bool(self.correctness_criteria or self.failure_criteria or self.tool_usage.has_sentences)
 
+    def named_turns(self) -> Iterator[tuple[Loc, int]]:
+        """The turns that checks are about, with their places below this one."""
+        for place, turn in self.tool_usage.named_turns():
+            yield ("tool_usage", *place), turn
+        for index, check in enumerate(self.replies):
+            for turn in check.turns if isinstance(check.turns, tuple) else ():
+                yield ("replies", index, "turn"), turn
 
-_LEFT_OUT = "It can be left out where code decides everything, by `tool_usage` or `efficiency`"
+
+_LEFT_OUT = "It can be left out where code decides everything, by `tool_usage`, `efficiency` or `replies`"

@@ -18,6 +18,7 @@ from .conditions import ArgumentCondition
 from .evaluation import Efficiency, Evaluation
 from .fields import NOT_BOOLEAN_WORD, ScenarioPart, Temperature, Text, check_skip
 from .gate_rule import GateRule
+from .reply_checks import ReplyCheck
 from .rules import turn_complaints
 from .sentences import JudgedSentence
 from .synthetic_user import ClarificationBehavior, Landmark, SimulatedTurns, SyntheticUser, Traits
@@ -33,6 +34,7 @@ __all__ = [
     "JudgedSentence",
     "Landmark",
     "ModelOverride",
+    "ReplyCheck",
     "Scenario",
     "ScenarioConfig",
     "ScriptedAnswer",
@@ -97,7 +99,7 @@ class Scenario(ScenarioPart):
 
     @model_validator(mode="after")
     def _turns_come(self) -> Scenario:
-        user, usage = self.synthetic_user, self.evaluation.tool_usage
-        named = ((("evaluation", "tool_usage", *place), turn) for place, turn in usage.named_turns())
+        user = self.synthetic_user
+        named = ((("evaluation", *place), turn) for place, turn in self.evaluation.named_turns())
         complain(turn_complaints(named, user.max_turns, user.script))
         return self

@@ -71,6 +71,7 @@ _BY_CODE_ALONE = {
     "anyOf": [
         _key("tool_usage", {"anyOf": _TOOLS_BY_CODE}),
         _key("efficiency", {"anyOf": [_key(limit, {"type": "number"}) for limit in Efficiency.model_fields]}),
+        _with_items("replies"),
     ],
 }
 """Checks by code, and nothing for the judge."""

@@ -136,7 +136,35 @@ metadata: {owner: shop, ticket: 17, nested: {since: 2024-01-31}}
 
 ALONE = MINIMAL.split("  correctness_criteria:")[0] + "  "
 
+REPLIES = """\
+name: Words
+description: Checks of what the agent says.
+synthetic_user:
+  persona: Someone
+  initial_query: Hello
+  max_turns: 4
+evaluation:
+  replies:
+    - contains: A-1001
+    - {contains: [Oslo, "54 €"], not_contains: password, turn: all, ignore_case: true}
+    - {matches: "^Hi", turn: 1}
+    - {not_matches: "(?i)sorry", turn: [1, 4]}
+    - {equals: "You're welcome!", turn: last}
+    - {json: true}
+    - {json: {status: shipped, items.0.price: {at_most: 90}, address: {city: Oslo}}, turn: any}
+    - {language: de}
+    - {language: [nb, nn], turn: last}
+    - {language: {one_of: [de], among: [de, en]}}
+    - {length: {characters: {at_most: 500}, words: {at_least: 1, at_most: 80}}}
+"""
+
+
+def _reply(text: str) -> str:
+    return _evaluation(f"replies: [{text}]")
+
+
 VALID = {
+    "replies": REPLIES,
     "minimal": MINIMAL,
     "full": FULL,
     "judge override": JUDGE_OVERRIDE,
@@ -216,7 +244,7 @@ INVALID = {
         _assertion("{at_least: 0, by_turn: 2}"), "9:71", "this asserts nothing", schema=False
     ),
     "neither criteria nor checks": Wrong(
-        ALONE + "tool_usage: {optional_tools: [t]}\n", "6:1", "code decides everything, by `tool_usage` or"
+        ALONE + "tool_usage: {optional_tools: [t]}\n", "6:1", "code decides everything, by `tool_usage`"
     ),
     "only what must not be": Wrong(
         ALONE + "failure_criteria: [The agent lies]\n  efficiency: {max_tool_calls: 1}\n",
@@ -501,6 +529,70 @@ INVALID = {
     ),
     "before a pattern of itself": Wrong(
         _assertion('{before: "[t]"}'), "9:69", "`t` can't come before itself", schema=False
+    ),
+    "replies at the top": Wrong(
+        MINIMAL + "replies: [{contains: a}]\n", "9:1", "this key belongs in `evaluation`"
+    ),
+    "a check of nothing": Wrong(_reply("{turn: 1}"), "9:13", "this checks nothing; give it at least one of"),
+    "which replies": Wrong(
+        _reply("{contains: a, not_contains: b}"), "9:13", "say which replies this is about", schema=False
+    ),
+    "any without": Wrong(
+        _reply("{not_contains: b, turn: any}"), "9:37", "for no reply at all, write `all`", schema=False
+    ),
+    "a reply that never comes": Wrong(
+        _reply("{contains: a, turn: 11}"),
+        "9:33",
+        "replies[0].turn: turn 11 never comes: `max_turns` is 10",
+        schema=False,
+    ),
+    "turn 0": Wrong(_reply("{contains: a, turn: 0}"), "9:33", "must be at least 1, got the number 0"),
+    "the first turn": Wrong(
+        _reply("{contains: a, turn: first}"), "9:33", "must be one of `any`, `all`, `last`, got the text"
+    ),
+    "no turn": Wrong(_reply("{contains: a, turn: []}"), "9:33", "this is empty", schema=False),
+    "case of a length": Wrong(
+        _reply("{length: {words: {at_most: 5}}, ignore_case: true}"),
+        "9:58",
+        "this goes with contains, not_contains",
+        schema=False,
+    ),
+    "contains nothing": Wrong(_reply('{contains: ""}'), "9:24", "must not be empty"),
+    "contains an empty list": Wrong(_reply("{contains: []}"), "9:24", "this is empty", schema=False),
+    "icontains": Wrong(_reply("{icontains: a}"), "9:14", "write `contains` with `ignore_case: true`"),
+    "regex of a reply": Wrong(_reply("{regex: a}"), "9:14", "unknown check of replies; write `matches`"),
+    "is-json": Wrong(_reply("{is-json: true}"), "9:14", "write `json: true`"),
+    "a broken pattern": Wrong(_reply('{matches: "(x"}'), "9:23", "not a regular expression", schema=False),
+    "an empty pattern": Wrong(_reply('{not_matches: ""}'), "9:27", "every reply has an empty", schema=False),
+    "not json": Wrong(
+        _reply("{json: false}"), "9:20", "must be true, or a mapping of paths and values", schema=False
+    ),
+    "json with min": Wrong(
+        _reply("{json: {price: {min: 1}}}"), "9:29", "replies[0].json.price.min: unknown condition; did you"
+    ),
+    "Norwegian": Wrong(
+        _reply("{language: no}"), "9:24", "`no` is a boolean in YAML; for Norwegian write `nb`"
+    ),
+    "German by name": Wrong(_reply("{language: German}"), "9:24", "did you mean `de`?"),
+    "a region": Wrong(_reply("{language: pt-BR}"), "9:24", "regions and scripts are not told apart"),
+    "an unknown language": Wrong(_reply("{language: [de, xx]}"), "9:29", "known are af, ar, az"),
+    "alone among": Wrong(
+        _reply("{language: {one_of: [de], among: [de]}}"), "9:46", "name another language", schema=False
+    ),
+    "not among": Wrong(
+        _reply("{language: {one_of: [de], among: [en, fr]}}"),
+        "9:46",
+        "`de` of `one_of` is missing",
+        schema=False,
+    ),
+    "length of what": Wrong(
+        _reply("{length: {at_most: 5}}"), "9:23", "say what is counted: `characters: {at_most: …}`"
+    ),
+    "any length": Wrong(
+        _reply("{length: {words: {at_least: 0}}}"), "9:30", "every reply is that long", schema=False
+    ),
+    "no length": Wrong(
+        _reply("{length: {words: {at_least: 5, at_most: 4}}}"), "9:41", "more than `at_most`", schema=False
     ),
     # Not a scenario at all.
     "a list": Wrong("- a\n- b\n", "1:1", "this isn't a scenario: it is a list"),

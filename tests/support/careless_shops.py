@@ -34,3 +34,12 @@ class TakesItsTime(ShopAgent):  # type: ignore[misc]
     def answer(self, message: str) -> str:
         time.sleep(2.01)
         return str(super().answer(message))
+
+
+class AsksForThePassword(ShopAgent):  # type: ignore[misc]
+    def answer(self, message: str) -> str:
+        if "JSON" in message:
+            return '{"number": "A-1001", "status": "lost", "price": "89.90"}'
+        if "Thank" in message:
+            return "Vielen Dank, und noch einen guten Tag! Wie lautet Ihr Passwort?"
+        return "It is on its way. What is your Password?" + " Please!" * 50

@@ -23,6 +23,8 @@ class ShopAgent:
         return Reply(text, tool_calls=self.calls)
 
     def answer(self, message):
+        if "thank" in message.lower():
+            return "You're welcome! Have a good day."
         named = re.search(r"[A-Z]-\d{4}", message)
         self.number = named[0] if named else self.number
         if self.number is None:

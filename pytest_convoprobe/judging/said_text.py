@@ -1,0 +1,56 @@
+"""A reply as its reader sees it: without differences of encoding that nobody sees. Pure functions.
+
+Models write `it's` with a typographic apostrophe, `A-1001` with a hyphen that doesn't break, and `54 €` with
+a space that doesn't. Whoever looks for such a text means all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_QUOTES = {
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc\u2032"), "'"),
+    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u2033"), '"'),
+}
+# Those that break no line, or are of another width: a tab and the line breaks stay.
+_SPACES = dict.fromkeys([0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
+_HYPHENS = dict.fromkeys([0x2010, 0x2011], "-")
+# A soft hyphen, and what has no width. The joiners of emoji and of some scripts stay: they change the text.
+_INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x2060, 0xFEFF], None)
+_IN_TEXTS = {**_QUOTES, **_SPACES, **_HYPHENS, **_INVISIBLE}
+# Not hyphens: in a set of characters, one is a range.
+_IN_PATTERNS = {**_QUOTES, **_SPACES}
+
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
+_NOT_LANGUAGE = re.compile(
+    r"`[^`\n]*`|\b(?:https?://|www\.)\S+|\S+@\S+\.\w+|[A-Za-z]*[-_#/]?\d[\w.,:/-]*|<[^<>\n]{1,200}>", re.ASCII
+)
+
+
+def as_seen(text: str) -> str:
+    """The text in NFC, with plain apostrophes, quote marks, hyphens and spaces, and nothing invisible."""
+    if text.isascii():
+        return text.replace("\r\n", "\n")
+    return unicodedata.normalize("NFC", text.replace("\r\n", "\n")).translate(_IN_TEXTS)
+
+
+def pattern_as_seen(pattern: str) -> str:
+    """An expression that is to be looked for in what `as_seen` gives."""
+    return unicodedata.normalize("NFC", pattern).translate(_IN_PATTERNS)
+
+
+def comparable(text: str, ignore_case: bool) -> str:
+    """The text on one line with single spaces, to be looked for or in."""
+    line = " ".join(as_seen(text).split())
+    return unicodedata.normalize("NFC", line.casefold()) if ignore_case else line
+
+
+def code_blocks(text: str) -> list[str]:
+    """What is in the fenced blocks of code of a text in Markdown."""
+    return [found[2] for found in _FENCE.finditer(text.replace("\r\n", "\n"))]
+
+
+def prose(text: str) -> str:
+    """The text without what has no language: code, addresses, and words with digits."""
+    return _NOT_LANGUAGE.sub(" ", _FENCE.sub(" ", as_seen(text)))
