@@ -9,12 +9,21 @@ from .text import cell_width, without_commands
 
 
 @dataclass(frozen=True)
+class Inclusion:
+    """A place that takes something from another file."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Problem:
     """One thing that is wrong with a file, with the place where it is.
 
     `line` and `column` count from 1; 0 means that the place is not known.
     `path` is the key's path (`synthetic_user.traits.patience`), empty at the top. `advice` says what to
     do; it may have several lines and holds no text from a file. `remedies` are as in `ConvoprobeError`.
+    `included_from` are the places through which the file is part of another one, the innermost first.
     """
 
     message: str
@@ -25,17 +34,24 @@ class Problem:
     source_line: str = ""
     advice: str = ""
     remedies: tuple[str, ...] = ()
+    included_from: tuple[Inclusion, ...] = ()
 
     def masked(self, mask: Callable[[str], str]) -> Problem:
         """The same without the secrets that `mask` knows."""
         return replace(self, message=mask(self.message), source_line=mask(self.source_line))
+
+    def renamed(self, name: Callable[[str], str]) -> Problem:
+        """The same with other names for the files."""
+        chain = tuple(Inclusion(name(one.file), one.line) for one in self.included_from)
+        return replace(self, file=name(self.file), included_from=chain)
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         head = _printable(": ".join(part for part in (place, self.path, self.message) if part))
         excerpt = self._excerpt() if self.source_line.strip() else ""
         # A CI system obeys what its log says, and the line may be a stranger's.
-        return without_commands("\n".join(part for part in (head, excerpt, self.advice) if part))
+        chain = [_printable(f"    included from {one.file}:{one.line}") for one in self.included_from]
+        return without_commands("\n".join(part for part in (head, excerpt, *chain, self.advice) if part))
 
     def _excerpt(self) -> str:
         """The offending line, or the part of it around the column, with a caret below it."""
@@ -44,6 +60,13 @@ class Problem:
         shown = line[start : start + 100]
         before = shown[: max(0, self.column - 1 - start)]
         return f"    {shown}\n    {' ' * cell_width(before)}^"
+
+
+def by_place(problem: Problem) -> tuple[int, int, int, int]:
+    """For sorting: from the top of the file, with what it includes where it does so."""
+    outer = problem.included_from[-1].line if problem.included_from else problem.line
+    inner = (problem.line, problem.column)
+    return (outer, 0, *inner) if problem.included_from else (outer, problem.column, 0, 0)
 
 
 def _printable(text: str) -> str:

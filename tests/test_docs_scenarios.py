@@ -54,6 +54,10 @@ RED = {
     "code_alone.yaml": Red(
         "ForgetsTheOrder", ("*Criteria: no judge was asked*", "*cancel_order: arguments*A-1002*")
     ),
+    "parameters.yaml": Red(
+        "ForgetsTheOrder", ("*find_order: arguments*A-1002*", "*Where an order is?A-1001-shipped-Monday?*")
+    ),
+    "other_files.yaml": Red("CancelsAtOnce", ("*prohibited tool cancel_order*",)),
 }
 """By the name of the file."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
+from itertools import chain
 from pathlib import Path
 
 from ..errors import Problem, ScenarioFileError
-from ..scenario.loading import LoadedScenario, load_scenarios
-from ..yaml_source import Document, read
+from ..problems import by_place
+from ..scenario.loading import load_documents
 from .finding import Fault, Level, LintFinding
 from .rules import INVALID_FILE, RULES
 from .subject import Subject
@@ -23,20 +24,20 @@ def lint_file(path: Path, *, file: str | None = None, ignore: Collection[str] = 
         subjects = subjects_of(path, file)
     except ScenarioFileError as error:
         return _broken(error, ignore)
-    found = [finding for subject in subjects for finding in _of(subject, ignore)]
-    return sorted(found, key=lambda one: (one.problem.line, one.problem.column))
+    found: dict[tuple[str, Problem], LintFinding] = {}
+    for finding in chain.from_iterable(_of(subject, ignore) for subject in subjects):
+        # Each set of parameters finds the same words in the same place, and so does each use of a file.
+        found.setdefault((finding.rule, finding.problem), finding)
+    return sorted(found.values(), key=lambda one: by_place(one.problem))
 
 
 def subjects_of(path: Path, file: str | None = None) -> list[Subject]:
     """The finished scenarios of a file, with their places. Raises `ScenarioFileError`."""
-    loaded = load_scenarios(path, file=file)
-    documents: Iterable[Document] = read(path, file).documents
-    return [_subject(one, document) for one, document in zip(loaded, documents, strict=True) if one.scenario]
-
-
-def _subject(loaded: LoadedScenario, document: Document) -> Subject:
-    assert loaded.scenario is not None  # noqa: S101 - asked before
-    return Subject(loaded.id, loaded.scenario, document)
+    return [
+        Subject(loaded.id, loaded.scenario, document)
+        for loaded, document in load_documents(path, file=file)
+        if loaded.scenario is not None
+    ]
 
 
 def finding_of(
@@ -44,15 +45,19 @@ def finding_of(
 ) -> LintFinding | None:
     """A fault with its place; None where somebody said that it is to be ignored."""
     problem = subject.document.problem(fault.loc, fault.message)
-    if rule in ignore or any(subject.ignores(rule, line) for line in _lines(subject, fault, problem)):
+    if rule in ignore or any(subject.ignores(rule, *place) for place in _places(subject, fault, problem)):
         return None
     return LintFinding(rule, level, problem, fault.advice, subject.id)
 
 
-def _lines(subject: Subject, fault: Fault, problem: Problem) -> set[int]:
-    """Where people put a comment on it: at the value, at its key, or at the item of a list with the key."""
+def _places(subject: Subject, fault: Fault, problem: Problem) -> set[tuple[str, int]]:
+    """The files and lines where people put a comment on it: at the value, at its key, at the item of a list
+    with the key, or where the file is included.
+    """
     item = [fault.loc[:-1]] if len(fault.loc) > 1 and isinstance(fault.loc[-2], int) else []
-    return {problem.line, *map(subject.document.line_of, [fault.loc, *item])}
+    keys = [subject.document.problem(loc, "", at_key=True) for loc in (fault.loc, *item)]
+    included = [(one.file, one.line) for one in problem.included_from]
+    return {*included, *((one.file, one.line) for one in (problem, *keys))}
 
 
 def _of(subject: Subject, ignore: Collection[str]) -> Iterator[LintFinding]:

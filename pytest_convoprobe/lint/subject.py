@@ -62,10 +62,10 @@ class Subject:
         """The last turn that the conversation can have."""
         return last_turn_of(self.scenario.synthetic_user)
 
-    def ignores(self, rule: str, line: int) -> bool:
+    def ignores(self, rule: str, file: str, line: int) -> bool:
         """Whether a comment says so: on the line, alone on the one above, or at the head of the scenario."""
-        lines = self.document.content.splitlines()
-        head = _head_of(lines, self.document.first_line)
+        head = _head_of(self.document.content.splitlines(), self.document.first_line)
+        lines = self.document.content_of(file).splitlines()
         above = [text for text in lines[max(0, line - 2) : line - 1] if _goes_with_next(text)]
         return any(rule in _ignored(text) for text in (*head, *above, *lines[line - 1 : line]))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from types import ModuleType
 
 import pytest
 
 from ..errors import ScenarioFileError
+from ..files import relative_name
 from ..scenario.loading import LoadedScenario, with_distinct_ids, with_parameters, with_target
 from . import options
 from .gating import chosen
@@ -88,8 +88,11 @@ class ScenarioFile(pytest.Module):
         return functions
 
     def _in_words(self, error: ScenarioFileError) -> str:
-        """All problems, with the path as pytest shows it."""
-        return "\n".join(str(replace(problem, file=self.nodeid)) for problem in error.problems)
+        """All problems, with the paths as pytest shows them."""
+        return "\n".join(str(problem.renamed(self._shown)) for problem in error.problems)
+
+    def _shown(self, file: str) -> str:
+        return self.nodeid if file == str(self.path) else relative_name(file, self.config.rootpath)
 
 
 def _name_for_pytest(name: str) -> str:

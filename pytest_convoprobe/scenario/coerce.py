@@ -28,11 +28,17 @@ def loaded(scenario: AnyScenario, find: Callable[[str], Path] = Path) -> LoadedS
         return _of_object(scenario)
     if isinstance(scenario, Mapping):
         # JSON is YAML: the same reader checks it, with the same messages.
-        return _only(parse_scenarios(json.dumps(scenario, indent=2), "<mapping>"), "")
+        return _only(parse_scenarios(_as_yaml(scenario), "<mapping>"), "")
     if isinstance(scenario, str) and "\n" in scenario:
         return _only(parse_scenarios(scenario, "<text>"), "")
     path, _, name = str(scenario).partition("::")
     return _only(load_scenarios(find(path)), name)
+
+
+def _as_yaml(scenario: Mapping[str, Any]) -> str:
+    """JSON with characters as they are: YAML doesn't know the pairs by which JSON escapes an emoji."""
+    text = json.dumps(scenario, indent=2, ensure_ascii=False)
+    return "".join(one if one.isprintable() or one == "\n" else f"\\U{ord(one):08x}" for one in text)
 
 
 def _of_object(scenario: Scenario) -> LoadedScenario:

@@ -40,11 +40,18 @@ _OF_A_SCENARIO = frozenset(("synthetic_user", "evaluation"))
 """Keys that hardly anything but a scenario has. Each of the two is also a key of another file of ours:
 `synthetic_user` of settings, `evaluation` of a benchmark's config.yaml."""
 
+_EXTENDS = "extends"
+"""A scenario may leave both to another file. Other programs have files with this key."""
+
 LABELS_ENDINGS = (".labels.yaml", ".labels.yml", ".labels.jsonl")
 """How the names of files with labelled conversations end."""
 
-_BESIDE = frozenset(("name", "description", "skip", "tags", "metadata", "config", "gate"))
+_BESIDE = frozenset(
+    ("name", "description", "skip", "tags", "metadata", "config", "gate", "faults", "parameters")
+)
 """Keys of a scenario that many other files have, too."""
+SCENARIO_KEYS = _OF_A_SCENARIO | _BESIDE | {_EXTENDS}
+"""All keys of a scenario."""
 _CONVERSATION_OF_LABELS = frozenset(("turns", "stored"))
 _OF_LABELS = _CONVERSATION_OF_LABELS | {"criteria"}
 _NOT_OF_A_BENCHMARK = _OF_A_SCENARIO | {"skip"}
@@ -95,9 +102,14 @@ def _matches_with_name_of_root(relative: PurePath, root: Path, patterns: Sequenc
 def project_root(folder: Path) -> Path:
     """The nearest folder at or above `folder` that looks like a project's, or `folder` itself."""
     for candidate in (folder, *folder.parents):
-        if any((candidate / marker).exists() for marker in _ROOT_MARKERS):
+        if is_marked(candidate):
             return candidate
     return folder
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether a folder looks like a project's."""
+    return any((folder / marker).exists() for marker in _ROOT_MARKERS)
 
 
 def is_worth_a_look(folder: Path, root: Path) -> bool:
@@ -131,10 +143,15 @@ def _is_of_others(path: Path, relative: PurePath, root: Path) -> bool:
     By the place alone, a scenario with an unlucky name or neighbour would never run, and nobody would know.
     """
     if path.name in SETTINGS_FILES:
-        return "evaluation" not in _keys_of(path)
+        keys = _keys_of(path)
+        return "evaluation" not in keys and not _extends_scenario(keys)
     if has_name_of_labels(path):
         return not looks_like_scenario(path)
-    return _in_benchmark(relative, root) and "synthetic_user" not in _keys_of(path)
+    if not _in_benchmark(relative, root):
+        return False
+    # `evaluation` is a key of a benchmark's config.yaml, too.
+    keys = _keys_of(path)
+    return "synthetic_user" not in keys and not _extends_scenario(keys)
 
 
 def _in_benchmark(relative: PurePath, root: Path) -> bool:
@@ -153,7 +170,16 @@ def is_benchmark(file: Path) -> bool:
 
 def looks_like_scenario(file: Path) -> bool:
     """Whether a file has a key that hardly anything but a scenario has. It need not be valid."""
-    return bool(_keys_of(file) & _OF_A_SCENARIO)
+    return _are_of_scenario(_keys_of(file))
+
+
+def _are_of_scenario(keys: frozenset[str]) -> bool:
+    return bool(keys & _OF_A_SCENARIO) or _extends_scenario(keys)
+
+
+def _extends_scenario(keys: frozenset[str]) -> bool:
+    """Whether a file leaves the rest to another one, and has no other keys than those of a scenario."""
+    return {_EXTENDS, "name"} <= keys <= SCENARIO_KEYS
 
 
 def has_name_of_labels(path: PurePath) -> bool:
@@ -167,7 +193,7 @@ def looks_like_labels(file: Path, *, known: bool = False) -> bool:
     One of the keys will do where it is `known` that the project has such files: a misspelt one is said to be.
     """
     keys = _keys_of(file)
-    if keys & _OF_A_SCENARIO:
+    if _are_of_scenario(keys):
         return False
     return bool(keys & _OF_LABELS) if known else "criteria" in keys and bool(keys & _CONVERSATION_OF_LABELS)
 
@@ -189,7 +215,7 @@ def misspelt_key(file: Path) -> tuple[str, str] | None:
     from ..suggest import suggest  # not at the top: most suites never guess
 
     # Guessing is slow, and somebody's dump may have thousands of keys.
-    near = ((key, suggest(key, _OF_A_SCENARIO)) for key in keys[:_GUESSED])
+    near = ((key, suggest(key, (*_OF_A_SCENARIO, _EXTENDS))) for key in keys[:_GUESSED] if key != _EXTENDS)
     return next(((key, meant) for key, meant in near if meant is not None), None)
 
 

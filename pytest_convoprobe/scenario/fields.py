@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from ..text import has_words, is_blank
 from ..tool_patterns import name_complaint
 from ..yaml_source.explain import UNION_TAG, describe, refusal
-from ..yaml_source.placeholders import complaint, fill
+from ..yaml_source.placeholders import MarkedText, complaint, fill
 from .rules import BOOLEAN_WORDS, UNTIL_DONE, pattern_complaint, skip_complaint
 
 
@@ -48,9 +48,17 @@ def check_tool_name(value: str) -> str:
     return value
 
 
+def with_marks(value: Any) -> Any:
+    """A text with the marks of what is meant word for word, which is checked later."""
+    return value.marked if isinstance(value, MarkedText) else value
+
+
+_PARAMETERS = " give the scenario `parameters` with this name,"
+
+
 def check_placeholders(value: str) -> str:
     """A text as it reaches a model: nothing is filled in, so what looks like a placeholder is a mistake."""
-    problem = complaint(value, variables=True)
+    problem = complaint(value, variables=True, advice=_PARAMETERS)
     if problem:
         raise refusal(problem)
     return fill(value, {})
@@ -61,6 +69,8 @@ Text = Annotated[
     StringConstraints(strip_whitespace=True, min_length=1),
     AfterValidator(check_visible),
     AfterValidator(check_placeholders),
+    # Last, so that the constraints are those of a text.
+    BeforeValidator(with_marks),
     Field(json_schema_extra=NOT_BLANK),
 ]
 """A text that isn't empty; whitespace around it is cut."""

@@ -12,10 +12,16 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import Problem, ScenarioFileError
+from ..formatting import counted
+from ..problems import by_place
 from ..suggest import suggest
-from ..yaml_source import Document, Parsed, parse, read
+from ..yaml_source import Document, IncludedFiles, Parsed, parse, read
 from ..yaml_source.explain import REQUIRED_HERE, describe, explain
+from .document_model import ScenarioDocument
+from .filling import CharactersLeft, filled
 from .models import Scenario
+from .parameters import PARAMETERS
+from .root import tree_of
 from .rules import skip_complaint
 
 DEFAULT_SKIP_REASON = "the scenario file says `skip: true`"
@@ -34,7 +40,7 @@ class LoadedScenario:
     under which the file was loaded, `line` (from 1) where the scenario begins. `parameters` names those of
     the test's fixtures that it is run with; id and name then contain them. `target` is the name of its target
     if there are several; id and name then contain it in brackets. `configured` is the same if the target is
-    one of `targets` in the settings.
+    one of `targets` in the settings. `included` are the paths of the files that its file includes or extends.
     """
 
     id: str
@@ -48,56 +54,101 @@ class LoadedScenario:
     parameters: str = ""
     target: str = ""
     configured: str = ""
+    included: tuple[str, ...] = ()
 
 
 def load_scenarios(path: Path | str, *, file: str | None = None) -> tuple[LoadedScenario, ...]:
     """The scenarios of a file, in its order; `file` is the file's name in messages.
 
-    Raises `ScenarioFileError` with every problem of the file.
+    Raises `ScenarioFileError` with every problem of the file and of those that it includes.
     """
-    return _load(read(Path(path), file), str(path) if file is None else file)
+    return tuple(loaded for loaded, _ in load_documents(path, file=file))
 
 
-def parse_scenarios(text: str | bytes, file: str = "<text>") -> tuple[LoadedScenario, ...]:
-    """The scenarios of a YAML text; raises `ScenarioFileError` with every problem of it."""
-    return _load(parse(text, file), file)
+def load_documents(
+    path: Path | str, *, file: str | None = None
+) -> tuple[tuple[LoadedScenario, Document], ...]:
+    """As `load_scenarios`, each scenario with the document that it was made of: complete and filled in."""
+    name = str(path) if file is None else file
+    return _load(read(Path(path), name, IncludedFiles(Path(path), name, tree_of)), name)
 
 
-def _load(parsed: Parsed, file: str) -> tuple[LoadedScenario, ...]:
+def parse_scenarios(
+    text: str | bytes, file: str = "<text>", *, base: Path | str | None = None
+) -> tuple[LoadedScenario, ...]:
+    """The scenarios of a YAML text. With a `base`, the folder they are relative to, it can include files.
+
+    Raises `ScenarioFileError` with every problem of the text and of what it includes.
+    """
+    includes = IncludedFiles(None if base is None else Path(base) / "text", file, tree_of)
+    return tuple(loaded for loaded, _ in _load(parse(text, file, includes), file))
+
+
+def _load(parsed: Parsed, file: str) -> tuple[tuple[LoadedScenario, Document], ...]:
     problems = list(parsed.problems)
-    found: list[LoadedScenario] = []
+    found: list[tuple[LoadedScenario, Document]] = []
+    room = CharactersLeft()
     for document in parsed.documents:
         if len(problems) > MAX_PROBLEMS:
             break
         try:
-            found.append(_scenario(document, file))
+            found += _scenarios(document, file, room)
         except ScenarioFileError as error:
             problems += error.problems
     if not parsed.documents and not problems:
         problems.append(Problem("the file is empty; a scenario is expected", file, 1, 1))
     if problems:
         raise ScenarioFileError(in_order(problems, file))
-    return with_distinct_ids(found)
+    included = tuple(map(str, parsed.files))
+    distinct = with_distinct_ids([replace(loaded, included=included) for loaded, _ in found])
+    return tuple(zip(distinct, (document for _, document in found), strict=True))
 
 
 def in_order(problems: list[Problem], file: str) -> tuple[Problem, ...]:
     """The problems of a file from its top, and a word about those that are too many to be read."""
-    ordered = sorted(problems, key=lambda problem: (problem.line, problem.column))
+    ordered = sorted(problems, key=by_place)
     if len(ordered) <= MAX_PROBLEMS:
         return tuple(ordered)
     more = Problem(f"there are more problems than the {MAX_PROBLEMS} above; put these right first", file)
     return (*ordered[:MAX_PROBLEMS], more)
 
 
-def _scenario(document: Document, file: str) -> LoadedScenario:
+def _scenarios(document: Document, file: str, room: CharactersLeft) -> list[tuple[LoadedScenario, Document]]:
+    """The scenario of a document, or those that its parameters make of it."""
     _expect_scenario(document)
+    found: list[tuple[LoadedScenario, Document]] = []
+    problems: dict[Problem, list[str]] = {}
+    made = filled(document, room, unfinished=_skipped(document.value))
+    for set_id, one in made:
+        try:
+            found.append((with_set(_scenario(one, file), set_id), one))
+        except ScenarioFileError as error:
+            for problem in error.problems:
+                problems.setdefault(problem, []).append(set_id)
+        if len(problems) > MAX_PROBLEMS:
+            break
+    if problems:
+        raise ScenarioFileError(tuple(_of_sets(problem, ids, len(made)) for problem, ids in problems.items()))
+    return found
+
+
+def _of_sets(problem: Problem, ids: list[str], count: int) -> Problem:
+    """A problem that not all sets of parameters have, with those that do."""
+    # The place of a value says enough.
+    if len(ids) == count or problem.path.startswith(PARAMETERS):
+        return problem
+    others = f" and {counted(len(ids) - 1, 'other')}" if len(ids) > 1 else ""
+    return replace(problem, message=f"{problem.message} (with the parameters `{ids[0]}`{others})")
+
+
+def _scenario(document: Document, file: str) -> LoadedScenario:
     data: dict[str, Any] = document.value
     scenario: Scenario | None = None
     try:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:
         forgive = _is_unfinished if _skipped(data) else lambda _: False
-        problems = explain(error, document, Scenario, forgive)
+        problems = explain(error, document, ScenarioDocument, forgive)
         if problems:
             raise ScenarioFileError(tuple(problems)) from None
     return _loaded(scenario, data, file, document.first_line)
@@ -121,7 +172,7 @@ def _loaded(scenario: Scenario | None, data: Mapping[str, Any], file: str, line:
 
 def _expect_scenario(document: Document) -> None:
     """A document of another kind gets one clear problem instead of one a key."""
-    known, value = tuple(Scenario.model_fields), document.value
+    known, value = tuple(ScenarioDocument.model_fields), document.value
     if isinstance(value, dict) and (not value or _knows_one_of(known, value)):
         return
     if isinstance(value, dict):
@@ -162,6 +213,14 @@ def node_name(name: str) -> str:
     line = re.sub(":{2,}", ":", " ".join(name.split()))
     shown = "".join(character if character.isprintable() else "_" for character in line)
     return shown if len(shown) <= MAX_ID_LENGTH else f"{shown[: MAX_ID_LENGTH - 1]}…"
+
+
+def with_set(scenario: LoadedScenario, set_id: str) -> LoadedScenario:
+    """The scenario under the id and name of one set of its own parameters; empty for none."""
+    if not set_id:
+        return scenario
+    shown = node_name(set_id)
+    return replace(scenario, id=f"{scenario.id}[{shown}]", name=f"{scenario.name} [{shown}]")
 
 
 def with_parameters(scenario: LoadedScenario, parameters: str, *, of_target: bool = False) -> LoadedScenario:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..files import read_text
-from .discovery import project_root
+from .discovery import is_marked, project_root
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -31,6 +31,19 @@ def find_root(start: Path) -> Path:
         if found := next((folder for folder in folders if marked(folder)), None):
             return found
     return project_root(start)
+
+
+def tree_of(folder: Path) -> Path:
+    """The folder with all of a project: its git checkout, or the outermost folder that looks like one.
+
+    Without any, it is the working directory, if that is above. Not the rootdir of pytest: in a checkout of
+    several packages, these may share files.
+    """
+    folders = (folder, *folder.parents)
+    if checkout := next((one for one in folders if (one / ".git").exists()), None):
+        return checkout
+    here = Path.cwd()
+    return next((one for one in reversed(folders) if is_marked(one)), here if here in folders else folder)
 
 
 def ini_words(root: Path, name: str) -> tuple[str, ...]:

@@ -7,9 +7,12 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
+from .document_model import ScenarioDocument
 from .models import Efficiency, Evaluation, Scenario, SyntheticUser
+from .schema_elsewhere import allow_elsewhere
 
 _SKIPPED = {"required": ["skip"], "properties": {"skip": {"not": {"const": False}}}}
+_EXTENDING = {"required": ["extends"]}
 
 
 def scenario_schema() -> dict[str, Any]:
@@ -18,22 +21,24 @@ def scenario_schema() -> dict[str, Any]:
     What ties several fields together (a script that fits into `max_turns`) can't be said in a
     schema: it is checked when the file is loaded.
     """
-    schema = Scenario.model_json_schema(mode="validation")
+    schema = ScenarioDocument.model_json_schema(mode="validation")
     schema.pop("required")
     definitions = schema["$defs"]
     for section in (SyntheticUser, Evaluation):
         definitions[section.__name__].pop("required", None)
+    allow_elsewhere(schema)
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         **schema,
         "title": "A scenario of pytest-convoprobe",
-        "if": _SKIPPED,
+        "description": "One YAML document: a scenario, or several that differ in their parameters.",
+        "if": {"anyOf": [_SKIPPED, _EXTENDING]},
         "else": _complete(),
     }
 
 
 def _complete() -> dict[str, Any]:
-    """What has to be there unless the scenario is skipped: an unfinished one may lack it."""
+    """What has to be there unless the scenario is skipped, or another file has it."""
     return {
         "required": _required(Scenario),
         "properties": {
@@ -70,7 +75,10 @@ _BY_CODE_ALONE = {
     },
     "anyOf": [
         _key("tool_usage", {"anyOf": _TOOLS_BY_CODE}),
-        _key("efficiency", {"anyOf": [_key(limit, {"type": "number"}) for limit in Efficiency.model_fields]}),
+        _key(
+            "efficiency",
+            {"anyOf": [_key(limit, {"type": ["number", "string"]}) for limit in Efficiency.model_fields]},
+        ),
         _with_items("replies"),
     ],
 }

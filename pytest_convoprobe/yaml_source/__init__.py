@@ -8,8 +8,20 @@ everything that is to be put right.
 from __future__ import annotations
 
 from .document import Document, Loc, Nowhere, dotted
+from .included_files import IncludedFiles
 from .json_lines import read_json_lines
 from .parsing import Parsed, parse, read
 from .text import MAX_BYTES
 
-__all__ = ["MAX_BYTES", "Document", "Loc", "Nowhere", "Parsed", "dotted", "parse", "read", "read_json_lines"]
+__all__ = [
+    "MAX_BYTES",
+    "Document",
+    "IncludedFiles",
+    "Loc",
+    "Nowhere",
+    "Parsed",
+    "dotted",
+    "parse",
+    "read",
+    "read_json_lines",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -66,7 +66,7 @@ class Document:
 
     Readers of settings change it in place: variables are filled in, and keys get our names. `mask` hides
     secrets in what messages quote. `is_secret` says of which values a message shows nothing at all.
-    `content` is the text of the file.
+    `content` is the text of the file, `included` are those of the files that it takes parts from, by name.
     """
 
     value: Any = field(repr=False)
@@ -74,6 +74,7 @@ class Document:
     mask: Callable[[str], str] = str
     is_secret: Callable[[Loc], bool] = lambda _: False
     content: str = field(default="", repr=False)
+    included: Mapping[str, str] = field(default_factory=dict, repr=False)
     _written: dict[Loc, Loc] = field(default_factory=dict)
 
     @property
@@ -97,6 +98,10 @@ class Document:
     def written(self, loc: Loc) -> str:
         """A plain value as it is written (`yes`, `007`), empty for a list or a mapping."""
         return self.places.written(self.as_written(loc))
+
+    def content_of(self, file: str) -> str:
+        """The text of its file, or of one that it includes, by the name in messages."""
+        return self.included.get(file, self.content)
 
     def line_of(self, loc: Loc) -> int:
         """The line of the key at `loc`, or of the innermost key above it; 0 if it is not known."""

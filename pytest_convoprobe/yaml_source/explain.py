@@ -13,10 +13,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ..errors import Problem
+from ..problems import by_place
 from ..suggest import did_you_mean, suggest
 from .document import Document, Loc
 from .model_keys import is_required, known_keys, limits, owners
-from .parsing import MAX_PROBLEMS
+from .nodes import MAX_PROBLEMS
 
 if TYPE_CHECKING:
     from typing_extensions import LiteralString
@@ -87,7 +88,7 @@ def explain(
         # A key that is missing because it is misspelt is reported once.
         if detail["type"] != "missing" or key_path(detail["loc"]) not in meant:
             problems += explainer.problems(detail)
-    return sorted(problems, key=lambda problem: (problem.line, problem.column))
+    return sorted(problems, key=by_place)
 
 
 def unknown_key(key: str, known: Iterable[str], others: Mapping[str, str] | None = None) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 from ..errors import Problem
 from ..outside_json import doubled_key
 from .document import Document, Loc, dotted
-from .parsing import Parsed, content_of
-from .text import decode
+from .parsing import Parsed
+from .text import content_of, decode
 
 
 @dataclass(frozen=True)

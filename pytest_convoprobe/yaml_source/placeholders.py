@@ -7,7 +7,7 @@ sees. So a placeholder either has a value, or is an error with its place, or is 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from ..suggest import did_you_mean
 
@@ -21,11 +21,25 @@ _DATE = re.compile(
 _VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*(?::-[^}\n]*)?\}")
 
 
-def complaint(text: str, known: Collection[str] = (), *, variables: bool = False) -> str | None:
+class MarkedText(str):
+    """A text without the marks of its word-for-word parts; `marked` is the same with them."""
+
+    __slots__ = ("marked",)
+    marked: str
+
+    def __new__(cls, text: str, marked: str = "") -> MarkedText:
+        made = super().__new__(cls, text)
+        made.marked = marked or text
+        return made
+
+
+def complaint(
+    text: str, known: Collection[str] = (), *, variables: bool = False, advice: str = ""
+) -> str | None:
     """What is wrong with the placeholders of a text, if anything.
 
     `known` are the names that get a value. With `variables`, `${NAME}` counts as a placeholder too: in texts
-    whose variables nobody fills in.
+    whose variables nobody fills in. `advice` is another way out of that.
     """
     if "{" not in text:
         return None
@@ -33,7 +47,20 @@ def complaint(text: str, known: Collection[str] = (), *, variables: bool = False
     found = [match for match in _JINJA.finditer(plain) if match["inner"] not in known]
     found += [*_DATE.finditer(plain), *(_VARIABLE.finditer(plain) if variables else ())]
     first = next(iter(found), None)
-    return None if first is None else _in_words(first[0], first.groupdict().get("inner") or "", known)
+    if first is None:
+        return None
+    is_variable = first.re is _VARIABLE
+    return _in_words(first[0], first.groupdict().get("inner") or "", known, advice if is_variable else "")
+
+
+def parts_of(text: str) -> Iterator[tuple[str, str | None]]:
+    """The parts of a text as they are written; one that is marked as word for word with its words."""
+    end = 0
+    for match in _RAW.finditer(text):
+        yield text[end : match.start()], None
+        yield match[0], match["raw"]
+        end = match.end()
+    yield text[end:], None
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
@@ -54,13 +81,13 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     return _JINJA.sub(lambda match: values.get(match["inner"] or "", match[0]), text)
 
 
-def _in_words(found: str, inner: str, known: Collection[str]) -> str:
+def _in_words(found: str, inner: str, known: Collection[str], advice: str) -> str:
     if known:
         names = " and ".join(f"`{{{{ {name} }}}}`" for name in known)
         filled = f"only {names} get a value here{did_you_mean(inner, known)}"
     else:
         filled = "nothing is filled in here"
     return (
-        f"`{found}` would reach the model as it is: {filled}. Write the value itself, or "
+        f"`{found}` would reach the model as it is: {filled}. Write the value itself,{advice} or "
         f"`{{% raw %}}{found}{{% endraw %}}` if these characters are meant"
     )

@@ -6,8 +6,11 @@ import codecs
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from ..errors import Problem
+from ..files import open_file
+from ..problems import Inclusion
 
 MAX_BYTES = 1_000_000
 """The largest file that is read, in bytes: some 500 scenarios."""
@@ -29,11 +32,13 @@ class Text:
     def lines(self) -> list[str]:
         return _BREAK.split(self.content)
 
-    def problem(self, message: str, line: int, column: int, path: str = "") -> Problem:
+    def problem(
+        self, message: str, line: int, column: int, path: str = "", chain: tuple[Inclusion, ...] = ()
+    ) -> Problem:
         """A problem at a line and column that count from 1; past the end means at the end."""
         if line > len(self.lines) or not self.lines[line - 1].strip():
             line, column = self._last_text(min(line, len(self.lines)))
-        return Problem(message, self.file, line, column, path, self.lines[line - 1])
+        return Problem(message, self.file, line, column, path, self.lines[line - 1], included_from=chain)
 
     def _last_text(self, line: int) -> tuple[int, int]:
         """The end of the last line up to `line` that has something on it."""
@@ -45,6 +50,20 @@ class Text:
         """Line and column of a character."""
         before = _BREAK.split(self.content[:offset])
         return len(before), len(before[-1]) + 1
+
+
+def content_of(path: Path, name: str) -> bytes | Problem:
+    """The bytes of a file that people write, or why they can't be had; `name` is the file's in messages."""
+    try:
+        with open_file(path) as stream:
+            data = stream.read(MAX_BYTES + 1)
+            size = path.stat().st_size if len(data) > MAX_BYTES else 0
+    except IsADirectoryError:
+        return Problem("this is a folder, not a file", name)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return Problem(f"the file can't be read: {reason}", name)
+    return Problem(too_large(size), name) if size else data
 
 
 def decode(data: bytes | str, file: str) -> tuple[Text | None, list[Problem]]:

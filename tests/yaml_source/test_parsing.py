@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from pytest_convoprobe.yaml_source import MAX_BYTES, parse, read
-from pytest_convoprobe.yaml_source.parsing import MAX_PROBLEMS
+from pytest_convoprobe.yaml_source.nodes import MAX_PROBLEMS
 from pytest_convoprobe.yaml_source.text import Text
 
-PARSE_MODULE = "pytest_convoprobe.yaml_source.parsing"
+PARSE_MODULE = "pytest_convoprobe.yaml_source.nodes"
 
 SYNTAX = {
     "a: b: c": ("1:5", "an unquoted `: ` within a text; put the text in quotes"),
