@@ -108,7 +108,7 @@ class TestPage:
         found = context(decided(AS_BEFORE))
         (row,) = [one for one in found["rows"] if one.outcome == "failed"]
         assert (row.gate, row.decision) == ("as before", SENTENCE)
-        facts = dict(row.details["facts"])
+        facts = dict(row.details()["facts"])
         assert facts["Gate"] == f"green: {SENTENCE}"
         assert facts["Gate, figures"] == (
             "decided by paired; compared with _baseline.json; e-value 0.7, red from 500; "

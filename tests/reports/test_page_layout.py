@@ -158,6 +158,21 @@ def test_can_be_read_without_scripts(started: Browser, pages: dict[str, Path], n
         started.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["run", "matrix", "compare"])
+def test_texts_stand_out_on_paper(started: Browser, pages: dict[str, Path], name: str, dark: bool) -> None:
+    started.size(800)
+    started.open(pages[name], UNFOLDED)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    paper = {"media": "print", "features": [scheme]}
+    started.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", paper)
+    try:
+        click(started, ".quote")
+        assert started.run(CONTRAST) == []
+    finally:
+        started.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
 def test_paper_has_no_buttons_and_whole_tables(started: Browser, pages: dict[str, Path]) -> None:
     started.open(pages["matrix"], f"#{ONE}")
     started.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})

@@ -116,7 +116,8 @@
   function fill(talk, entry) {
     const body = talk.querySelector(".body");
     if (body.childElementCount) return;
-    body.append(verdict(entry, data("s" + entry.s)), conversation(document.getElementById("c" + entry.n)));
+    const both = [verdict(entry, data("s" + entry.s)), conversation(document.getElementById("c" + entry.n))];
+    body.append(make("div.two", ...both));
   }
 
   function verdict(entry, scenario) {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ...formatting import counted, dollars, moment, percent, seconds
@@ -43,7 +44,8 @@ _STATES = {
 class Row:
     """A trial in the list; `gate` is the decision about its scenario in two words, `decision` in a sentence.
 
-    `why` has a sentence for each finding. `details` is what is shown when it is unfolded.
+    `why` has a sentence for each finding. `details` makes what is shown when it is unfolded: only one
+    trial at a time has it.
     """
 
     anchor: str
@@ -64,7 +66,7 @@ class Row:
     decision: str
     changes: int
     spark: Spark | None
-    details: Mapping[str, Any]
+    details: Callable[[], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -236,7 +238,7 @@ def _row(report: RunReport, trial: TrialRecord) -> Row:
         decision=shown(sentence(decision)) if decision and badge(decision) else "",
         changes=sum(1 for _ in change_lines(report, scenario)),
         spark=spark([point.outcomes for point in report.points(scenario)]),
-        details=details(report, trial),
+        details=partial(details, report, trial),
     )
 
 
