@@ -42,11 +42,11 @@ MATRIX = (
 def test_cells_say_how_many_of_the_verdicts_passed() -> None:
     found = matrix([one.result for one in MATRIX])
     assert found is not None
-    assert found.targets == TARGETS
-    said = [(name, [cell and (cell.outcome, cell.passed) for cell in cells]) for name, cells in found.rows]
+    assert found.targets == tuple(sorted(TARGETS))
+    said = [(name, [cell and (cell.outcome, cell.words) for cell in cells]) for name, cells in found.rows]
     assert said == [
-        ("Where is my parcel?", [("passed", "3 of 3"), ("failed", "1 of 2"), None]),
-        ("Change the address before dispatch", [("passed", "1 of 1")] * 3),
+        ("Where is my parcel?", [None, ("failed", "1 of 2, 1 error"), ("passed", "3 of 3")]),
+        ("Change the address before dispatch", [("passed", "passed")] * 3),
     ]
     cell = found.rows[0][1][1]
     assert cell is not None
@@ -59,7 +59,7 @@ def test_a_cell_without_a_verdict_says_so() -> None:
     assert found is not None
     cell = found.rows[0][1][0]
     assert cell is not None
-    assert (cell.outcome, cell.passed) == ("error", "no verdict")
+    assert (cell.outcome, cell.words) == ("error", "error")
 
 
 def test_trials_without_targets_have_one_column() -> None:
@@ -86,7 +86,7 @@ def test_a_cell_leads_to_its_trials_and_targets_can_be_filtered(started: Browser
     write_html(run_report(MATRIX), tmp_path / "report.html")
     started.size(1400)
     started.open(tmp_path / "report.html")
-    assert sorted(started.texts(".k-of-n")) == ["1 of 1", "1 of 1", "1 of 1", "1 of 2", "3 of 3"]
+    assert sorted(started.texts(".k-of-n")) == ["1 of 2, 1 error", "3 of 3", "passed", "passed", "passed"]
     wanted = anchor(MATRIX[5].result)  # with a target, a second trial
     started.run("document.querySelector(arguments[0]).click()", f".matrix a[href='#{wanted}']")
     started.until(f"document.getElementById('{wanted}').open")
@@ -96,3 +96,13 @@ def test_a_cell_leads_to_its_trials_and_targets_can_be_filtered(started: Browser
     started.until("document.getElementById('shown').textContent === '1 of 10'")
     assert started.texts(".trial strong") == [f"Change the address before dispatch {TARGETS[2]}"]
     click(started, "#filters [type=reset]")
+
+
+def test_a_name_with_the_target_in_it_does_not_say_it_twice() -> None:
+    named = [aimed(PASSING[0], one, name=f"Where is my parcel? [{one}]") for one in ("a", "b")]
+    found = context(run_report(named))
+    assert [(row.name, row.target) for row in found["rows"]] == [
+        ("Where is my parcel?", "a"),
+        ("Where is my parcel?", "b"),
+    ]
+    assert [name for name, _ in found["matrix"].rows] == ["Where is my parcel?"]

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from ...result import Outcome, ScenarioResult
 from ...text import one_line, shorten
+from ..target_table import TargetCell
 from .anchors import anchor
 from .turns import shown
+from .view import plain_name
 
 _NAME = 120
 
@@ -24,10 +26,10 @@ class TrialLink:
 
 @dataclass(frozen=True)
 class Cell:
-    """The trials of a scenario with one target; `passed` is `2 of 3`, of those with a verdict."""
+    """The trials of a scenario with one target, in words: `2 of 3, 1 error`. `outcome` is the worst."""
 
     outcome: str
-    passed: str
+    words: str
     trials: tuple[TrialLink, ...]
 
 
@@ -48,13 +50,13 @@ def matrix(results: Sequence[ScenarioResult]) -> Matrix | None:
     for one in results:
         scenarios.setdefault(one.base_id, []).append(one)
     several = [found for found in scenarios.values() if len(found) > 1]
-    targets = tuple(dict.fromkeys(one.target_name for found in several for one in found))
+    targets = tuple(sorted({one.target_name for found in several for one in found}))
     rows = [(_name(found), _cells(found, targets)) for found in several]
     return Matrix(tuple(map(_target, targets)), tuple(rows)) if rows else None
 
 
 def _name(found: Sequence[ScenarioResult]) -> str:
-    return shorten(shown(one_line(found[0].name)), _NAME)
+    return shorten(shown(one_line(plain_name(found[0]))), _NAME)
 
 
 def _target(name: str) -> str:
@@ -70,9 +72,8 @@ def _cells(found: Iterable[ScenarioResult], targets: Iterable[str]) -> tuple[Cel
 
 def _cell(found: Sequence[ScenarioResult]) -> Cell:
     trials = sorted(found, key=lambda one: one.trial)
-    judged = [one for one in trials if one.outcome in (Outcome.PASSED, Outcome.FAILED)]
-    passed = f"{sum(one.passed for one in judged)} of {len(judged)}" if judged else "no verdict"
-    return Cell(_worst(trials).value, passed, tuple(map(_link, trials)))
+    words = TargetCell(tuple(one.outcome for one in trials)).words
+    return Cell(_worst(trials).value, words, tuple(map(_link, trials)))
 
 
 def _worst(found: Iterable[ScenarioResult]) -> Outcome:

@@ -26,7 +26,7 @@ from .charts import Spark, spark
 from .links import STANDS_ALONE, SiteLinks
 from .matrix import matrix
 from .turns import shown
-from .view import change_lines, details, place_of
+from .view import change_lines, details, place_of, plain_name
 
 OUTCOMES = tuple(
     (outcome.value, "errors" if outcome is Outcome.ERROR else outcome.value) for outcome in Outcome
@@ -204,7 +204,7 @@ def _slowest(report: RunReport) -> list[tuple[str, str, str]]:
 
 
 def _name(result: ScenarioResult) -> str:
-    return shorten(visible(one_line(result.name)), 200)
+    return shorten(visible(one_line(plain_name(result))), 200)
 
 
 def _with_target(result: ScenarioResult) -> str:
