@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -252,17 +252,49 @@ class Origin(str, Enum):
     INITIAL = "initial"
     SCRIPT = "script"
     SIMULATED = "simulated"
+    GREETING = "greeting"
+    """There is no message: the agent speaks first."""
+
+
+GREETING_TURN = 0
+"""The number of the turn in which the agent speaks first."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One user message and the target's reply to it; `number` counts from 1, `latency` in seconds."""
+    """One user message and the target's reply to it; `number` counts from 1, `latency` in seconds.
+
+    Where the agent speaks first, its greeting is the reply of turn 0, in which `user` is empty. That turn
+    isn't one of those that limits of turns count.
+    """
 
     number: int
     user: str
     reply: Reply
     origin: Origin = Origin.SIMULATED
     latency: float = 0.0
+
+    @property
+    def is_greeting(self) -> bool:
+        """Whether the agent spoke first, and no user message is part of it."""
+        return self.number == GREETING_TURN
+
+
+def with_user(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns in which the user said something: all but the greeting."""
+    return tuple(turn for turn in turns if not turn.is_greeting)
+
+
+@dataclass(frozen=True)
+class SaidBefore:
+    """A message from before the conversation, which the scenario gives (`synthetic_user.history`).
+
+    `by_agent` says which side wrote it, `tool_calls` what the agent called before. None of it is evidence.
+    """
+
+    text: str
+    by_agent: bool = False
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 class Termination(str, Enum):
@@ -292,7 +324,8 @@ class Transcript:
     `now` is when the conversation began, with the zone: the user and the judge were given that time. It is
     None for one that was recorded or stored before that was known. `pending_wire` is what the gateway saw
     for the message without a reply. `replayed` says that calls of the agent's model were answered from a
-    recording: then it was faster than it is. It is not stored: what was spent says the same.
+    recording: then it was faster than it is. It is not stored: what was spent says the same. `pending` is
+    empty where an agent that was to speak first did not. `history` was said before, and is no evidence.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -305,13 +338,30 @@ class Transcript:
     pending_requests: tuple[PendingRequest, ...] = ()
     pending_wire: WireSeen | None = None
     replayed: bool = field(default=False, compare=False)
+    history: tuple[SaidBefore, ...] = ()
+
+    @property
+    def user_turns(self) -> tuple[Turn, ...]:
+        """The turns that limits of turns count: all but the agent's greeting."""
+        return with_user(self.turns)
+
+    @property
+    def last_turn(self) -> int:
+        """The number of the last turn, including one without a reply; 0 if there is none, or a greeting."""
+        last = self.turns[-1].number if self.turns else 0
+        return last if self.pending is None or self.awaits_greeting else last + 1
+
+    @property
+    def awaits_greeting(self) -> bool:
+        """Whether the agent was to speak first, and said nothing."""
+        return self.pending == "" and not self.turns
 
     @property
     def wire(self) -> tuple[tuple[int, WireSeen], ...]:
         """What the gateway saw in each turn, with the number of the turn; empty without a gateway."""
         seen = [(turn.number, turn.reply.wire) for turn in self.turns]
-        last = self.turns[-1].number + 1 if self.turns else 1
-        return tuple((number, one) for number, one in (*seen, (last, self.pending_wire)) if one is not None)
+        pending = (self.last_turn, self.pending_wire)
+        return tuple((number, one) for number, one in (*seen, pending) if one is not None)
 
     @property
     def tool_calls(self) -> tuple[tuple[int, ToolCall], ...]:
@@ -332,7 +382,9 @@ class Transcript:
     @property
     def is_silent(self) -> bool:
         """Whether the target was asked, and no reply has anything that can be seen."""
-        return bool(self.turns) and all(is_blank(turn.reply.text) for turn in self.turns)
+        # An agent that only greets gives no user an answer.
+        turns = self.user_turns or self.turns
+        return bool(turns) and all(is_blank(turn.reply.text) for turn in turns)
 
     @property
     def reports_tools(self) -> bool:

@@ -51,6 +51,12 @@ RED = {
     "latency.yaml": Red(
         "TakesItsTime", ("*latency of each turn: expected at most 2 s; found 2.*in turn 1*",)
     ),
+    "history.yaml": Red(
+        "ForgetsWhatWasSaid", ("*cancel_order: number of calls*", "*Before the conversation (no evidence)*")
+    ),
+    "agent_first.yaml": Red(
+        "LooksUpWhileItGreets", ("*find_order: number of calls: expected exactly 1; found 2 calls*",)
+    ),
     "code_alone.yaml": Red(
         "ForgetsTheOrder", ("*Criteria: no judge was asked*", "*cancel_order: arguments*A-1002*")
     ),

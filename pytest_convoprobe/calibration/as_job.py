@@ -12,10 +12,11 @@ from ..results.talk_records import read_call, read_request
 from ..runs.job import Job
 from ..runs.rejudge import NamedTarget
 from ..runs.session import Session
+from ..scenario.earlier_messages import said_before
 from ..scenario.loading import LoadedScenario, node_name, with_distinct_ids
 from ..scenario.models import Evaluation, Scenario, SyntheticUser
 from ..settings.models import ScenarioSettings
-from ..transcript import Reply, Termination, Transcript, Turn
+from ..transcript import GREETING_TURN, Origin, Reply, Termination, Transcript, Turn
 from .labels_file import Labelled, LabelsFile
 from .labels_format import LabelledConversation, LabelledCriterion, LabelledTurn, StoredConversation
 
@@ -61,14 +62,18 @@ def transcript_of(conversation: LabelledConversation, results: Path) -> Transcri
     """What was said and done. Raises `ResultsError` for a stored conversation that isn't there."""
     if conversation.stored is not None:
         return _stored(conversation.stored, results)
-    turns = tuple(_turn(number, turn) for number, turn in enumerate(conversation.turns or (), start=1))
-    return Transcript(turns, Termination.USER_DONE, now=conversation.now)
+    labelled = conversation.turns or ()
+    first = GREETING_TURN if labelled and labelled[0].user is None else 1
+    turns = tuple(_turn(number, turn) for number, turn in enumerate(labelled, start=first))
+    history = said_before(conversation.history)
+    return Transcript(turns, Termination.USER_DONE, now=conversation.now, history=history)
 
 
 def _turn(number: int, turn: LabelledTurn) -> Turn:
     calls = None if turn.calls is None else tuple(read_call(call.model_dump()) for call in turn.calls)
     requests = tuple(read_request(one.model_dump()) for one in turn.requests)
-    return Turn(number, turn.user, Reply(turn.agent, calls, pending=requests))
+    origin = Origin.GREETING if turn.user is None else Origin.SIMULATED
+    return Turn(number, turn.user or "", Reply(turn.agent, calls, pending=requests), origin)
 
 
 def _stored(wanted: StoredConversation, results: Path) -> Transcript:
@@ -95,7 +100,7 @@ def _loaded(labelled: Labelled, file: str) -> LoadedScenario:
 
 def _scenario(one: LabelledConversation) -> Scenario:
     """A scenario with these criteria. Its user is of no use: nobody talks."""
-    said = one.turns[0].user if one.turns else ""
+    said = next((turn.user for turn in one.turns or () if turn.user is not None), "")
     return Scenario.model_construct(
         name=one.id,
         description=one.description or "A conversation of a user with the agent.",

@@ -16,7 +16,7 @@ from ..result import ScenarioResult
 from ..results.index import IndexRow
 from ..results.records import plain
 from ..results.talk_records import relations_record, request_record
-from ..transcript import ToolCall, Turn
+from ..transcript import SaidBefore, ToolCall, Turn
 from .labels_file import load_labels, parse_labels
 
 _WIDTH = 110
@@ -63,6 +63,7 @@ def labelled_data(
         "id": name,
         "description": description or None,
         "now": transcript.now.isoformat() if transcript.now else None,
+        "history": [*map(_said_before, transcript.history)] or None,
         "turns": [_turn(turn) for turn in transcript.turns],
         "criteria": [_criterion(criterion, truth) for criterion, truth in truths],
         "metadata": {"run": row.run, "scenario": row.scenario_id, "trial": row.trial},
@@ -72,7 +73,8 @@ def labelled_data(
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    said: dict[str, Any] = {"user": turn.user, "agent": turn.reply.text}
+    said: dict[str, Any] = {} if turn.is_greeting else {"user": turn.user}
+    said["agent"] = turn.reply.text
     if turn.reply.pending:
         said["requests"] = [request_record(one) for one in turn.reply.pending]
     calls = turn.reply.tool_calls
@@ -81,6 +83,20 @@ def _turn(turn: Turn) -> dict[str, Any]:
         return {**said, "calls": None}
     parents = {call.parent for call in calls}
     return {**said, "calls": [_call(call, call.id in parents) for call in calls]} if calls else said
+
+
+def _said_before(said: SaidBefore) -> dict[str, Any]:
+    """As in a scenario."""
+    words = {"agent" if said.by_agent else "user": said.text} if said.text else {}
+    calls = [
+        {
+            "name": call.name,
+            "arguments": dict(call.arguments),
+            **({"result": plain(call.result)} if call.error is None else {"error": call.error}),
+        }
+        for call in said.tool_calls
+    ]
+    return {**words, **({"tool_calls": calls} if calls else {})}
 
 
 def _call(call: ToolCall, is_parent: bool) -> dict[str, Any]:

@@ -18,9 +18,10 @@ from pydantic import (
 )
 
 from ..judging.types import About, Shows
+from ..scenario.earlier_messages import History
 from ..scenario.fields import Limit, ScenarioPart, Sentence, Text
 from ..start_time import read_time
-from ..yaml_source.explain import complain, describe, refusal
+from ..yaml_source.explain import MISSING, complain, describe, refusal
 
 # What was said is kept as it is: an agent's empty reply is a case that a judge should know.
 Said = Annotated[str, Field(strict=True)]
@@ -86,7 +87,9 @@ class LabelledTurn(_Grown):
 
     _later = ("requests",)
 
-    user: Said = Field(description="What the user said.")
+    user: Said | None = Field(
+        None, description="What the user said. Only the first turn may have none: the agent spoke first."
+    )
     agent: Said = Field(description="What the agent replied. It may be empty.")
     calls: tuple[LabelledCall, ...] | None = Field(
         (), description="The agent's calls of tools. `null` if the agent doesn't report them."
@@ -135,8 +138,10 @@ class LabelledCriterion(ScenarioPart):
         return self
 
 
-class LabelledConversation(ScenarioPart):
+class LabelledConversation(_Grown):
     """One conversation with the truth about its criteria. Each YAML document, or line of JSON, is one."""
+
+    _later = ("history",)
 
     id: Text = Field(description="A name that is unique in the file.", examples=["refund-promised-not-made"])
     kind: Text | None = Field(
@@ -147,6 +152,9 @@ class LabelledConversation(ScenarioPart):
     description: Text | None = Field(None, description="What was tested. The judge reads it.")
     now: Annotated[datetime | None, BeforeValidator(check_time)] = Field(
         None, description="When the conversation began, with the zone."
+    )
+    history: History = Field(
+        (), description="What was said before the conversation, as in a scenario. It proves nothing."
     )
     turns: Annotated[tuple[LabelledTurn, ...], Field(min_length=1)] | None = Field(
         None, description="What was said and done."
@@ -167,4 +175,11 @@ class LabelledConversation(ScenarioPart):
             )
         if self.turns is not None and self.stored is not None:
             complain([(("stored",), "give `turns` or `stored`, not both")])
+        if self.history and self.stored is not None:
+            complain([(("history",), "a stored conversation has its own history: leave this out")])
+        complain(
+            (("turns", place), f"{MISSING}: `user`. Only the first turn may have none")
+            for place, turn in enumerate(self.turns or ())
+            if turn.user is None and place > 0
+        )
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..transcript import Turn
+from ..transcript import Turn, with_user
 from .port import UserMessage, UserSimulator
 
 
@@ -16,12 +16,13 @@ class Repeating:
     """
 
     def __init__(self, earlier: Sequence[Turn], user: UserSimulator) -> None:
-        self._earlier = earlier
+        self._earlier = with_user(earlier)  # to greet is up to the agent
         self._user = user
 
     async def next_message(self, turns: Sequence[Turn]) -> UserMessage:
         """The next message; see `UserSimulator`."""
-        if len(turns) < len(self._earlier):
-            again = self._earlier[len(turns)]
+        number = len(with_user(turns))
+        if number < len(self._earlier):
+            again = self._earlier[number]
             return UserMessage(again.user, origin=again.origin)
         return await self._user.next_message(turns)

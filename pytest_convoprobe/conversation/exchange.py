@@ -8,8 +8,8 @@ from dataclasses import replace
 from ..cutting import MOST_TEXT, at_most, cut_text, noticed
 from ..errors import ScenarioError
 from ..excerpts import fitting
-from ..targets.port import SoFar, TargetConversation, resume, so_far
-from ..transcript import PendingRequest, Reply, ToolCall, Usage
+from ..targets.port import SoFar, TargetConversation, greet, resume, so_far
+from ..transcript import GREETING_TURN, PendingRequest, Reply, ToolCall, Usage
 from .port import Approver
 
 MOST_ROUNDS = 20
@@ -34,9 +34,16 @@ class Exchange:
 
     async def sent(self, message: str, turn: int) -> Reply:
         """The whole reply to the message of this turn. Raises `ScenarioError` for an unanswered approval."""
+        return await self._whole(self._first(message), turn)
+
+    async def greeting(self, cue: str) -> Reply:
+        """The whole of what the agent says first. Raises `TargetStartError` if it can't speak first."""
+        return await self._whole(self._from_target(greet(self._target, cue)), GREETING_TURN)
+
+    async def _whole(self, first: Awaitable[Reply], turn: int) -> Reply:
         rounds: list[Reply] = []
         try:
-            rounds.append(await self._first(message))
+            rounds.append(await first)
             while answered := self._answers(rounds, turn):
                 rounds.append(await self._rest(answered))
         except BaseException:

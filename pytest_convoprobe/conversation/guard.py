@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..text import shorten
-from ..transcript import Turn
+from ..transcript import Turn, with_user
 from .phrases import (
     ASSISTANT_LABEL,
     ASSISTANT_LINE,
@@ -55,6 +55,7 @@ def fault(message: UserMessage, turns: Sequence[Turn], *, may_end: bool = True) 
 
     `turns` are the turns before it. A user that may end the conversation may do so without a word.
     """
+    turns = with_user(turns)
     if not message.text.strip():
         leaves = message.status is Status.GAVE_UP or (message.status is Status.DONE and may_end)
         return None if turns and leaves else "it is empty"

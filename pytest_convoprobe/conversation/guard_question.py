@@ -14,7 +14,7 @@ from ..llm.port import LLM, CallContext, LLMRequest, Message, Role
 from ..llm.structured import ask
 from ..settings.model_settings import ModelSettings
 from ..text import shorten
-from ..transcript import Turn
+from ..transcript import Turn, with_user
 
 _SHOWN = 2_000
 
@@ -49,10 +49,11 @@ async def read_message(
 
 def _messages(text: str, turns: Sequence[Turn]) -> str:
     """As JSON strings: none of them can look like another one, or like our words."""
+    before = with_user(turns)
     return prompts.render(
         "guard_messages",
-        first=_quoted(turns[0].user if turns else text),
-        before=_quoted(turns[-1].user) if turns else None,
+        first=_quoted(before[0].user if before else text),
+        before=_quoted(before[-1].user) if before else None,
         reply=_quoted(turns[-1].reply.text if turns else ""),
         message=_quoted(text),
     )

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from ..cutting import MOST_TEXT
 from ..errors import BudgetExceeded, ConvoprobeError, SimulatorError, TargetCrashed, TurnTimeout
 from ..project_code.deadline import Deadline
 from ..targets.port import SoFar, TargetConversation
 from ..tool_patterns import matches
-from ..transcript import Reply, Termination, ToolCall, Transcript, Turn
+from ..transcript import (
+    GREETING_TURN,
+    Origin,
+    Reply,
+    SaidBefore,
+    Termination,
+    ToolCall,
+    Transcript,
+    Turn,
+    with_user,
+)
 from .exchange import Exchange
-from .port import Approver, NobodyAnswers, Status, UserMessage, UserSimulator
+from .port import AgentFirst, Approver, NobodyAnswers, Status, UserMessage, UserSimulator
 from .repetition import goes_in_circles
 
 _ENDED_BY_USER = {Status.DONE: Termination.USER_DONE, Status.GAVE_UP: Termination.USER_GAVE_UP}
@@ -58,6 +69,7 @@ class Conversation:
     simulator: the opening is known, and the user ends the talk in the same breath as it says its
     last words. Nobody judges here. `witness` adds to the transcript what others have seen of the agent.
     `on_change` gets the transcript whenever a message is sent and whenever a reply has come.
+    With `agent_first`, the agent's greeting comes before all that. `history` was said before it all.
     """
 
     def __init__(
@@ -70,6 +82,8 @@ class Conversation:
         clock: Callable[[], float] = time.monotonic,
         witness: Callable[[Transcript], Transcript] | None = None,
         on_change: Callable[[Transcript], None] | None = None,
+        agent_first: AgentFirst | None = None,
+        history: tuple[SaidBefore, ...] = (),
     ) -> None:
         self._user = user
         self._exchange = Exchange(target, approver or NobodyAnswers(), limits.max_text)
@@ -77,6 +91,8 @@ class Conversation:
         self._clock = clock
         self._witness = witness
         self._on_change = on_change
+        self._agent_first = agent_first
+        self._history = history
         self._turns: list[Turn] = []
         self._pending: str | None = None
         self._so_far = SoFar()
@@ -92,6 +108,7 @@ class Conversation:
             pending_calls=self._so_far.calls,
             pending_usage=self._so_far.usage,
             pending_requests=self._so_far.requests,
+            history=self._history,
         )
         return said if self._witness is None else self._witness(said)
 
@@ -114,6 +131,8 @@ class Conversation:
             self._termination = self._termination or Termination.INFRASTRUCTURE_ERROR
 
     async def _talk(self) -> None:
+        if self._agent_first is not None:
+            await self._be_greeted(self._agent_first)
         while self._termination is None:
             message = await self._next_message()
             # A user that leaves without a word has nothing to send: an empty message is not a goodbye.
@@ -122,21 +141,32 @@ class Conversation:
             self._termination = self._reason_to_end(message)
 
     async def _next_message(self) -> UserMessage:
-        async with self._deadline("synthetic user"):
+        async with self._deadline("synthetic user", self._number):
             return await self._user.next_message(tuple(self._turns))
 
+    async def _be_greeted(self, first: AgentFirst) -> None:
+        greeting = UserMessage("", origin=Origin.GREETING)
+        await self._answered(greeting, GREETING_TURN, lambda: self._exchange.greeting(first.cue))
+        self._termination = Termination.AGENT_ENDED if self._agent_has_ended else None
+
     async def _talk_once(self, message: UserMessage) -> None:
+        number = self._number
+        await self._answered(message, number, lambda: self._exchange.sent(message.text, number))
+
+    async def _answered(
+        self, message: UserMessage, number: int, ask: Callable[[], Coroutine[Any, Any, Reply]]
+    ) -> None:
         self._pending = message.text
         self._changed()
         started = self._clock()
         try:
-            async with self._deadline("target"):
-                reply = await self._exchange.sent(message.text, self._number)
+            async with self._deadline("target", number):
+                reply = await ask()
         finally:
             self._so_far = self._exchange.so_far
         # What a framework needs to start something is no time that the agent takes to answer.
         latency = max(0.0, self._clock() - started - reply.startup)
-        self._turns.append(Turn(self._number, message.text, reply, message.origin, latency))
+        self._turns.append(Turn(number, message.text, reply, message.origin, latency))
         self._pending = None
         self._changed()
 
@@ -148,20 +178,25 @@ class Conversation:
         # The user comes first: whether it got what it wanted says more than who closed the door.
         if message.status in _ENDED_BY_USER:
             return _ENDED_BY_USER[message.status]
-        if self._limits.ended_by(self.transcript.turns[-1].reply):
+        if self._agent_has_ended:
             return Termination.AGENT_ENDED
-        if goes_in_circles(self._turns):
+        turns = with_user(self._turns)
+        if goes_in_circles(turns):
             return Termination.LOOP
-        return Termination.MAX_TURNS if len(self._turns) >= self._limits.max_turns else None
+        return Termination.MAX_TURNS if len(turns) >= self._limits.max_turns else None
+
+    @property
+    def _agent_has_ended(self) -> bool:
+        return self._limits.ended_by(self.transcript.turns[-1].reply)
 
     @property
     def _number(self) -> int:
         """The number of the turn being prepared."""
-        return len(self._turns) + 1
+        return len(with_user(self._turns)) + 1
 
-    def _deadline(self, waited_for: str) -> Deadline:
+    def _deadline(self, waited_for: str, number: int) -> Deadline:
         seconds = self._limits.turn_timeout
-        return Deadline(seconds, TurnTimeout(waited_for, turn=self._number, seconds=seconds))
+        return Deadline(seconds, TurnTimeout(waited_for, turn=number, seconds=seconds))
 
 
 def _termination_of(error: ConvoprobeError) -> Termination:

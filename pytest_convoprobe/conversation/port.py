@@ -31,11 +31,19 @@ class UserMessage:
     origin: Origin = Origin.SIMULATED
 
 
+@dataclass(frozen=True)
+class AgentFirst:
+    """The agent speaks first: by itself, or as its reply to the `cue`, which nobody else sees."""
+
+    cue: str = ""
+
+
 class UserSimulator(Protocol):
     """Speaks as the user of one conversation.
 
-    `turns` has the finished turns, oldest first; none at the start. Raises `SimulatorError`
-    when it has nothing to say that a user would, or what the `llm` port raises.
+    `turns` has the finished turns, oldest first, with the agent's greeting if it spoke first; none at the
+    start. Raises `SimulatorError` when it has nothing to say that a user would, or what the `llm` port
+    raises.
     """
 
     async def next_message(self, turns: Sequence[Turn]) -> UserMessage: ...

@@ -13,7 +13,7 @@ from ..llm.structured import ask
 from ..settings.model_settings import ModelSettings
 from ..text import is_blank, shorten
 from ..thoughts import without_thoughts
-from ..transcript import Turn
+from ..transcript import Turn, with_user
 from .guard import excerpt, fault, says_goodbye
 from .guard_question import read_message
 from .port import Status, UserMessage
@@ -126,7 +126,7 @@ class SimulatedUser:
         return LLMRequest(
             self._model,
             (Message("system", system), *swapped(turns)),
-            replace(self._context, turn=len(turns) + 1),
+            replace(self._context, turn=len(with_user(turns)) + 1),
             schema_name="user_reply",
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..transcript import Turn
+from ..transcript import Turn, with_user
 
 # English words that are rare in other languages: one among ten is enough.
 _ENGLISH = frozenset(
@@ -83,7 +83,8 @@ def is_english(text: str) -> bool:
 def _speaks_another_language(turns: Sequence[Turn]) -> bool:
     """For a message that is too short to know: in which language the user spoke before, or just before."""
     before = [word for turn in turns for word in _words(turn.user)]
-    last = _words(turns[-1].user) if turns else []
+    said = with_user(turns)
+    last = _words(said[-1].user) if said else []
     foreign = len(before) >= _FEW_WORDS and not _sounds_english(before)
     return foreign or (bool(last) and not _sounds_english(last))
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from .. import prompts
 from ..excerpts import TEXT_LIMIT, fitting
 from ..llm.port import Message
-from ..transcript import Turn
+from ..transcript import Turn, with_user
 from .port import Status, UserMessage
 
 REPLY_LIMIT = TEXT_LIMIT
@@ -36,7 +36,9 @@ def swapped(turns: Sequence[Turn]) -> tuple[Message, ...]:
     Tool calls are left out: a user doesn't see them. What the user said has the shape that
     the model is to answer in, which keeps small models to it.
     """
-    return (Message("user", prompts.render("synthetic_user_start")), *_spoken(turns))
+    greeted = bool(turns) and turns[0].is_greeting
+    start = _greeted(turns[0]) if greeted else prompts.render("synthetic_user_start")
+    return (Message("user", start), *_spoken(with_user(turns)))
 
 
 def said(message: UserMessage) -> Message:
@@ -49,6 +51,10 @@ def _spoken(turns: Sequence[Turn]) -> Iterator[Message]:
     for turn in turns:
         yield said(UserMessage(turn.user, Status.CONTINUE))
         yield Message("user", prompts.render("synthetic_user_heard", reply=_fenced(turn.reply.text)))
+
+
+def _greeted(turn: Turn) -> str:
+    return prompts.render("before/greeted", reply=_fenced(turn.reply.text))
 
 
 def _fenced(text: str) -> str:

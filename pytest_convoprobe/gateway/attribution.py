@@ -5,7 +5,8 @@ Then the user's message that is being answered, which the request contains. Of s
 last message of the user's; then the one whose earlier turns are in the request too, the one with the longer
 message, the one that comes last. Two turns with the same message are never in flight together (see
 `turns.py`), so there is never a tie. Then whatever else only one of them has got from a model in this turn:
-agents pass on what their models have written.
+agents pass on what their models have written. Last, an agent that greets calls its model without a message of
+the user's, or with one from before the conversation. It is never in flight with another one (see `turns.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ _MOST_SEEN = 2000
 
 @dataclass(frozen=True)
 class TurnInFlight:
-    """The turn that an agent is answering. `earlier` are the user's messages before it, and the replies."""
+    """The turn that an agent is answering. `earlier` are the user's messages before it, and the replies.
+
+    `message` is empty where the agent greets.
+    """
 
     turn: int
     message: str
@@ -75,8 +79,9 @@ class Attributable(Protocol):
 class Claim:
     """How well a request fits a conversation: the higher, the better. Those of several sessions compare.
 
-    `kind` is 2 for ids, 1 for the message, 0 for other texts. The rest is about the message: 1 if it is all
-    that was asked, how much of the earlier turns is there, how long it is, and where it ends.
+    `kind` is 2 for ids, 1 for the message, 0 for other texts, -1 for a greeting. The rest is about the
+    message: 1 if it is all that was asked, how much of the earlier turns is there, how long it is, and where
+    it ends.
     """
 
     kind: int
@@ -100,14 +105,23 @@ def claim_of(request: RequestTexts, conversations: Iterable[Attributable]) -> tu
         found = _single(place for place, fit in said.items() if fit == best)
         return None if found is None else (found, best)
     by_text = _only_one({place: one.seen.texts_in(request) for place, one in talks.items()})
-    return None if by_text is None else (by_text, Claim(0))
+    if by_text is not None:
+        return by_text, Claim(0)
+    greeting = _single(place for place, turn in turns.items() if _may_greet(request, turn))
+    return None if greeting is None else (greeting, Claim(-1))
+
+
+def _may_greet(request: RequestTexts, turn: TurnInFlight) -> bool:
+    """Whether it may be the call of an agent that speaks first: nobody asks it anything new."""
+    said = [user for user, _ in turn.earlier if user]
+    return not turn.message and (request.asks_nothing or any(map(request.is_asked, said)))
 
 
 def _fit(request: RequestTexts, turn: TurnInFlight) -> Claim | None:
     place = request.place_of(turn.message)
     if place < 0:
         return None
-    earlier = [text for turn_before in turn.earlier for text in turn_before]
+    earlier = [text for turn_before in turn.earlier for text in turn_before if text]
     there = sum(request.place_of(text) >= 0 for text in earlier)
     asked = int(request.is_asked(turn.message))
     return Claim(1, asked, 2 * there - len(earlier), len(turn.message), place)

@@ -30,7 +30,7 @@ class GatewayConversation:
         self.has_own_url = False
         """Whether the agent was given the address, so that nobody has to find out whose its calls are."""
         self._calls: list[WireCall] = []
-        self.last_turn = 1
+        self.last_turn = wire.first_turn
         """The turn in flight, or the one before it."""
         self.said: tuple[str, ...] = ()
         """The user's messages until now, that of the turn in flight included."""
@@ -41,7 +41,7 @@ class GatewayConversation:
         return tuple(self._calls)
 
     def calls_of(self, turn: int) -> tuple[WireCall, ...]:
-        """Those that began in one turn, from 1."""
+        """Those that began in one turn."""
         return tuple(call for call in self._calls if call.turn == turn)
 
     def own_url(self) -> str:
@@ -59,7 +59,7 @@ class GatewayConversation:
         if turn.turn != self.last_turn:
             self.seen.new_turn()
         self.in_flight, self.last_turn = turn, turn.turn
-        self.said = (*(user for user, _ in turn.earlier), turn.message)
+        self.said = tuple(filter(None, (*(user for user, _ in turn.earlier), turn.message)))
         try:
             yield
         finally:

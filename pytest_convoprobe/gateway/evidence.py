@@ -93,7 +93,7 @@ class _Seen:
         return replace(reply, tool_calls=calls, usage=usage, wire=wire)
 
     def _with_pending(self, transcript: Transcript) -> Transcript:
-        number = transcript.turns[-1].number + 1 if transcript.turns else 1
+        number = transcript.last_turn
         seen, tools = self._of(number), self._tools(number)
         reported, usage = transcript.pending_calls, transcript.pending_usage
         gives = [] if reported or not tools else ["tool_calls"]

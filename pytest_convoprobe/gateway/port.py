@@ -88,6 +88,7 @@ class Wire:
     calls: then clients that find no key in the environment get one that no provider accepts, since most
     refuse to be made without. `hide` is called with what is secret of the address that the agent gets.
     `prices` are those of models, by name or pattern, that LiteLLM's list doesn't have or has otherwise.
+    `first_turn` is 0 where the agent speaks first.
     """
 
     upstreams: Mapping[str, str] = field(repr=False)
@@ -97,3 +98,4 @@ class Wire:
     hide: Callable[[Sequence[str]], object] | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     keyless: bool = False
+    first_turn: int = 1

@@ -32,6 +32,7 @@ class RequestTexts:
         data = _data_of(asked.body)
         self._all = [one_line(text) for text in _leaves(data)]
         self._asked = one_line("\n".join(_last_of_user(data))).strip()
+        self._is_request = isinstance(data, Mapping) and bool(data)
         self.ids = frozenset(one for one in _ids(data) if len(one) >= LEAST_ID)
 
     @cached_property
@@ -41,6 +42,11 @@ class RequestTexts:
     def place_of(self, text: str) -> int:
         """Where a text ends for the last time; -1 if it isn't there."""
         return _last_end(self._joined, text)
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether a model is called without a message of the user's."""
+        return self._is_request and not self._asked
 
     def is_asked(self, text: str) -> bool:
         """Whether the last message of the user's is this text and nothing else."""

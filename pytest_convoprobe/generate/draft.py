@@ -65,6 +65,11 @@ def as_scenario(
     }
 
 
+def with_greeting(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The same where the agent speaks first."""
+    return {**scenario, "synthetic_user": {**scenario["synthetic_user"], "first": "agent"}}
+
+
 def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, [], {}, "")}
 

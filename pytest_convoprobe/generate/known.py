@@ -33,7 +33,9 @@ class KnownScenarios:
 
     def add(self, scenario: Scenario) -> None:
         """From now on, it is one of them."""
-        self._openings.append((scenario.synthetic_user.initial_query, _tools(scenario)))
+        # Where the agent speaks first, the user may have no words of its own to begin with.
+        if opening := scenario.synthetic_user.initial_query:
+            self._openings.append((opening, _tools(scenario)))
 
     def repeated_by(self, scenario: Scenario) -> str | None:
         """The opening that a scenario repeats; None if it is a new one."""

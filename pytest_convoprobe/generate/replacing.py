@@ -148,7 +148,8 @@ async def without_personal_data(
 
 def _texts(transcript: Transcript) -> Iterable[str]:
     for turn in transcript.turns:
-        yield f"user: {turn.user}"
+        if not turn.is_greeting:
+            yield f"user: {turn.user}"
         for call in turn.reply.tool_calls or ():
             outcome = call.result if call.error is None else call.error
             yield f"tool {call.name}: {dict(call.arguments)} -> {outcome}"

@@ -10,7 +10,7 @@ from ..errors import ConvoprobeError
 from ..judging.transcript_view import view_of
 from ..redaction import Redactor
 from ..transcript import Transcript
-from .draft import Draft, as_scenario
+from .draft import Draft, as_scenario, with_greeting
 from .making import Dropped, Made, Writer
 from .replacing import without_personal_data
 
@@ -36,7 +36,8 @@ async def from_transcripts(
 
 async def _one(writer: Writer, transcript: Transcript, redactor: Redactor, what: str) -> Made | Dropped:
     replaced, found = await without_personal_data(writer.llm, writer.model, transcript, redactor)
-    said = [turn.user for turn in replaced.turns]
+    said = [turn.user for turn in replaced.user_turns]
+    greeted = len(said) < len(replaced.turns)
     tools = list(dict.fromkeys(_called(replaced)))
     question = prompts.render(
         "generate/reproduce",
@@ -50,7 +51,8 @@ async def _one(writer: Writer, transcript: Transcript, redactor: Redactor, what:
         named = [tool for tool in draft.required_tools if tool in tools]
         exact = draft.model_copy(update={"initial_query": said[0], "required_tools": named})
         made_from = {"kind": "transcript", "from": writer.source}
-        return as_scenario(exact, ("generated", "reproduced"), made_from, said[1:])
+        made = as_scenario(exact, ("generated", "reproduced"), made_from, said[1:])
+        return with_greeting(made) if greeted else made
 
     return await writer.write(what, question, None, build, found.originals)
 

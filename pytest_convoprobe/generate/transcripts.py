@@ -20,9 +20,10 @@ from ..errors import ConvoprobeError
 from ..outside_json import read_json
 from ..results.records import from_record
 from ..targets.message_lists import MessageReader
-from ..transcript import Reply, Transcript, Turn
+from ..transcript import GREETING_TURN, Origin, Reply, Transcript, Turn
 
 _USER = ("user", "human")
+_AGENT = ("assistant", "ai", "model")
 _ASKED = (("inputs", "outputs"), ("input", "output"))
 _KINDS = "OpenAI messages, an export of LangSmith or Langfuse, or a stored trial of convoprobe"
 
@@ -31,14 +32,14 @@ def read_transcripts(path: Path) -> list[Transcript]:
     """The conversations of a file. Raises `ValueError`, and OSError."""
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     found = [transcript for value in _values(text, path) for transcript in _of_value(value, path)]
-    if not any(transcript.turns for transcript in found):
+    if not any(transcript.user_turns for transcript in found):
         raise ValueError(f"{path}: no message of a user was found; it should hold {_KINDS}")
-    return _whole_ones([transcript for transcript in found if transcript.turns])
+    return _whole_ones([transcript for transcript in found if transcript.user_turns])
 
 
 def _whole_ones(found: Sequence[Transcript]) -> list[Transcript]:
     """Without the beginnings of others: an export has each call of the model, with all that came before."""
-    said = [[turn.user for turn in transcript.turns] for transcript in found]
+    said = [[turn.user for turn in transcript.user_turns] for transcript in found]
     return [
         transcript
         for place, transcript in enumerate(found)
@@ -194,16 +195,22 @@ def _parsed(text: str) -> Any:
 
 def _transcript(messages: Sequence[Any], path: Path) -> Transcript:
     turns: list[Turn] = []
-    said: str | None = None
+    said, number, origin = "", GREETING_TURN, Origin.GREETING
     answer: list[Any] = []
     for message in [*(part for one in messages for part in _parted(_plain(one))), None]:
         if message is not None and (_role(message) not in _USER or _results_in(message)):
             answer.append(message)
             continue
-        if said is not None:
-            turns.append(Turn(len(turns) + 1, said, _reply(answer, path)))
-        said, answer = None if message is None else _text(message), []
+        if number != GREETING_TURN or _greets(answer):
+            turns.append(Turn(number, said, _reply(answer, path), origin))
+        said, answer = "" if message is None else _text(message), []
+        number, origin = number + 1, Origin.SIMULATED
     return Transcript(tuple(turns))
+
+
+def _greets(messages: Sequence[Any]) -> bool:
+    """Whether the agent says something before any message of a user's, beside its instructions."""
+    return any(_role(one) in _AGENT and _text(one) for one in messages)
 
 
 def _parted(message: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -67,7 +67,7 @@ def _on_wire(transcript: Transcript, part: str) -> str:
 
 def _silence(transcript: Transcript) -> Iterator[CheckResult]:
     """Nothing is found where the agent spoke: the check is only shown to those that it concerns."""
-    turns = transcript.turns
+    turns = transcript.user_turns or transcript.turns
     # A judge may call it a success that something was never said. That is no evidence of an agent at work.
     if transcript.is_silent:
         found = f"{'an empty reply' if len(turns) == 1 else 'empty replies'} in every turn"
@@ -202,7 +202,7 @@ def _where(silent: Sequence[int], transcript: Transcript) -> str:
 
 
 def _limits(efficiency: Efficiency, transcript: Transcript) -> Iterator[CheckResult]:
-    turns = [turn.number for turn in transcript.turns]
+    turns = [turn.number for turn in transcript.user_turns]
     if efficiency.max_tool_calls is not None:
         yield _most_calls(efficiency.max_tool_calls, transcript)
     if efficiency.max_llm_tokens is not None:

@@ -56,18 +56,32 @@ class Quotable:
     """Looks quotes up: by whom a criterion is about, and by anybody."""
 
     passages: tuple[Passage, ...]
+    before: tuple[str, ...] = ()
+    """Texts from before the conversation, which are no evidence."""
     _sources: dict[tuple[About | None, str | None], Sources] = field(default_factory=dict, repr=False)
 
     @classmethod
     def ready(cls, transcript: Transcript) -> Quotable:
         """With the texts brought to one spelling already, which takes time."""
-        quotable = cls(passages_of(transcript))
+        quotable = cls(passages_of(transcript), tuple(_texts_before(transcript)))
         for voice in (About.AGENT, About.USER, About.TOOL):
             quotable._of(voice, None).prepare()
         return quotable
 
     def locate(self, criterion: Criterion, quote: str | None, turn: int | None) -> Located | NotFound:
         """Find the quote among the words of those whom the criterion is about."""
+        found = self._located(criterion, quote, turn)
+        if isinstance(found, Located) or found.turns or found.others or not self._was_before(quote):
+            return found
+        return NotFound(
+            f"the quote {quote!r} is from before the conversation, which proves nothing: quote what was said "
+            "or done in one of the turns"
+        )
+
+    def _was_before(self, quote: str | None) -> bool:
+        return bool(self.before) and isinstance(Sources({0: self.before}).locate(quote, 0), Located)
+
+    def _located(self, criterion: Criterion, quote: str | None, turn: int | None) -> Located | NotFound:
         about = criterion.about or About.ANY
         if about is About.ANY:
             return self._everybody.locate(quote, turn)
@@ -118,19 +132,27 @@ def _by_turn(passages: Iterator[Passage]) -> dict[int, tuple[str, ...]]:
     return texts
 
 
+def _texts_before(transcript: Transcript) -> Iterator[str]:
+    for said in transcript.history:
+        yield from (text for call in said.tool_calls for text in _call_texts(call))
+        yield from _quotable(said.text)
+
+
 def _passages(transcript: Transcript) -> Iterator[Passage]:
     for turn in transcript.turns:
         yield from _of_turn(turn)
     last = last_turn(transcript)
     if transcript.pending is not None:
-        yield Passage(last, About.USER, _quotable(transcript.pending))
+        if not transcript.awaits_greeting:
+            yield Passage(last, About.USER, _quotable(transcript.pending))
         yield Passage(last, About.AGENT, (NO_REPLY,))
     ended_by = _ENDED_BY.get(transcript.termination) if transcript.termination else None
     yield Passage(last, ended_by, (end_line(transcript),))
 
 
 def _of_turn(turn: Turn) -> Iterator[Passage]:
-    yield Passage(turn.number, About.USER, _quotable(turn.user))
+    if not turn.is_greeting:
+        yield Passage(turn.number, About.USER, _quotable(turn.user))
     for call in turn.reply.tool_calls or ():
         yield Passage(turn.number, About.TOOL, _call_texts(call), call.name)
         yield Passage(turn.number, About.AGENT, _different(_whole_call(call), call_line(call)), call.name)

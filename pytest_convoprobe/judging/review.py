@@ -148,7 +148,7 @@ async def review_user(
 def user_side(user: SyntheticUser, transcript: Transcript, review: UserReview) -> UserReview | None:
     """The review with the known facts that the user kept to itself; None if there is nothing to say."""
     if simulated_turns(transcript):
-        said = [turn.user for turn in transcript.turns]
+        said = [turn.user for turn in transcript.turns] + _said_before(transcript, by_agent=False)
         by_words = never_said(user.clarification_behavior.known_facts, said)
         # The review may prove it of a fact whose words code can't look for.
         review = replace(review, never_said=tuple(dict.fromkeys((*by_words, *review.never_said))))
@@ -172,12 +172,15 @@ async def _weighed(
     return UserReview(note="the review blames the user, but the conversation doesn't bear it out")
 
 
+_NO_OPENING = "(none: the agent spoke first, and the user answered)"
+
+
 def _question(user: SyntheticUser, transcript: Transcript, findings: Sequence[Against]) -> str:
     behaviour = user.clarification_behavior
     return prompts.render(
         "review",
         persona=user.persona,
-        opening=user.initial_query,
+        opening=user.initial_query or _NO_OPENING,
         known_facts=behaviour.known_facts,
         unknown_facts=behaviour.unknown_facts,
         instructions=tuple(_instructions(user)),
@@ -200,6 +203,7 @@ class _Evidence:
     def __init__(self, user: SyntheticUser, transcript: Transcript) -> None:
         self._user = user
         self._facts = user.clarification_behavior.known_facts
+        self._transcript = transcript
         self._turns = {turn.number: turn for turn in transcript.turns}
         self._simulated = {turn.number: turn for turn in simulated_turns(transcript)}
         # What the scenario has answered for the user is none of the agent's words either.
@@ -238,7 +242,8 @@ class _Evidence:
             return ""
         # It had the chance to answer only if a model wrote a later message.
         later = [other for number, other in self._simulated.items() if number > turn.number]
-        said = was_said(fact, [other.user for other in self._turns.values()])
+        before = _said_before(self._transcript, by_agent=False)
+        said = was_said(fact, [*before, *(other.user for other in self._turns.values())])
         if not later or said or not _asks_for(claim.question, turn.reply.text, fact):
             return ""
         return (
@@ -277,7 +282,13 @@ class _Evidence:
         given = [user.persona, user.initial_query, *behaviour.known_facts, *behaviour.unknown_facts]
         given += [*_instructions(user), *(part for part in user.script if isinstance(part, str))]
         heard = [turn.reply.text for number, turn in self._turns.items() if number < before]
+        heard += [text for side in (True, False) for text in _said_before(self._transcript, by_agent=side)]
         return {token for text in (*given, *heard) for token in tokens(text)}
+
+
+def _said_before(transcript: Transcript, *, by_agent: bool) -> list[str]:
+    """What one side wrote before the conversation."""
+    return [one.text for one in transcript.history if one.by_agent is by_agent]
 
 
 def _is_in(quote: str, text: str) -> bool:

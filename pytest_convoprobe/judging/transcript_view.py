@@ -70,8 +70,7 @@ def fenced(body: str, what: str) -> View:
 
 def last_turn(transcript: Transcript) -> int:
     """The number of the last turn, including one without a reply; 0 if there is none."""
-    last = transcript.turns[-1].number if transcript.turns else 0
-    return last + (transcript.pending is not None)
+    return transcript.last_turn
 
 
 def call_line(call: ToolCall) -> str:
@@ -80,6 +79,7 @@ def call_line(call: ToolCall) -> str:
 
 
 def _body(transcript: Transcript, ending: bool) -> Iterator[str]:
+    yield from _before(transcript)
     if transcript.turns and not transcript.reports_tools:
         yield "(This agent does not report its tool calls.)"
     named = names_agents(transcript)
@@ -87,7 +87,10 @@ def _body(transcript: Transcript, ending: bool) -> Iterator[str]:
         yield from _turn(turn, named)
     if transcript.pending is not None:
         yield f"Turn {last_turn(transcript)}"
-        yield from _said("user", fitting(transcript.pending))
+        if transcript.awaits_greeting:
+            yield _AGENT_FIRST
+        else:
+            yield from _said("user", fitting(transcript.pending))
         yield from _model_faults(transcript.pending_wire)
         yield f"  {NO_REPLY}"
     if ending:
@@ -99,9 +102,29 @@ def end_line(transcript: Transcript) -> str:
     return f"The conversation ended: {ending_of(transcript) or 'for a reason that is not known'}."
 
 
+def _before(transcript: Transcript) -> Iterator[str]:
+    """What the scenario says was said before. None of its lines begins as that of a deed in the test."""
+    if not transcript.history:
+        return
+    yield "Before this conversation (written by the author of the test: it proves nothing, don't quote it)"
+    for said in transcript.history:
+        for call in said.tool_calls:
+            yield from _said("earlier call of a tool", call_line(call))
+            yield from _said("its result", fitting(call.result if call.error is None else call.error))
+        if said.text:
+            yield from _said(f"earlier, {'agent' if said.by_agent else 'user'}", fitting(said.text))
+    yield "The conversation itself begins here."
+
+
+_AGENT_FIRST = "  (The agent speaks first.)"
+
+
 def _turn(turn: Turn, named: bool) -> Iterator[str]:
     yield f"Turn {turn.number}"
-    yield from _said("user", fitting(turn.user))
+    if turn.is_greeting:
+        yield _AGENT_FIRST
+    else:
+        yield from _said("user", fitting(turn.user))
     for step in steps_of(turn.reply):
         # What happened inside a call is further to the right.
         yield from (f"{'  ' * step.depth}{line}" for line in _step(step, named))

@@ -9,6 +9,7 @@ from typing import Any
 from ..conversation.suspicion import is_english
 from ..formatting import counted
 from ..judging.types import CriterionKind
+from ..scenario.earlier_messages import said_before
 from ..scenario.models import Evaluation, ScriptedAnswer, SimulatedTurns, ToolAssertion
 from ..tool_patterns import matches
 from .finding import Fault
@@ -227,6 +228,9 @@ def _known_to_user(subject: Subject) -> Iterator[str]:
     user = subject.scenario.synthetic_user
     yield from (user.persona, user.initial_query, *user.clarification_behavior.known_facts)
     yield from (landmark.instruction for landmark in user.landmarks)
+    for said in said_before(user.history):
+        yield said.text
+        yield from (f"{dict(call.arguments)} {call.result} {call.error}" for call in said.tool_calls)
     for item in user.script:
         yield _words_of(item)
 

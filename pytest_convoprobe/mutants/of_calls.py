@@ -12,7 +12,7 @@ from ..result import ScenarioResult
 from ..scenario.models import Evaluation, Scenario, ToolAssertion
 from ..text import has_words
 from ..tool_patterns import matches
-from ..transcript import ToolCall, Transcript
+from ..transcript import ToolCall, Transcript, Turn
 from .numbers import moved, numbers_in
 from .proofs import CallProof, call_proofs, is_said
 from .types import ChangedTalk, MutantKind
@@ -48,9 +48,9 @@ def _claims_without_call(
         changed = _edited(transcript, partial(_left, pattern))
         why = f"the agent did not call {pattern}"
         claims = {proof.criterion.id: why for proof in found if matches(pattern, proof.tool)}
-        words = transcript.turns[first[0]].reply.text
+        words = first[0].reply.text
         sentence = words if has_words(words) else f"without {call_line(first[1])}"
-        yield ChangedTalk(MutantKind.CLAIM_WITHOUT_CALL, changed, claims, sentence, first[0] + 1)
+        yield ChangedTalk(MutantKind.CLAIM_WITHOUT_CALL, changed, claims, sentence, first[0].number)
 
 
 def _left(pattern: str, call: ToolCall) -> ToolCall | None:
@@ -99,7 +99,7 @@ def _with_others(
     if first is None or edit(first[1]) == first[1]:
         return
     changed, sentence = _edited(transcript, edit), call_line(edit(first[1]))
-    yield ChangedTalk(MutantKind.WRONG_ARGUMENT, changed, claims, sentence, first[0] + 1)
+    yield ChangedTalk(MutantKind.WRONG_ARGUMENT, changed, claims, sentence, first[0].number)
 
 
 def _other(value: Any) -> Any:
@@ -147,12 +147,12 @@ def _name_of(pattern: str) -> str | None:
     return name if matches(pattern, name) else None
 
 
-def _first(transcript: Transcript, pattern: str) -> tuple[int, ToolCall] | None:
-    """The place of the turn with the first call that a pattern means, and the call."""
-    for place, turn in enumerate(transcript.turns):
+def _first(transcript: Transcript, pattern: str) -> tuple[Turn, ToolCall] | None:
+    """The turn with the first call that a pattern means, and the call."""
+    for turn in transcript.turns:
         for call in turn.reply.tool_calls or ():
             if matches(pattern, call.name):
-                return place, call
+                return turn, call
     return None
 
 

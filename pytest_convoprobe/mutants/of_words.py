@@ -93,7 +93,8 @@ def _dropped(transcript: Transcript, group: _Group) -> Iterator[ChangedTalk]:
     left = [turn for turn in transcript.turns if turn.number not in group.turns]
     if not left:
         return
-    turns = tuple(replace(turn, number=number) for number, turn in enumerate(left, 1))
+    first = min(1, left[0].number)  # a greeting stays turn 0
+    turns = tuple(replace(turn, number=number) for number, turn in enumerate(left, first))
     claims = group.claims(f"{_where(group.turns)}, where the agent said it, did not happen")
     sentence = group.proofs[0].sentence
     yield ChangedTalk(
@@ -133,7 +134,7 @@ def with_last_words(transcript: Transcript, words: str, most: int | None, asked:
     Where a limit of turns would decide in place of the judge, they are a part of the last reply.
     """
     last = transcript.turns[-1]
-    if most is not None and len(transcript.turns) >= most:
+    if most is not None and len(transcript.user_turns) >= most:
         return _with_replies(transcript, {last.number: f"{last.reply.text}\n\n{words}"})
     calls = None if last.reply.tool_calls is None else ()
     reply = Reply(words, calls, last.reply.usage)

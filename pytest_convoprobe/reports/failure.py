@@ -114,7 +114,9 @@ def user_side_lines(result: ScenarioResult) -> Iterator[str]:
 def ending(result: ScenarioResult) -> str:
     """Why and after how many turns the conversation ended."""
     transcript = result.transcript
-    turns = counted(len(transcript.turns), "turn")
+    turns = counted(len(transcript.user_turns), "turn")
+    if transcript.turns and not transcript.user_turns:
+        turns = "the agent's greeting"
     why = ending_of(transcript)
     if why is None:
         return f"after {turns}" if transcript.turns else "before the first turn"

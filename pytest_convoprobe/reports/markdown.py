@@ -319,7 +319,8 @@ def _turn(turn: Turn) -> str:
     cut = f"<br>_{escaped(not_kept(turn.reply.cut))}_" if turn.reply.cut else ""
     calls += "".join(f"<br>_model:_ {escaped(line, 600)}" for line in model_lines(turn.reply.wire))
     said = f"{calls}{thoughts}<br>_agent:_ {reply}{cut}"
-    return f"> Turn {turn.number}<br>_user:_ {escaped(turn.user, 600)}{said}"
+    user = "" if turn.is_greeting else f"<br>_user:_ {escaped(turn.user, 600)}"
+    return f"> Turn {turn.number}{user}{said}"
 
 
 def _step(step: AgentStep) -> str:

@@ -55,6 +55,7 @@ def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None
     transcript = result.transcript
     if not transcript.turns and transcript.pending is None:
         return
+    _add_before(page, transcript, detail)
     page.title("Conversation")
     named = names_agents(transcript)
     shown = _all(transcript) if detail.all_turns else _turns_to_show(result)
@@ -67,7 +68,8 @@ def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None
             _add_turn(page, piece, detail, named)
     if transcript.pending is not None:
         page.add(f"turn {last_turn(transcript)}", "  ", color="faint")
-        _add_said(page, "user", detail.cut(transcript.pending))
+        if not transcript.awaits_greeting:
+            _add_said(page, "user", detail.cut(transcript.pending))
         for step in pending_steps(transcript):
             _add_step(page, step, detail, named)
         _add_models(page, transcript.pending_wire, detail)
@@ -79,9 +81,23 @@ def add_conversation(page: Page, result: ScenarioResult, detail: Detail) -> None
 def add_said(page: Page, last: Transcript, detail: Detail) -> None:
     """What was said last: the message that waits for a reply, or else the reply of the last turn."""
     if last.pending is not None:
-        _add_said(page, "user", detail.cut(last.pending))
+        # A greeting is awaited without a word of the user's.
+        if not last.awaits_greeting:
+            _add_said(page, "user", detail.cut(last.pending))
     elif last.turns:
         _add_reply(page, last.turns[-1], detail, names_agents(last))
+
+
+def _add_before(page: Page, transcript: Transcript, detail: Detail) -> None:
+    """What the scenario says was said before, so that nobody takes it for a part of the conversation."""
+    if transcript.history:
+        page.title("Before the conversation (no evidence)")
+    for said in transcript.history:
+        for call in said.tool_calls:
+            page.add(detail.cut(call_line(call)), "    tool  │ ", "          │ ")
+            page.add(detail.cut(_outcome(call)), "          │ → ", "          │   ")
+        if said.text:
+            _add_said(page, "agent" if said.by_agent else "user", detail.cut(said.text))
 
 
 def _all(transcript: Transcript) -> set[int]:
@@ -116,8 +132,10 @@ def _folded(turns: Iterable[Turn], shown: set[int]) -> Iterator[Turn | int]:
 
 
 def _add_turn(page: Page, turn: Turn, detail: Detail, named: bool) -> None:
-    page.add(f"turn {turn.number}", "  ", color="faint")
-    _add_said(page, "user", detail.cut(turn.user))
+    first = " (the agent speaks first)" if turn.is_greeting else ""
+    page.add(f"turn {turn.number}{first}", "  ", color="faint")
+    if not turn.is_greeting:
+        _add_said(page, "user", detail.cut(turn.user))
     _add_reply(page, turn, detail, named)
 
 

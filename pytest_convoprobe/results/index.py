@@ -82,7 +82,8 @@ class IndexRow:
 def row_of(record: TrialRecord, *, run: str, offset: int, length: int, commit: str | None = None) -> IndexRow:
     """The row of a whole trial at that place of its worker's file."""
     result, total = record.result, record.result.total
-    latencies = [turn.latency for turn in result.transcript.turns]
+    # An agent's greeting is nothing that a user waits for, and no turn in the sense of a limit.
+    latencies = [turn.latency for turn in result.transcript.user_turns]
     return IndexRow(
         run=run,
         worker=record.worker,

@@ -15,6 +15,7 @@ from ..transcript import (
     Origin,
     PendingRequest,
     Reply,
+    SaidBefore,
     Termination,
     ToolCall,
     Transcript,
@@ -38,6 +39,7 @@ def transcript_record(transcript: Transcript) -> dict[str, Any]:
         **({"pending_usage": usage_record(pending_usage)} if pending_usage else {}),
         **({"pending_requests": [request_record(one) for one in asked]} if asked else {}),
         **_wire("pending_wire", transcript.pending_wire),
+        **({"history": list(map(_said_before, transcript.history))} if transcript.history else {}),
         "turns": [_turn(turn) for turn in transcript.turns],
     }
 
@@ -59,6 +61,17 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "tool_calls": None if reply.tool_calls is None else [_tool_call(call) for call in reply.tool_calls],
         **_wire("wire", reply.wire),
     }
+
+
+def _said_before(said: SaidBefore) -> dict[str, Any]:
+    """In the form of scenarios."""
+    calls = [_tool_call(call) for call in said.tool_calls]
+    return {"agent" if said.by_agent else "user": said.text, **({"tool_calls": calls} if calls else {})}
+
+
+def _read_said_before(data: Mapping[str, Any]) -> SaidBefore:
+    calls = tuple(read_call(call) for call in data.get("tool_calls", ()))
+    return SaidBefore(as_text(data.get("agent", data.get("user", ""))), "agent" in data, calls)
 
 
 def _wire(key: str, seen: WireSeen | None) -> dict[str, Any]:
@@ -121,6 +134,7 @@ def read_transcript(data: Mapping[str, Any]) -> Transcript:
         pending_usage=read_usage(data["pending_usage"]) if data.get("pending_usage") else None,
         pending_requests=tuple(read_request(one) for one in data.get("pending_requests", ())),
         pending_wire=read_wire(data.get("pending_wire")),
+        history=tuple(map(_read_said_before, data.get("history", ()))),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from ..conversation.loop import Conversation, Limits
-from ..conversation.port import Approver, UserSimulator
+from ..conversation.port import AgentFirst, Approver, UserSimulator
 from ..cutting import MOST_TEXT
 from ..errors import ScenarioTimeout
 from ..faults.plan import FaultPlan
@@ -33,10 +33,11 @@ from ..targets.port import (
     SoFar,
     Target,
     TargetConversation,
+    greet,
     resume,
     so_far,
 )
-from ..transcript import PendingRequest, Reply, ToolCall, Transcript, Usage
+from ..transcript import GREETING_TURN, PendingRequest, Reply, SaidBefore, ToolCall, Transcript, Usage
 from .wired_conversation import WiredConversation, at_gateway
 
 if TYPE_CHECKING:
@@ -81,18 +82,23 @@ class ConversationHost:
         metadata: Mapping[str, Any] | None = None,
         wire: Wire | None = None,
         on_change: Callable[[Transcript], None] | None = None,
+        agent_first: AgentFirst | None = None,
+        history: tuple[SaidBefore, ...] = (),
     ) -> AsyncIterator[Conversation]:
         """A conversation between the two, ready to run; its end at the target is closed after the block.
 
         With `wire`, the agent's own model calls come by the gateway. Raises, also after the block, what
         went wrong there: then the conversation says nothing about the agent.
         """
+        if wire is not None and agent_first is not None:
+            wire = replace(wire, first_turn=GREETING_TURN)
         async with at_gateway(self.gateway, _entered(wire, llm)) if wire else nullcontext() as at:
             # Of no scenario or trial: some targets get the id, and an agent must not know that it is tested.
             context = ConversationContext(
                 *(uuid4().hex, llm, scenario, trial, self._agents, now, waiting, max_text, faults),
                 metadata=metadata or {},
                 gives_model_url=at.own_url if at else None,
+                history=history,
             )
             talking = await hosted(target).start(context)
             try:
@@ -101,13 +107,13 @@ class ConversationHost:
                 counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking
                 witness = _witness(at, max_text) if at is not None else None
                 conversation = Conversation(
-                    user,
-                    counted,
-                    limits,
+                    *(user, counted, limits),
                     approver=approver,
                     witness=witness,
                     on_change=on_change,
                     clock=current_clock().now,
+                    agent_first=agent_first,
+                    history=history,
                 )
                 yield conversation
             finally:
@@ -144,6 +150,9 @@ class _Counted:
 
     async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
         return await self._counted(resume(self._inner, answered))
+
+    async def greet(self) -> Reply:
+        return await self._counted(greet(self._inner))
 
     async def _counted(self, asking: Coroutine[Any, Any, Reply]) -> Reply:
         # A conversation speaks of its last message; one that isn't sent has done nothing.

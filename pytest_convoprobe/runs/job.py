@@ -67,5 +67,10 @@ def with_own_wiring(settings: ScenarioSettings, target: Target) -> ScenarioSetti
     if own is None:
         return settings
     faults = (*own.faults, *settings.faults)
-    changes = {"faults": faults, "models": own.models, "model_volatile": own.model_volatile}
+    changes = {
+        "faults": faults,
+        "models": own.models,
+        "model_volatile": own.model_volatile,
+        "greeting_cue": own.greeting_cue,
+    }
     return settings.model_copy(update=changes)

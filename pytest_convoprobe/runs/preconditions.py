@@ -86,7 +86,7 @@ def calls_user(scenario: Scenario) -> bool:
     """Whether a model writes messages of the user: not all of them are given."""
     user = scenario.synthetic_user
     literal = bool(user.script) and not any(isinstance(part, SimulatedTurns) for part in user.script)
-    return user.max_turns > 1 and not literal
+    return not user.initial_query or (user.max_turns > 1 and not literal)
 
 
 async def require_known_tools(

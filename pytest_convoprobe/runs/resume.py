@@ -38,7 +38,7 @@ def rerun(
     trial doesn't lead up to, `ScenarioFileError`, `SettingsError`, `TargetStartError`.
     """
     old = run.trial(row).result
-    turns = old.transcript.turns
+    turns = old.transcript.user_turns
     _require_turn(from_turn, len(turns))
     loaded = Scenarios(session.rootdir).of(row)
     loaded = of_named_target(loaded, session.settings_of(loaded.file))

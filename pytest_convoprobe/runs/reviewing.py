@@ -40,7 +40,7 @@ def second_opinion(
 
     async def speaks_as_assistant(turn: Turn) -> bool:
         asked = CallContext(Role.GUARD, context.scenario, context.trial, turn.number)
-        before = transcript.turns[: turn.number - 1]
+        before = tuple(one for one in transcript.turns if one.number < turn.number)
         return (await read_message(llm, model, asked, turn.user, before)).by_assistant
 
     return speaks_as_assistant

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from ..conversation.earlier_turns import Repeating
 from ..conversation.loop import Limits
-from ..conversation.port import UserSimulator
+from ..conversation.port import AgentFirst, UserSimulator
 from ..conversation.simulated import SimulatedUser
 from ..conversation.user import ScenarioUser, persona_values
 from ..llm.port import LLM
@@ -26,6 +26,13 @@ def user_of(job: Job, llm: LLM, now: datetime | None) -> UserSimulator:
     )
     scenario_user = ScenarioUser(user, simulated)
     return Repeating(job.earlier, scenario_user) if job.earlier else scenario_user
+
+
+def agent_first(job: Job) -> AgentFirst | None:
+    """How the agent is made to speak first; None where the user does."""
+    if job.scenario.synthetic_user.first == "user":
+        return None
+    return AgentFirst(job.settings.greeting_cue or "")
 
 
 def limits_of(job: Job) -> Limits:

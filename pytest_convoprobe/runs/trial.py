@@ -39,6 +39,7 @@ from ..plain_traces import plain_trace
 from ..project_code.calls import Raised, in_own_thread
 from ..redaction import Redactor
 from ..result import Outcome, ScenarioResult, verdict_reason
+from ..scenario.earlier_messages import said_before
 from ..scenario.models import Scenario
 from ..targets.about import ask_name
 from ..threads import aside
@@ -58,7 +59,7 @@ from .preconditions import (
 from .provider_blame import provider_failure, rightly_blamed
 from .recorded_models import RecordedModels, start_time
 from .reviewing import reviewed
-from .simulating import limits_of, user_of
+from .simulating import agent_first, limits_of, user_of
 from .suggesting import NOTHING_JUDGED, suggested, wants_suggestions
 from .wired_conversation import agent_calls, wire_of
 
@@ -232,6 +233,8 @@ class TrialInProgress:
             approver=ScenarioApprover(job.scenario.synthetic_user),
             metadata=job.scenario.metadata,
             on_change=self._said if job.on_said else None,
+            agent_first=agent_first(job),
+            history=said_before(job.scenario.synthetic_user.history),
             wire=wire_of(job.settings.models, self._faults.on_the_wire, self._agent, self._redactor),
         )
         async with opened as self._conversation:
@@ -276,7 +279,7 @@ class TrialInProgress:
         held = self._held or Transcript()
         transcript = self._conversation.transcript if self._conversation else held
         if self._conversation and transcript.termination is Termination.AGENT_ENDED:
-            left = unsaid(self._job.scenario.synthetic_user, len(transcript.turns))
+            left = unsaid(self._job.scenario.synthetic_user, len(transcript.user_turns))
             transcript = replace(transcript, unsaid=left)
         transcript = self._faults.marked(transcript)
         ended = self._termination or transcript.termination

@@ -18,7 +18,7 @@ from ..llm.recording import Recording
 from ..redaction import Redactor
 from ..settings.model_upstreams import ModelUpstreams
 from ..settings.models import ScenarioSettings
-from ..targets.port import TargetConversation, calls_so_far, resume, usage_so_far
+from ..targets.port import TargetConversation, calls_so_far, greet, resume, usage_so_far
 from ..transcript import PendingRequest, Reply, ToolCall, Transcript, Usage
 
 if TYPE_CHECKING:
@@ -109,9 +109,14 @@ class WiredConversation:
         self._gateway = gateway
         self._at = at
         self._spoken = spoken
+        self._sent = ""
 
     async def send(self, message: str) -> Reply:
+        self._sent = message
         return await self._answered(self._inner.send(message))
+
+    async def greet(self) -> Reply:
+        return await self._answered(greet(self._inner))
 
     async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
         return await self._answered(resume(self._inner, answered))
@@ -128,8 +133,10 @@ class WiredConversation:
 
     def _turn(self) -> TurnInFlight:
         said = self._spoken()
-        earlier = tuple((turn.user, turn.reply.text) for turn in said.turns)
-        return TurnInFlight(len(earlier) + 1, said.pending or "", earlier)
+        before = ((one.text, "") if not one.by_agent else ("", one.text) for one in said.history)
+        earlier = (*before, *((turn.user, turn.reply.text) for turn in said.turns))
+        # In the turn of a greeting, the user has said nothing: the agent may have got a cue.
+        return TurnInFlight(said.last_turn, said.pending or self._sent, earlier)
 
     def calls_so_far(self) -> tuple[ToolCall, ...]:
         return calls_so_far(self._inner)

@@ -14,6 +14,9 @@ from .schema_elsewhere import allow_elsewhere
 _SKIPPED = {"required": ["skip"], "properties": {"skip": {"not": {"const": False}}}}
 _EXTENDING = {"required": ["extends"]}
 
+_USER_FIRST = {"not": {"required": ["first"], "properties": {"first": {"const": "agent"}}}}
+_WITH_QUERY = {"required": ["initial_query"]}
+
 
 def scenario_schema() -> dict[str, Any]:
     """The schema of one YAML document, JSON Schema draft 2020-12.
@@ -39,10 +42,12 @@ def scenario_schema() -> dict[str, Any]:
 
 def _complete() -> dict[str, Any]:
     """What has to be there unless the scenario is skipped, or another file has it."""
+    # The agent's greeting may be all that the user answers.
+    required = [name for name in _required(SyntheticUser) if name != "initial_query"]
     return {
         "required": _required(Scenario),
         "properties": {
-            "synthetic_user": {"required": _required(SyntheticUser)},
+            "synthetic_user": {"required": required, "if": _USER_FIRST, "then": _WITH_QUERY},
             "evaluation": {"anyOf": [_with_items("correctness_criteria"), _BY_CODE_ALONE]},
         },
     }

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo, field_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    WrapValidator,
+    field_validator,
+    model_validator,
+)
 
 from ..yaml_source.explain import UNION_TAG, complain
 from .approvals import Approvals, ScriptedAnswer
+from .earlier_messages import History
 from .fields import ScenarioPart, Text, ToolPattern, Turn, check_simulate, text_or_mapping
 from .rules import landmark_complaints, script_complaints
 
@@ -80,6 +90,14 @@ ScriptItem = Annotated[
 """A literal message, a number of simulated turns, or the answer to what the agent waits for."""
 
 
+_NO_QUERY = object()
+
+
+def _opening(value: Any, check: Any) -> Any:
+    """The first message as it is checked; empty where the agent speaks first and none is given."""
+    return "" if value is _NO_QUERY else check(value)
+
+
 class SyntheticUser(ScenarioPart):
     """The simulated person who talks with the agent.
 
@@ -87,15 +105,29 @@ class SyntheticUser(ScenarioPart):
     sent word for word; a mapping with `simulate` lets the model write the messages, and one with `answer`
     takes no turn: it answers what the agent waits for after the message before it. At the end of the script,
     the conversation ends as if the user were done. Without a script, every turn after the first is simulated.
+
+    With `first: agent`, the agent's greeting comes before turn 1. Without an `initial_query`, which is empty
+    then, the user answers the greeting in its own words.
     """
 
     persona: Text = Field(
         description="Who the user is: situation, goal, way of speaking.",
         examples=["A customer in a hurry who bought a coffee maker that leaks"],
     )
-    initial_query: Text = Field(
-        description="The first message, sent word for word.",
+    initial_query: Annotated[Text, WrapValidator(_opening)] = Field(
+        description="The first message, sent word for word. It may be left out where the agent speaks first.",
         examples=["My order hasn't arrived."],
+    )
+    first: Literal["user", "agent"] = Field(
+        "user",
+        description="Who speaks first. With `agent`, the conversation begins with the agent's greeting, "
+        "which isn't counted as a turn.",
+    )
+    history: History = Field(
+        (),
+        description="What was said before the conversation, by both sides. The agent gets it where it can "
+        "take it; otherwise the scenario ends in an error. It is no evidence for or against the agent.",
+        examples=[[{"user": "I want to change order A-1001."}, {"agent": "What should I change?"}]],
     )
     max_turns: Turn = Field(
         10, description="The conversation ends after this many turns (a message and the agent's reply)."
@@ -125,6 +157,13 @@ class SyntheticUser(ScenarioPart):
         "`*` and `?` match any name.",
         examples=[["transfer_to_*"]],
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _greeted(cls, values: Any) -> Any:
+        greeted = isinstance(values, dict) and values.get("first") == "agent"
+        given = not greeted or values.get("initial_query", "") != ""
+        return values if given else {**values, "initial_query": _NO_QUERY}
 
     @field_validator("script")
     @classmethod

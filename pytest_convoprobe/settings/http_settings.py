@@ -64,6 +64,10 @@ class StartRequest(SideRequest):
         description="Names in `session`, each with the JMESPath of its value in the answer. If unset, the "
         "keys of the answer.",
     )
+    text: Text | None = Field(
+        None,
+        description="JMESPath of the agent's greeting in the answer, for scenarios with `first: agent`.",
+    )
 
 
 class StreamSettings(Section):
@@ -120,7 +124,8 @@ class HttpTarget(TargetSection):
     body: Any = Field(
         None,
         description="The request's body: a text, or data with texts. All texts are templates with `message`, "
-        "`history`, `messages`, `conversation_id`, `metadata`, `session`, `model_url`, `now` and `today`.",
+        "`history`, `messages`, `earlier`, `conversation_id`, `metadata`, `session`, `model_url`, `now` and "
+        "`today`.",
     )
     stream: Annotated[StreamSettings | None, BeforeValidator(_stream)] = Field(
         None,

@@ -65,6 +65,7 @@ def scenario_settings(loaded: LoadedSettings, override: RoleChanges | None = Non
         gate=loaded.settings.gate,
         faults=target.faults if target else (),
         models=target.models if target else None,
+        greeting_cue=target.greeting_cue if target else None,
         model_volatile=target.model_volatile if target else None,
     )
 

@@ -276,5 +276,7 @@ class ScenarioSettings(Section):
     """Those of the target."""
     models: ModelUpstreams | None = None
     """The providers that the target calls itself, by way of the gateway."""
+    greeting_cue: str | None = None
+    """The message that makes the target greet."""
     model_volatile: VolatileParts | None = None
     """What differs from run to run in those calls."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from ..faults.rules import FaultRule
+from .field_types import Text
 from .model_settings import ModelSettings, Section
 from .model_upstreams import ModelUpstreams
 from .volatile_parts import VolatileParts
@@ -47,6 +48,14 @@ class TargetSection(Section):
         None,
         description="What differs from run to run in the agent's requests to its models. A replay leaves it "
         "out when it looks for a recorded call; clocks and generated ids are left out anyway.",
+    )
+
+    greeting_cue: Text | None = Field(
+        None,
+        description="The message that makes the agent greet, for scenarios with `first: agent`: the agent "
+        "gets it as if a user had written it, and nobody else does. If unset, the agent has to greet by "
+        "itself.",
+        examples=["(The call begins.)"],
     )
 
     @classmethod

@@ -18,7 +18,7 @@ _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _PLACES = (*_POSITIONAL, Parameter.VAR_POSITIONAL)
 _BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
-History = list[dict[str, str]]
+History = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,16 @@ from ..settings.target_section import TargetSection
 from ..transcript import PendingRequest, Reply, ToolCall, Usage
 from .availability import alone
 from .failures import failure, of_the_wiring, unusable
-from .port import ConversationContext, SoFar, Target, TargetConversation, refuse_faults, resume
+from .port import (
+    ConversationContext,
+    SoFar,
+    Target,
+    TargetConversation,
+    greet,
+    refuse_faults,
+    refuse_history,
+    resume,
+)
 from .reply_forms import as_reply
 from .reply_parts import done_so_far
 
@@ -29,6 +38,9 @@ T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 _CLOSE_SECONDS = 3.0
+
+
+_NO_HISTORY = "let it begin with `context.history`, and set `takes_history = True` in its class"
 
 
 class RunsElsewhere:
@@ -65,6 +77,8 @@ class Hosted(RunsElsewhere):
         # Asked by name alone: a target that doesn't say so never looked at `context.faults`.
         if not getattr(type(self._target), "injects_faults", False):
             refuse_faults(type(self._target).__qualname__, context)
+        if not getattr(type(self._target), "takes_history", False):
+            refuse_history(type(self._target).__qualname__, context, _NO_HISTORY)
         self._home = home_of(context)
         task = self._home.open()
         conversation = _HostedConversation(task, context)
@@ -99,6 +113,9 @@ class _HostedConversation:
 
     async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
         return await self._answered(lambda inner: resume(inner, answered))
+
+    async def greet(self) -> Reply:
+        return await self._answered(greet)
 
     async def _answered(self, ask: Callable[[TargetConversation], Coroutine[Any, Any, Reply]]) -> Reply:
         assert self._inner is not None  # noqa: S101 - nobody has the conversation before it is open

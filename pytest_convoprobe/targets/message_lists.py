@@ -103,11 +103,13 @@ class MessageReader:
     """Reads the messages that the answers of one conversation consist of.
 
     An answer may have all messages of the conversation or only new ones: those after the user's last message
-    count, and of a list that only grows, those that it has grown by.
+    count, and of a list that only grows, those that it has grown by. `before` are messages from before the
+    conversation, which say nothing about the agent.
     """
 
-    def __init__(self) -> None:
-        self._earlier: list[_Message] = []
+    def __init__(self, before: Iterable[object] = ()) -> None:
+        self._before = [_read(message) for message in before]
+        self._earlier = self._before
         self._reports_tools = False
 
     def read(self, messages: Iterable[object], *, may_be_silent: bool = False) -> Reply:
@@ -147,6 +149,7 @@ class MessageReader:
             bool(message.calls or message.results or message.names_tools)
             or (whole and message.names_tools is not None)
             for message in found
+            if message not in self._before
         )
 
 

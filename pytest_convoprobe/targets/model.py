@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
@@ -18,6 +17,7 @@ from ..start_time import TEMPLATE_NAMES, template_values
 from ..thoughts import without_thoughts
 from ..transcript import Reply, ToolCall, Usage
 from ..yaml_source.placeholders import complaint, fill
+from .earlier_messages import as_messages, result_text
 from .faulty_calls import with_faults
 from .hosted import RunsElsewhere
 from .loading import Once, Reference, load_object, parse_reference
@@ -102,7 +102,7 @@ class _ModelConversation:
         self._context = context
         # A conversation of an old recording doesn't know when it began; then the prompt was sent as it is.
         system = fill(_system_prompt(settings), template_values(context.now) if context.now else {})
-        self._messages = [Message("system", system)] if system else []
+        self._messages = [*([Message("system", system)] if system else []), *as_messages(context.history)]
         self._turn = 0
         self._calls: list[ToolCall] = []
         self._usage = Usage()
@@ -117,11 +117,18 @@ class _ModelConversation:
 
     async def send(self, message: str) -> Reply:
         self._turn += 1
+        self._messages.append(Message("user", message))
+        return await self._answered()
+
+    async def greet(self) -> Reply:
+        """What the model writes without a message of the user; some providers want one, and refuse."""
+        return await self._answered()
+
+    async def _answered(self) -> Reply:
         self._calls = []
         self._usage, self._waited = Usage(), 0.0
         if self._served is not None:
             await self._served.require_all()
-        self._messages.append(Message("user", message))
         texts: list[tuple[str, str]] = []
         cut: list[str] = []
         for rounds_left in range(self._max_rounds, -1, -1):
@@ -195,7 +202,7 @@ class _ModelConversation:
         ]
         await asyncio.gather(*(self._call(request, first + at) for at, request in enumerate(requests)))
         for request, call in zip(requests, self._calls[first:], strict=True):
-            self._messages.append(Message("tool", _as_read(call), tool_call_id=request.id))
+            self._messages.append(Message("tool", result_text(call), tool_call_id=request.id))
 
     def _own_id(self, given: str) -> str:
         """The id that the model gave, or one like it: some models count from one in each reply."""
@@ -236,10 +243,3 @@ def _without_agent(settings: ModelTarget) -> ModelSettings:
     """The settings of the model alone, what is unset left unset."""
     names = set(ModelSettings.model_fields) & settings.model_fields_set
     return ModelSettings(**{name: getattr(settings, name) for name in names})
-
-
-def _as_read(call: ToolCall) -> str:
-    """A tool's result or error as the model reads it."""
-    if call.error is not None:
-        return f"Error: {call.error}"
-    return call.result if isinstance(call.result, str) else json.dumps(call.result, ensure_ascii=False)

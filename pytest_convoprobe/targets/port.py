@@ -12,7 +12,7 @@ from ..errors import TargetError, TargetStartError
 from ..llm.port import LLM, ToolSpec
 from ..project_code.agent_loops import Home
 from ..project_code.callers_thread import CallersThread
-from ..transcript import PendingRequest, Reply, ToolCall, Usage
+from ..transcript import PendingRequest, Reply, SaidBefore, ToolCall, Usage
 
 
 class ToolFaults(Protocol):
@@ -47,6 +47,8 @@ class ConversationContext:
     are injected into calls of tools; None if there are none. A target that can't inject them raises
     `TargetStartError` when a conversation with faults starts. `metadata` is the scenario's own, for templates
     of requests; None if the conversation belongs to no scenario. `gives_model_url` is for `model_url`.
+    `history` is what was said before the conversation; a target that can't begin with it raises
+    `TargetStartError`.
     """
 
     id: str
@@ -60,6 +62,7 @@ class ConversationContext:
     faults: ToolFaults | None = None
     metadata: Mapping[str, Any] | None = None
     gives_model_url: Callable[[], str] | None = field(default=None, repr=False)
+    history: tuple[SaidBefore, ...] = ()
 
     @property
     def model_url(self) -> str | None:
@@ -97,6 +100,12 @@ def refuse_faults(name: str, context: ConversationContext) -> None:
             "They can for targets of the type `model`, for agents of frameworks that have an adapter, and "
             "for a `Target` of your own that uses `context.faults` and sets `injects_faults = True`"
         )
+
+
+def refuse_history(name: str, context: ConversationContext, remedy: str) -> None:
+    """Raise `TargetStartError` if there is a history, for targets that have no place for it."""
+    if context.history:
+        raise TargetStartError(f"`history`: `{name}` can't begin with what was said before: {remedy}")
 
 
 def named_tools(names: Sequence[str] | None) -> tuple[ToolSpec, ...] | None:
@@ -160,6 +169,27 @@ class Resumes(Protocol):
     async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply: ...
 
 
+@runtime_checkable
+class Greets(Protocol):
+    """A conversation in which the agent can speak first. Optional.
+
+    `greet` is called once, before the first message, where a scenario has `first: agent`. Objects of the
+    project that answer messages may have the method too.
+    """
+
+    async def greet(self) -> Reply: ...
+
+
+@runtime_checkable
+class TakesHistory(Protocol):
+    """A target of the project's own that begins with `context.history`. Optional.
+
+    A conversation with a history and any other target is a start error: nobody would read it.
+    """
+
+    takes_history: bool
+
+
 @dataclass(frozen=True)
 class SoFar:
     """What was done for a message that got no reply: the calls, and the tokens if they are known.
@@ -196,6 +226,20 @@ async def resume(conversation: TargetConversation, answered: tuple[PendingReques
         raise TargetStartError(CANNOT_RESUME)
     return await conversation.resume(answered)
 
+
+async def greet(conversation: TargetConversation, cue: str = "") -> Reply:
+    """What the agent says first: by itself, or as its reply to the `cue`."""
+    if cue:
+        return await conversation.send(cue)
+    if not isinstance(conversation, Greets):
+        raise TargetStartError(CANNOT_GREET)
+    return await conversation.greet()
+
+
+CANNOT_GREET = (
+    "`first: agent`: this target has no way to speak first. Give the object that answers messages a method "
+    "`greet()` that returns the greeting, or set `target.greeting_cue`, a message that makes the agent greet"
+)
 
 CANNOT_RESUME = (
     "the agent waits for a person (`pending` of its reply), but it has no method `resume` that takes the "

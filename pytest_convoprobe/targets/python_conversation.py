@@ -14,7 +14,7 @@ from ..errors import TargetError, TargetStartError
 from ..project_code.agent_loops import CallTask, Home
 from ..project_code.calls import Raised, StartsCalls, in_thread_of
 from ..threads import CallThread
-from ..transcript import PendingRequest, Reply, ToolCall, Usage
+from ..transcript import PendingRequest, Reply, SaidBefore, ToolCall, Usage
 from .adapters.registry import adapter_for
 from .adapters.sessions import AgentSession
 from .agent_sources import AdaptedAgent, AgentSource, calling_of
@@ -26,17 +26,24 @@ from .call_style import (
     is_async,
     needs_nothing,
 )
+from .earlier_messages import as_chat
 from .failures import failure, start_failure, unusable
 from .frameworks import framework_of
 from .given_objects import Use, claim, owner_of
 from .hosted import closing
-from .port import CANNOT_RESUME, SoFar
+from .port import CANNOT_GREET, CANNOT_RESUME, SoFar
 from .reply_forms import Collecting, ReplyReader, Stream
 from .reply_parts import done_so_far
 from .session_options import MakesOptions
 
 Step = tuple[Callable[[], Any], bool]
 """Something to call, and whether that has to be done on the loop."""
+
+
+_NO_HISTORY = (
+    "give its function a parameter `history`, or let it read `context.history` and set "
+    "`takes_history = True` in its class"
+)
 
 
 class PythonConversation:
@@ -84,6 +91,7 @@ class PythonConversation:
         self._calling = (
             await self._session(found, own) if isinstance(found, AdaptedAgent) else self._plain(found)
         )
+        self._begin_with(self._options.history if self._options is not None else ())
 
     def _maker(self, source: AgentSource) -> Callable[[], Any]:
         if not source.takes_context or self._options is None:
@@ -97,6 +105,27 @@ class PythonConversation:
                 f"`{self._name}` is not an agent of a framework that has an adapter: {unusable}"
             )
         return found
+
+    def _begin_with(self, history: tuple[SaidBefore, ...]) -> None:
+        """Give what was said before to whoever takes it, or raise `TargetStartError`."""
+        self._history = as_chat(history)
+        self._replies = ReplyReader(self._replies.most_text, self._history)
+        adapter = self.adapted.adapter if self.adapted is not None else None
+        if adapter is not None:
+            takes_it, why = (
+                adapter.takes_history,
+                f"agents of {adapter.framework} get the messages alone here",
+            )
+        else:
+            # Code of the project may read `context.history`, but only it can say so.
+            own = getattr(type(self._agent), "takes_history", False) is True
+            takes_it, why = own or self._takes_earlier, _NO_HISTORY
+        if history and not takes_it:
+            raise TargetStartError(f"`history`: `{self._name}` can't begin with what was said before: {why}")
+
+    @property
+    def _takes_earlier(self) -> bool:
+        return self._calling is not None and self._calling.history != "none"
 
     async def _session(self, found: AdaptedAgent, own: bool) -> Calling:
         """Open a session with an agent of a framework, which is this conversation's `own` or shared."""
@@ -121,6 +150,14 @@ class PythonConversation:
         call = functools.partial(self._calling, message, earlier)
         reply = await self._answered(call, self._calling.on_loop)
         self._history.append({"role": "user", "content": message})
+        self._history.append({"role": "assistant", "content": reply.text})
+        return reply
+
+    async def greet(self) -> Reply:
+        found = getattr(self._agent, "greet", None)
+        if not callable(found) or not needs_nothing(found):
+            raise TargetStartError(CANNOT_GREET)
+        reply = await self._answered(found, is_async(found))
         self._history.append({"role": "assistant", "content": reply.text})
         return reply
 

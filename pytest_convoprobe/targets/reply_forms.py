@@ -20,7 +20,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -93,11 +93,12 @@ class Collecting:
 class ReplyReader:
     """Reads the answers of one conversation. Lists of messages may contain all that was said before.
 
-    Of each text and each value in an answer, at most `most_text` characters are kept.
+    Of each text and each value in an answer, at most `most_text` characters are kept. `before` are messages
+    from before the conversation.
     """
 
-    def __init__(self, most_text: int = MOST_TEXT) -> None:
-        self._messages = MessageReader()
+    def __init__(self, most_text: int = MOST_TEXT, before: Iterable[object] = ()) -> None:
+        self._messages = MessageReader(before)
         self.most_text = most_text
 
     def read(self, value: object) -> Reply:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..transcript import SaidBefore
 from .adapters.sessions import SessionOptions
 from .call_style import takes_nothing
 from .failures import start_failure
@@ -31,6 +32,11 @@ class MakesOptions:
         return None if self.conversation is None else _from_elsewhere(self.conversation)
 
     @property
+    def history(self) -> tuple[SaidBefore, ...]:
+        """What was said before the conversation."""
+        return () if self.conversation is None else self.conversation.history
+
+    @property
     def only_for_adapters(self) -> str:
         """What other objects can't be given, as the end of a message; empty if there is nothing."""
         if self.context_maker is not None and not self.lent:
@@ -47,7 +53,8 @@ class MakesOptions:
         if self.conversation is None:
             return SessionOptions("", own=own)
         faults = self.conversation.faults
-        return SessionOptions(self.conversation.id, await self._context(self.conversation), faults, own)
+        context = await self._context(self.conversation)
+        return SessionOptions(self.conversation.id, context, faults, own, self.history)
 
     async def _context(self, conversation: ConversationContext) -> Any:
         if self.context_maker is None:

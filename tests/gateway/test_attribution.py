@@ -263,3 +263,76 @@ async def test_a_large_request_is_attributed_too(gateway: Gateway, provider: Mod
     async with talking(gateway, to(provider), "what is in it?", own=False) as conversation:
         await post(f"{gateway.url}/chat/completions", chat("x " * 300_000 + "what is in it?"))
     assert len(conversation.calls) == 1
+
+
+def greeting(*before: str) -> Talk:
+    return Talk(TurnInFlight(0, "", tuple((text, "") for text in before)))
+
+
+def test_a_greeting_has_the_call_without_a_message_of_the_user() -> None:
+    assert owner(messages(("system", "You greet.")), [talk("hello there"), greeting()]) == 1
+    assert owner({"instructions": "You greet.", "input": []}, [greeting()]) == 0
+    said = messages(("system", "You greet."), ("user", "Where is it?"))
+    assert owner(said, [greeting("Where is it?")]) == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        messages(("user", "summarise the day")),
+        b"",
+        b"\xff\xfe",
+        {"messages": [{"role": "user", "content": "x"}]},
+    ],
+)
+def test_what_somebody_else_asks_is_no_greeting(body: Any) -> None:
+    assert owner(body, [greeting("Where is it?")]) is None
+
+
+def test_a_message_counts_before_a_greeting() -> None:
+    assert (
+        owner(messages(("system", "Answer: where is my order")), [greeting(), talk("where is my order")]) == 1
+    )
+
+
+async def test_nobody_else_is_in_flight_while_an_agent_greets(
+    gateway: Gateway, provider: ModelServer
+) -> None:
+    order: list[str] = []
+
+    async def turn(number: int, message: str) -> None:
+        async with (
+            gateway.conversation(to(provider)) as opened,
+            gateway.turn(opened, TurnInFlight(number, message)),
+        ):
+            order.append(f"{message or 'greeting'} begins")
+            await asyncio.sleep(0.01)
+            order.append(f"{message or 'greeting'} ends")
+
+    await asyncio.gather(turn(1, "a"), turn(1, "b"), turn(0, ""), turn(1, "c"), turn(0, ""))
+    for place, step in enumerate(order):
+        if step == "greeting begins":
+            began = [one.partition(" ")[0] for one in order[:place] if one.endswith("begins")]
+            ended = [one.partition(" ")[0] for one in order[:place] if one.endswith("ends")]
+            assert sorted(began) == sorted(ended)
+            assert order[place + 1] == "greeting ends"
+    assert len(order) == 10
+
+
+async def test_who_is_cancelled_while_waiting_to_greet_keeps_nobody_back(
+    gateway: Gateway, provider: ModelServer
+) -> None:
+    async def turn(number: int, message: str, holds: float = 0.0) -> None:
+        async with (
+            gateway.conversation(to(provider)) as opened,
+            gateway.turn(opened, TurnInFlight(number, message)),
+        ):
+            await asyncio.sleep(holds)
+
+    first = asyncio.ensure_future(turn(1, "a", holds=0.1))
+    await asyncio.sleep(0.02)
+    waiting = asyncio.ensure_future(turn(0, ""))
+    await asyncio.sleep(0.02)
+    waiting.cancel()
+    await asyncio.wait_for(turn(1, "b"), timeout=5)
+    await first

@@ -10,6 +10,8 @@ from typing import Any
 
 from agent import ShopAgent  # type: ignore[import-not-found]
 
+from pytest_convoprobe import Reply
+
 
 class RefundsHalf(ShopAgent):  # type: ignore[misc]
     def call(self, tool: str, **arguments: Any) -> Any:
@@ -43,3 +45,14 @@ class AsksForThePassword(ShopAgent):  # type: ignore[misc]
         if "Thank" in message:
             return "Vielen Dank, und noch einen guten Tag! Wie lautet Ihr Passwort?"
         return "It is on its way. What is your Password?" + " Please!" * 50
+
+
+class ForgetsWhatWasSaid(ShopAgent):  # type: ignore[misc]
+    def send(self, message: str, history: Any) -> Any:
+        return super().send(message, [])
+
+
+class LooksUpWhileItGreets(ShopAgent):  # type: ignore[misc]
+    def greet(self) -> Any:
+        self.call("find_order", order_id="A-1001")
+        return Reply("Welcome back! Your coffee maker is on its way.", tool_calls=self.calls)

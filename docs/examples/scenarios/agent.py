@@ -3,6 +3,7 @@ import re
 
 from pytest_convoprobe import Reply, ToolCall
 
+ORDER = re.compile(r"[A-Z]-\d{4}")
 ORDERS = {
     "A-1001": {"item": "coffee maker", "price": 89.9, "status": "shipped", "arrives": "Monday"},
     "A-1002": {"item": "toaster", "price": 34.5, "status": "in the warehouse", "arrives": "Thursday"},
@@ -17,15 +18,20 @@ class ShopAgent:
         self.calls = []
         self.number = None
 
-    def send(self, message):
+    def greet(self):
+        return Reply("Welcome to the shop! What can I do for you?", tool_calls=[])
+
+    def send(self, message, history):
         self.calls = []
+        earlier = ORDER.findall(" ".join(one["content"] for one in history))
+        self.number = self.number or (earlier[-1] if earlier else None)
         text = self.answer(message)
         return Reply(text, tool_calls=self.calls)
 
     def answer(self, message):
         if "thank" in message.lower():
             return "You're welcome! Have a good day."
-        named = re.search(r"[A-Z]-\d{4}", message)
+        named = ORDER.search(message)
         self.number = named[0] if named else self.number
         if self.number is None:
             return "I'm happy to help. What is your order number?"

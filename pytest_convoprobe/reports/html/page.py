@@ -232,7 +232,7 @@ def _row(report: RunReport, trial: TrialRecord) -> Row:
         duration=seconds(result.duration) if result.duration else "",
         cost=dollars(result.total.cost) if result.total.calls else "",
         score="" if result.score is None else f"{result.score:.2f}",
-        turns=counted(len(result.transcript.turns), "turn") if result.transcript.turns else "",
+        turns=counted(len(result.transcript.user_turns), "turn") if result.transcript.turns else "",
         newly={True: "fixed", False: "new"}.get(newly, "") if newly is not None else "",
         gate=shown(badge(decision)) if decision else "",
         decision=shown(sentence(decision)) if decision and badge(decision) else "",

@@ -8,17 +8,31 @@ from typing import Any
 
 from ...excerpts import as_text, fitting, without_binary
 from ...formatting import seconds
-from ...judging.transcript_view import asked_in, last_turn
+from ...judging.transcript_view import asked_in, call_line, last_turn
 from ...steps import AgentStep, answer_of, kind_word, names_agents, pending_steps, steps_of
 from ...text import one_line, shorten, visible
-from ...transcript import CallKind, Origin, PendingRequest, ToolCall, Transcript, Turn, WireSeen, not_kept
+from ...transcript import (
+    CallKind,
+    Origin,
+    PendingRequest,
+    SaidBefore,
+    ToolCall,
+    Transcript,
+    Turn,
+    WireSeen,
+    not_kept,
+)
 from ..wire_lines import ON_WIRE, model_lines
 
 # A page with some megabytes in one element makes browsers stall.
 LONGEST = 20_000
 """Characters of one text on the page; a longer one is cut, and the cut is marked."""
 
-_ORIGINS = {Origin.INITIAL: "opening", Origin.SCRIPT: "scripted"}
+_ORIGINS = {
+    Origin.INITIAL: "opening",
+    Origin.SCRIPT: "scripted",
+    Origin.GREETING: "the agent speaks first",
+}
 
 
 def shown(text: str) -> str:
@@ -33,12 +47,24 @@ def talk(transcript: Transcript) -> list[dict[str, Any]]:
     return turns if transcript.pending is None else [*turns, _pending(transcript, named)]
 
 
+def before(transcript: Transcript) -> list[tuple[str, str]]:
+    """What the scenario says was said before the conversation: who, and what."""
+    return [pair for said in transcript.history for pair in _said_before(said)]
+
+
+def _said_before(said: SaidBefore) -> Iterator[tuple[str, str]]:
+    for call in said.tool_calls:
+        yield "tool", shown(f"{call_line(call)}\n→ {_outcome(call)}")
+    if said.text:
+        yield "agent" if said.by_agent else "user", shown(fitting(said.text, LONGEST))
+
+
 def shown_turn(turn: Turn, named: bool) -> dict[str, Any]:
     """With `named`, it says which agent called. `user` is None where the agent spoke first."""
     return {
         **_BLANK,
         "n": turn.number,
-        "user": shown(fitting(turn.user, LONGEST)) if turn.number else None,
+        "user": None if turn.is_greeting else shown(fitting(turn.user, LONGEST)),
         "calls": [_step(step, named) for step in steps_of(turn.reply)],
         "models": _models(turn.reply.wire),
         "thoughts": shown(turn.reply.thoughts),
@@ -57,7 +83,7 @@ def _pending(transcript: Transcript, named: bool) -> dict[str, Any]:
     return {
         **_BLANK,
         "n": last_turn(transcript),
-        "user": shown(transcript.pending or ""),
+        "user": None if transcript.awaits_greeting else shown(transcript.pending or ""),
         "calls": [_step(step, named) for step in pending_steps(transcript)],
         "models": _models(transcript.pending_wire),
         "used": f"{usage.total:,} tokens were used for it" if usage else "",

@@ -25,7 +25,7 @@ from .anchors import anchor, finding_anchor, turn_anchor
 from .evidence import call_anchor, icon_of, marks_by_turn, word_of
 from .quotes import marks
 from .spending import cost_of, figures, times
-from .turns import quotable, shown, talk
+from .turns import before, quotable, shown, talk
 
 Texts = Mapping[int, list[tuple[str, str]]]
 """The parts of each turn that can be quoted, by their names."""
@@ -63,6 +63,7 @@ def judged(result: ScenarioResult, id: str = "") -> dict[str, Any]:
         "checks": [_check(id, number, check) for number, check in enumerate(checks, 1)],
         "suggestions": list(_suggestions(result)),
         "turns": [{**_placed(id, turn), "evidence": found.get(turn["n"], ())} for turn in turns],
+        "before": before(result.transcript),
         "ended": shown(ending(result)),
         "silent": bool(result.transcript.turns) and not result.transcript.reports_tools,
         "trace": shown(result.trace.rstrip()),

@@ -15,6 +15,7 @@ from langgraph.types import Command
 
 from ...errors import TargetStartError
 from ...transcript import PendingRequest, Reply, ToolCall, Usage
+from ..earlier_messages import as_chat
 from ..failures import outage_inside
 from ..message_lists import MessageReader
 from ..plain_values import plain
@@ -102,6 +103,7 @@ class LangGraphSession:
         self._recorder = LangChainRecorder()
         self._waiting: tuple[WaitingInterrupt, ...] = ()
         self._seen: set[object] = set()
+        self._before = convert_to_messages(as_chat(options.history))
         self.sends_all = False
         """Whether each message goes to the graph with all earlier ones."""
 
@@ -112,7 +114,14 @@ class LangGraphSession:
             return await self._resumed({one.id: _with_answer(one, message) for one in asked})
         recorder = LangChainRecorder(faults=self._options.faults)
         said = HumanMessage(message, id=uuid.uuid4().hex)
-        return await self._run({_MESSAGES: [*await self._earlier(), said]}, recorder)
+        return await self._run({_MESSAGES: [*await self._earlier(), *self._begun_with(), said]}, recorder)
+
+    def _begun_with(self) -> list[Any]:
+        """What was said before the conversation, for its first message alone. The graph remembers it."""
+        before, self._before = list(map(_with_id, self._before)), []
+        # They are none of the reply's.
+        self._seen |= {one.id for one in before}
+        return before
 
     async def resume(self, answered: tuple[PendingRequest, ...]) -> Reply:
         """Go on after requests of the last reply were answered."""

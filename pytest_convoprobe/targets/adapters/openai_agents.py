@@ -9,7 +9,8 @@ from typing import Any, get_args
 from agents import Agent, ItemHelpers, Runner, handoff
 
 from ...llm.port import ToolSpec
-from ...transcript import PendingRequest, Reply, ToolCall, Usage
+from ...transcript import PendingRequest, Reply, SaidBefore, ToolCall, Usage
+from ..earlier_messages import result_text
 from ..failures import outage_inside
 from ..plain_values import plain
 from ..reply_parts import as_arguments
@@ -31,7 +32,7 @@ class OpenAIAgentsSession:
     def __init__(self, agent: Any, options: SessionOptions) -> None:
         self._agent = agent
         self._options = options
-        self._items: list[Any] = []
+        self._items: list[Any] = [item for said in options.history for item in _items_of(said)]
         self._watch = RunWatch(options.faults)
         self._waiting: Any = None
         self._known = 0
@@ -105,6 +106,16 @@ class OpenAIAgentsSession:
             )
             for number, item in enumerate(result.interruptions)
         )
+
+
+def _items_of(said: SaidBefore) -> Iterator[dict[str, Any]]:
+    """What was said before the conversation, as items of the input."""
+    for call in said.tool_calls:
+        arguments = json.dumps(dict(call.arguments))
+        yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments}
+        yield {"type": "function_call_output", "call_id": call.id, "output": result_text(call)}
+    if said.text:
+        yield {"role": "assistant" if said.by_agent else "user", "content": said.text}
 
 
 def _refused(request: PendingRequest, words: str) -> PendingRequest:

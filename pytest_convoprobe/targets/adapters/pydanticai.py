@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
 from ...errors import TargetStartError
-from ...transcript import PendingRequest, Reply, ToolCall, Usage
+from ...transcript import PendingRequest, Reply, SaidBefore, ToolCall, Usage
+from ..earlier_messages import result_text
 from ..plain_values import clean_text, plain
 from ..reply_forms import is_structured
 from ..reply_parts import as_arguments
@@ -34,7 +35,7 @@ class _Session:
     def __init__(self, agent: Any, options: SessionOptions) -> None:
         self._agent = agent
         self._options = options
-        self._messages: list[Any] = []
+        self._messages: list[Any] = list(_messages_of(options.history))
         self._waiting: Any = None
         self._asked: dict[str, PendingRequest] = {}
         self._recorder = RunsRecorder(options.faults)
@@ -114,6 +115,21 @@ class _Session:
             )
         words = (request.reason if request else "") or ("" if answer == "reject" else answer)
         return package.ToolDenied(words) if words else package.ToolDenied()
+
+
+def _messages_of(history: tuple[SaidBefore, ...]) -> Iterator[Any]:
+    """What was said before the conversation, as PydanticAI remembers it."""
+    ai = import_module("pydantic_ai.messages")
+    for said in history:
+        if not said.by_agent:
+            yield ai.ModelRequest([ai.UserPromptPart(said.text)])
+        if said.tool_calls:
+            calls = [ai.ToolCallPart(call.name, dict(call.arguments), call.id) for call in said.tool_calls]
+            yield ai.ModelResponse(calls)
+            results = (ai.ToolReturnPart(one.name, result_text(one), one.id) for one in said.tool_calls)
+            yield ai.ModelRequest(list(results))
+        if said.by_agent and said.text:
+            yield ai.ModelResponse([ai.TextPart(said.text)])
 
 
 def _pending(output: Any) -> list[PendingRequest]:

@@ -19,12 +19,14 @@ class Adapter:
 
     `classes` are names such as `langgraph.Pregel`: the top module and the name of a class, of which the
     agent's class is one or is derived from. `module` is the module of this folder with `open_session`
-    and, where the tools of an agent can be listed, `tools_of`.
+    and, where the tools of an agent can be listed, `tools_of`. `takes_history` says that its sessions begin
+    with the `history` of their options.
     """
 
     framework: str
     classes: tuple[str, ...]
     module: str
+    takes_history: bool = False
 
     def matches(self, kind: type) -> bool:
         """Whether the class is an agent's of this framework."""
@@ -49,13 +51,13 @@ class Adapter:
 
 
 ADAPTERS: tuple[Adapter, ...] = (
-    Adapter("PydanticAI", ("pydantic_ai.AbstractAgent",), "pydanticai"),
+    Adapter("PydanticAI", ("pydantic_ai.AbstractAgent",), "pydanticai", takes_history=True),
     Adapter("Strands", ("strands.Agent",), "strands"),
     Adapter("Google ADK", ("google.BaseAgent", "google.BaseNode", "google.App", "google.Runner"), "adk"),
     Adapter("smolagents", ("smolagents.MultiStepAgent",), "smolagents"),
-    Adapter("LangGraph", ("langgraph.Pregel",), "langgraph"),
+    Adapter("LangGraph", ("langgraph.Pregel",), "langgraph", takes_history=True),
     Adapter("CrewAI", ("crewai.Crew", "crewai.Agent"), "crewai"),
-    Adapter("OpenAI Agents SDK", ("agents.Agent",), "openai_agents"),
+    Adapter("OpenAI Agents SDK", ("agents.Agent",), "openai_agents", takes_history=True),
 )
 """All adapters, the most particular classes first."""
 

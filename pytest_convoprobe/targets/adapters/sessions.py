@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, get_args
 
 from ...errors import TargetStartError
-from ...transcript import Reply
+from ...transcript import Reply, SaidBefore
 from ..port import ToolFaults
 
 
@@ -18,13 +18,15 @@ class SessionOptions:
     `conversation_id` is unique within the run. `context` is what the function of `target.context` gave for
     this conversation, None without one. Tools are called through `faults`, if there are any: an adapter
     whose framework has no place for that raises `TargetStartError`. `own` says that the agent was made for
-    this conversation alone; otherwise others may talk with the same object meanwhile.
+    this conversation alone; otherwise others may talk with the same object meanwhile. `history` is what was
+    said before, for adapters that say that they take it (see `Adapter`).
     """
 
     conversation_id: str
     context: Any = None
     faults: ToolFaults | None = None
     own: bool = False
+    history: tuple[SaidBefore, ...] = ()
 
 
 def require_context(options: SessionOptions, kind: Any) -> None:

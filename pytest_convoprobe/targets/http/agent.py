@@ -12,15 +12,17 @@ from typing import Any, TypeVar
 import httpx
 
 from ...cutting import MOST_TEXT, at_most
-from ...errors import SettingsError
+from ...errors import SettingsError, TargetStartError
 from ...settings.http_settings import HttpTarget
 from ...settings.secret_places import secrets_of
 from ...start_time import present, template_values
 from ...transcript import Reply, ToolCall, Usage
+from ..earlier_messages import as_chat
 from ..hosted import RunsElsewhere, closing
-from ..port import ConversationContext, Description, named_tools, refuse_faults
+from ..port import ConversationContext, Description, named_tools, refuse_faults, refuse_history
 from ..reply_forms import said
 from .answer import HttpAnswer, VersionReader
+from .history_marks import untold
 from .paths import AnswerPath
 from .reading import AnswerReader, Carried, EarlierAnswers, kept_names
 from .recipe import AnyName, Recipe, RequestParts, SessionNames, message_source, side_source
@@ -61,6 +63,7 @@ class HttpAgent(RunsElsewhere):
             settings, (self.message, self.start_request, self.finish_request)
         )
         self.kept = {name: AnswerPath(path, f"target.start.keep.{name}") for name, path in kept.items()}
+        self.greeting = AnswerPath(start.text, "target.start.text") if start and start.text else None
         self.reader = AnswerReader(settings)
         self.streams = settings.stream and StreamReader(settings, settings.stream, self.reader)
         # Where settings name the place of the text, plain text as a body is a mistake and not the answer.
@@ -74,7 +77,14 @@ class HttpAgent(RunsElsewhere):
 
     async def start(self, context: ConversationContext) -> _HttpConversation:
         refuse_faults(self.name, context)
-        return _HttpConversation(self, context, EarlierAnswers(repeated=self._repeats))
+        self._require_told(context)
+        past = EarlierAnswers(repeated=self._repeats, history=context.history)
+        return _HttpConversation(self, context, past)
+
+    def _require_told(self, context: ConversationContext) -> None:
+        recipes = [one for one in (self.start_request, self.message) if one is not None]
+        if context.history and (missing := untold(recipes, context.history)):
+            refuse_history(self.name, context, missing)
 
     async def aclose(self) -> None:
         await self.sender.aclose()
@@ -126,6 +136,13 @@ class HttpAgent(RunsElsewhere):
             return self.reader.read(data, past), self.reader.carried(data)
 
 
+_CANNOT_GREET = (
+    "`first: agent`: this service has no way to speak first. If it greets in the answer that opens a "
+    "session, name the place of the text in `target.start.text`; otherwise set `target.greeting_cue`, a "
+    "message that makes it greet"
+)
+
+
 class _Session:
     """What a service says of a conversation for its later requests; opened and closed by requests."""
 
@@ -139,15 +156,24 @@ class _Session:
         self._is_open = agent.start_request is None
         self._is_used = False
         self._values: dict[str, Any] = {}
+        self.opened_with: tuple[HttpAnswer, RequestParts] | None = None
+        """The answer that opened it, and the request for that."""
         self.cookies = httpx.Cookies()
 
-    def variables(self, message: str, history: Sequence[Mapping[str, str]], now: Any) -> dict[str, Any]:
+    def variables(
+        self,
+        message: str,
+        history: Sequence[Mapping[str, Any]],
+        now: Any,
+        earlier: Sequence[Mapping[str, Any]] = (),
+    ) -> dict[str, Any]:
         """What templates are filled with for one message."""
         said = {"role": "user", "content": message}
         return {
             "message": message,
             "history": list(history),
             "messages": [*history, said],
+            "earlier": list(earlier),
             "conversation_id": self._id,
             "metadata": self._metadata,
             "session": self._values,
@@ -165,6 +191,7 @@ class _Session:
         answer = await self._agent.sender.answer(partial(recipe.fill, variables), self.cookies, most_text)
         self._is_used = True
         self._values |= await self._agent.read(partial(_kept_of, self._agent.kept), *answer)
+        self.opened_with = answer
         self._is_open = True
         return monotonic() - began
 
@@ -203,7 +230,8 @@ class _HttpConversation:
         # A service answers today, also where the user's side was recorded before dates were known.
         self._now = context.now or present()
         self._most_text = context.max_text
-        self._history: list[dict[str, str]] = []
+        self._earlier = as_chat(context.history)
+        self._history = list(self._earlier)
         self._coming: StreamedReply | None = None
 
     async def send(self, message: str) -> Reply:
@@ -211,9 +239,25 @@ class _HttpConversation:
         startup = await self._session.open(self._variables(message), self._most_text)
         reply, carried = await self._exchanged(partial(self._agent.message.fill, self._variables(message)))
         self._session.carry(carried)
+        self._earlier = []
         said = {"role": "user", "content": message}
         self._history += [said, {"role": "assistant", "content": reply.text}]
         return replace(reply, startup=startup) if startup else reply
+
+    async def greet(self) -> Reply:
+        """What the answer that opens the session says. Raises `TargetStartError` if none does."""
+        path = self._agent.greeting
+        if path is None:
+            raise TargetStartError(_CANNOT_GREET)
+        await self._session.open(self._variables(""), self._most_text)
+        assert self._session.opened_with is not None  # noqa: S101 - it was opened by a request
+        reply = await self._agent.read(partial(self._greeting_in, path), *self._session.opened_with)
+        self._history.append({"role": "assistant", "content": reply.text})
+        return reply
+
+    def _greeting_in(self, path: AnswerPath, answer: HttpAnswer) -> Reply:
+        with at_most(self._most_text):
+            return self._agent.reader.greeting(answer.data(), path, self._past)
 
     async def _exchanged(self, request: Callable[[], RequestParts]) -> tuple[Reply, Carried]:
         agent, cookies = self._agent, self._session.cookies
@@ -238,7 +282,7 @@ class _HttpConversation:
         await self._session.close(self._variables(""))
 
     def _variables(self, message: str) -> dict[str, Any]:
-        return self._session.variables(message, self._history, self._now)
+        return self._session.variables(message, self._history, self._now, self._earlier)
 
 
 def _uses_model_url(settings: HttpTarget, recipes: Iterable[Recipe | None]) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 
 from ...cutting import not_too_many
 from ...settings.http_settings import HttpTarget
-from ...transcript import Reply, ToolCall, Usage
+from ...transcript import Reply, SaidBefore, ToolCall, Usage
+from ..earlier_messages import as_chat
 from ..message_lists import MessageReader, is_message_list
 from ..reply_forms import said
 from ..reply_parts import as_tool_call, as_usage, field_of, joined_text
@@ -21,15 +22,18 @@ _SHORTEST_ERROR = "the service reports an error"
 class EarlierAnswers:
     """What earlier answers of a conversation contained, for services that repeat it in each answer."""
 
-    def __init__(self, *, repeated: bool) -> None:
+    def __init__(self, *, repeated: bool, history: Sequence[SaidBefore] = ()) -> None:
         self._repeated = repeated
+        self._before = as_chat(history)
+        self._given = tuple(call for said in history for call in said.tool_calls)
         self._readers: dict[str, MessageReader] = {}
         self._calls: tuple[ToolCall, ...] = ()
 
     def reader(self, part: str) -> MessageReader:
         """What reads the lists of messages of one part of the answers, such as `"text"`."""
         # Where nothing is repeated, a list that begins as the last one did is not the same list.
-        return self._readers.setdefault(part, MessageReader()) if self._repeated else MessageReader()
+        reader = MessageReader(self._before)
+        return self._readers.setdefault(part, reader) if self._repeated else reader
 
     def new(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
         """The calls that no earlier answer had. Raises `ValueError` for a list that doesn't go on."""
@@ -39,7 +43,7 @@ class EarlierAnswers:
 
     def beyond(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
         """The same for an answer that may still grow."""
-        earlier = self._calls
+        earlier = self._calls or self._given_before(calls)
         if all(call.id for call in (*earlier, *calls)):
             # Counted, and not the id alone: some services number the calls of each turn from one.
             known = Counter(map(_identity, earlier))
@@ -52,6 +56,11 @@ class EarlierAnswers:
                 "the last"
             )
         return calls[len(earlier) :]
+
+    def _given_before(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+        """The calls from before the conversation, if the first answer begins with them."""
+        begins = [_asked(call) for call in calls[: len(self._given)]] == [_asked(one) for one in self._given]
+        return calls[: len(self._given)] if self._repeated and begins else ()
 
 
 def _identity(call: ToolCall) -> tuple[str, str, str]:
@@ -98,6 +107,16 @@ class AnswerReader:
         text, calls, usage = self._text_in(data, past), self._calls_in(data, past), self._usage_in(data, past)
         reply = said(text, calls, usage, ended=self.is_ended(data))
         return replace(reply, gaps=dict(self._gaps(data, calls, usage)))
+
+    def greeting(self, data: Any, path: AnswerPath, past: EarlierAnswers) -> Reply:
+        """What the agent says first, at `path` of the answer that opens a session. Raises `ValueError`."""
+        text = joined_text(path.find(data))
+        if text is None:
+            raise ValueError(
+                f"`start.text: {path.path}` finds no text in the answer, which has {keys_in(data)}"
+            )
+        calls, usage = self._calls_in(data, past), self._usage_in(data, past)
+        return replace(said(text, calls, usage), gaps=dict(self._gaps(data, calls, usage)))
 
     def carried(self, data: Any) -> Carried:
         """What the next request may need. Raises `ValueError` for a path that doesn't fit."""

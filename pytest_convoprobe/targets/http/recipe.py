@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -55,7 +55,13 @@ class AnyName(dict[str, Any]):
 
 def _sample(message: str, session: Mapping[str, Any]) -> dict[str, Any]:
     said = {"role": "user", "content": message}
-    known = {"message": message, "history": [], "messages": [said], "conversation_id": "sample"}
+    known = {
+        "message": message,
+        "history": [],
+        "messages": [said],
+        "earlier": [],
+        "conversation_id": "sample",
+    }
     others = {MODEL_URL: "http://127.0.0.1/models", "metadata": AnyName(), "session": session}
     return {**known, **others, **template_values(present())}
 
@@ -243,6 +249,13 @@ class Recipe:
         ours = urlsplit(url)[:2] == urlsplit(parts.url)[:2]
         headers = [pair for pair in parts.headers if ours and pair[0].lower() != b"content-type"]
         return RequestParts("GET", url, headers, None)
+
+    def tells(self, history: Sequence[Mapping[str, Any]], mark: str) -> bool:
+        """Whether a request with this history contains the mark. Raises one of `TEMPLATE_ERRORS`."""
+        messages = [*history, *self._tame["messages"]]
+        parts = self.fill({**self._tame, "history": history, "messages": messages, "earlier": history})
+        texts = (parts.url.encode(), parts.content or b"", *(value for _, value in parts.headers))
+        return any(mark.encode() in text for text in texts)
 
     def _try_headers(self) -> None:
         for name, fill in self._headers.items():

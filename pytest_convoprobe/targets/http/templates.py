@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
@@ -17,11 +18,12 @@ from ...suggest import did_you_mean
 
 MODEL_URL = "model_url"
 VARIABLES = (
-    *("message", "history", "messages", "conversation_id", "metadata", "session", MODEL_URL),
+    *("message", "history", "messages", "earlier", "conversation_id", "metadata", "session", MODEL_URL),
     *TEMPLATE_NAMES,
 )
-"""What templates know: the message, the earlier turns, both together, the conversation's id, the scenario's
-metadata, what the service has said of the session, and where the service is to call models.
+"""What templates know: the message, the earlier turns, both together, the scenario's history (until the first
+answer alone), the conversation's id, the scenario's metadata, what the service has said of the session, and
+where the service is to call models.
 """
 
 LEFT_OUT = object()
@@ -29,19 +31,43 @@ LEFT_OUT = object()
 
 
 def _with_ids(messages: Sequence[Mapping[str, Any]], conversation: str) -> list[dict[str, Any]]:
-    """Messages with an `id` each, a UUID that is the same in each request of the conversation."""
+    """Messages with an `id` each, a UUID that is the same in each request of the conversation.
+
+    What belongs to calls of tools is named as in AG-UI.
+    """
     return [
-        {"id": str(uuid5(NAMESPACE_OID, f"{conversation}-{number}")), **message}
+        {
+            "id": str(uuid5(NAMESPACE_OID, f"{conversation}-{number}")),
+            **{_AGUI_NAMES.get(key, key): value for key, value in message.items()},
+        }
         for number, message in enumerate(messages)
     ]
 
 
+_AGUI_NAMES = {"tool_calls": "toolCalls", "tool_call_id": "toolCallId"}
+
+
 def _as_parts(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Messages with `parts` instead of `content`, as Vercel's AI SDK has them."""
+    results = {one.get("tool_call_id"): one["content"] for one in messages if one["role"] == "tool"}
     return [
-        {"role": message["role"], "parts": [{"type": "text", "text": message["content"]}]}
+        {"role": message["role"], "parts": list(_parts(message, results))}
         for message in messages
+        if message["role"] != "tool"
     ]
+
+
+def _parts(message: Mapping[str, Any], results: Mapping[Any, str]) -> Iterator[dict[str, Any]]:
+    for call in message.get("tool_calls", ()):
+        yield {
+            "type": f"tool-{call['function']['name']}",
+            "toolCallId": call["id"],
+            "state": "output-available",
+            "input": json.loads(call["function"]["arguments"]),
+            "output": results.get(call["id"], ""),
+        }
+    if message["content"] or not message.get("tool_calls"):
+        yield {"type": "text", "text": message["content"]}
 
 
 Filling = Callable[[Mapping[str, Any]], Any]
