@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
+from keyword import iskeyword
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +19,8 @@ COMMAND = "convoprobe.command"
 class LazyGroup(click.Group):
     """Finds its commands by the names of the modules of `package`: `dry_run.py` is `dry-run`.
 
-    The name of the module works too; the help has the one with dashes alone. Packages are not commands.
+    The name of the module works too; the help has the one with dashes alone. Packages are not commands. A
+    module whose name Python keeps for itself has a `_` at its end: `import_.py` is `import`.
     """
 
     def __init__(self, *args: Any, package: ModuleType, **kwargs: Any) -> None:
@@ -28,12 +30,13 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         # Looked up by name only: importing all commands for `--help` would take half a second.
         modules = pkgutil.iter_modules(self._package.__path__)
-        return sorted(module.name.replace("_", "-") for module in modules if not module.ispkg)
+        return sorted(_command_name(module.name) for module in modules if not module.ispkg)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name.replace("_", "-") not in self.list_commands(ctx):
+        if _command_name(cmd_name) not in self.list_commands(ctx):
             return None
-        module = import_module(f"{self._package.__name__}.{cmd_name.replace('-', '_')}")
+        name = cmd_name.replace("-", "_")
+        module = import_module(f"{self._package.__name__}.{name}{'_' if iskeyword(name) else ''}")
         command: click.Command = module.command
         return command
 
@@ -51,3 +54,7 @@ class LazyGroup(click.Group):
         name, command, rest = super().resolve_command(ctx, args)
         ctx.meta[COMMAND] = command
         return name and name.replace("_", "-"), command, rest
+
+
+def _command_name(module: str) -> str:
+    return module.removesuffix("_").replace("_", "-")

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..files import shown_path
+
 _PASSED_BY = (
     "pytest passes by folders named `{}` (norecursedirs), so this would not run; move it, or leave it out on "
     "purpose with a name that begins with `_`"
@@ -38,3 +40,14 @@ def scenario_files(path: Path, patterns: Sequence[str]) -> Iterator[tuple[Path, 
             continue  # somebody wrote this list: what it leaves out is left out on purpose
         yield file, NotRun(_PASSED_BY.format(passed[1]) if passed else "")
     yield from ((one.path, NotRun(one.reason, unreadable=True)) for one in found.unreadable)
+
+
+def note_if_passed_by(folder: Path, written: Sequence[Path]) -> str:
+    """What to say if pytest would not come by files that were just written to a folder; else empty."""
+    collected = {file.resolve() for file, fault in scenario_files(folder, ()) if not fault.reason}
+    if all(file.resolve() in collected for file in written):
+        return ""
+    return (
+        f"note: pytest doesn't take the files in {shown_path(folder)} for scenarios. "
+        "Write to a folder named `scenarios`, or set the ini option convoprobe_files"
+    )

@@ -1,17 +1,14 @@
-"""What a model writes of a scenario, and the file that becomes of it."""
+"""What a model writes of a scenario, and the mapping that becomes of it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, Field
 
-from ..text import one_line, visible
-
-_MOST_NAME = 60
+from ..scenario.new_files import MOST_NAME
+from ..text import one_line
 
 
 class Draft(BaseModel):
@@ -56,7 +53,7 @@ def as_scenario(
         "efficiency": _filled({"max_tool_calls": draft.max_tool_calls}),
     }
     return {
-        "name": one_line(draft.name)[:_MOST_NAME].strip(),
+        "name": one_line(draft.name)[:MOST_NAME].strip(),
         "description": draft.description.strip(),
         "synthetic_user": _filled(user),
         "evaluation": _filled(evaluation),
@@ -77,22 +74,3 @@ def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
 def _lines(values: Sequence[str]) -> list[str]:
     """The texts, trimmed, without blank and repeated ones."""
     return list(dict.fromkeys(one_line(value).strip() for value in values if value.strip()))
-
-
-class _Dumper(yaml.SafeDumper):
-    """Sequences are indented below their key, as people write them."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        super().increase_indent(flow, False)
-
-
-def as_yaml(scenario: Mapping[str, Any], comment: Sequence[str]) -> str:
-    """The text of the file. `comment` are the lines above, which say what it was made from."""
-    head = "".join(f"# {one_line(visible(line))}\n" for line in comment)
-    return head + yaml.dump(dict(scenario), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
-
-
-def file_name(name: str) -> str:
-    """`refund-of-a-kettle`: a name for the file of a scenario, without its suffix."""
-    words = re.findall(r"[a-z0-9]+", name.casefold())
-    return "-".join(words)[:_MOST_NAME].strip("-") or "scenario"

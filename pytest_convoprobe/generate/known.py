@@ -1,11 +1,10 @@
-"""The scenarios that there are: a new one must not repeat one of them, nor take its file."""
+"""The scenarios that there are: a new one must not repeat one of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 
 from ..errors import ScenarioFileError
@@ -69,17 +68,3 @@ def _words(text: str) -> list[str]:
 def _alike(one: str, other: str) -> bool:
     words, others = set(_words(one)), set(_words(other))
     return len(words & others) >= _NEAR * len(words | others)
-
-
-def write_new(folder: Path, name: str, text: str) -> Path:
-    """Write a file that isn't there yet: `name.yaml`, or `name-2.yaml` and so on. Raises `OSError`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number in count(1):
-        path = folder / (f"{name}.yaml" if number == 1 else f"{name}-{number}.yaml")
-        try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
-        except FileExistsError:
-            continue
-        return path
-    raise AssertionError("there is always another number")

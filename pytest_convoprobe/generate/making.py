@@ -12,9 +12,10 @@ from .. import prompts
 from ..errors import BudgetExceeded, ConvoprobeError
 from ..llm.port import LLM, CallContext, LLMRequest, Message, Role, ToolSpec
 from ..llm.structured import ask
+from ..scenario.new_files import as_yaml
 from ..settings.model_settings import ModelSettings
 from .checking import Checked, check
-from .draft import Draft, as_scenario, as_yaml
+from .draft import Draft, as_scenario
 from .known import KnownScenarios
 from .wishes import Wish
 

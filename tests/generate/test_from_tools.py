@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from pytest_convoprobe.errors import BudgetExceeded, LLMUnavailable
-from pytest_convoprobe.generate.draft import file_name
-from pytest_convoprobe.generate.known import KnownScenarios, write_new
+from pytest_convoprobe.generate.known import KnownScenarios
 from pytest_convoprobe.generate.making import Dropped, Made, Writer, described, from_tools
 from pytest_convoprobe.generate.wishes import COMPLEXITIES, KINDS, Wish, wishes
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.llm.port import LLMRequest, ToolSpec
 from pytest_convoprobe.scenario.loading import parse_scenarios
+from pytest_convoprobe.scenario.new_files import file_name, write_new
 from pytest_convoprobe.settings.model_settings import ModelSettings
 
 TOOLS = (

@@ -19,7 +19,7 @@ from ..console import Console, write_json
 from ..exits import FINDINGS, OK, TROUBLE, CommandFailed, UsageProblem
 from ..one_target import with_chosen_target
 from ..project import Project, json_option
-from ..scenario_files import scenario_files
+from ..scenario_files import note_if_passed_by
 
 if TYPE_CHECKING:
     from ...generate.making import Dropped, Made, Writer
@@ -200,8 +200,7 @@ class _Work:
         return Writer(llm, self._loaded.settings.llm, known, source, __version__, self._keep)
 
     def _keep(self, made: Made) -> None:
-        from ...generate.draft import file_name
-        from ...generate.known import write_new
+        from ...scenario.new_files import file_name, write_new
 
         path = write_new(self._folder, file_name(made.name), made.text)
         self.written.append({"file": str(path), "what": made.what, "warnings": list(made.warnings)})
@@ -231,17 +230,8 @@ class _Work:
                 self._console.say(f"    {self._console.safe(reason)}")
         lost = f", {len(dropped):,} dropped" if dropped else ""
         self._console.say(f"{counted(len(made), 'scenario')} written to {shown_path(self._folder)}{lost}")
-
-        self._note_if_passed_by()
-
-    def _note_if_passed_by(self) -> None:
-        """Say that pytest would not come by the new files."""
-        collected = {file.resolve() for file, fault in scenario_files(self._folder, ()) if not fault.reason}
-        if any(Path(one["file"]).resolve() not in collected for one in self.written):
-            self._note(
-                f"note: pytest doesn't take the files in {shown_path(self._folder)} for scenarios. "
-                "Write to a folder named `scenarios`, or set the ini option convoprobe_files"
-            )
+        if note := note_if_passed_by(self._folder, [Path(one["file"]) for one in self.written]):
+            self._note(note)
 
     def _note(self, text: str) -> None:
         self._console.note(text)

@@ -1,0 +1,67 @@
+"""Imported tests that can be loaded: what can't be a part of a scenario is taken out, and noted."""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import replace
+from typing import Any
+
+from ..errors import Problem, ScenarioFileError
+from ..scenario.loading import parse_scenarios
+from ..scenario.new_files import as_yaml
+from ..text import one_line
+from .building import NO_CHECK, OWN_CHECK, nothing_checked
+from .notes import Fate, ImportedTest, ImportNote
+
+_CHECK = re.compile(r"evaluation\.(?P<section>tool_usage\.)?(?P<list>\w+)\[(?P<index>\d+)\]")
+_MOST_ROUNDS = 50
+
+
+def loadable(test: ImportedTest) -> ImportedTest:
+    """The test with a scenario that can be loaded, or with none."""
+    for _ in range(_MOST_ROUNDS):
+        problem = _problem_of(test)
+        if problem is None:
+            return test
+        test = _without(test, problem)
+    return test if _problem_of(test) is None else _refused(test, "too much of it can't be a scenario")
+
+
+def _problem_of(test: ImportedTest) -> Problem | None:
+    if test.scenario is None:
+        return None
+    try:
+        parse_scenarios(as_yaml(test.scenario, []))
+    except ScenarioFileError as error:
+        return error.problems[0]
+    return None
+
+
+def _without(test: ImportedTest, problem: Problem) -> ImportedTest:
+    """The test without the check that a problem is about; refused if it is about something else."""
+    match = _CHECK.match(problem.path)
+    scenario = copy.deepcopy(test.scenario or {})
+    evaluation = scenario.get("evaluation", {})
+    above = evaluation.get("tool_usage", {}) if match and match["section"] else evaluation
+    if match is None or int(match["index"]) >= len(above.get(match["list"], ())):
+        return _refused(test, f"{problem.path}: {problem.message}")
+    del above[match["list"]][int(match["index"])]
+    why = one_line(f"no check could be made of it: {problem.message}")
+    note = ImportNote(Fate.LOST, test.place, "check that can't be loaded", why, OWN_CHECK)
+    scenario["evaluation"] = _filled(evaluation)
+    if not scenario["evaluation"]:
+        scenario["skip"] = NO_CHECK
+    return replace(test, scenario=scenario, taken=max(0, test.taken - 1), notes=(*test.notes, note))
+
+
+def _filled(evaluation: dict[str, Any]) -> dict[str, Any]:
+    usage = {key: value for key, value in evaluation.get("tool_usage", {}).items() if value not in ([], {})}
+    found = {**evaluation, "tool_usage": usage}
+    return {key: value for key, value in found.items() if value not in ([], {})}
+
+
+def _refused(test: ImportedTest, why: str) -> ImportedTest:
+    checks = test.taken + test.changed + test.lost
+    words = one_line(f"no scenario could be made of this test: {why}")
+    return replace(test, scenario=None, taken=0, notes=nothing_checked(test.place, words, checks, test.notes))

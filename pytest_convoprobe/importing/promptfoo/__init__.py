@@ -1,0 +1,1 @@
+"""Reads promptfoo's configurations: `prompts`, `tests`, `defaultTest`, `scenarios`, and assertions."""
