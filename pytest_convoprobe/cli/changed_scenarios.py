@@ -74,6 +74,12 @@ class Written:
     def count(self) -> int:
         return sum(map(len, self.scenarios.values()))
 
+    @property
+    def included(self) -> set[Path]:
+        """The files that they take parts from, which may be in other folders."""
+        loaded = (one for found in self.scenarios.values() for one in found.values())
+        return {Path(file) for one in loaded for file in one.included}
+
     def node_ids(self) -> list[str]:
         """All of them, as pytest takes them on its command line."""
         return [f"{file}::{name}" for file, found in self.scenarios.items() for name in found]
@@ -89,8 +95,12 @@ class Written:
 
 
 def _says_the_same(scenario: LoadedScenario, earlier: LoadedScenario | None) -> bool:
-    # Where in its file it is doesn't matter: another one may have been put before it.
-    return earlier is not None and replace(scenario, line=0) == replace(earlier, line=0)
+    # Where it is written doesn't matter: another one may be before it now, or a part of it in another file.
+    return earlier is not None and _content(scenario) == _content(earlier)
+
+
+def _content(scenario: LoadedScenario) -> LoadedScenario:
+    return replace(scenario, line=0, included=())
 
 
 def written(paths: Sequence[Path], earlier: Written | None = None) -> Written:

@@ -131,7 +131,7 @@ def name_problems(
     `of_target` are the faults of the target, which each scenario has too.
     """
     problems: list[Problem] = []
-    notes: list[str] = []
+    notes: list[Problem] = []
     for one in scenarios:
         if one.scenario is None:
             continue
@@ -139,8 +139,16 @@ def name_problems(
         approvals, faults = tools_of(user.approvals), (*one.scenario.faults, *of_target)
         found = compare_names(usage, tools, user.ends_with_tools, faults, approvals)
         problems += [Problem(text, one.file, one.line, path=one.id) for text in found.problems]
-        notes += [f"{one.file}:{one.line}: {one.id}: {text}" for text in found.notes]
-    return problems, notes
+        notes += [Problem(text, one.file, one.line, path=one.id) for text in found.notes]
+    return _once_each(problems), [str(note) for note in _once_each(notes)]
+
+
+def _once_each(problems: Iterable[Problem]) -> list[Problem]:
+    """The scenarios that parameters make of a document have the same names: the first one stands for all."""
+    first: dict[tuple[str, int, str], Problem] = {}
+    for problem in problems:
+        first.setdefault((problem.file, problem.line, problem.message), problem)
+    return list(first.values())
 
 
 def faults_of_target(loaded: LoadedSettings) -> tuple[FaultRule, ...]:

@@ -67,17 +67,19 @@ class Merger:
         return value if len(base) > MAX_DEPTH else self.merged((*base, *other.via, other.value), value, chain)
 
     def _from(self, base: tuple[Node, ...], entry: MappingEntry, chain: Chain) -> tuple[Node, Node]:
-        inner = self._origins.chain((*base, *entry.via, entry.value))
-        return entry.key, self.enclosed(entry.value, (*inner, *chain))
+        above = (*self._origins.chain((*base, *entry.via)), *chain)
+        return self._below(entry.key, above), self._below(entry.value, above)
 
     def _in_own(self, own: MappingNode, entry: MappingEntry) -> MappingEntry:
-        """The value itself has to know what its mapping knows, since that won't be on the way to it."""
+        """Key and value have to know what their mapping knows, since that won't be on the way to them."""
         above = self._origins.chain((own, *entry.via))
         if not above:
             return entry
-        return MappingEntry(
-            entry.key, self.enclosed(entry.value, (*self._origins.chain((entry.value,)), *above))
-        )
+        return MappingEntry(self._below(entry.key, above), self._below(entry.value, above))
+
+    def _below(self, node: Node, above: Chain) -> Node:
+        """The node, where the mapping that it is in has come by this chain."""
+        return self.enclosed(node, (*self._origins.chain((node,)), *above))
 
 
 def entries_of(node: Node, within: tuple[Node, ...] = ()) -> list[MappingEntry]:

@@ -97,19 +97,21 @@ class YamlPlaces:
         return self._line(found.node if found.key is None else found.key)
 
     def _problem(self, node: Node, message: str, loc: Loc, found: NodePath) -> Problem:
-        text = self._text(node)
+        chain = self.origins.chain(self._way_to(node, found))
+        column = node.start_mark.column + 1
+        return self._text(node).problem(message, self._line(node), column, dotted(loc), chain)
+
+    def _way_to(self, node: Node, found: NodePath) -> tuple[Node, ...]:
+        """The nodes from the root to one that is at the end of a path, or part of what is there."""
         passed = found.passed
-        # A key is written where its mapping is, wherever its value comes from.
-        chain = next(
-            (
-                self.origins.chain(passed[:end])
-                for end in range(len(passed), 0, -1)
-                if self._text(passed[end - 1]) is text
-            ),
-            (),
-        )
-        problem = text.problem(message, self._line(node), node.start_mark.column + 1, dotted(loc), chain)
-        return problem
+        if node is found.node:
+            return passed
+        if node is found.key:
+            return (*passed[:-1], node)
+        # Such as the second of two equal keys: it is written in the mapping, wherever the value comes from.
+        text = self._text(node)
+        ends = (end for end in range(len(passed), 0, -1) if self._text(passed[end - 1]) is text)
+        return (*passed[: next(ends, 0)], node)
 
     def _text(self, node: Node) -> Text:
         return self.origins.texts.get(node.start_mark.name, self.text)

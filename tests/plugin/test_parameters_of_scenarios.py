@@ -9,6 +9,7 @@ import pytest
 from .suite import Suite
 from .test_collection import ids
 from .test_parameters import MATRIX, said, stored
+from .test_several_targets import AGENTS, SETTINGS
 
 SCENARIO = """
     name: Refund
@@ -81,6 +82,19 @@ def test_the_order_of_suffixes(refunds: Suite) -> None:
     ]
     refunds.run("-k", "gold").assert_outcomes(passed=2)
     assert len(said(refunds)) == 2
+
+
+def test_targets_come_after_the_parameters(refunds: Suite) -> None:
+    refunds.conftest("", target="")
+    refunds.write("agents.py", AGENTS)
+    refunds.write("convoprobe.yaml", SETTINGS)
+    found = ids(refunds.run("--collect-only", "-q", "--convoprobe-trials=2", "-k", "gold"))
+    assert sorted(found) == [
+        f"scenarios/a.yaml::Refund[A-1001-gold][{target}]{trial}"
+        for target in ("fast", "slow")
+        for trial in ("", "[trial-2]")
+    ]
+    refunds.run("-k", "gold", "--convoprobe-target=slow").assert_outcomes(passed=1, deselected=3)
 
 
 def test_only_what_failed_runs_again(refunds: Suite) -> None:

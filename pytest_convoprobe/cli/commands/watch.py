@@ -69,26 +69,29 @@ def _changes(
     paths: Sequence[Path], root: Path, found: Written, *, now: bool
 ) -> Iterator[tuple[Written, list[str]]]:
     """The scenarios after each change, and the ids of those that are to run."""
-    before = stamps((root, *paths))
+    places = (root, *paths, *found.included)
+    before = stamps(places)
     if now:
         yield found, found.node_ids()
-        before = after_run(before, stamps((root, *paths)))
+        before = after_run(before, stamps(places))
     while True:
-        before, names = _next_change(paths, root, before)
+        before, names = _next_change(places, before)
         earlier, found = found, written(paths, found)
         concerns_all = any(not may_be_scenario(name) for name in names)
         yield found, found.node_ids() if concerns_all else found.changed_since(earlier)
-        before = after_run(before, stamps((root, *paths)))
+        new = found.included.difference(places)
+        places, before = (*places, *new), {**stamps(new), **before}
+        before = after_run(before, stamps(places))
 
 
-def _next_change(paths: Sequence[Path], root: Path, before: Stamps) -> tuple[Stamps, list[str]]:
+def _next_change(places: Sequence[Path], before: Stamps) -> tuple[Stamps, list[str]]:
     """Wait for a change, and until nothing is written any more. Returns the state then, and what changed."""
     latest, took = before, 0.0
     while True:
         # Where there are very many files, looking at them mustn't keep a core busy.
         time.sleep(max(_LOOK_EVERY, 5 * took))
         began = time.perf_counter()
-        current = stamps((root, *paths))
+        current = stamps(places)
         took = time.perf_counter() - began
         if current == latest and current != before:
             return current, sorted({path.name for path, _ in current.items() ^ before.items()})
