@@ -12,7 +12,7 @@ from typing import Any
 from ..formatting import counted
 from ..outside_json import read_json
 from ..scenario.languages import in_words
-from ..scenario.reply_checks import CountBounds, ReplyCheck
+from ..scenario.reply_checks import CountBounds, ReplyCheck, texts_of
 from ..text import one_line, shorten
 from .arguments import unmet, wanted
 from .patterns import is_found
@@ -75,17 +75,13 @@ def _is_given(check: ReplyCheck, name: str) -> bool:
     return getattr(check, name) is not None
 
 
-def _texts(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else value or ()
-
-
 def _listed(parts: Iterable[str], word: str) -> str:
     return f" {word} ".join(quoted(part, _PART) for part in parts)
 
 
 def _contains(check: ReplyCheck, text: str) -> ReplyFinding:
     said = comparable(text, check.ignore_case)
-    missing = [part for part in _texts(check.contains) if comparable(part, check.ignore_case) not in said]
+    missing = [part for part in texts_of(check.contains) if comparable(part, check.ignore_case) not in said]
     if not missing:
         return ReplyFinding(Fulfilled.YES)
     return ReplyFinding(Fulfilled.NO, f"no {_listed(missing, 'and no')} in {quoted(text)}")
@@ -93,7 +89,7 @@ def _contains(check: ReplyCheck, text: str) -> ReplyFinding:
 
 def _contains_not(check: ReplyCheck, text: str) -> ReplyFinding:
     said = comparable(text, check.ignore_case)
-    for part in _texts(check.not_contains):
+    for part in texts_of(check.not_contains):
         place = said.find(comparable(part, check.ignore_case))
         if place >= 0:
             # As it was written, unless there are letters whose lower case is longer.
@@ -217,9 +213,9 @@ def _json_in_words(check: ReplyCheck) -> str:
 
 
 _CONDITIONS: dict[str, tuple[Callable[[ReplyCheck], str], Look]] = {
-    "contains": (lambda check: f"contains {_listed(_texts(check.contains), 'and')}", _contains),
+    "contains": (lambda check: f"contains {_listed(texts_of(check.contains), 'and')}", _contains),
     "not_contains": (
-        lambda check: f"doesn't contain {_listed(_texts(check.not_contains), 'or')}",
+        lambda check: f"doesn't contain {_listed(texts_of(check.not_contains), 'or')}",
         _contains_not,
     ),
     "matches": (lambda check: f"matches /{check.matches}/", _matches),

@@ -22,10 +22,11 @@ _IN_TEXTS = {**_QUOTES, **_SPACES, **_HYPHENS, **_INVISIBLE}
 # Not hyphens: in a set of characters, one is a range.
 _IN_PATTERNS = {**_QUOTES, **_SPACES}
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
-_NOT_LANGUAGE = re.compile(
-    r"`[^`\n]*`|\b(?:https?://|www\.)\S+|\S+@\S+\.\w+|[A-Za-z]*[-_#/]?\d[\w.,:/-]*|<[^<>\n]{1,200}>", re.ASCII
-)
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_INLINE_CODE = re.compile(r"`[^`\n]*`")
+# By runs of ASCII: scripts without spaces write `ご注文A-1001は`.
+_RUN = re.compile(r"[!-~]+")
+_NOT_WORDS = re.compile(r"\d|@|://|^\W*www\.", re.IGNORECASE)
 
 
 def as_seen(text: str) -> str:
@@ -48,9 +49,31 @@ def comparable(text: str, ignore_case: bool) -> str:
 
 def code_blocks(text: str) -> list[str]:
     """What is in the fenced blocks of code of a text in Markdown."""
-    return [found[2] for found in _FENCE.finditer(text.replace("\r\n", "\n"))]
+    return _divided(text)[1]
 
 
 def prose(text: str) -> str:
     """The text without what has no language: code, addresses, and words with digits."""
-    return _NOT_LANGUAGE.sub(" ", _FENCE.sub(" ", as_seen(text)))
+    outside = _INLINE_CODE.sub(" ", as_seen(_divided(text)[0]))
+    return _RUN.sub(lambda run: " " if _NOT_WORDS.search(run[0]) else run[0], outside)
+
+
+def _divided(text: str) -> tuple[str, list[str]]:
+    """What is outside of blocks of code, and each of these. A block without an end is none.
+
+    Line by line, since an expression for it would take quadratic time on a text of nothing but fences.
+    """
+    outside: list[str] = []
+    blocks: list[str] = []
+    inside: list[str] = []
+    fence = ""
+    for line in text.replace("\r\n", "\n").split("\n"):
+        found = _FENCE.match(line)
+        if not fence and found:
+            fence, inside = found[1], [line]
+        elif fence and found and found[1].startswith(fence) and not line[found.end() :].strip():
+            blocks.append("\n".join(inside[1:]))
+            fence = ""
+        else:
+            (inside if fence else outside).append(line)
+    return "\n".join([*outside, *(inside if fence else [])]), blocks

@@ -19,6 +19,9 @@ _CLEARLY = 2.0
 _AT_ALL = 0.2
 """Of a text such as "OK", each of many languages is about as likely: then none is."""
 
+_ENOUGH = 20_000
+"""How many characters of a text are looked at."""
+
 
 @dataclass(frozen=True)
 class Spoken:
@@ -33,11 +36,18 @@ class Spoken:
 
 def require_detector() -> None:
     """Raise `MissingPackage` if languages can't be told here."""
-    if find_spec("lingua") is None:
+    if not _is_installed():
         raise MissingPackage(
             "`language` in evaluation.replies needs the package `lingua-language-detector`: install it with "
             "`pip install 'pytest-convoprobe[language]'`"
         )
+
+
+def _is_installed() -> bool:
+    try:
+        return find_spec("lingua") is not None
+    except (ImportError, ValueError):
+        return False  # somebody keeps it from being imported
 
 
 def spoken_in(text: str, wanted: Sequence[str], among: Sequence[str] = ()) -> Spoken:
@@ -49,7 +59,7 @@ def spoken_in(text: str, wanted: Sequence[str], among: Sequence[str] = ()) -> Sp
     require_detector()
     chances = {
         one.language.iso_code_639_1.name.lower(): one.value
-        for one in _detector(frozenset(among)).compute_language_confidence_values(text)
+        for one in _detector(frozenset(among)).compute_language_confidence_values(text[:_ENOUGH])
     }
     good = sum(chances.get(code, 0.0) for code in wanted)
     bad = max(chance for code, chance in chances.items() if code not in wanted)

@@ -13,6 +13,7 @@ from ..scenario.earlier_messages import said_before
 from ..scenario.models import Evaluation, ScriptedAnswer, SimulatedTurns, ToolAssertion
 from ..tool_patterns import matches
 from .finding import Fault
+from .of_conditions import conditions_of, idle_conditions
 from .of_faults import hidden_faults
 from .of_tools import against, named_calls, other_tools
 from .subject import Subject
@@ -101,13 +102,19 @@ def only_limits(subject: Subject) -> Iterator[Fault]:
         )
 
 
+_SAYINGS = ("contains", "matches", "equals", "in_json")
+
+
 def asks_for_deeds(evaluation: Evaluation) -> bool:
     """Whether a check fails where the agent does nothing."""
     assertions = (
         one for criterion in evaluation.tool_usage.tool_call_criteria for one in criterion.assertions
     )
-    return bool(evaluation.tool_usage.required_tools) or any(
-        isinstance(one, ToolAssertion) and _asks_for_call(one) for one in assertions
+    says = any(getattr(check, key) is not None for check in evaluation.replies for key in _SAYINGS)
+    return (
+        bool(evaluation.tool_usage.required_tools)
+        or says
+        or any(isinstance(one, ToolAssertion) and _asks_for_call(one) for one in assertions)
     )
 
 
@@ -136,6 +143,7 @@ def no_effect(subject: Subject) -> Iterator[Fault]:
         )
     yield from _calls_that_are_bounded(subject)
     yield from hidden_faults(subject)
+    yield from idle_conditions(subject)
 
 
 def _calls_that_are_bounded(subject: Subject) -> Iterator[Fault]:
@@ -208,19 +216,16 @@ def missing_fact(subject: Subject) -> Iterator[Fault]:
     yield from missing_answer(subject)
     yield from _missing_number(subject)
     known = _squashed("\n".join(_known_to_user(subject)))
-    for place, criterion in enumerate(subject.scenario.evaluation.tool_usage.tool_call_criteria):
-        if other_tools(subject, criterion.tool):
-            continue  # the agent may have it from the other tool
-        for index, one in enumerate(criterion.assertions):
-            for name, condition in one.args.items() if isinstance(one, ToolAssertion) else ():
-                value = condition.equals if "equals" in condition.model_fields_set else condition.contains
-                if _is_identifier(value) and _squashed(str(value)) not in known:
-                    path = ("evaluation", "tool_usage", "tool_call_criteria", place, "assertions", index)
-                    yield Fault(
-                        (*path, "args", name),
-                        f"{criterion.tool} is to be called with {name} = {value}: the user doesn't know it",
-                        "Put it into `known_facts` or a message of the user, unless the agent knows it.",
-                    )
+    for place, tool, condition in conditions_of(subject):
+        value = condition.equals if "equals" in condition.model_fields_set else condition.contains
+        # Another tool that is named may have given it to the agent.
+        if _is_identifier(value) and _squashed(str(value)) not in known and not other_tools(subject, tool):
+            name = ".".join(map(str, place[place.index("args") + 1 :]))
+            yield Fault(
+                place,
+                f"{tool} is to be called with {name} = {value}: the user doesn't know it",
+                "Put it into `known_facts` or a message of the user, unless the agent knows it.",
+            )
 
 
 def _known_to_user(subject: Subject) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from . import of_checks, of_pairs, of_wording
+from . import of_checks, of_conditions, of_pairs, of_wording
 from .finding import Fault, Level
 from .subject import Subject
 
@@ -61,6 +61,12 @@ RULES = (
         of_checks.only_limits,
     ),
     Rule("no-effect", Level.WARNING, "a limit or a list that changes nothing", of_checks.no_effect),
+    Rule(
+        "one-case",
+        Level.WARNING,
+        "words that no reply may have, which pass with a capital letter",
+        of_conditions.one_case,
+    ),
     Rule(
         "missing-fact",
         Level.WARNING,

@@ -15,6 +15,7 @@ from ..transcript import Transcript
 from .harmless import paraphrased
 from .of_calls import changes_of_calls
 from .of_prohibitions import changes_of_prohibitions
+from .of_replies import changes_of_replies
 from .of_words import changes_of_words
 from .proofs import criteria_that_held
 from .types import ChangedTalk, Mutant, MutantKind
@@ -30,7 +31,7 @@ def mutants_of(result: ScenarioResult, scenario: Scenario) -> list[Mutant]:
     if not result.transcript.turns:
         return []
     before = _failing(scenario, result.transcript)
-    makers = (changes_of_words, changes_of_prohibitions, changes_of_calls)
+    makers = (changes_of_words, changes_of_prohibitions, changes_of_replies, changes_of_calls)
     changes = chain.from_iterable(make(result, scenario) for make in makers)
     made = [mutant for change in changes for mutant in _mutant(change, scenario, before)]
     return [*_united(made), *_controls(result, scenario, before)]

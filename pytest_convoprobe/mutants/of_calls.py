@@ -9,7 +9,8 @@ from typing import Any
 
 from ..judging.transcript_view import call_line
 from ..result import ScenarioResult
-from ..scenario.models import Evaluation, Scenario, ToolAssertion
+from ..scenario.condition_words import RANGES
+from ..scenario.models import ArgumentCondition, Evaluation, Scenario, ToolAssertion
 from ..text import has_words
 from ..tool_patterns import matches
 from ..transcript import ToolCall, Transcript, Turn
@@ -64,7 +65,17 @@ def _wrong_arguments(transcript: Transcript, evaluation: Evaluation) -> Iterator
         for assertion in criterion.assertions:
             if isinstance(assertion, ToolAssertion) and assertion.args:
                 names = {name.partition(".")[0] for name in assertion.args} | set(assertion.args)
-                yield from _with_others(transcript, criterion.tool, names, {})
+                for other in _OTHERS if _has_range(assertion.args.values()) else (_other,):
+                    yield from _with_others(transcript, criterion.tool, names, {}, other)
+
+
+def _has_range(conditions: Iterable[ArgumentCondition]) -> bool:
+    """Whether a condition, or one within it, is a range of numbers."""
+    return any(
+        any(getattr(one, key) is not None for key in RANGES)
+        or _has_range(one.includes.values() if isinstance(one.includes, Mapping) else one.includes or ())
+        for one in conditions
+    )
 
 
 def _arguments_that_show(transcript: Transcript, found: Iterable[CallProof]) -> Iterator[ChangedTalk]:
@@ -85,14 +96,18 @@ def _arguments_that_show(transcript: Transcript, found: Iterable[CallProof]) -> 
 
 
 def _with_others(
-    transcript: Transcript, tool: str, names: Iterable[str], claims: Mapping[str, str]
+    transcript: Transcript,
+    tool: str,
+    names: Iterable[str],
+    claims: Mapping[str, str],
+    other: Callable[[Any], Any] | None = None,
 ) -> Iterator[ChangedTalk]:
-    wanted = set(names)
+    wanted, another = set(names), other or _other
 
     def edit(call: ToolCall) -> ToolCall:
         if not matches(tool, call.name) or not wanted & set(call.arguments):
             return call
-        others = {name: _other(value) if name in wanted else value for name, value in call.arguments.items()}
+        others = {name: another(value) if name in wanted else value for name, value in call.arguments.items()}
         return replace(call, arguments=others)
 
     first = _first(transcript, tool)
@@ -102,19 +117,23 @@ def _with_others(
     yield ChangedTalk(MutantKind.WRONG_ARGUMENT, changed, claims, sentence, first[0].number)
 
 
-def _other(value: Any) -> Any:
-    """Another value of the same kind."""
+def _other(value: Any, factor: int = 1, more: int = 1) -> Any:
+    """Another value of the same kind: for a number, `factor` times as much and `more`."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, (int, float)):
-        return value + 1
+        return value * factor + more
     if isinstance(value, str):
         return moved(value, numbers_in(value)) if numbers_in(value) else SOMETHING_ELSE
     if isinstance(value, Mapping):
-        return {name: _other(item) for name, item in value.items()}
+        return {name: _other(item, factor, more) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_other(item) for item in value]
+        return [_other(item, factor, more) for item in value]
     return SOMETHING_ELSE
+
+
+# The next number may be in a range, too: one far below and one far above.
+_OTHERS = (_other, partial(_other, factor=-1000, more=-1000), partial(_other, factor=1000, more=1000))
 
 
 def _prohibited(transcript: Transcript, evaluation: Evaluation) -> Iterator[ChangedTalk]:

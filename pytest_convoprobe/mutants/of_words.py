@@ -78,7 +78,7 @@ def _without_words(transcript: Transcript, group: _Group) -> Iterator[ChangedTal
     )
     for kind, text, able in texts:
         if able.proofs:
-            changed = _with_replies(transcript, dict.fromkeys(group.turns, text))
+            changed = with_replies(transcript, dict.fromkeys(group.turns, text))
             claims = able.claims(f"the agent's words that showed it, in {where}, are gone")
             yield ChangedTalk(kind, changed, claims, text, group.turns[0])
 
@@ -112,7 +112,7 @@ def _number(transcript: Transcript, proof: Proof) -> Iterator[ChangedTalk]:
     why = f"the criterion says {', '.join(sorted(numbers))}, and the agent another number"
     sentence = moved(proof.sentence, numbers)
     yield ChangedTalk(
-        MutantKind.NUMBER, _with_replies(transcript, texts), {criterion.id: why}, sentence, proof.turn
+        MutantKind.NUMBER, with_replies(transcript, texts), {criterion.id: why}, sentence, proof.turn
     )
 
 
@@ -135,7 +135,7 @@ def with_last_words(transcript: Transcript, words: str, most: int | None, asked:
     """
     last = transcript.turns[-1]
     if most is not None and len(transcript.user_turns) >= most:
-        return _with_replies(transcript, {last.number: f"{last.reply.text}\n\n{words}"})
+        return with_replies(transcript, {last.number: f"{last.reply.text}\n\n{words}"})
     calls = None if last.reply.tool_calls is None else ()
     reply = Reply(words, calls, last.reply.usage)
     return replace(
@@ -143,7 +143,8 @@ def with_last_words(transcript: Transcript, words: str, most: int | None, asked:
     )
 
 
-def _with_replies(transcript: Transcript, texts: dict[int, str]) -> Transcript:
+def with_replies(transcript: Transcript, texts: dict[int, str]) -> Transcript:
+    """The conversation with other words of the agent in some turns."""
     turns = (
         replace(turn, reply=replace(turn.reply, text=texts[turn.number])) if turn.number in texts else turn
         for turn in transcript.turns

@@ -12,6 +12,9 @@ CONDITIONS = (
 )  # fmt: skip
 """Every key of a condition."""
 
+RANGES = ("at_least", "at_most", "above", "below")
+"""Those that say which numbers."""
+
 _NAMES = {
     "at_least": "min minimum min_value gte ge >= => ≥ not_less_than",
     "at_most": "max maximum max_value lte le <= =< ≤ not_more_than",

@@ -54,6 +54,11 @@ Texts = Annotated[
 """A text, or several."""
 
 
+def texts_of(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """A text or several, as several."""
+    return (value,) if isinstance(value, str) else value or ()
+
+
 def _turns_form(value: Any) -> str:
     if isinstance(value, str):
         return f"{UNION_TAG}word"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 
 from pytest_convoprobe.errors import Blame, MissingPackage, ScenarioError
-from pytest_convoprobe.judging import patterns, spoken_language
+from pytest_convoprobe.judging import patterns
 from pytest_convoprobe.judging.checks import run_checks
 from pytest_convoprobe.judging.review import against_agent
 from pytest_convoprobe.judging.types import CheckResult
@@ -255,7 +256,7 @@ def test_words_are_not_counted_where_nothing_separates_them() -> None:
 
 
 def test_without_the_package_nothing_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spoken_language, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "lingua", None)
     with pytest.raises(MissingPackage, match=r"pip install 'pytest-convoprobe\[language\]'") as raised:
         checked({"language": "en"}, "Hello")
     assert raised.value.blame is Blame.INFRASTRUCTURE

@@ -185,6 +185,50 @@ def test_limits_that_can_not_bind(tmp_path: Path) -> None:
     assert found(tmp_path, tool_usage=once, efficiency={"max_tool_calls": 1}) == ["no-effect"]
 
 
+def _asking(**args: Any) -> dict[str, Any]:
+    return {"tool_usage": {"tool_call_criteria": [{"tool": "get_order", "assertions": [{"args": args}]}]}}
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "rules"),
+    [
+        (_asking(note={"matches": ".*"}), ["no-effect"]),
+        (_asking(place={"city": {"matches": "x?"}}), ["no-effect"]),
+        (_asking(items={"includes": [{"sku": {"matches": "(?s).*"}}]}), ["no-effect"]),
+        (_asking(note={"matches": "^$"}), []),
+        (_asking(note={"not_matches": ".*"}), ["contradiction"]),
+        ({"replies": [{"matches": "x*"}]}, ["no-effect"]),
+        ({"replies": [{"json": {"a": {"b": {"matches": "x*"}}}}]}, ["no-effect"]),
+        ({"replies": [{"not_matches": "x*"}]}, ["contradiction"]),
+        ({"replies": [{"contains": "A-1"}, {"not_contains": "A-"}]}, ["contradiction"]),
+        (
+            {"replies": [{"contains": "Refund"}, {"not_contains": "refund", "ignore_case": True}]},
+            ["contradiction"],
+        ),
+        ({"replies": [{"contains": "Refund"}, {"not_contains": "Refunds"}]}, []),
+        ({"replies": [{"contains": "Refund"}, {"not_contains": "Refund", "turn": 1}]}, []),
+        ({"replies": [{"not_contains": "password"}]}, ["one-case"]),
+        ({"replies": [{"not_contains": ["PIN", "password"]}]}, ["one-case"]),
+        ({"replies": [{"not_contains": "password", "ignore_case": True}]}, []),
+        ({"replies": [{"not_contains": "PIN"}, {"not_contains": "4711"}]}, []),
+    ],
+)
+def test_conditions(tmp_path: Path, evaluation: dict[str, Any], rules: list[str]) -> None:
+    assert found(tmp_path, **evaluation) == rules
+
+
+def test_replies_ask_for_something_unless_they_are_limits(tmp_path: Path) -> None:
+    assert found(tmp_path, alone=True, replies=[{"contains": "Monday"}]) == []
+    limits = [{"not_contains": "PIN"}, {"length": {"words": {"at_most": 9}}}]
+    assert found(tmp_path, alone=True, replies=limits) == ["only-limits"]
+
+
+def test_a_part_of_an_argument_that_nobody_is_told(tmp_path: Path) -> None:
+    assert found(tmp_path, **_asking(order={"id": "A-1042"})) == ["missing-fact"]
+    known = {"clarification_behavior": {"known_facts": ["The order is A-1042."]}}
+    assert found(tmp_path, user=known, **_asking(order={"id": "A-1042"})) == []
+
+
 def test_facts_that_nobody_is_told(tmp_path: Path) -> None:
     wanted = {"tool": "get_order", "assertions": [{"args": {"order_id": "A-1042"}}]}
     usage = {"tool_usage": {"tool_call_criteria": [wanted]}}

@@ -239,3 +239,34 @@ def test_a_claim_is_no_deed() -> None:
     assert (mutant.must_fail, mutant.by_code) == (("c1",), ())
     assert mutant.sentence == "Done, your order is cancelled."
     assert set(made) == {MutantKind.CLAIM_WITHOUT_CALL, MutantKind.PARAPHRASE}
+
+
+def made_for(**evaluation: object) -> list[tuple[str, tuple[str, ...], int]]:
+    """The kinds, the broken checks and the turns of the mutants that only code notices."""
+    wanted = scenario([ASKS], **evaluation)
+    found = mutants_of(judged(wanted, TALK, {}), wanted)
+    return [(one.kind.value, one.by_code, one.turn) for one in found if one.by_code]
+
+
+def test_checks_of_replies_have_mutants_that_code_notices() -> None:
+    checks = [{"contains": "2026"}, {"not_contains": "password"}, {"not_contains": "PIN", "turn": 1}]
+    assert made_for(replies=checks) == [
+        ("refusal", ('a reply contains "2026"',), 1),
+        ("forbidden_words", ('every reply doesn\'t contain "password"',), 4),
+        ("forbidden_words", ('the reply in turn 1 doesn\'t contain "PIN"',), 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "condition", [{"at_least": 90}, {"at_most": 110}, {"above": 0}, {"n": {"below": 1000}}]
+)
+def test_a_range_has_a_mutant_that_leaves_it(condition: object) -> None:
+    inner = isinstance(condition, dict) and "n" in condition
+    call = ToolCall("pay", {"amount": {"n": 100} if inner else 100})
+    wanted = scenario(
+        [ASKS], {"tool_call_criteria": [{"tool": "pay", "assertions": [{"args": {"amount": condition}}]}]}
+    )
+    found = mutants_of(judged(wanted, talk(("Pay!", "Done.", call)), {}), wanted)
+    assert "pay: arguments" in {
+        name for one in found if one.kind is MutantKind.WRONG_ARGUMENT for name in one.by_code
+    }
