@@ -386,6 +386,6 @@ class MissingPackage(ConvoprobeError):
 
 
 class ScenarioError(ConvoprobeError):
-    """A scenario checks something that this target doesn't report, such as tokens."""
+    """A scenario checks something that this target doesn't report, such as tokens, or lacks what it needs."""
 
     blame = Blame.SCENARIO

@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from ..result import ScenarioResult
+    from ..scenario.models import Scenario
     from .inline import Convoprobe
     from .talks import Decided, OnlyReported
 
@@ -29,6 +30,19 @@ def convoprobe_target(request: pytest.FixtureRequest) -> Iterator[Any]:
 
     with configured_target(request.config, request.session.items) as target:
         yield target
+
+
+@pytest.fixture
+def convoprobe_scenario(request: pytest.FixtureRequest) -> Scenario:
+    """The scenario that is to run, for fixtures that prepare something for it: its `metadata`, its name."""
+    found: Scenario | None = getattr(request.node, "convoprobe_scenario", None)
+    if found is None:
+        pytest.fail(
+            f"{request.node.nodeid} is not an item of a scenario file, so it has no `convoprobe_scenario`. A "
+            "test that runs scenarios by `convoprobe.run` can prepare for each of them before it runs it",
+            pytrace=False,
+        )
+    return found
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..gate.choosing import Chosen
     from ..runs.gated_scenario import GatedScenario
     from ..scenario.loading import LoadedScenario
+    from ..scenario.models import Scenario
     from ..targets.port import Target
 
 
@@ -92,6 +93,11 @@ class ScenarioItem(HasParsedId, pytest.Function):
         if loaded.skip is not None:
             item.add_marker(pytest.mark.skip(reason=loaded.skip))
         return item
+
+    @property
+    def convoprobe_scenario(self) -> Scenario | None:
+        """What its file says; None for one that is skipped and not finished."""
+        return self.loaded.scenario
 
     @property
     def convoprobe_result(self) -> ScenarioResult | None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..targets.port import Target
 
 TARGET_FIXTURE = "convoprobe_target"
+SCENARIO_FIXTURE = "convoprobe_scenario"
 
 
 def given_by_fixture(value: object) -> object:
@@ -60,13 +61,19 @@ def target_is_shared(item: pytest.Item) -> bool:
 
 def target_has_parameters(item: pytest.Item) -> bool:
     """Whether the parameters of an item decide which target it has."""
-    definitions, found, names = fixture_definitions(item), set[str](), [TARGET_FIXTURE]
+    needed = _needed_by(TARGET_FIXTURE, fixture_definitions(item))
+    return not needed.isdisjoint(getattr(getattr(item, "callspec", None), "params", {}))
+
+
+def _needed_by(fixture: str, definitions: dict[str, Any]) -> set[str]:
+    """The names of a fixture and of all that it depends on."""
+    found, names = set[str](), [fixture]
     while names:
         name = names.pop()
         if name not in found:
             found.add(name)
             names += getattr(definitions.get(name), "argnames", ())
-    return not found.isdisjoint(getattr(getattr(item, "callspec", None), "params", {}))
+    return found
 
 
 def target_is_ours(item: pytest.Item) -> bool:
@@ -151,12 +158,14 @@ def _own_fixtures(item: pytest.Item) -> dict[int, str]:
 def set_up_for_each(item: pytest.Item) -> list[str]:
     """The project's fixtures that are made once for this item, and so for all its conversations together.
 
-    That of the target doesn't count: what it gives says whether it can talk more than once.
+    That of the target doesn't count, as a rule: what it gives says whether it can talk more than once. One
+    that asks for the scenario prepares something for it, which the first conversation changes.
     """
+    definitions = fixture_definitions(item)
     return [
         name
-        for name, definition in sorted(fixture_definitions(item).items())
-        if name != TARGET_FIXTURE
+        for name, definition in sorted(definitions.items())
+        if (name != TARGET_FIXTURE or SCENARIO_FIXTURE in _needed_by(TARGET_FIXTURE, definitions))
         and definition.scope == "function"
         and _belongs_to_project(definition, item.config.rootpath)
     ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FAULTS = "target's faults"
 _ROLES = {"judge": "judge's", "user": "synthetic user's"}
 # What neither the conversation nor the verdict depends on.
-_NOT_CONTENT = {"name", "tags", "skip", "metadata", "gate"}
+_NOT_CONTENT = {"name", "tags", "skip", "gate"}
 # How the judge's votes become a verdict. A call to its model shows nothing of it.
 _VOTING = {"method", "threshold", "second_vote", "panel", "agreement"}
 

@@ -62,7 +62,7 @@ class StandInRunner:
         told = job.loaded.scenario.metadata
         begun = time.perf_counter()
         context = ConversationContext(
-            job.scenario_id, FakeLLM([]), job.scenario_id, job.trial, waiting=job.waiting
+            job.scenario_id, FakeLLM([]), job.scenario_id, job.trial, waiting=job.waiting, metadata=told
         )
         try:
             conversation = await job.target.start(context)

@@ -25,6 +25,9 @@ evaluation:
 """
 
 
+WORDS = {"name": "n", "tag": "t", "criterion": "It greets"}
+
+
 def taken(
     text: str = "",
     *,
@@ -34,7 +37,7 @@ def taken(
     secrets: tuple[str, ...] = (),
     **words: str,
 ) -> Prints:
-    filled = text or TEXT.format(**{"name": "n", "tag": "t", "criterion": "It greets", **words})
+    filled = text or TEXT.format(**{**WORDS, **words})
     (loaded,) = parse_scenarios(filled, "somewhere.yaml")
     settings = ScenarioSettings(
         judge=ModelSettings(**(judge or {})),
@@ -52,6 +55,18 @@ def test_the_same_is_the_same() -> None:
 @pytest.mark.parametrize("words", [{"name": "another"}, {"tag": "smoke"}])
 def test_what_a_scenario_is_called_changes_nothing(words: dict[str, str]) -> None:
     assert taken(**words) == taken()
+
+
+def test_what_the_agent_is_given_changes_the_scenario() -> None:
+    anna, bert = (
+        taken(f"{TEXT.format(**WORDS)}metadata: {{customer: {name}}}\n") for name in ("anna", "bert")
+    )
+    assert changes(anna, bert) == ("scenario",)
+    assert changes(taken(), anna) == ("scenario",)
+
+
+def test_a_scenario_without_metadata_keeps_the_print_that_it_always_had() -> None:
+    assert taken().scenario == taken(f"{TEXT.format(**WORDS)}metadata: {{}}\n").scenario == "803423ee77be5017"
 
 
 def test_how_and_where_a_scenario_is_written_changes_nothing() -> None:

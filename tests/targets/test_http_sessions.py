@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from pytest_convoprobe.errors import SettingsError, TargetStartError, TargetUnavailable
+from pytest_convoprobe.errors import Blame, ScenarioError, SettingsError, TargetStartError, TargetUnavailable
 from pytest_convoprobe.settings.http_settings import HttpTarget
 from pytest_convoprobe.targets.http import HttpAgent
 from pytest_convoprobe.targets.port import ConversationContext, ToolFaults
@@ -287,9 +287,38 @@ async def test_faults_cannot_be_injected_into_a_service(service: Service) -> Non
         await service(threads, "a")
 
 
-async def test_metadata_that_a_scenario_lacks_is_named(service: Service) -> None:
-    with pytest.raises(TargetUnavailable, match="the scenario's `metadata` has no `customer`"):
-        await service(threads, "a", body={"c": "{{ metadata.customer }}"})
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"body": {"c": "{{ metadata.customer }}"}}, "the scenario's `metadata` has no `customer`"),
+        ({"body": {"c": "for {{ metadata.customer.id }}"}}, "the scenario's `metadata` has no `customer`"),
+        ({"body": {"c": "{{ metadata.order.id }}"}}, "the scenario's `metadata.order` has no `id`"),
+        ({"body": {"c": "{{ metadata.all[0].id }}"}}, r"the scenario's `metadata.all\[0\]` has no `id`"),
+        ({"headers": {"X-C": SecretStr("{{ metadata.customer }}")}}, "`metadata` has no `customer`"),
+        ({"start": {"url": "/{{ metadata.customer }}"}}, "`metadata` has no `customer`"),
+    ],
+)
+async def test_what_a_scenario_lacks_is_named_and_blamed_on_it(
+    service: Service, settings: dict[str, Any], said: str
+) -> None:
+    given = {"order": {"number": 7}, "all": [{"number": 8}], "place": "Berlin"}
+    service.context = ConversationContext(**{**vars(service.context), "metadata": given})
+    with pytest.raises(ScenarioError, match=said) as caught:
+        await service(threads, "a", **settings)
+    assert caught.value.blame is Blame.SCENARIO
+
+
+async def test_metadata_comes_as_it_is(service: Service) -> None:
+    given = {"order": {"number": 7}, "all": [{"number": 8}], "place": "Berlin"}
+    service.context = ConversationContext(**{**vars(service.context), "metadata": given})
+    body = {
+        "all": "{{ metadata }}",
+        "place": "{{ metadata.place }}",
+        "none": "{{ metadata.x | default('-') }}",
+    }
+    await service(threads, "a", body=body)
+    sent = service.requests[-1].json
+    assert sent == {"all": given, "place": "Berlin", "none": "-"}
 
 
 @pytest.mark.parametrize(

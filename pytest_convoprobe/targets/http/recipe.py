@@ -43,7 +43,8 @@ class _Sample(str):
     """Stands for a value of which only the place is known: a text that has any item."""
 
     def __getitem__(self, key: Any) -> Any:
-        return _Sample(f"{self}-{key}") if isinstance(key, str) else super().__getitem__(key)
+        # A list's item has items too: `metadata.orders[0].id`.
+        return super().__getitem__(key) if isinstance(key, slice) else _Sample(f"{self}-{key}")
 
 
 class AnyName(dict[str, Any]):

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import httpx
 
 from ...cutting import most_bytes
-from ...errors import TargetUnavailable
+from ...errors import ScenarioError, TargetUnavailable
 from ...forbidden_sockets import ALLOW_HOSTS, forbids_sockets
 from ...formatting import exact_seconds, size
 from ...http_body import ACCEPTED, DecodingError, unpacked, unpacked_pieces
@@ -27,6 +27,7 @@ from .reading import Carried
 from .recipe import TEMPLATE_ERRORS, RequestParts
 from .stream_events import PARSERS, EventParser
 from .stream_reading import StreamedReply
+from .templates import MissingMetadata
 
 T = TypeVar("T")
 
@@ -91,6 +92,11 @@ class Sender:
     def _filled(self, request: Callable[[], RequestParts]) -> RequestParts:
         try:
             return request()
+        except MissingMetadata as error:
+            raise ScenarioError(
+                f"{self._name}: the request can't be made: {error}. Write it in the scenario, or give the "
+                "template a value without it: `{{ metadata.name | default('…') }}`"
+            ) from None
         except TEMPLATE_ERRORS as error:
             raise self.failure(f"the request failed: {describe(error)}") from None
 

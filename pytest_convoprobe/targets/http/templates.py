@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from jinja2 import StrictUndefined, TemplateError, Undefined, nodes
+from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefined, UndefinedError, nodes
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
@@ -75,18 +75,39 @@ Filling = Callable[[Mapping[str, Any]], Any]
 
 
 class Metadata(dict[str, Any]):
-    """The scenario's `metadata`, as templates have it."""
+    """The scenario's `metadata`, or a mapping in it, as templates have it."""
+
+    def __init__(self, values: Mapping[str, Any], place: str = "metadata") -> None:
+        # A name that no scenario has as a key: templates see attributes first.
+        self._way_to_metadata = place
+        super().__init__({key: _with_places(value, f"{place}.{key}") for key, value in values.items()})
+
+
+def _with_places(value: Any, place: str) -> Any:
+    if isinstance(value, Mapping):
+        return Metadata(value, place)
+    if isinstance(value, (list, tuple)):
+        return [_with_places(item, f"{place}[{index}]") for index, item in enumerate(value)]
+    return value
+
+
+class MissingMetadata(UndefinedError):
+    """A template uses metadata that the scenario doesn't have."""
 
 
 class _NamedUndefined(StrictUndefined):
     """Says in its error what a scenario lacks, in the words of its author."""
 
     def __init__(
-        self, hint: str | None = None, obj: Any = missing, name: str | None = None, **more: Any
+        self,
+        hint: str | None = None,
+        obj: Any = missing,
+        name: str | None = None,
+        exc: type[TemplateRuntimeError] = UndefinedError,
     ) -> None:
         if isinstance(obj, Metadata):
-            hint = f"the scenario's `metadata` has no `{name}`"
-        super().__init__(hint, obj, name, **more)
+            hint, exc = f"the scenario's `{obj._way_to_metadata}` has no `{name}`", MissingMetadata
+        super().__init__(hint, obj, name, exc)
 
 
 # Plain text and JSON, not HTML: nothing is escaped unless a filter says so.
