@@ -52,10 +52,10 @@ def _policies(every: tuple[Decision, ...], alpha: float) -> str:
 
 
 def _baseline(every: tuple[Decision, ...]) -> str:
-    """` (baseline 20 each)`, or from and to where the scenarios differ."""
+    """` (baseline 20 each)`, or from and to where the scenarios differ; ` (compared with no baseline)`."""
     talks = sorted({one.past.talks for one in every if one.past is not None})
     if not talks:
-        return ""
+        return " (compared with no baseline)"
     return (
         f" (baseline {talks[0]} each)" if len(talks) == 1 else f" (baseline {talks[0]} to {talks[-1]} each)"
     )

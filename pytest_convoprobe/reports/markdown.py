@@ -163,9 +163,10 @@ def _decided(report: RunReport, rows: int) -> Iterator[str]:
     scenarios = [
         f"{count:,} {word.value}" for word in Word if (count := sum(one.word is word for one in decisions))
     ]
+    alone = "" if any(one.past for one in decisions) else " Compared with no baseline."
     yield (
         f"**Gate: {report.gate.word.value}.** {counted(len(decisions), 'scenario')}: {', '.join(scenarios)}; "
-        f"{failed:,} of {counted(talks, 'conversation')} failed."
+        f"{failed:,} of {counted(talks, 'conversation')} failed.{alone}"
     )
     if together := drift_in_words(report.gate):
         yield f"❌ {escaped(together, _SENTENCE)}"

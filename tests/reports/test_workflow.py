@@ -80,7 +80,7 @@ def test_the_nightly_job_commits_what_changed_in_the_baseline(job: Path, workflo
         )
         return done.stdout
 
-    repository.mkdir()
+    (repository / "scenarios").mkdir(parents=True)
     run("git", "init", "-q", "-b", "main")
     run(*git, "commit", "-q", "--allow-empty", "-m", "first")
     run("git", "clone", "-q", "--bare", ".", str(job / "remote"))

@@ -1,0 +1,1 @@
+"""What the documented workflows and the action for GitHub do."""
