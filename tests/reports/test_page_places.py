@@ -14,10 +14,11 @@ from pytest_convoprobe.judging.types import CheckResult
 from pytest_convoprobe.reports.html import html_chunks, write_html
 from pytest_convoprobe.reports.html.anchors import anchor, scenario_anchor, turn_anchor
 from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.transcript import Origin, Reply, SaidBefore, ToolCall, Transcript, Turn
 
 from .browser import Browser, click, in_view
 from .pages import EVIL
-from .runs import BROKEN_OFF, FAILED, PASSING, REFUND, run_report, trial, with_past
+from .runs import BROKEN_OFF, FAILED, PASSING, REFUND, criterion, run_report, trial, with_past
 
 ONE = anchor(FAILED.result)
 
@@ -196,3 +197,28 @@ def test_what_failed_comes_first_and_all_of_it_is_in_the_headline(browser: Brows
 
 def test_the_same_run_makes_the_same_page() -> None:
     assert "".join(html_chunks(with_past())) == "".join(html_chunks(with_past()))
+
+
+def test_a_greeting_and_what_was_said_before_are_on_the_page(started: Browser, tmp_path: Path) -> None:
+    call = ToolCall("open_case", {"id": "C-77"}, "opened")
+    talk = Transcript(
+        (Turn(0, "", Reply("Good morning!", ()), Origin.GREETING), *REFUND[:2]),
+        history=(SaidBefore("My kettle leaks."), SaidBefore("I opened a case.", True, (call,))),
+    )
+    asked = (criterion(1, "The agent greets", True, "It does.", quote="Good morning", turn=0),)
+    greeted = trial(transcript=talk, criteria=asked)
+    write_html(run_report([greeted]), tmp_path / "report.html")
+    id = anchor(greeted.result)
+    started.size(1280)
+    started.open(tmp_path / "report.html", f"#{id}-turn-0")
+    assert started.run("return document.activeElement.id") == f"{id}-turn-0"
+    assert started.texts(f"#{id}-turn-0 .turn-head > span")[0] == "Greeting"
+    assert started.texts(f"#{id}-turn-0 .said .who") == ["Agent"]
+    click(started, ".quote")
+    assert started.texts(f"#{id}-turn-0 mark") == ["Good morning"]
+    assert started.texts("pre") == []  # folded
+    started.run("document.querySelector('[name=text]').focus()")
+    started.press("c-77")
+    started.until("document.getElementById('hits').textContent === '1 hit'")
+    started.press("\ue007")
+    assert any("C-77" in text for text in started.texts("pre"))

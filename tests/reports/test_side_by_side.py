@@ -13,7 +13,7 @@ from pytest_convoprobe.reports.html.anchors import anchor
 from pytest_convoprobe.reports.html.side_by_side import context, turn_pairs
 from pytest_convoprobe.reports.html.turns import talk
 from pytest_convoprobe.result import Outcome
-from pytest_convoprobe.transcript import Reply, ToolCall, Transcript, Turn
+from pytest_convoprobe.transcript import Origin, Reply, SaidBefore, ToolCall, Transcript, Turn
 
 from .browser import Browser, click, in_view
 from .pages import EVIL
@@ -75,8 +75,11 @@ def test_times_are_no_difference() -> None:
 
 
 def test_a_greeting_is_turn_zero() -> None:
-    greeted = talk(Transcript((Turn(0, "", Reply("Hello!")), *REFUND[:1])))
-    begin, rest = turn_pairs(greeted, talk(Transcript((Turn(0, "", Reply("Hi!")), *REFUND[:1]))))
+    one, other = (
+        talk(Transcript((Turn(0, "", Reply(said), Origin.GREETING), *REFUND[:1])))
+        for said in ("Hello!", "Hi!")
+    )
+    begin, rest = turn_pairs(one, other)
     assert (begin, rest[0].number, rest[0].words) == ((), 0, "the agent's reply")
 
 
@@ -228,3 +231,15 @@ def test_nothing_of_either_run_is_markup(started: Browser, tmp_path: Path) -> No
 def test_the_talk_that_stood_firm_differs_in_turn_four() -> None:
     begin, rest = turn_pairs(talk(STOOD_FIRM), talk(Transcript(REFUND)))
     assert (len(begin), rest[0].number) == (3, 4)
+
+
+@pytest.mark.parametrize(("now", "shown"), [("I'm back.", 1), ("It's me again.", 2)])
+def test_what_was_said_before_is_shown_once_where_it_is_the_same(now: str, shown: int) -> None:
+    earlier, later = (
+        replace(STOOD_FIRM, history=(SaidBefore(text), SaidBefore("Welcome back!", by_agent=True)))
+        for text in ("I'm back.", now)
+    )
+    pair = run_pair([trial(transcript=earlier)], [trial(outcome=Outcome.FAILED, transcript=later)])
+    page = "".join(comparison_chunks(pair))
+    assert page.count("Before the conversation (no evidence)") == shown
+    assert page.count("Welcome back!") == shown

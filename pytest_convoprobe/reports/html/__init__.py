@@ -5,8 +5,10 @@ until it is unfolded: a browser without scripts shows it, and one with them keep
 text. A content security policy names the one script and the one style sheet by their hashes and allows
 nothing else.
 
-`html_chunks` is the page of a run, `comparison_chunks` that of two runs side by side. Both are pure functions
-of what they are given, and both take `links` (see `links.SiteLinks`) where they are part of a site.
+`html_chunks` is the page of a run (`run_report.read_report` reads one), `comparison_chunks` that of two runs
+side by side (`run_pair.read_run_pair`). Both are pure functions of what they are given, and both take `links`
+(see `links.SiteLinks`) where they are part of a site. The page of a run has each of its conversations under
+an anchor (see `anchors`), so a link to a conversation needs no page of its own.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class TrialLink:
 
 
 @dataclass(frozen=True)
-class Cell:
+class MatrixCell:
     """The trials of a scenario with one target, in words: `2 of 3, 1 error`. `outcome` is the worst."""
 
     outcome: str
@@ -41,7 +41,7 @@ class Matrix:
     """
 
     targets: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+    rows: tuple[tuple[str, tuple[MatrixCell | None, ...]], ...]
 
 
 def matrix(results: Sequence[ScenarioResult]) -> Matrix | None:
@@ -63,17 +63,17 @@ def _target(name: str) -> str:
     return shown(one_line(name))
 
 
-def _cells(found: Iterable[ScenarioResult], targets: Iterable[str]) -> tuple[Cell | None, ...]:
+def _cells(found: Iterable[ScenarioResult], targets: Iterable[str]) -> tuple[MatrixCell | None, ...]:
     by_target: dict[str, list[ScenarioResult]] = {}
     for one in found:
         by_target.setdefault(one.target_name, []).append(one)
     return tuple(_cell(by_target[name]) if name in by_target else None for name in targets)
 
 
-def _cell(found: Sequence[ScenarioResult]) -> Cell:
+def _cell(found: Sequence[ScenarioResult]) -> MatrixCell:
     trials = sorted(found, key=lambda one: one.trial)
     words = TargetCell(tuple(one.outcome for one in trials)).words
-    return Cell(_worst(trials).value, words, tuple(map(_link, trials)))
+    return MatrixCell(_worst(trials).value, words, tuple(map(_link, trials)))
 
 
 def _worst(found: Iterable[ScenarioResult]) -> Outcome:
