@@ -33,6 +33,11 @@ class LintFinding:
     advice: str
     scenario: str = ""
 
+    @property
+    def at(self) -> tuple[str, str, int, int]:
+        """The rule and the place."""
+        return self.rule, self.problem.file, self.problem.line, self.problem.column
+
     def __str__(self) -> str:
         """The place, the level, the rule and the fault, the line of the file, and what to do."""
         return f"{self.problem}\n    {self.level.value} {self.rule}: {self.advice}"

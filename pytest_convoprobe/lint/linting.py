@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..errors import Problem, ScenarioFileError
@@ -24,11 +23,22 @@ def lint_file(path: Path, *, file: str | None = None, ignore: Collection[str] = 
         subjects = subjects_of(path, file)
     except ScenarioFileError as error:
         return _broken(error, ignore)
-    found: dict[tuple[str, Problem], LintFinding] = {}
-    for finding in chain.from_iterable(_of(subject, ignore) for subject in subjects):
-        # Each set of parameters finds the same words in the same place, and so does each use of a file.
-        found.setdefault((finding.rule, finding.problem), finding)
-    return sorted(found.values(), key=lambda one: by_place(one.problem))
+    found = once_each([list(_of(subject, ignore)) for subject in subjects])
+    return sorted(found, key=lambda one: by_place(one.problem))
+
+
+def once_each(findings: Iterable[Sequence[LintFinding]]) -> list[LintFinding]:
+    """The findings of several scenarios or files, without those of a place that an earlier one has had.
+
+    Each set of parameters has the faults of its document, and each scenario those of the files it includes.
+    """
+    seen: set[tuple[str, str, int, int]] = set()
+    kept: list[LintFinding] = []
+    for found in findings:
+        new = [(finding.at, finding) for finding in found if finding.at not in seen]
+        kept += [finding for _, finding in new]
+        seen.update(at for at, _ in new)
+    return kept
 
 
 def subjects_of(path: Path, file: str | None = None) -> list[Subject]:

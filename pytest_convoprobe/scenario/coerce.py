@@ -61,6 +61,11 @@ def _only(found: tuple[LoadedScenario, ...], name: str) -> LoadedScenario:
     if len(fitting) == 1:
         return fitting[0]
     ids = [one.id for one in found]
+    if not name and found[0].file.startswith("<"):
+        raise ValueError(
+            f"this makes {len(ids)} scenarios, and one can be run: put them into a file, and name one as "
+            f"`file.yaml::name`. {_list(ids)}"
+        )
     if not name:
         raise ValueError(
             f"{found[0].file} has {len(ids)} scenarios: name one, as `file.yaml::name`. {_list(ids)}"

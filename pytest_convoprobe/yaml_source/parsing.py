@@ -9,7 +9,7 @@ from yaml.nodes import Node
 
 from ..errors import Problem
 from ..problems import by_place
-from .composing import Composer
+from .composing import EXTENDS, INCLUDE, Composer
 from .document import Document
 from .included_files import IncludedFiles
 from .nodes import MAX_DOCUMENTS, roots_of
@@ -46,7 +46,9 @@ def parse(data: bytes | str, file: str = "<text>", includes: IncludedFiles | Non
     if text is None:
         return Parsed((), tuple(problems))
     roots = roots_of(text, problems)
-    composer = Composer(includes, text, problems) if includes is not None else None
+    # Most files name no other one, and then nothing is to be put together.
+    names_others = INCLUDE in text.content or EXTENDS in text.content
+    composer = Composer(includes, text, problems) if includes is not None and names_others else None
     documents = [_document(root, text, offset, problems, composer) for root, offset in roots[:MAX_DOCUMENTS]]
     if len(roots) > MAX_DOCUMENTS:
         root, offset = roots[MAX_DOCUMENTS]

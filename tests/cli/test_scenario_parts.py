@@ -32,6 +32,11 @@ synthetic_user:
 evaluation:
   correctness_criteria: [The agent counts, "The agent repeats ${city}"]
 """
+WHOLE = """\
+description: d
+synthetic_user: {persona: p, initial_query: q}
+evaluation: {correctness_criteria: [It answers]}
+"""
 
 
 @pytest.fixture
@@ -106,6 +111,15 @@ def test_lint_and_other_readers(talk: Path, convoprobe: Convoprobe) -> None:
     assert openings == ["Hello, what about Oslo?", "Hello, what about Rome?"]
 
 
+def test_lint_names_a_fault_of_a_shared_file_once(talk: Path, convoprobe: Convoprobe) -> None:
+    (talk.parent / "_base.yaml").write_text(BASE.replace("The agent counts", "${city} gets a helpful answer"))
+    (talk.parent / "second.yaml").write_text(TALK.replace("Talk", "Another talk"))
+    found = json.loads(convoprobe("lint", "--json", "scenarios").stdout)["findings"]
+    places = [(one["rule"], one["file"], one["line"]) for one in found if one["file"].endswith("_base.yaml")]
+    assert places
+    assert len(places) == len(set(places))
+
+
 def test_a_change_of_a_shared_file_is_seen_by_watch(talk: Path, folder: Path) -> None:
     before = written([talk.parent])
     assert {path.name for path in before.included} == {"_base.yaml", "_personas.yaml"}
@@ -121,3 +135,6 @@ def test_without_pytest(talk: Path, folder: Path) -> None:
     assert result.transcript.turns[0].user == "Hello, what about Rome?"
     with pytest.raises(ValueError, match=r"name one, as `file\.yaml::name`"):
         run_scenario(talk, rootdir=folder)
+    text = "name: a\n---\nname: b\n".replace("name", f"{WHOLE}name")
+    with pytest.raises(ValueError, match="this makes 2 scenarios, and one can be run: put them into a file"):
+        run_scenario(text, rootdir=folder)

@@ -58,11 +58,12 @@ def command(
     Example:
         convoprobe lint scenarios/ --ignore vague-criterion
     """  # noqa: D301 - click looks for the character itself
+    from ...lint.linting import once_each
     from ...lint.rules import IDS
 
     require_rules(ignored, IDS)
     files = [one for path in paths or (Project.here().root,) for one in _files(path)]
-    found = [finding for file, fault in files for finding in _of_file(file, fault, ignored)]
+    found = once_each([list(_of_file(file, fault, ignored)) for file, fault in files])
     problems: list[str] = []
     if asks:
         more, problems = _opinions([file for file, _ in files], ignored)
