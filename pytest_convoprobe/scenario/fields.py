@@ -84,6 +84,9 @@ Sentence = Annotated[Text, AfterValidator(check_words)]
 Turn = Annotated[int, Field(strict=True, ge=1, le=100)]
 """A number of turns, or the number of a turn."""
 
+ReplyTurn = Annotated[int, Field(strict=True, ge=0, le=100)]
+"""The number of a turn in which the agent replies; 0 is its greeting."""
+
 LaterTurn = Annotated[int, Field(strict=True, ge=2, le=100)]
 """The number of a turn that others come before."""
 

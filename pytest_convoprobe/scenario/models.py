@@ -101,5 +101,5 @@ class Scenario(ScenarioPart):
     def _turns_come(self) -> Scenario:
         user = self.synthetic_user
         named = ((("evaluation", *place), turn) for place, turn in self.evaluation.named_turns())
-        complain(turn_complaints(named, user.max_turns, user.script))
+        complain(turn_complaints(named, user.max_turns, user.script, greets=user.first == "agent"))
         return self

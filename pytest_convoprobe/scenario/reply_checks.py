@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema
 
 from ..yaml_source.explain import UNION_TAG, complain, complain_of_keys, describe, refusal
 from .conditions import Condition, Pattern
-from .fields import Count, ScenarioPart, Text, Turn
+from .fields import Count, ReplyTurn, ScenarioPart, Text
 from .languages import LANGUAGES, language_complaint
 from .reply_rules import ABSENCE, CHECKS, bounds_complaints, foreign_keys, reply_complaints
 
@@ -67,8 +67,8 @@ def _turns_form(value: Any) -> str:
 
 WhichTurns = Annotated[
     Annotated[Literal["any", "all", "last"], Tag(f"{UNION_TAG}word")]
-    | Annotated[Turn, Tag(f"{UNION_TAG}number")]
-    | Annotated[tuple[Turn, ...], Tag(f"{UNION_TAG}list")],
+    | Annotated[ReplyTurn, Tag(f"{UNION_TAG}number")]
+    | Annotated[tuple[ReplyTurn, ...], Tag(f"{UNION_TAG}list")],
     Discriminator(_turns_form),
 ]
 """The turns whose replies a check is about; those of a list all have to fulfil it."""
@@ -214,7 +214,8 @@ class ReplyCheck(ScenarioPart):
     turn: WhichTurns | None = Field(
         None,
         description="Which replies: `any` (one of them is enough), `all`, `last`, the number of a turn, or a "
-        f"list of numbers. By default `all` for {', '.join(ABSENCE)}, and `any` for the others.",
+        "list of numbers; 0 is the greeting of an agent that speaks first. By default `all` for "
+        f"{', '.join(ABSENCE)}, and `any` for the others.",
         examples=["last", 2, [1, 2]],
     )
     ignore_case: bool = Field(False, strict=True, description="Upper and lower case are the same.")

@@ -221,14 +221,24 @@ def _turns_of_one_assertion(assertion: ToolFacts) -> Complaints:
 
 
 def turn_complaints(
-    turns: Iterable[tuple[Loc, int]], max_turns: int, script: Sequence[ScriptItem]
+    turns: Iterable[tuple[Loc, int]], max_turns: int, script: Sequence[ScriptItem], *, greets: bool
 ) -> Complaints:
-    """No check is about a turn that never comes; `turns` are those that checks name, with their places."""
+    """No check is about a turn that never comes; `turns` are those that checks name, with their places.
+
+    `greets` says that the agent speaks first, which is turn 0.
+    """
     last, why = max_turns, f"`max_turns` is {max_turns}"
     ends = _last_turn(script)
     if ends is not None and ends < last:
         last, why = ends, f"the script ends with turn {ends}"
-    yield from ((place, f"turn {turn} never comes: {why}") for place, turn in turns if turn > last)
+    for place, turn in turns:
+        if turn > last:
+            yield place, f"turn {turn} never comes: {why}"
+        elif turn == 0 and not greets:
+            yield (
+                place,
+                "turn 0 is the greeting of an agent that speaks first (`synthetic_user.first: agent`)",
+            )
 
 
 def pattern_complaint(pattern: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pytest_convoprobe.judging.checks import run_checks
 from pytest_convoprobe.judging.review import against_agent
 from pytest_convoprobe.judging.types import CheckResult
 from pytest_convoprobe.runs.rejudge import _BY_SCENARIO
-from pytest_convoprobe.transcript import Reply, Termination, Transcript
+from pytest_convoprobe.transcript import Origin, Reply, Termination, Transcript, Turn
 
 from .support import evaluation, talk
 
@@ -188,6 +189,15 @@ def test_names_of_json_and_language() -> None:
     assert checked({"json": True}, "x").name == "a reply is JSON"
     german = "Ihre Bestellung ist schon unterwegs und kommt am Montag an."
     assert checked({"language": ["de", "nl"]}, german).name == "every reply is in German or Dutch"
+
+
+def test_a_greeting_is_turn_0() -> None:
+    greeting = Turn(0, "", Reply("Hello!"), Origin.SIMULATED)
+    talked = said("Yes.")
+    greeted = replace(talked, turns=(greeting, *talked.turns))
+    checks = [{"contains": "Hello", "turn": 0}, {"contains": "Hello"}, {"not_contains": "Hello", "turn": 1}]
+    results = run_checks(evaluation(replies=checks), greeted)
+    assert [(one.holds, one.turn) for one in results] == [(True, 0), (True, 0), (True, 1)]
 
 
 def undecided(check: dict[str, Any], *replies: str | Reply, **more: Any) -> ScenarioError:

@@ -166,3 +166,29 @@ def test_keys_of_another_version_are_ignored() -> None:
     assert Prints.from_json({"scenario": "a", "weather": "b"}) == Prints("a")
     assert Prints.from_json(None) == Prints()
     assert Prints.from_json(Prints("a", "b", "c", "d").to_json()) == Prints("a", "b", "c", "d")
+
+
+def _evaluated(more: str = "", args: str = "{amount: 5}") -> str | None:
+    usage = f"tool_usage: {{tool_call_criteria: [{{tool: pay, assertions: [{{args: {args}}}]}}]}}"
+    text = TEXT.format(name="n", tag="t", criterion="It greets")
+    return taken(f"{text}  {usage}\n{more}").scenario
+
+
+def test_checks_of_replies_and_conditions_are_part_of_a_scenario() -> None:
+    assert _evaluated("  replies: []\n") == _evaluated()
+    assert _evaluated(args="{amount: {n: 5}}") == _evaluated(args="{amount: {includes: {n: 5}}}")
+    others = [
+        _evaluated("  replies: [{contains: a}]\n"),
+        _evaluated("  replies: [{contains: a, turn: all}]\n"),
+        _evaluated("  replies: [{json: {a: 1}}]\n"),
+        _evaluated("  replies: [{language: de}]\n"),
+        _evaluated(args="{amount: {at_least: 5}}"),
+        _evaluated(args="{amount: {n: 5}}"),
+        _evaluated(args="{amount: {not_equals: 5}}"),
+    ]
+    assert len({_evaluated(), *others}) == 1 + len(others)
+
+
+def test_the_print_of_a_scenario_with_older_conditions_is_the_one_of_earlier_releases() -> None:
+    args = '{id: A-1, place.city: {contains: Oslo}, note: {matches: "^a", equals: null}}'
+    assert _evaluated(args=args) == "dab88f0576ec08dc"

@@ -546,7 +546,12 @@ INVALID = {
         "replies[0].turn: turn 11 never comes: `max_turns` is 10",
         schema=False,
     ),
-    "turn 0": Wrong(_reply("{contains: a, turn: 0}"), "9:33", "must be at least 1, got the number 0"),
+    "turn 0": Wrong(
+        _reply("{contains: a, turn: 0}"), "9:33", "turn 0 is the greeting of an agent that", schema=False
+    ),
+    "a turn below 0": Wrong(
+        _reply("{contains: a, turn: -1}"), "9:33", "must be at least 0, got the number -1"
+    ),
     "the first turn": Wrong(
         _reply("{contains: a, turn: first}"), "9:33", "must be one of `any`, `all`, `last`, got the text"
     ),
