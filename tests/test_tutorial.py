@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -12,7 +13,9 @@ from pytest_convoprobe.cli.starters import KINDS, requirements_of
 from tests.support.page_commands import Block, blocks_of, missing_line
 from tests.support.tutorial_reader import PAGE, read_tutorial
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="the tutorial uses git")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None or os.name == "nt", reason="the tutorial is for git and a shell of Unix"
+)
 
 
 @pytest.mark.parametrize("kind", ["python", "openai", "mcp"])

@@ -134,6 +134,13 @@ def test_options_are_words_as_in_a_shell(hub: Repository, tmp_path: Path) -> Non
     assert run(hub, tmp_path, args="-k 'Refund and not window'").outputs["status"] == "5"
 
 
+def test_a_quote_that_is_never_closed_runs_nothing(hub: Repository, tmp_path: Path) -> None:
+    job = run(hub, tmp_path, args="-k 'Refund")
+    assert job.result == "failure"
+    assert "No closing quotation" in job.text
+    assert job.outputs["status"] == ""
+
+
 INPUTS = ("paths", "replay", "max_cost", "baseline", "args", "min_scenarios", "convoprobe")
 HOSTILE = ("$(touch {0}) `touch {0}` ; touch {0} # \ntouch {0}", '"; touch {0}; "')
 
