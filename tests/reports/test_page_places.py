@@ -222,3 +222,18 @@ def test_a_greeting_and_what_was_said_before_are_on_the_page(started: Browser, t
     started.until("document.getElementById('hits').textContent === '1 hit'")
     started.press("\ue007")
     assert any("C-77" in text for text in started.texts("pre"))
+
+
+def test_a_permalink_into_the_middle_of_a_large_run_is_seen(started: Browser, tmp_path: Path) -> None:
+    """Rows that were never on the screen have an estimated height only."""
+    names = [f"Parcel {number} " + "that has a long name " * (number % 9) for number in range(600)]
+    many = [
+        trial(name, Outcome.FAILED if number % 3 else Outcome.PASSED) for number, name in enumerate(names)
+    ]
+    write_html(run_report(many), tmp_path / "large.html")
+    id = f"{anchor(many[300].result)}-turn-3"
+    for width in (1280, 420):
+        started.size(width)
+        started.open(tmp_path / "large.html", f"#{id}")
+        started.until(f"document.activeElement.id === '{id}'")
+        assert in_view(started, f"[id='{id}']")

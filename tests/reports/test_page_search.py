@@ -9,10 +9,11 @@ import pytest
 
 from pytest_convoprobe.reports.html import write_html
 from pytest_convoprobe.reports.html.anchors import anchor
-from pytest_convoprobe.transcript import Reply, Transcript, Turn
+from pytest_convoprobe.result import Outcome
+from pytest_convoprobe.transcript import Reply, ToolCall, Transcript, Turn
 
 from .browser import Browser, click
-from .runs import FAILED, PASSING, run_report, trial
+from .runs import FAILED, PASSING, criterion, run_report, trial
 
 ONE = anchor(FAILED.result)
 ENTER, SHIFT = "\ue007", "\ue008"
@@ -83,6 +84,20 @@ def test_the_count_is_that_of_the_texts(talks: Browser, words: str) -> None:
     assert len(talks.run(MARKED, "hit")) == talks.run(COUNT, words)
 
 
+def test_texts_that_look_like_words_of_the_page_are_hits(started: Browser, tmp_path: Path) -> None:
+    """An attribute may have such a text too, as the title of a mark at a turn has the criterion's."""
+    odd = '<b data-label>needle</b> " data-label needle > needle'
+    asked = (criterion(1, odd, False, odd, quote=odd, turn=1),)
+    talk = Transcript((Turn(1, odd, Reply(odd, (ToolCall(odd, {odd: odd}, error=odd),))),))
+    one = trial(odd, Outcome.FAILED, transcript=talk, criteria=asked, checks=(), reason=odd)
+    write_html(run_report([one]), tmp_path / "report.html")
+    started.open(tmp_path / "report.html")
+    started.run("search.look('needle', trials.all)")
+    assert hits(started).split()[0] == str(started.run(COUNT, "needle"))
+    started.run("trials.all.forEach(trials.open); search.repaint()")
+    assert len(started.run(MARKED, "hit")) == started.run(COUNT, "needle") > 20
+
+
 def test_words_of_the_page_are_no_hits(talks: Browser) -> None:
     """ "Turn", "Agent" and "Called with" stand in each conversation."""
     look_for(talks, "Called with the")
@@ -116,6 +131,21 @@ def test_a_hit_in_a_folded_tool_is_unfolded_and_seen(talks: Browser) -> None:
     assert talks.run(IN_VIEW)
     assert talks.run(MARKED, "hit") == ["KETTLE-17", "KETTLE-17"]
     assert talks.complaints() == []
+
+
+def test_enter_does_not_wait_for_a_pause_in_typing(talks: Browser) -> None:
+    talks.run("document.querySelector('[name=text]').focus()")
+    talks.press("kettle-17" + ENTER)
+    assert hits(talks) == "1 of 2"
+    talks.run("return new Promise(done => setTimeout(done, 400))")  # the pause comes after it
+    assert hits(talks) == "1 of 2"
+
+
+def test_where_a_line_ends_is_no_matter(talks: Browser) -> None:
+    look_for(talks, "2 October. Our return")
+    assert hits(talks) == "2 hits"
+    talks.press(ENTER)
+    assert talks.run(MARKED, "current-hit") == ["2 October.\n\nOur return"]
 
 
 def test_n_and_p_go_on_where_nobody_types(talks: Browser) -> None:

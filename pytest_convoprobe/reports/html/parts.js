@@ -55,8 +55,9 @@ const parts = (() => {
 
   // ---- searching
 
+  // Any white space stands for any other: where a line ends is no matter to who looks for words.
   function pattern(text, flags = "i") {
-    return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), flags);
+    return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+"), flags);
   }
 
   const ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;", '"': "&#34;"};

@@ -70,7 +70,12 @@
   }
 
   form.hidden = false;
-  onFilter(form, () => { apply(); remember(); });
+  function change() {
+    apply();
+    remember();
+  }
+
+  onFilter(form, change);
   nothing.querySelector("button").addEventListener("click", () => form.reset());
   document.addEventListener("toggle", (event) => {
     const trial = event.target;
@@ -80,7 +85,7 @@
     // What a link or a hit has unfolded is in the address already.
     if (!trials.openedHere.delete(trial)) remember();
   }, true);
-  search.listen(text);
+  search.listen(text, change);
   onSlash(form, () => true);
   addEventListener("hashchange", restore);
   restore();

@@ -10,6 +10,7 @@ const search = (() => {
   const pieces = new WeakMap(); // by trial: the texts in it, as they come
   let found = []; // [trial, number of hits] for each trial with some
   let words = "";
+  let within = []; // the trials that were looked at
   let at = -1;
   let current = null; // the range of the hit that was gone to
 
@@ -89,9 +90,11 @@ const search = (() => {
 
   // ---- the search
 
-  // Look for these words in these trials.
+  // Look for these words in these trials. The same again changes nothing: the reader may be at a hit.
   function look(text, shown) {
+    if (text === words && shown.length === within.length && shown.every((trial, place) => trial === within[place])) return;
     words = text;
+    within = shown;
     at = -1;
     const maybe = pattern(asHtml(words));
     const wanted = pattern(words, "gi");
@@ -148,9 +151,12 @@ const search = (() => {
     if (box.top < 80 || box.bottom > innerHeight) scrollBy(0, box.top - innerHeight / 2);
   }
 
-  function listen(input) {
+  // Go by the keys of an input and by the buttons. lookNow() looks for what was typed a moment ago.
+  function listen(input, lookNow) {
     input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.isComposing) step(event.shiftKey ? -1 : 1);
+      if (event.key !== "Enter" || event.isComposing) return;
+      if (input.value.trim() !== words) lookNow();
+      step(event.shiftKey ? -1 : 1);
     });
     document.getElementById("next-hit").addEventListener("click", () => step(1));
     document.getElementById("previous-hit").addEventListener("click", () => step(-1));
