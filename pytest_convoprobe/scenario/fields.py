@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
@@ -53,11 +54,14 @@ def with_marks(value: Any) -> Any:
     return value.marked if isinstance(value, MarkedText) else value
 
 
+_INCLUDE_AS_TEXT = re.compile(r"!include\s+\S+\.(yaml|yml|json)(#\S*)?")
 _PARAMETERS = " give the scenario `parameters` with this name,"
 
 
 def check_placeholders(value: str) -> str:
     """A text as it reaches a model: nothing is filled in, so what looks like a placeholder is a mistake."""
+    if _INCLUDE_AS_TEXT.fullmatch(value):
+        raise refusal(f"in quotes, this is a text; write `{value}` without them")
     problem = complaint(value, variables=True, advice=_PARAMETERS)
     if problem:
         raise refusal(problem)

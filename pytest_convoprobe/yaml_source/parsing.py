@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from .nodes import MAX_DOCUMENTS, roots_of
 from .text import Text, content_of, decode
 from .values import ExpansionError, Values
 from .yaml_places import YamlPlaces
+
+_NAMES_OTHERS = re.compile(rf"{EXTENDS}|![<A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ def parse(data: bytes | str, file: str = "<text>", includes: IncludedFiles | Non
     if text is None:
         return Parsed((), tuple(problems))
     roots = roots_of(text, problems)
-    # Most files name no other one, and then nothing is to be put together.
-    names_others = INCLUDE in text.content or EXTENDS in text.content
+    # Most files name no other one, and nothing is to be put together.
+    names_others = _NAMES_OTHERS.search(text.content) is not None
     composer = Composer(includes, text, problems) if includes is not None and names_others else None
     documents = [_document(root, text, offset, problems, composer) for root, offset in roots[:MAX_DOCUMENTS]]
     if len(roots) > MAX_DOCUMENTS:
@@ -70,7 +73,7 @@ def _document(
     places = (
         YamlPlaces(complete, text, offset, composer.origins) if composer else YamlPlaces(root, text, offset)
     )
-    values, document = Values(), None
+    values, document = Values((INCLUDE,) if composer else ()), None
     try:
         document = Document(values.build(complete), places, content=text.content, included=places.included)
     except ExpansionError as error:

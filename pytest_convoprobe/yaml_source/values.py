@@ -6,13 +6,14 @@ writes a criterion or a tool's argument means anything else by them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from yaml.constructor import SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ..formatting import counted
+from ..suggest import did_you_mean
 from .document import Loc
 from .yaml_places import MERGE_TAG
 
@@ -42,9 +43,13 @@ class ExpansionError(Exception):
 
 
 class Values:
-    """Builds the data of one document; `problems` are (node, path, message)."""
+    """Builds the data of one document; `problems` are (node, path, message).
 
-    def __init__(self) -> None:
+    `tags` are those that have been followed before, so that a misspelt one can be named.
+    """
+
+    def __init__(self, tags: Collection[str] = ()) -> None:
+        self._tags = tags
         self.problems: list[tuple[Node, Loc, str]] = []
         self._built: dict[int, tuple[Any, int]] = {}
         self._open: set[int] = set()
@@ -148,7 +153,10 @@ class Values:
 
     def _refuse_tag(self, node: Node, loc: Loc) -> None:
         tag = node.tag.replace(_YAML, "!!")
-        hint = "; if it is part of the text, put the text in quotes" if not tag.startswith("!!") else ""
+        near = did_you_mean(tag, self._tags)
+        hint = (
+            near or "; if it is part of the text, put the text in quotes" if not tag.startswith("!!") else ""
+        )
         self.problems.append((node, loc, f"the tag `{tag}` isn't supported here{hint}"))
 
     def _refuse_key(self, node: Node, loc: Loc) -> None:

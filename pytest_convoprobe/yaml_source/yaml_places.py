@@ -133,7 +133,7 @@ def find(root: Node, loc: Loc) -> NodePath:
     return NodePath(key, passed, whole=True)
 
 
-def _step(node: Node, part: str | int) -> tuple[Node, tuple[Node, ...]] | None:
+def _step(node: Node, part: str | int, within: tuple[Node, ...] = ()) -> tuple[Node, tuple[Node, ...]] | None:
     """The key and the value of one step, after what is merged in between; None without such a step."""
     if isinstance(node, SequenceNode) and isinstance(part, int):
         items = node.value[part : part + 1]
@@ -143,15 +143,18 @@ def _step(node: Node, part: str | int) -> tuple[Node, tuple[Node, ...]] | None:
     for key, value in node.value:
         if isinstance(key, ScalarNode) and key.value == part and key.tag != MERGE_TAG:
             return key, (value,)
-    return _merged_step(node, part)
+    # A mapping may be merged into itself, which is reported where its values are built.
+    return None if node in within else _merged_step(node, part, within)
 
 
-def _merged_step(node: MappingNode, part: str | int) -> tuple[Node, tuple[Node, ...]] | None:
+def _merged_step(
+    node: MappingNode, part: str | int, within: tuple[Node, ...]
+) -> tuple[Node, tuple[Node, ...]] | None:
     for key, value in node.value:
         if key.tag != MERGE_TAG:
             continue
         for source in value.value if isinstance(value, SequenceNode) else (value,):
-            found = _step(source, part)
+            found = _step(source, part, (*within, node))
             if found is not None:
                 return found[0], (source, *found[1])
     return None

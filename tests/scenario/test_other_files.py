@@ -528,6 +528,28 @@ def test_a_mapping_cant_extend() -> None:
         coerce.loaded(given)
 
 
+def test_an_include_in_quotes_is_a_mistake(project: Project) -> None:
+    project.write(a=f"name: n\n{REST}tags: ['!include _t.yaml#x']\n")
+    (problem,) = project.problems()
+    assert problem.endswith("tags[0]: in quotes, this is a text; write `!include _t.yaml#x` without them")
+
+
+@pytest.mark.parametrize("tag", ["!Include", "!includes", "!inlcude"])
+def test_a_misspelt_tag_is_named(project: Project, tag: str) -> None:
+    project.write(a=f"name: n\n{REST}metadata: {{x: {tag} _t.yaml}}\n")
+    (problem,) = project.problems()
+    assert problem.endswith(f"the tag `{tag}` isn't supported here; did you mean `!include`?")
+
+
+def test_a_mapping_that_is_merged_into_itself(project: Project) -> None:
+    project.write(a=f"name: n\n{REST}metadata: !include _b.yaml#a.zzz\n", _b="a: &a {<<: *a, x: 1}\n")
+    (problem,) = project.problems()
+    assert "scenarios/_b.yaml has no `a.zzz`" in problem
+    project.write(a=f"extends: _b.yaml\nname: n\n{REST}", _b="metadata: &a {<<: *a, x: 1}\n")
+    (problem,) = project.problems()
+    assert "this has no end" in problem
+
+
 def test_other_files_of_ours_cant_include() -> None:
     (problem,) = parse("a: !include b.yaml\n", "labels.yaml").problems
     assert "the tag `!include` isn't supported here" in problem.message
