@@ -109,19 +109,8 @@ class LiveRun:
                 raise NoTarget(_PYTEST_CAN) from None
 
     def _run(self, session: Session, jobs: Sequence[Job]) -> None:
-        recorder, state = self._recorder, RunState.INTERRUPTED
-        recorder.describe()
-        try:
-            with progress_line(lambda: session.words(len(jobs))) as progress:
-                self.results = session.run_all(jobs, recorder, progress.tick)
-            self.rows = [self._row(result, job) for result, job in zip(self.results, jobs, strict=True)]
-            state = RunState.FINISHED
-        finally:
-            session.cancel()
-            # `and self.rows` below: of no trials, all passed.
-            passed = all(row.outcome is Outcome.PASSED for row in self.rows)
-            recorder.finish(state, 0 if passed and self.rows else 1)
-            recorder.close()
+        self.results = run_and_store(session, self._recorder, jobs)
+        self.rows = [self._row(result, job) for result, job in zip(self.results, jobs, strict=True)]
 
     def _selection(self) -> Selection:
         """One scenario of the project's: a run like this is never a silent baseline."""
@@ -135,6 +124,23 @@ class LiveRun:
 
     def _row(self, result: ScenarioResult, job: Job) -> IndexRow:
         return row_of(TrialRecord(result, self._recorder.prints(job)), run=self.id, offset=0, length=0)
+
+
+def run_and_store(session: Session, recorder: RunRecorder, jobs: Sequence[Job]) -> list[ScenarioResult]:
+    """The results of jobs, in their order. Each is stored as it ends, whatever becomes of the others."""
+    state, results = RunState.INTERRUPTED, list[ScenarioResult]()
+    recorder.describe()
+    try:
+        with progress_line(lambda: session.words(len(jobs))) as progress:
+            results = session.run_all(jobs, recorder, progress.tick)
+        state = RunState.FINISHED
+        return results
+    finally:
+        session.cancel()
+        # `and results`: of no trials, all passed.
+        passed = all(result.outcome is Outcome.PASSED for result in results) and results
+        recorder.finish(state, 0 if passed else 1)
+        recorder.close()
 
 
 def show_command(run: str, scenario_id: str) -> str:

@@ -25,16 +25,36 @@ from ..transcript import GREETING_TURN, Origin, Reply, Transcript, Turn
 _USER = ("user", "human")
 _AGENT = ("assistant", "ai", "model")
 _ASKED = (("inputs", "outputs"), ("input", "output"))
-_KINDS = "OpenAI messages, an export of LangSmith or Langfuse, or a stored trial of convoprobe"
+KINDS = "OpenAI messages, an export of LangSmith or Langfuse, or a stored trial of convoprobe"
 
 
 def read_transcripts(path: Path) -> list[Transcript]:
     """The conversations of a file. Raises `ValueError`, and OSError."""
     text = path.read_text(encoding="utf-8-sig", errors="replace")
-    found = [transcript for value in _values(text, path) for transcript in _of_value(value, path)]
+    found = [transcript for value in values_of(text, path) for transcript in _of_value(value, path)]
     if not any(transcript.user_turns for transcript in found):
-        raise ValueError(f"{path}: no message of a user was found; it should hold {_KINDS}")
+        raise ValueError(f"{path}: no message of a user was found; it should hold {KINDS}")
     return _whole_ones([transcript for transcript in found if transcript.user_turns])
+
+
+def exchanges_in(value: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """The lists of messages in a run, a trace or an observation, and in what is inside it."""
+    return _exchanges_below(value, 0)
+
+
+def users_texts(messages: Sequence[Any]) -> list[str]:
+    """What the user says in a list of messages."""
+    return [
+        _text(plain) for one in messages if _role(plain := _plain(one)) in _USER and not _results_in(plain)
+    ]
+
+
+def stored_conversation(value: Mapping[str, Any], path: Path) -> Iterator[tuple[Transcript, str]]:
+    """The conversations of a stored trial, or of the JSON report of a run, with their names."""
+    for one in value["trials"] if isinstance(value.get("trials"), list) else [value]:
+        if isinstance(one, dict):
+            trial = one.get("trial")
+            yield _stored(one, path), f"{one.get('scenario_id', '')} trial {trial}" if trial else ""
 
 
 def _whole_ones(found: Sequence[Transcript]) -> list[Transcript]:
@@ -51,7 +71,7 @@ def _whole_ones(found: Sequence[Transcript]) -> list[Transcript]:
     ]
 
 
-def _values(text: str, path: Path) -> Iterator[Any]:
+def values_of(text: str, path: Path) -> Iterator[Any]:
     """The JSON value of the file, or of each of its lines."""
     try:
         yield read_json(text)
@@ -68,8 +88,8 @@ def _values(text: str, path: Path) -> Iterator[Any]:
 
 
 def _of_value(value: Any, path: Path) -> Iterator[Transcript]:
-    if _is_messages(value):
-        yield _transcript(value, path)
+    if is_messages(value):
+        yield _as_script(transcript_of_messages(value, path))
     elif isinstance(value, list):
         yield from (transcript for one in value for transcript in _of_value(one, path))
     elif isinstance(value, dict):
@@ -82,7 +102,7 @@ def _of_mapping(value: dict[str, Any], path: Path) -> Iterator[Transcript]:
     elif isinstance(value.get("trials"), list):
         yield from (_stored(one, path) for one in value["trials"] if isinstance(one, dict))
     elif (messages := _longest(value)) is not None:
-        yield _transcript(messages, path)
+        yield _as_script(transcript_of_messages(messages, path))
 
 
 def _stored(value: Mapping[str, Any], path: Path) -> Transcript:
@@ -92,7 +112,8 @@ def _stored(value: Mapping[str, Any], path: Path) -> Transcript:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _is_messages(value: object) -> bool:
+def is_messages(value: object) -> bool:
+    """Whether it is a list of messages, in one of the forms that are read."""
     if not isinstance(value, list) or not any(_role(_plain(one)) for one in value):
         return False
     return all(_role(_plain(one)) or _is_item(one) for one in value)
@@ -122,18 +143,18 @@ def _plain(message: object) -> dict[str, Any]:
 
 def _longest(value: Mapping[str, Any]) -> list[Any] | None:
     """The longest list of messages in a run or a trace: the last call of the model has all that was said."""
-    found = list(_exchanges(value, 0))
-    return max(reversed(found), key=len) if found else _spoken(value)
+    found = list(_exchanges_below(value, 0))
+    return max(reversed(found), key=len) if found else spoken_in(value)
 
 
-def _spoken(value: Mapping[str, Any]) -> list[Any] | None:
+def spoken_in(value: Mapping[str, Any]) -> list[Any] | None:
     """What was asked and answered where a trace has it as plain texts; a session has one trace a turn."""
     traces = [one for one in value.get("traces") or () if isinstance(one, dict)]
     if traces:
         traces.sort(key=lambda one: str(one.get("timestamp") or ""))
-        return [message for one in traces for message in _spoken(one) or ()] or None
+        return [message for one in traces for message in spoken_in(one) or ()] or None
     if isinstance(value.get("trace"), dict):
-        return _spoken(value["trace"])
+        return spoken_in(value["trace"])
     for asked, answered in _ASKED:
         user, agent = _words(value.get(asked)), _words(value.get(answered))
         if user and agent:
@@ -149,7 +170,7 @@ def _words(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _exchanges(value: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
+def _exchanges_below(value: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
     for asked, answered in (("messages", ""), *_ASKED):
         messages = _messages_in(value.get(asked))
         if not messages and value.get("object") == "response":
@@ -161,7 +182,7 @@ def _exchanges(value: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
         inner = value.get(name)
         for one in (inner if isinstance(inner, list) else [inner]) if inner else ():
             if isinstance(one, dict):
-                yield from _exchanges(one, depth + 1)
+                yield from _exchanges_below(one, depth + 1)
 
 
 def _joined(asked: list[Any], answered: list[Any]) -> list[Any]:
@@ -174,7 +195,7 @@ def _messages_in(value: Any, depth: int = 0) -> list[Any]:
     """The messages in what a model was given or gave, in whatever it is wrapped."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         value = _parsed(value)
-    if _is_messages(value):
+    if is_messages(value):
         return list(value)
     if isinstance(value, list) and len(value) == 1 and depth < 5:
         return _messages_in(value[0], depth + 1)
@@ -193,18 +214,44 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _transcript(messages: Sequence[Any], path: Path) -> Transcript:
+def transcript_of_messages(messages: Sequence[Any], path: Path) -> Transcript:
+    """The conversation of a list of messages, as far as the list says.
+
+    Messages of the user that follow each other are one; a last one without a reply is `pending`. Of a turn
+    that names no call of a tool, `tool_calls` are None. Raises ValueError.
+    """
     turns: list[Turn] = []
-    said, number, origin = "", GREETING_TURN, Origin.GREETING
-    answer: list[Any] = []
-    for message in [*(part for one in messages for part in _parted(_plain(one))), None]:
-        if message is not None and (_role(message) not in _USER or _results_in(message)):
+    said, answer = list[str](), list[Any]()
+    for message in (part for one in messages for part in _parted(_plain(one))):
+        if _role(message) not in _USER or _results_in(message):
             answer.append(message)
             continue
-        if number != GREETING_TURN or _greets(answer):
-            turns.append(Turn(number, said, _reply(answer, path), origin))
-        said, answer = "" if message is None else _text(message), []
-        number, origin = number + 1, Origin.SIMULATED
+        if answer and (said or _greets(answer)):
+            turns.append(_turn(turns, said, answer, path))
+            said = []
+        said, answer = [*said, _text(message)], []
+    if answer and (said or _greets(answer)):
+        turns.append(_turn(turns, said, answer, path))
+        said = []
+    return Transcript(tuple(turns), pending="\n".join(said) if said else None)
+
+
+def _turn(before: Sequence[Turn], said: Sequence[str], answer: Sequence[Any], path: Path) -> Turn:
+    if not said:
+        return Turn(GREETING_TURN, "", _reply(answer, path), Origin.GREETING)
+    number = before[-1].number + 1 if before else 1
+    return Turn(number, "\n".join(said), _reply(answer, path))
+
+
+def _as_script(transcript: Transcript) -> Transcript:
+    """The conversation as one that is played again: what it doesn't say of tools doesn't matter there."""
+    turns = [
+        replace(turn, reply=replace(turn.reply, tool_calls=turn.reply.tool_calls or ()))
+        for turn in transcript.turns
+    ]
+    if transcript.pending is not None:
+        number = turns[-1].number + 1 if turns else 1
+        turns.append(Turn(number, transcript.pending, Reply("", ())))
     return Transcript(tuple(turns))
 
 
@@ -238,10 +285,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _reply(answer: Sequence[Any], path: Path) -> Reply:
-    if not answer:
-        return Reply("")
     try:
-        reply = MessageReader().read(answer)
+        return MessageReader().read(answer)
     except ValueError as error:
         raise ValueError(f"{path}: a message of the agent can't be read: {error}") from None
-    return reply if reply.tool_calls is not None else replace(reply, tool_calls=())

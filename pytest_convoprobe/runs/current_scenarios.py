@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import ResultsError
 from ..results.index import IndexRow
-from ..scenario.loading import LoadedScenario, load_scenarios, with_parameters
+from ..scenario.loading import LoadedScenario, load_criteria, with_parameters
 from ..settings.effective import LoadedSettings
 from ..settings.merge import scenario_settings
 from ..settings.models import ScenarioSettings
@@ -20,7 +20,7 @@ class Scenarios:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._load = lru_cache(maxsize=None)(load_scenarios)
+        self._load = lru_cache(maxsize=None)(load_criteria)
 
     def of(self, row: IndexRow) -> LoadedScenario:
         """The scenario as its file has it now.

@@ -28,6 +28,7 @@ DEFAULT_SKIP_REASON = "the scenario file says `skip: true`"
 MAX_ID_LENGTH = 200
 MAX_PROBLEMS = 100
 LOOKED_AT = 30
+_REAL_USER = {"persona": "A real user", "initial_query": "What the user said"}
 _UNFINISHED = frozenset(("missing", "too_short", "string_too_short", REQUIRED_HERE))
 
 
@@ -71,6 +72,19 @@ def load_documents(
     """As `load_scenarios`, each scenario with the document that it was made of: complete and filled in."""
     name = str(path) if file is None else file
     return _load(read(Path(path), name, IncludedFiles(Path(path), name, tree_of)), name)
+
+
+def load_criteria(path: Path | str, *, file: str | None = None) -> tuple[LoadedScenario, ...]:
+    """The scenarios of a file in which nobody has to talk: a `synthetic_user` may be left out.
+
+    Raises `ScenarioFileError`.
+    """
+    name = str(path) if file is None else file
+    parsed = read(Path(path), name, IncludedFiles(Path(path), name, tree_of))
+    for document in parsed.documents:
+        if isinstance(document.value, dict) and "evaluation" in document.value:
+            document.value.setdefault("synthetic_user", _REAL_USER)
+    return tuple(loaded for loaded, _ in _load(parsed, name))
 
 
 def parse_scenarios(

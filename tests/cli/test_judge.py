@@ -1,0 +1,225 @@
+"""`convoprobe judge`: exports of real conversations, with a judge on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_convoprobe.generate.exported import read_export
+from tests.support.chat_server import ChatServer
+
+from .conftest import Convoprobe
+
+RULES = """
+name: Refund rules
+description: Refunds need a receipt.
+evaluation:
+  correctness_criteria: [{text: It answers the question, about: any, shows: presence, opposite: It does not}]
+"""
+CHECKS = """
+name: No refunds
+description: Refunds are for people.
+evaluation:
+  tool_usage: {prohibited_tools: [refund]}
+"""
+
+
+def said(user: str, agent: str | None, *calls: str) -> list[dict[str, Any]]:
+    """The messages of one turn; `agent` is None where no reply came."""
+    asked: list[dict[str, Any]] = [{"role": "user", "content": user}]
+    for number, name in enumerate(calls):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        asked.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        asked.append({"role": "tool", "tool_call_id": f"c{number}", "content": "done"})
+    return asked if agent is None else [*asked, {"role": "assistant", "content": agent}]
+
+
+@pytest.fixture
+def judge(folder: Path) -> Iterator[ChatServer]:
+    with ChatServer() as server:
+        model = f"{{model: openai/fake, api_base: '{server.base_url}', api_key: sk-not-a-real-key-123}}"
+        (folder / "convoprobe.yaml").write_text(
+            f"llm: {model}\nrun: {{replay: only}}\nresults: {{mask: [email]}}\n"
+        )
+        (folder / "_rules.yaml").write_text(RULES)
+        (folder / "_checks.yaml").write_text(CHECKS)
+        yield server
+
+
+def export(folder: Path, *conversations: list[dict[str, Any]], name: str = "export.jsonl") -> str:
+    lines = [json.dumps({"id": f"talk-{n}", "messages": one}) for n, one in enumerate(conversations, start=1)]
+    (folder / name).write_text("\n".join(lines))
+    return name
+
+
+def test_each_conversation_has_a_verdict_and_the_run_is_stored(
+    folder: Path, convoprobe: Convoprobe, judge: ChatServer
+) -> None:
+    talks = [said("Where is my parcel?", "On its way"), said("Hi", "Hello jane@shop.example")]
+    result = convoprobe("judge", export(folder, *talks), "--by", "_rules.yaml", "--json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.output)
+    assert [one["conversation"] for one in report["verdicts"]] == [
+        "export.jsonl: conversation 1 talk-1",
+        "export.jsonl: conversation 2 talk-2",
+    ]
+    assert {one["scenario_id"] for one in report["verdicts"]} == {
+        "_rules.yaml::Refund rules[real conversations]"
+    }
+    assert len(judge.requests) == 2
+    # What is stored and sent has no personal data; each command reads the run like any other.
+    stored = "".join(path.read_text() for path in (folder / ".convoprobe").rglob("*.jsonl"))
+    assert "[email 1]" in stored
+    assert "jane@shop.example" not in stored + json.dumps(judge.requests, default=str)
+    shown = convoprobe("show", "latest", "Refund", "--trial", "1")
+    assert "Where is my parcel?" in shown.output
+    later = export(folder, said("Where is it?", "Here"), name="later.jsonl")
+    assert convoprobe("judge", later, "--by", "_rules.yaml").exit_code == 0
+    assert convoprobe("compare", "latest~1", "latest").exit_code == 0
+    assert convoprobe("report", "latest", "--html", "-o", "page.html").exit_code == 0
+    assert convoprobe("rejudge", "latest").exit_code == 0
+
+
+def test_checks_by_code_ask_nobody(folder: Path, convoprobe: Convoprobe, judge: ChatServer) -> None:
+    name = export(folder, said("Money back", "Done", "refund"), said("Money back", "No", "find"))
+    result = convoprobe("judge", name, "--by", "_checks.yaml")
+    assert result.exit_code == 1
+    assert "failed  export.jsonl: conversation 1 talk-1" in result.output
+    assert (
+        "No refunds [real conversations]: prohibited tool refund: expected no call, found 1 call"
+        in result.output
+    )
+    assert "No refunds [real conversations]: 1 passed, 1 failed" in result.output
+    assert judge.requests == []
+
+
+def test_calls_that_an_export_does_not_name_are_not_known(
+    folder: Path, convoprobe: Convoprobe, judge: ChatServer
+) -> None:
+    name = export(folder, said("Money back", "No"))
+    result = convoprobe("judge", name, "--by", "_checks.yaml")
+    assert result.exit_code == 3
+    assert (
+        "no call of a tool is named in 1 conversation, so nothing is known about calls there" in result.output
+    )
+    assert convoprobe("judge", name, "--by", "_checks.yaml", "--all-calls").exit_code == 0
+
+
+def test_a_conversation_that_is_not_over_has_no_verdict(
+    folder: Path, convoprobe: Convoprobe, judge: ChatServer
+) -> None:
+    name = export(folder, said("Hi", "Hello") + said("Are you there?", None))
+    result = convoprobe("judge", name, "--by", "_rules.yaml")
+    assert result.exit_code == 3
+    assert "the conversation ends with a message of the user that has no reply" in result.output
+    assert judge.requests == []
+
+
+def test_what_is_left_out_is_said(folder: Path, convoprobe: Convoprobe, judge: ChatServer) -> None:
+    name = export(folder, *[said(f"Question {number}", "Answer") for number in range(4)])
+    with (folder / name).open("a") as file:
+        file.write('\n{"id": "x", "messages": []}\n')
+    result = convoprobe("judge", name, "--by", "_rules.yaml", "--limit", "1")
+    assert result.exit_code == 0
+    assert "3 of 4 conversations were left out (--limit)" in result.output
+    assert "export.jsonl: 1 record without a message of a user" in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["export.jsonl", "--by", "_rules.yml"], "_rules.yml: there is no such file"),
+        (["export.jsonl", "--by", "_rules.yaml::Other"], "_rules.yaml has no 'Other'; it has Refund rules"),
+        (
+            ["export.jsonl", "--by", "_bad.yaml"],
+            "_bad.yaml:3:1: evaluaton: unknown key; did you mean `evaluation`?",
+        ),
+        (["empty.json", "--by", "_rules.yaml"], "empty.json: no message of a user was found"),
+        (["broken.json", "--by", "_rules.yaml"], "broken.json: it is not JSON"),
+    ],
+)
+def test_what_is_asked_wrongly(
+    folder: Path, convoprobe: Convoprobe, judge: ChatServer, words: list[str], message: str
+) -> None:
+    export(folder, said("Hi", "Hello"))
+    (folder / "_bad.yaml").write_text("name: n\ndescription: d\nevaluaton: {}\n")
+    (folder / "empty.json").write_text("[]")
+    (folder / "broken.json").write_text("[{")
+    result = convoprobe("judge", *words)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def run(trace: str, asked: list[Any], answer: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "id": f"run-{trace}-{len(asked)}",
+        "trace_id": trace,
+        "run_type": "llm",
+        "inputs": {"messages": [asked]},
+        "outputs": {"generations": [[{"message": answer}]]},
+        **more,
+    }
+
+
+ONE, TWO = said("One?", "1"), said("Two?", "2")
+TEXTS = {"input": "One?", "output": "1"}
+TOOL_RUN = {
+    "id": "t",
+    "trace_id": "a",
+    "run_type": "tool",
+    "parent_run_id": "run-a-1",
+    "inputs": {"query": "Three?"},
+    "outputs": {"output": "3"},
+}
+THREAD = {"extra": {"metadata": {"thread_id": "thread"}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ([ONE, TWO], [("", 1), ("", 1)]),
+        ([{"id": "x", "messages": ONE}, {"id": "y", "messages": TWO}], [("x", 1), ("y", 1)]),
+        # LangSmith: a trace with a tool's run; two traces; two of a thread, with and without what was said.
+        ([run("a", ONE[:1], ONE[1]), TOOL_RUN], [("a", 1)]),
+        ({"runs": [run("a", ONE[:1], ONE[1]), run("b", TWO[:1], TWO[1])]}, [("a", 1), ("b", 1)]),
+        (
+            [run("b", [*ONE, TWO[0]], TWO[1], **THREAD), run("a", ONE[:1], ONE[1], **THREAD)],
+            [("thread", 2)],
+        ),
+        ([run("a", ONE[:1], ONE[1], **THREAD), run("b", TWO[:1], TWO[1], **THREAD)], [("thread", 2)]),
+        # Langfuse: traces of an API, of a session, a downloaded trace, plain texts.
+        (
+            {"data": [{"id": "a", **TEXTS}, {"id": "b", "input": "Two?", "output": "2"}], "meta": {}},
+            [("a", 1), ("b", 1)],
+        ),
+        (
+            [
+                {"id": "b", "sessionId": "s", "timestamp": "2026-01-02", "input": "Two?", "output": "2"},
+                {"id": "a", "sessionId": "s", "timestamp": "2026-01-01", **TEXTS},
+            ],
+            [("s", 2)],
+        ),
+        (
+            {"id": "s", "traces": [{"id": "a", **TEXTS}, {"id": "b", "input": "Two?", "output": "2"}]},
+            [("s", 2)],
+        ),
+        (
+            {
+                "trace": {"id": "t", "sessionId": "s", **TEXTS},
+                "observations": [{"type": "GENERATION", "traceId": "t", "input": [ONE[0]], "output": ONE[1]}],
+            },
+            [("s", 1)],
+        ),
+    ],
+)
+def test_the_conversations_of_an_export(tmp_path: Path, value: Any, found: list[tuple[str, int]]) -> None:
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps(value))
+    conversations = read_export(file).conversations
+    assert [(one.id, len(one.transcript.turns)) for one in conversations] == found
+    users = [turn.user for one in conversations for turn in one.transcript.turns]
+    assert users == ["One?", "Two?"][: len(users)]
