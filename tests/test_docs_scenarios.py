@@ -63,6 +63,9 @@ RED = {
     "parameters.yaml": Red(
         "ForgetsTheOrder", ("*find_order: arguments*A-1002*", "*Where an order is?A-1001-shipped-Monday?*")
     ),
+    "customer_data.yaml": Red(
+        "KnowsOnlyItsOwnOrders", ('*contains "desk lamp" and "Friday"*no "desk lamp" and no "Friday"*',)
+    ),
     "other_files.yaml": Red("CancelsAtOnce", ("*prohibited tool cancel_order*",)),
 }
 """By the name of the file."""
@@ -118,3 +121,15 @@ def test_a_careless_agent_fails_for_the_right_reason(project: Project, file: str
     assert "errors" not in result.parseoutcomes()
     output = " ".join(" ".join(result.outlines).split())
     assert [line for line in red.lines if not fnmatchcase(output, f"*{line}*")] == []
+
+
+def test_the_targets_of_the_examples_make_a_table(project: Project) -> None:
+    words = ("pytest", "-c", "/dev/null", f"--rootdir={project.folder}", "several_targets")
+    done = run(*words, cwd=project.folder)
+    result = pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0.0)
+    assert result.parseoutcomes() == {"passed": 3, "failed": 1}
+    result.stdout.fnmatch_lines_random(
+        ["  target:   plain   polite", "  Delivery  passed  passed", "  Manners   0 of 2  passed"]
+    )
+    chosen = run(*words, "--convoprobe-target=polite", cwd=project.folder)
+    assert "2 passed, 2 deselected" in chosen.stdout

@@ -6,6 +6,7 @@ A copy of this file is put beside `agent.py`.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from agent import ShopAgent  # type: ignore[import-not-found]
@@ -25,6 +26,11 @@ class RefundsHalf(ShopAgent):  # type: ignore[misc]
 class CancelsAtOnce(ShopAgent):  # type: ignore[misc]
     def act(self, words: str, order: dict[str, Any]) -> str:
         return str(super().act("cancel", order))
+
+
+class KnowsOnlyItsOwnOrders(ShopAgent):  # type: ignore[misc]
+    def __init__(self, context: Any) -> None:
+        super().__init__(replace(context, metadata={}))
 
 
 class ForgetsTheOrder(ShopAgent):  # type: ignore[misc]
