@@ -12,6 +12,7 @@ from ..tool_patterns import name_complaint
 from ..yaml_source import Loc
 from .literal_text import healed, literal
 from .notes import Fate, ImportedTest, ImportNote
+from .options import ImportOptions
 from .sources import Source
 
 MOST_TURNS = 100
@@ -20,6 +21,7 @@ MOST_TURNS = 100
 OWN_CHECK = "write a check of your own and name it in `evaluation.checks`"
 """What to do about a check that only code can make."""
 
+_ANSWERS = "The agent answers what the user writes"
 NO_CHECK = "nothing that the imported test checked could be taken over"
 NOTHING = "the imported test checks nothing"
 
@@ -43,6 +45,7 @@ class ScenarioBuilder:
         self.description = ""
         self.persona = ""
         self.initial_query = ""
+        self.agent_first = False
         self.max_turns = 1
         self.script: list[str] = []
         self.history: list[dict[str, Any]] = []
@@ -129,24 +132,27 @@ class ScenarioBuilder:
 
     # The scenario
 
-    def begin_unknown(self, first_message: str) -> None:
-        """The source's simulated user makes up its first message: say what it says here."""
+    def begin_unknown(self, options: ImportOptions) -> None:
+        """The source's simulated user makes up its first message: say what happens here."""
         if self.history and "user" in self.history[-1]:
             self.initial_query = str(self.history.pop()["user"])
             return
-        self.initial_query = first_message
+        if options.agent_first and not self.history:
+            self.agent_first = True
+            return
+        self.initial_query = options.first_message
         self.max_turns += 1
         self.left_out(
             (),
             "first message",
-            f"the source has none, since its user makes one up; here it is {quoted(first_message)}, and the "
-            "user says what it wants from the second turn on",
-            "write one into the scenario, or give another one with --first-message",
+            f"the source has none, since its user makes one up; here it is {quoted(options.first_message)}, "
+            "and the user says what it wants from the second turn on",
+            "write one into the scenario, or give --first-message; --agent-first if your agent greets",
         )
 
     def build(self) -> ImportedTest:
         """The test as it was taken over, valid or refused."""
-        if not self._refusal and is_blank(self.initial_query):
+        if not self._refusal and is_blank(self.initial_query) and not self.agent_first:
             self.refuse("it has no message of the user")
         place = self._source.place(self._loc)
         if self._refusal:
@@ -184,6 +190,7 @@ class ScenarioBuilder:
         user = {
             "persona": literal(self.persona) or "A user of the agent.",
             "history": [_earlier_message(one) for one in self.history],
+            "first": "agent" if self.agent_first else "",
             "initial_query": literal(self.initial_query),
             "max_turns": min(max(self.max_turns, 1), MOST_TURNS),
             "clarification_behavior": _filled(facts),
@@ -192,6 +199,10 @@ class ScenarioBuilder:
         return _filled(user)
 
     def _evaluation(self) -> dict[str, Any]:
+        if self._failures and not self._criteria:
+            self._criteria = [_ANSWERS]
+            why = "a scenario with failure criteria needs one that says what must be"
+            self.left_out((), "criterion that was added", f"{why}: {_ANSWERS}", "write a better one")
         return _filled(
             {
                 "correctness_criteria": _literals(self._criteria),

@@ -167,7 +167,7 @@ def _conversation(builder: ScenarioBuilder, golden: Mapping[str, Any], options: 
         _script(builder, [_snake(one) for one in found])
     else:
         builder.history = [message for one in found for message in _earlier(one)]
-        builder.begin_unknown(options.first_message)
+        builder.begin_unknown(options)
     if outcome := golden.get("expected_outcome"):
         builder.must(f"This is how the conversation comes out: {outcome}")
         builder.changed(("expected_outcome",), "expected_outcome", _METRIC)

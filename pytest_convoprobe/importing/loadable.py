@@ -18,24 +18,19 @@ _CHECK = re.compile(r"evaluation\.(?P<section>tool_usage\.)?(?P<list>\w+)\[(?P<i
 _MOST_ROUNDS = 50
 
 
-def loadable(test: ImportedTest) -> ImportedTest:
-    """The test with a scenario that can be loaded, or with none."""
+def loadable(test: ImportedTest) -> tuple[ImportedTest, str]:
+    """The test with a scenario that can be loaded, and its text; or with none, and no text."""
     for _ in range(_MOST_ROUNDS):
-        problem = _problem_of(test)
-        if problem is None:
-            return test
-        test = _without(test, problem)
-    return test if _problem_of(test) is None else _refused(test, "too much of it can't be a scenario")
-
-
-def _problem_of(test: ImportedTest) -> Problem | None:
-    if test.scenario is None:
-        return None
-    try:
-        parse_scenarios(as_yaml(test.scenario, []))
-    except ScenarioFileError as error:
-        return error.problems[0]
-    return None
+        if test.scenario is None:
+            return test, ""
+        text = as_yaml(test.scenario, [])
+        try:
+            parse_scenarios(text)
+        except ScenarioFileError as error:
+            test = _without(test, error.problems[0])
+        else:
+            return test, text
+    return _refused(test, "too much of it can't be a scenario"), ""
 
 
 def _without(test: ImportedTest, problem: Problem) -> ImportedTest:

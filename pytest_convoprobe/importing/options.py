@@ -11,7 +11,7 @@ GREETING = "Hello, I need some help."
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """`first_message` is said where the source has no first message.
+    """`first_message` is said where the source has no first message; with `agent_first`, the agent greets.
 
     `message` is what the user says in tests of promptfoo, with `{{variables}}`, instead of the prompts.
     `criteria` is the file with the criteria of an ADK suite.
@@ -20,3 +20,4 @@ class ImportOptions:
     first_message: str = GREETING
     message: str = ""
     criteria: Path | None = None
+    agent_first: bool = False

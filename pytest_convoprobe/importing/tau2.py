@@ -28,6 +28,7 @@ _LEFT_OUT = {
 _CRITERIA_KEYS = frozenset("actions env_assertions communicate_info nl_assertions reward_basis".split())
 _INSTRUCTIONS = frozenset("domain reason_for_call known_info unknown_info task_instructions".split())
 _STATE = "`metadata` has the data: seed the target with it in a fixture"
+_END = re.compile(r" *###(?:STOP|TRANSFER|OUT-OF-SCOPE)###")
 _NUMBER = re.compile(r"(?<![\w-])\d(?:,?\d){3,}")
 
 
@@ -57,7 +58,7 @@ def _test(source: Source, loc: Loc, task: Any, options: ImportOptions) -> Import
     _user(builder, user)
     _initial_state(builder, as_mapping(data.get("initial_state")))
     builder.max_turns = _TURNS
-    builder.begin_unknown(options.first_message)
+    builder.begin_unknown(options)
     _Criteria(builder, as_mapping(data.get("evaluation_criteria"))).take()
     builder.tags.append("tau2")
     return builder.build()
@@ -97,7 +98,13 @@ def _user(builder: ScenarioBuilder, user: Mapping[str, Any]) -> None:
         builder.unknown_facts = _facts(told.get("unknown_info"))
         if told.get("domain"):
             builder.metadata["domain"] = told["domain"]
-    builder.persona = "\n\n".join(filter(None, (part.strip() for part in parts)))
+    persona = "\n\n".join(filter(None, (part.strip() for part in parts)))
+    builder.persona = _END.sub("", persona).strip()
+    if builder.persona != persona:
+        why = (
+            "the synthetic user ends a conversation by itself, so the word for it is taken out of its persona"
+        )
+        builder.left_out(("user_scenario", "instructions"), "word for the end", why)
 
 
 def _facts(text: Any) -> list[str]:

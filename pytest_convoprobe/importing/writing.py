@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from ..scenario.new_files import as_yaml, file_name, find_same, write_new
+from ..scenario.new_files import as_comment, file_name, find_same, write_new
 from .loadable import loadable
 from .notes import Fate, ImportedSuite, ImportedTest
 
@@ -33,14 +32,9 @@ class WrittenFile:
 
 def checked(suite: ImportedSuite, version: str) -> tuple[ImportedSuite, list[tuple[ImportedTest, str]]]:
     """The suite with only such scenarios as can be loaded, and the text of each."""
-    tests = tuple(loadable(test) for test in suite.tests)
-    texts = [(test, _text(suite, test, version)) for test in tests if test.scenario is not None]
-    return replace(suite, tests=tests), texts
-
-
-def _text(suite: ImportedSuite, test: ImportedTest, version: str) -> str:
-    scenario: dict[str, Any] = test.scenario or {}
-    return as_yaml(scenario, list(_comment(suite, test, version)))
+    found = [loadable(test) for test in suite.tests]
+    texts = [(test, as_comment(_comment(suite, test, version)) + text) for test, text in found if text]
+    return replace(suite, tests=tuple(test for test, _ in found)), texts
 
 
 def _comment(suite: ImportedSuite, test: ImportedTest, version: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,14 @@ _Dumper.add_representer(str, _Dumper.text)
 
 def as_yaml(scenario: Mapping[str, Any], comment: Sequence[str]) -> str:
     """The text of a file with one scenario. `comment` are the lines above, on what it was made from."""
-    head = "".join(f"# {one_line(visible(line))}".rstrip() + "\n" for line in comment)
-    return head + yaml.dump(dict(scenario), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return as_comment(comment) + yaml.dump(
+        dict(scenario), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
+
+
+def as_comment(lines: Iterable[str]) -> str:
+    """Lines above a scenario, whatever is in them."""
+    return "".join(f"# {one_line(visible(line))}".rstrip() + "\n" for line in lines)
 
 
 def file_name(name: str) -> str:

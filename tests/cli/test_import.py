@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.importing.reading import SAMPLES, with_history
+from tests.importing.reading import SAMPLES
 
 from .conftest import Convoprobe
 
@@ -81,7 +81,6 @@ def test_no_file_is_overwritten(folder: Path, convoprobe: Convoprobe) -> None:
     assert own.read_text() == first
 
 
-@with_history
 def test_a_file_for_each_test(folder: Path, convoprobe: Convoprobe) -> None:
     shutil.copytree(SAMPLES / "deepeval", folder / "suite")
     result = convoprobe(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pytest_convoprobe.importing.notes import Fate
 
-from .reading import SAMPLES, from_data, imported, kinds, only, scenario_of, with_history
+from .reading import SAMPLES, from_data, imported, kinds, only, scenario_of
 
 
 def test_a_golden() -> None:
@@ -32,7 +32,6 @@ def test_a_golden() -> None:
     }
 
 
-@with_history
 def test_conversations() -> None:
     suite = imported("deepeval", SAMPLES / "deepeval" / "talks.json")
     cancel, goes_on = (scenario_of(test) for test in suite.tests)

@@ -9,7 +9,7 @@ import yaml
 from pytest_convoprobe.importing.notes import Account, Fate, ImportedTest
 from pytest_convoprobe.importing.options import ImportOptions
 
-from .reading import SAMPLES, from_data, imported, kinds, only, scenario_of, with_calls, with_history
+from .reading import SAMPLES, from_data, imported, kinds, only, scenario_of, with_calls
 
 
 def of_assertion(folder: Path, *assertions: Any, **config: Any) -> ImportedTest:
@@ -106,6 +106,26 @@ def test_a_rubric_that_must_not_hold_is_a_failure_criterion(tmp_path: Path) -> N
     test = of_assertion(tmp_path, {"type": "not-llm-rubric", "value": "Is rude"})
     assert scenario_of(test)["evaluation"]["failure_criteria"] == ["Is rude"]
     assert test.taken == 2
+
+
+def test_a_failure_criterion_alone_gets_one_beside_it(tmp_path: Path) -> None:
+    checks = [{"type": "not-llm-rubric", "value": "Is rude"}]
+    config = {"tests": [{"vars": {"prompt": "Hi"}, "assert": checks}]}
+    test = only(from_data("promptfoo", tmp_path, config))
+    assert scenario_of(test)["evaluation"]["correctness_criteria"]
+    assert kinds(test, Fate.LEFT_OUT) == {"criterion that was added": 1}
+    assert (test.taken, test.lost) == (1, 0)
+
+
+def test_lists_that_make_too_many_tests_are_cut_and_counted(tmp_path: Path) -> None:
+    values = [str(number) for number in range(40)]
+    config = {
+        "prompts": ["{{a}}{{b}}"],
+        "tests": [{"vars": {"a": values, "b": values}, "assert": [{"type": "is-json"}]}],
+    }
+    suite = from_data("promptfoo", tmp_path, config)
+    assert len(suite.tests) == 1000
+    assert "600 tests more" in next(note.why for note in suite.notes if note.fate is Fate.LOST)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +234,6 @@ def test_keys_that_nobody_knows_are_named(tmp_path: Path) -> None:
     assert "providers" in notes
 
 
-@with_history
 def test_a_simulated_user_talks_with_its_instructions() -> None:
     suite = imported("promptfoo", SAMPLES / "promptfoo" / "simulated.yaml")
     first, second = (scenario_of(test) for test in suite.tests)
@@ -228,7 +247,6 @@ def test_a_simulated_user_talks_with_its_instructions() -> None:
     ]
 
 
-@with_history
 def test_chats_and_files_with_several_prompts() -> None:
     suite = imported("promptfoo", SAMPLES / "promptfoo" / "chat.yaml")
     chat, one, two = (scenario_of(test)["synthetic_user"] for test in suite.tests)

@@ -8,14 +8,13 @@ import pytest
 from pytest_convoprobe.importing.notes import Fate
 from pytest_convoprobe.importing.options import GREETING, ImportOptions
 
-from .reading import SAMPLES, from_data, imported, kinds, only, scenario_of, with_history
+from .reading import SAMPLES, from_data, imported, kinds, only, scenario_of
 
 
 def task(**criteria: Any) -> dict[str, Any]:
     return {"id": "t", "user_scenario": {"instructions": "You want it."}, "evaluation_criteria": criteria}
 
 
-@with_history
 def test_the_sample() -> None:
     cancel, reported = imported("tau2", SAMPLES / "tau2" / "tasks.json").tests
     found = scenario_of(cancel)
@@ -66,7 +65,6 @@ def test_the_sample() -> None:
     }
 
 
-@with_history
 def test_commas_in_numbers_do_not_matter() -> None:
     import re
 
@@ -109,6 +107,22 @@ def test_one_task_and_a_mapping_of_tasks(tmp_path: Path, data: Any) -> None:
 def test_the_first_message_can_be_given(tmp_path: Path) -> None:
     suite = from_data("tau2", tmp_path, [task(nl_assertions=["x"])], ImportOptions(first_message="Hey"))
     assert scenario_of(only(suite))["synthetic_user"]["initial_query"] == "Hey"
+
+
+def test_the_word_for_the_end_is_not_said(tmp_path: Path) -> None:
+    data = [task(nl_assertions=["x"]) | {"user_scenario": {"instructions": 'Say: "Bye." ###STOP###'}}]
+    test = only(from_data("tau2", tmp_path, data))
+    assert scenario_of(test)["synthetic_user"]["persona"] == 'Say: "Bye."'
+    assert "word for the end" in kinds(test, Fate.LEFT_OUT)
+
+
+def test_an_agent_that_greets_comes_first(tmp_path: Path) -> None:
+    suite = from_data("tau2", tmp_path, [task(nl_assertions=["x"])], ImportOptions(agent_first=True))
+    test = only(suite)
+    user = scenario_of(test)["synthetic_user"]
+    assert user["first"] == "agent"
+    assert "initial_query" not in user
+    assert "first message" not in kinds(test, Fate.LEFT_OUT)
 
 
 @pytest.mark.parametrize("broken", [{"id": 1, "evaluation_criteria": {}}, {"id": 1, "user_scenario": {}}, 7])

@@ -59,6 +59,11 @@ _FORMATS = ("promptfoo", "adk", "tau2", "deepeval")
     help="The user's first message where the source has none, since its user makes one up.",
 )
 @click.option(
+    "--agent-first",
+    is_flag=True,
+    help="The agent greets where the source has no first message, and the user answers the greeting.",
+)
+@click.option(
     "--strict",
     is_flag=True,
     help="Status 1 also if a check is made in another way, or anything is left out.",
@@ -74,6 +79,7 @@ def command(
     message: str,
     criteria: Path | None,
     first_message: str | None,
+    agent_first: bool,
     strict: bool,
     as_json: bool,
 ) -> None:
@@ -92,12 +98,14 @@ def command(
         convoprobe import adk tests/*.evalset.json -o scenarios/ --criteria tests/test_config.json
     """  # noqa: D301 - click looks for the character itself
     _check_words(kind, message, criteria, first_message)
+    if agent_first and first_message:
+        raise UsageProblem("give --first-message or --agent-first: one of them speaks first")
     from ...importing.formats import read_suite
     from ...importing.notes import Account
     from ...importing.options import GREETING, ImportOptions
     from ...importing.writing import checked, write
 
-    options = ImportOptions(first_message or GREETING, message, criteria)
+    options = ImportOptions(first_message or GREETING, message, criteria, agent_first)
     suites: list[ImportedSuite] = []
     written: list[list[WrittenFile]] = []
     # All are read before the first is written: a broken one leaves nothing half done.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, product
+from math import prod
 from typing import Any
 
 from ...yaml_source import Loc
@@ -92,17 +93,31 @@ def variants(test: WholeTest) -> Iterator[tuple[Mapping[str, Any], str]]:
 
     A list is one value after the other.
     """
-    lists = {
-        name: value
-        for name, value in test.values.items()
-        if isinstance(value, list) and all(not isinstance(one, (list, dict)) for one in value) and value
-    }
+    lists = _lists(test)
     if not lists or test.options.get("disableVarExpansion"):
         yield test.values, ""
         return
     for chosen in islice(product(*lists.values()), MOST_VARIANTS):
         varied = dict(zip(lists, chosen, strict=True))
         yield {**test.values, **varied}, ", ".join(shorten_line(as_text(value), 30) for value in chosen)
+
+
+def _lists(test: WholeTest) -> dict[str, list[Any]]:
+    """The values that are lists of plain values."""
+    return {
+        name: value
+        for name, value in test.values.items()
+        if isinstance(value, list) and value and not any(isinstance(one, (list, dict)) for one in value)
+    }
+
+
+def left_out_variants(test: WholeTest) -> int:
+    """How many of its tests are more than `variants` gives."""
+    return (
+        0
+        if test.options.get("disableVarExpansion")
+        else max(0, prod(map(len, _lists(test).values())) - MOST_VARIANTS)
+    )
 
 
 def simulated_user(test: WholeTest, config: Mapping[str, Any]) -> Mapping[str, Any] | None:

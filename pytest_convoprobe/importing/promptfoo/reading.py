@@ -14,7 +14,7 @@ from ..sources import Source
 from .assertions import AssertionContext, take_assertion
 from .cases import Case, cases_in, cases_of
 from .files import NotRead, SuiteFiles
-from .merging import WholeTest, merged, simulated_user, variants
+from .merging import MOST_VARIANTS, WholeTest, left_out_variants, merged, simulated_user, variants
 from .prompts import PromptTemplate, prompts_of
 from .said import say
 
@@ -111,6 +111,12 @@ class _Reading:
     def _tests(self, case: Case, prompts: list[PromptTemplate]) -> Iterator[ImportedTest]:
         test = merged(case, self._default, self._source, self._files)
         user = simulated_user(test, self._config)
+        if more := left_out_variants(test):
+            why = f"its lists of values make {more:,} tests more than the {MOST_VARIANTS:,} that are taken"
+            note = ImportNote(
+                Fate.LOST, case.source.place(case.loc), "tests of lists", why, "use shorter lists"
+            )
+            self._notes.append(note)
         meant = [one for one in prompts if one.is_meant(test.data.get("prompts"))]
         for values, varied in variants(test):
             # A simulated user is sent no prompt: there the prompts are the agent's instructions.

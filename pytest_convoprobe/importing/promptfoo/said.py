@@ -103,7 +103,7 @@ def _simulate(
     turns = user.get("maxTurns", _TURNS)
     builder.max_turns = turns if isinstance(turns, int) and not isinstance(turns, bool) else _TURNS
     builder.history = list(_earlier(user.get("initialMessages"), values, builder))
-    builder.begin_unknown(options.first_message)
+    builder.begin_unknown(options)
     for key in user.keys() - {"instructions", "maxTurns", "initialMessages"}:
         builder.left_out(("provider", "config", key), f"`{key}` of a simulated user", "it has no counterpart")
 
