@@ -58,7 +58,7 @@ from ..transcript import Reply
 from .finding import Finding
 from .no_target import WRITE_A_FIXTURE
 from .project import Project
-from .scenario_models import model_findings, roles_without_calls
+from .scenario_models import model_findings, package_findings, roles_without_calls
 from .tool_names import scenarios_of, tool_findings
 
 HELLO = "Hello"
@@ -134,7 +134,8 @@ class Checkup:
                 findings += await self._calls(loaded)
                 for section, one in each_target(loaded):
                     findings += await self._tools(section, one)
-                findings += model_findings(scenarios_of(self._project, loaded), loaded)
+                scenarios = list(scenarios_of(self._project, loaded))
+                findings += [*model_findings(scenarios, loaded), *package_findings(scenarios)]
         whole = self._without_variables("")
         return [*findings, self._results(whole)] if whole is not None else findings
 

@@ -1,15 +1,15 @@
-"""The models that scenarios name in their own `config`: those of the settings are looked at by themselves."""
+"""What scenarios need of their own: the models of their `config`, and packages for their checks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..errors import Problem, SettingsError
+from ..errors import MissingPackage, Problem, SettingsError
 from ..files import shown_path
 from ..llm.known_models import check_model
 from ..llm.port import Role
-from ..runs.preconditions import calls_user
+from ..runs.preconditions import calls_user, require_packages
 from ..scenario.loading import LoadedScenario
 from ..settings.effective import LoadedSettings
 from ..settings.merge import scenario_settings
@@ -46,3 +46,14 @@ def roles_without_calls(scenarios: Iterable[LoadedScenario]) -> dict[Role, str]:
     if every and not any(map(calls_user, every)):
         unused[Role.SYNTHETIC_USER] = "all messages of the scenarios are written in them"
     return unused
+
+
+def package_findings(scenarios: Iterable[LoadedScenario]) -> list[Finding]:
+    """A finding if checks of the scenarios need a package that isn't installed."""
+    try:
+        for one in scenarios:
+            if one.scenario is not None and one.skip is None:
+                require_packages(one.scenario)
+    except MissingPackage as error:
+        return [Finding("scenario", False, str(error))]
+    return []

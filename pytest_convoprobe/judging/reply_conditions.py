@@ -19,7 +19,7 @@ from .patterns import is_found
 from .said_text import as_seen, code_blocks, comparable, pattern_as_seen, prose
 from .spoken_language import spoken_in
 
-_QUOTED = 160
+_QUOTED = 120
 _PART = 60
 # Around a part that was found: so much that one sees what it is about.
 _AROUND = 40

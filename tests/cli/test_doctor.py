@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -282,3 +283,17 @@ def test_an_agent_that_calls_no_model_by_its_gateway_gets_advice(
         result = convoprobe("doctor")
     shown = " ".join(result.output.split())
     assert "0 calls of models seen (`target.models`): if it calls models, start it by `convoprobe" in shown
+
+
+def test_a_package_that_a_check_needs(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(folder, chat_server.base_url)
+    (folder / "scenarios").mkdir(exist_ok=True)
+    (folder / "scenarios" / "language.yaml").write_text(MINIMAL + "  replies: [{language: en}]\n")
+    assert convoprobe("doctor", "--offline").exit_code == 0
+    monkeypatch.setitem(sys.modules, "lingua", None)
+    result = convoprobe("doctor", "--offline")
+    assert result.exit_code == 1
+    assert "✗ scenario: `language` in evaluation.replies needs the package" in result.output
+    assert "pip install 'pytest-convoprobe[language]'" in result.output
