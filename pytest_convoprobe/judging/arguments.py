@@ -94,7 +94,7 @@ def _is_number(value: Any) -> bool:
 
 def _matches(value: Any, pattern: str, name: str) -> bool:
     text = value if isinstance(value, str) else as_json(value)
-    return is_found(pattern, text, f"the argument {name}")
+    return is_found(pattern, text, f"`{name}`")
 
 
 def _contains(value: Any, part: Any) -> bool:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from ..errors import ScenarioError
 from ..scenario.reply_checks import ReplyCheck
 from ..scenario.reply_rules import PRESENCE
-from ..text import shorten
+from ..text import one_line, shorten
 from ..transcript import Reply, Termination, Transcript
 from .absent_turns import ended
 from .reply_conditions import Fulfilled, ReplyFinding, looked_at, words_of
 from .types import CheckResult
 
-REPLY_NAMES = r"(?:a|every|the last|the|each) repl(?:y|ies) .+"
+REPLY_NAMES = (
+    r"(?:a|every|the last|the|each) reply (?:in turns? [\d and]+ )?(?:contains|doesn't|matches|is|has) .+"
+)
 """What the names of these checks look like, as a regular expression."""
 _NAME = 160
 
@@ -99,7 +101,7 @@ class _Looked:
 
     def _result(self, holds: bool, expected: str, found: str, turn: int | None = None) -> CheckResult:
         return CheckResult(
-            shorten(f"{self._which()} {words_of(self.check)}", _NAME), holds, expected, found, turn
+            shorten(one_line(f"{self._which()} {words_of(self.check)}"), _NAME), holds, expected, found, turn
         )
 
     def _which(self) -> str:

@@ -45,7 +45,8 @@ _TELLING = 4
 _SPACELESS_PAIR = re.compile(f"(?=([{SPACELESS}]{{2}}))")
 # What an agent does is its own: no user makes it silent, or makes it call a tool that it must never call.
 _INEXCUSABLE = re.compile(
-    rf"prohibited tool .*|{SILENCE}|{ONLY_LISTED}|\w+(?: last)? reply (?:in turn \d+ )?doesn't .*", re.DOTALL
+    rf"prohibited tool .*|{SILENCE}|{ONLY_LISTED}|\w+(?: last)? reply (?:in turns? [\d and]+ )?doesn't .*",
+    re.DOTALL,
 )
 _NEVER = ("exactly 0", "at most 0")
 

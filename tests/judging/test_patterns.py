@@ -41,6 +41,6 @@ def test_a_pattern_without_an_end_is_the_scenarios_fault(monkeypatch: pytest.Mon
     keys = {"correctness_criteria": ["It answers"], "tool_usage": {"tool_call_criteria": [criterion]}}
     evaluation = Evaluation.model_validate(keys)
     call = ToolCall("find", {"text": "a" * 40 + "!"})
-    with pytest.raises(ScenarioError, match=r"the argument text \(41 characters\)") as caught:
+    with pytest.raises(ScenarioError, match=r"`text` \(41 characters\)") as caught:
         run_checks(evaluation, Transcript((Turn(1, "Find it", Reply("Found.", (call,))),)))
     assert caught.value.blame is Blame.SCENARIO

@@ -12,6 +12,8 @@ from pytest_convoprobe.errors import Blame, MissingPackage, ScenarioError
 from pytest_convoprobe.judging import patterns
 from pytest_convoprobe.judging.checks import run_checks
 from pytest_convoprobe.judging.review import against_agent
+from pytest_convoprobe.judging.said_text import prose
+from pytest_convoprobe.judging.spoken_language import spoken_in
 from pytest_convoprobe.judging.types import CheckResult
 from pytest_convoprobe.runs.rejudge import _BY_SCENARIO
 from pytest_convoprobe.transcript import Origin, Reply, Termination, Transcript, Turn
@@ -285,9 +287,53 @@ def test_a_pattern_without_an_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -
         ({"not_contains": "a"}, False),
         ({"not_matches": "a", "turn": "last"}, False),
         ({"not_matches": "a", "turn": 1}, False),
+        ({"not_matches": "a", "turn": [1]}, False),
         ({"equals": "b", "turn": 1}, True),
     ],
 )
 def test_what_the_user_says_excuses_no_forbidden_words(check: dict[str, Any], excusable: bool) -> None:
     (against,) = against_agent([], [checked(check, "a")])
     assert against.excusable is excusable
+
+
+def test_forbidden_words_in_several_turns_are_not_excused() -> None:
+    (against,) = against_agent([], [checked({"not_contains": "a", "turn": [1, 2]}, "a", "b")])
+    assert not against.excusable
+
+
+SHORT = {
+    "en": ["I'm happy to help. What is your order number?", "Your coffee maker arrives on Monday."],
+    "de": ["Gerne! Wie lautet Ihre Bestellnummer?", "Die Erstattung von 54,00 € kommt in 3 Tagen."],
+    "fr": ["Votre commande A-1001 est en route.", "Merci beaucoup."],
+    "es": ["¡Claro! ¿Cuál es su número de pedido?", "Lo siento mucho."],
+    "pt": ["O seu pedido A-1001 está a caminho.", "Obrigado"],
+    "it": ["Il suo ordine A-1001 è in viaggio.", "Mi dispiace."],
+    "sv": ["Din beställning A-1001 är på väg."],
+    "pl": ["Przepraszam."],
+    "uk": ["Ваше замовлення A-1001 відправлено."],
+    "tr": ["Teşekkürler."],
+    "ar": ["طلبك A-1001 في الطريق."],
+    "zh": ["您的订单A-1001已发货。"],
+    "ko": ["주문하신 상품이 배송되었습니다."],
+}
+
+
+@pytest.mark.parametrize("code", SHORT)
+def test_short_replies_in_many_languages(code: str) -> None:
+    for text in SHORT[code]:
+        assert spoken_in(prose(text), [code]).as_wanted, text
+        for other in {"en", "de", "es", "ru"} - {code}:
+            assert not spoken_in(prose(text), [other]).as_wanted, (text, other)
+
+
+@pytest.mark.parametrize(
+    "text", ["OK", "Sure!", "Das tut mir leid.", "Selvfølgelig! Hva er ordrenummeret ditt?"]
+)
+def test_what_may_be_several_languages_is_in_none_for_certain(text: str) -> None:
+    for code in ("en", "de", "da", "nb", "fr"):
+        assert spoken_in(text, [code]).as_wanted is not True
+
+
+def test_the_same_text_is_always_in_the_same_language() -> None:
+    first = spoken_in("Vielen Dank für Ihre Nachricht.", ["de"])
+    assert {spoken_in("Vielen Dank für Ihre Nachricht.", ["de"]) for _ in range(20)} == {first}
