@@ -153,10 +153,9 @@ class Values:
 
     def _refuse_tag(self, node: Node, loc: Loc) -> None:
         tag = node.tag.replace(_YAML, "!!")
-        near = did_you_mean(tag, self._tags)
-        hint = (
-            near or "; if it is part of the text, put the text in quotes" if not tag.startswith("!!") else ""
-        )
+        hint = did_you_mean(tag, self._tags)
+        if not hint and not tag.startswith("!!"):
+            hint = "; if it is part of the text, put the text in quotes"
         self.problems.append((node, loc, f"the tag `{tag}` isn't supported here{hint}"))
 
     def _refuse_key(self, node: Node, loc: Loc) -> None:
