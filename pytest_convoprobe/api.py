@@ -32,7 +32,8 @@ def run_scenario(
 
     `scenario` is the path of a file (followed by `::name` if the file has several scenarios), the YAML
     text itself, a mapping with the same keys, or a `Scenario`. `target` is a function, a class, a `Target`,
-    or anything else that can be a target; by default it is the target from the settings. `settings`
+    anything else that can be a target, or the name of one in `targets` of the settings. By default it is the
+    target from the settings. `settings`
     overrides values of the settings file by dotted path (`{"judge.model": "openai/gpt-4o"}`). The settings
     file is `config_file`, or the nearest one at or above the scenario's file, or is searched from `rootdir`
     upwards. `mask` masks personal data in a text of the conversation, beside what `results.mask` does: it

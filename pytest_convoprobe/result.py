@@ -261,5 +261,6 @@ def figures(result: ScenarioResult) -> dict[str, str | float]:
         "cost": None if total.cost is None else round(total.cost, 6),
         "tokens": total.usage.total,
         "attempts": result.attempts if result.attempts > 1 else None,
+        "target": result.target_name or None,
     }
     return {name: value for name, value in found.items() if value is not None}

@@ -268,3 +268,18 @@ def test_an_error_of_a_target_has_no_secret_in_its_words_nor_in_its_frames(
 def test_every_name_of_the_package_can_be_imported() -> None:
     assert {"Target", "TargetCrashed", "TargetStartError", "PendingRequest"} <= set(pytest_convoprobe.__all__)
     assert [name for name in pytest_convoprobe.__all__ if not hasattr(pytest_convoprobe, name)] == []
+
+
+def test_a_target_may_be_named_where_the_settings_have_several(tmp_path: Path) -> None:
+    (tmp_path / "agents.py").write_text("def fast(m): return 'fast'\ndef slow(m): return 'slow'\n")
+    (tmp_path / "convoprobe.yaml").write_text(
+        "targets:\n  fast: {type: python, object: 'agents.py:fast'}\n"
+        "  slow: {type: python, object: 'agents.py:slow'}\n"
+    )
+    with ChatServer() as server:
+        result = run_scenario(SCENARIO, target="slow", settings=settings(server), rootdir=tmp_path)
+        assert result.transcript.turns[0].reply.text == "slow"
+        assert (result.name, result.target_name) == ("A talk [slow]", "slow")
+        for target, said in ((None, "several targets"), ("slwo", "did you mean `slow`")):
+            with pytest.raises(SettingsError, match=said):
+                run_scenario(SCENARIO, target=target, settings=settings(server), rootdir=tmp_path)

@@ -312,3 +312,25 @@ def test_each_target_has_its_own_faults(suite: Suite, server: ChatServer) -> Non
 def trials(path: Path) -> list[dict[str, object]]:
     files = (path / ".convoprobe").rglob("trials-*.jsonl")
     return [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+
+
+def test_a_worker_that_dies_names_the_target(project: Suite) -> None:
+    project.write("agents.py", AGENTS.replace('return "slow: "', "import os; os._exit(1); return "))
+    project.run_process("-n", "1", plugins=("xdist",))
+    rows = {row["scenario_id"]: row for row in trials(project.path)}
+    lost = rows["scenarios/a.yaml::one[slow]"]
+    assert (lost["outcome"], lost["target_name"], lost["base_id"]) == (
+        "error",
+        "slow",
+        "scenarios/a.yaml::one",
+    )
+
+
+def test_reports_of_others_have_the_name(project: Suite) -> None:
+    project.run("--junitxml=junit.xml", "-k", "slow")
+    assert 'name="convoprobe_target" value="slow"' in (project.path / "junit.xml").read_text("utf-8")
+
+
+def test_settings_are_shown_for_each(project: Suite) -> None:
+    result = project.run("--convoprobe-show-config")
+    result.stdout.fnmatch_lines(["targets.fast", "  object*agents.py:fast*convoprobe.yaml:4 (targets.fast)"])

@@ -29,9 +29,15 @@ def test_a_setting_that_an_earlier_release_did_not_have_is_no_change(
     assert changes("target", {**target, **new}, target) == ()
 
 
+def test_a_target_that_was_added_has_no_past() -> None:
+    base = RunInfo("1", 0.0, settings={"targets.a": PYTHON})
+    assert run_changes(base, RunInfo("2", 0.0, settings={"targets.a": PYTHON, "targets.b": HTTP})) == ()
+
+
 @pytest.mark.parametrize(
     ("section", "before", "after", "words"),
     [
+        ("targets.a", PYTHON, {**PYTHON, "thread": "same"}, "targets.a.thread own → same"),
         ("target", PYTHON, {**PYTHON, "thread": "same"}, "target.thread own → same"),
         ("target", HTTP, {**HTTP, "usage": "usage"}, "target.usage not set → usage"),
         ("target", HTTP, {**HTTP, "text": "answer"}, "target.text text → answer"),
