@@ -27,6 +27,7 @@ def run_scenario(
     config_file: Path | str | None = None,
     rootdir: Path | str = ".",
     mask: Callable[[str], str | None] | None = None,
+    state: object = None,
 ) -> ScenarioResult:
     """Run the conversation of one scenario, judge it, and return the result.
 
@@ -38,6 +39,7 @@ def run_scenario(
     file is `config_file`, or the nearest one at or above the scenario's file, or is searched from `rootdir`
     upwards. `mask` masks personal data in a text of the conversation, beside what `results.mask` does: it
     gets each text before it is recorded, returned or given to the judge. None leaves a text as it is.
+    `state` is what functions in `evaluation.checks` get by that name, such as a database.
 
     This function blocks until the result is available, also where an event loop runs, as in a notebook. From
     async code that has other things to do meanwhile, call it with `asyncio.to_thread`. It raises
@@ -59,7 +61,7 @@ def run_scenario(
     with Session.of(merged, root) as session:
         try:
             with session.target(None if loaded.configured else target, name=loaded.configured) as made:
-                return session.run(session.job(loaded, scenario_id, made, mask=mask))
+                return session.run(session.job(loaded, scenario_id, made, mask=mask, state=state))
         except NoTarget:
             raise NoTarget("or pass `target=`.") from None
 

@@ -386,6 +386,10 @@ class MissingPackage(ConvoprobeError):
 
 
 class ScenarioError(ConvoprobeError):
-    """A scenario checks something that this target doesn't report, such as tokens, or lacks what it needs."""
+    """A scenario checks something that this target doesn't report, such as tokens, or lacks what it needs.
+
+    `trace` is a short traceback of the project's own check, if that crashed.
+    """
 
     blame = Blame.SCENARIO
+    trace = ""

@@ -57,6 +57,9 @@ RED = {
     "agent_first.yaml": Red(
         "LooksUpWhileItGreets", ("*find_order: number of calls: expected exactly 1; found 2 calls*",)
     ),
+    "own_checks.yaml": Red(
+        "OnlySaysSo", ("*checks.py:order_is_cancelled*", "*cancelled: []*", "*checks.py:warehouse_knows*")
+    ),
     "code_alone.yaml": Red(
         "ForgetsTheOrder", ("*Criteria: no judge was asked*", "*cancel_order: arguments*A-1002*")
     ),

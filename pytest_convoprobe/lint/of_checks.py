@@ -112,7 +112,7 @@ def asks_for_deeds(evaluation: Evaluation) -> bool:
     )
     says = any(getattr(check, key) is not None for check in evaluation.replies for key in _SAYINGS)
     return (
-        bool(evaluation.tool_usage.required_tools)
+        bool(evaluation.tool_usage.required_tools or evaluation.checks)
         or says
         or any(isinstance(one, ToolAssertion) and _asks_for_call(one) for one in assertions)
     )

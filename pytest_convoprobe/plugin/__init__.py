@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from . import file_names, options
-from .fixtures import _convoprobe_result, convoprobe, convoprobe_scenario, convoprobe_target
+from .fixtures import _convoprobe_result, convoprobe, convoprobe_scenario, convoprobe_state, convoprobe_target
 from .keys import AGES, GATHERED, LABELS, LEFT_OUT, RECORDER, SESSION, START, TAGS, start
 
-__all__ = ["_convoprobe_result", "convoprobe", "convoprobe_scenario", "convoprobe_target"]
+__all__ = ["_convoprobe_result", "convoprobe", "convoprobe_scenario", "convoprobe_state", "convoprobe_target"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

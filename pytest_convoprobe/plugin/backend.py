@@ -64,6 +64,12 @@ class Backend:
 
         require_models(self.scenario_settings(loaded, scenario), scenario, target=target)
 
+    def require_checks(self, scenario: LoadedScenario, root: Path) -> None:
+        """Raise `ScenarioFileError` if functions that it names as checks are certainly not there."""
+        from ..runs.check_places import require_checks
+
+        require_checks([scenario], root)
+
     def open_session(
         self, source: SettingsSource, rootdir: Path, join: Callable[[RunSettings], Member | None]
     ) -> Session:

@@ -14,7 +14,7 @@ from . import options
 from .gating import chosen
 from .items import ScenarioItem, function_of
 from .keys import COLLECTED, start
-from .lookahead import target_has_parameters, target_is_ours
+from .lookahead import STATE_FIXTURE, target_has_parameters, target_is_ours
 from .marks import ONCE, tag_markers
 from .session import backend_of
 from .several_targets import complaint, names_for
@@ -71,7 +71,7 @@ class ScenarioFile(pytest.Module):
     def _generated(self, name: str, scenario: LoadedScenario) -> list[pytest.Function]:
         function = function_of(scenario)
         # Hooks may ask for tags. Repetitions by pytest-repeat are trials, which are made here.
-        function.pytestmark = [*tag_markers(self.config, scenario.tags), ONCE]  # type: ignore[attr-defined]
+        function.pytestmark = [*tag_markers(self.config, scenario.tags), ONCE, *_marks_of_state(scenario)]  # type: ignore[attr-defined]
         vars(self.obj)[name] = function  # where pytest looks it up
         try:
             made = self.ihook.pytest_pycollect_makeitem(collector=self, name=name, obj=function)
@@ -98,3 +98,9 @@ class ScenarioFile(pytest.Module):
 def _name_for_pytest(name: str) -> str:
     """The name of the function in its module; names that mean something there get another one."""
     return "scenario" if name.startswith(("__", "pytest_")) else name
+
+
+def _marks_of_state(scenario: LoadedScenario) -> list[pytest.MarkDecorator]:
+    """That the item of a scenario with checks of the project's own has the fixture of the state."""
+    own = scenario.scenario is not None and scenario.scenario.evaluation.checks
+    return [pytest.mark.usefixtures(STATE_FIXTURE)] if own else []

@@ -114,6 +114,7 @@ def _job(order: Order, target: Target) -> Job:
         target,
         settings,
         trial=order.trial,
+        state=order.state,
         extra_checks=partial(_extra_checks, item) if checks.get_hookimpls() else None,
         mask=partial(_masked, item) if mask.get_hookimpls() else None,
         adjust=partial(_adjusted, item, scenario, loaded) if hook.get_hookimpls() else None,

@@ -46,6 +46,16 @@ def convoprobe_scenario(request: pytest.FixtureRequest) -> Scenario:
 
 
 @pytest.fixture
+def convoprobe_state(request: pytest.FixtureRequest) -> Any:
+    """What a scenario's own checks (`evaluation.checks`) get as `state`, such as a database; by default None.
+
+    Override it in `conftest.py`. It is set up before the conversation and torn down after it, and belongs to
+    that conversation alone: such scenarios run in their turn, one conversation after the other.
+    """
+    return getattr(request, "param", None)
+
+
+@pytest.fixture
 def _convoprobe_result(
     request: pytest.FixtureRequest, convoprobe_target: Any
 ) -> ScenarioResult | Decided | OnlyReported | None:
@@ -54,8 +64,12 @@ def _convoprobe_result(
     What goes wrong before that is raised.
     """
     from .items import result_of
+    from .lookahead import STATE_FIXTURE, has_own_checks
 
-    return result_of(request.node, convoprobe_target)
+    item = request.node
+    # Only those have it that ask for it: it may be expensive.
+    state = request.getfixturevalue(STATE_FIXTURE) if has_own_checks(item) else None
+    return result_of(item, convoprobe_target, state)
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ class Convoprobe:
     `::name` behind it if the file has several), the YAML text itself, a mapping with the same keys, or a
     `Scenario`. `target` is anything that can be one, by default what the fixture `convoprobe_target` gives.
     `settings` overrides settings by dotted path for this run: `{"judge.model": "openai/gpt-4o"}`. They can't
-    change the target.
+    change the target. `state` is what functions in `evaluation.checks` get by that name, such as a database.
     """
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
@@ -65,6 +65,7 @@ class Convoprobe:
         *,
         target: object = None,
         settings: Mapping[str, Any] | None = None,
+        state: object = None,
     ) -> ScenarioResult:
         """Run a scenario and wait for it. In an async test use `run_async`.
 
@@ -78,7 +79,7 @@ class Convoprobe:
             )
         order, value = self._order(scenario, settings, target)
         with self._owned(value, order) as made:
-            return self._kept(wait(submit(order, made), self._item))
+            return self._kept(wait(submit(replace(order, state=state), made), self._item))
 
     async def run_async(
         self,
@@ -86,6 +87,7 @@ class Convoprobe:
         *,
         target: object = None,
         settings: Mapping[str, Any] | None = None,
+        state: object = None,
     ) -> ScenarioResult:
         """The same for async tests: the target's coroutines run on the test's own event loop.
 
@@ -94,6 +96,7 @@ class Convoprobe:
         __tracebackhide__ = True
         order, value = self._order(scenario, settings, target)
         made, loop = self._opened(value, order), _asyncio_loop()
+        order = replace(order, state=state)
         if made is value or loop is None:
             return await self._awaited(order, made)
         try:

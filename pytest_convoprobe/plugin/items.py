@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from types import FunctionType
 from typing import TYPE_CHECKING
 
@@ -108,9 +109,13 @@ class ScenarioItem(HasParsedId, pytest.Function):
         """The place in the scenario file; pytest counts lines from 0."""
         return self.path, max(0, self.loaded.line - 1), self.name
 
-    def talk(self, value: object) -> ScenarioResult | GatedScenario:
-        """Run the conversations with what the fixture of the target gave, and wait for what they come to."""
+    def talk(self, value: object, state: object = None) -> ScenarioResult | GatedScenario:
+        """Run the conversations with what the fixture of the target gave, and wait for what they come to.
+
+        `state` is what the fixture of the state gave.
+        """
         self.stash[BEGUN] = True
+        self.stash[ORDER] = replace(self.stash[ORDER], state=state)
         forget(self)
         session = session_of(self.config)
         if target_is_shared(self):
@@ -139,12 +144,14 @@ def _take_parameters(item: pytest.Function, generated: pytest.Function) -> None:
         item.keywords.update({callspec.id: True, **{mark.name: mark for mark in callspec.marks}})
 
 
-def result_of(item: ScenarioItem, value: object) -> ScenarioResult | Decided | OnlyReported | None:
+def result_of(
+    item: ScenarioItem, value: object, state: object = None
+) -> ScenarioResult | Decided | OnlyReported | None:
     """What the function of the item asserts; an error or a skip is raised. None under `--setup-only`."""
     if item.config.getoption("setuponly", False):
         return None
     try:
-        found = item.talk(given_by_fixture(value))
+        found = item.talk(given_by_fixture(value), state)
     except ConvoprobeError as error:
         raise no_verdict(error_text(error), error.blame) from None
     if isinstance(found, ScenarioResult):

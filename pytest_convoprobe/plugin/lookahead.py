@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 TARGET_FIXTURE = "convoprobe_target"
 SCENARIO_FIXTURE = "convoprobe_scenario"
+STATE_FIXTURE = "convoprobe_state"
 
 
 def given_by_fixture(value: object) -> object:
@@ -88,7 +89,22 @@ def can_run_ahead(item: pytest.Item) -> bool:
 
     Otherwise it runs in its turn, and fewer fixtures are set up if its neighbours run in the same process.
     """
-    return target_is_shared(item) and all(scope == "session" for scope in _own_fixtures(item).values())
+    if not target_is_shared(item) or has_own_state(item):
+        return False
+    return all(scope == "session" for scope in _own_fixtures(item).values())
+
+
+def has_own_checks(item: pytest.Item) -> bool:
+    """Whether the item's scenario names functions of the project as checks."""
+    order = order_of(item)
+    scenario = order.loaded.scenario if order is not None else None
+    return scenario is not None and bool(scenario.evaluation.checks)
+
+
+def has_own_state(item: pytest.Item) -> bool:
+    """Whether the project gives the item's own checks a state: it is that of one conversation."""
+    definition = fixture_definitions(item).get(STATE_FIXTURE)
+    return has_own_checks(item) and definition is not None and not _is_ours(definition)
 
 
 def may_run_early(item: pytest.Item, started: pytest.Item) -> bool:
@@ -159,16 +175,19 @@ def set_up_for_each(item: pytest.Item) -> list[str]:
     """The project's fixtures that are made once for this item, and so for all its conversations together.
 
     That of the target doesn't count, as a rule: what it gives says whether it can talk more than once. One
-    that asks for the scenario prepares something for it, which the first conversation changes.
+    that asks for the scenario prepares something for it, which the first conversation changes. That of the
+    state counts whatever its scope: what is in it is what one conversation has left.
     """
     definitions = fixture_definitions(item)
-    return [
+    found = [
         name
         for name, definition in sorted(definitions.items())
-        if (name != TARGET_FIXTURE or SCENARIO_FIXTURE in _needed_by(TARGET_FIXTURE, definitions))
+        if name != STATE_FIXTURE
+        and (name != TARGET_FIXTURE or SCENARIO_FIXTURE in _needed_by(TARGET_FIXTURE, definitions))
         and definition.scope == "function"
         and _belongs_to_project(definition, item.config.rootpath)
     ]
+    return [*found, STATE_FIXTURE] if has_own_state(item) else found
 
 
 def _belongs_to_project(definition: Any, root: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Order:
     """One trial of a scenario.
 
-    `settings` overrides the settings by dotted path, for this run only.
+    `settings` overrides the settings by dotted path, for this run only. `state` is what the scenario's own
+    checks get by that name.
     """
 
     item: pytest.Item
@@ -25,6 +26,7 @@ class Order:
     scenario_id: str
     trial: int = 1
     settings: Mapping[str, Any] | None = None
+    state: object = field(default=None, repr=False, compare=False)
 
 
 #: On the item of a scenario, and on no other: what it runs.

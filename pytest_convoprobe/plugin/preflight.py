@@ -18,7 +18,7 @@ from .error_text import error_text, no_verdict
 from .file_names import asked_places
 from .gating import gate_of
 from .keys import NOTED
-from .lookahead import target_is_ours
+from .lookahead import has_own_checks, target_is_ours
 from .orders import GATED, Order, has_mark, order_of
 from .session import backend_of, session_of, settings_for, settings_source
 
@@ -62,6 +62,9 @@ def _check(config: pytest.Config, orders: list[Order]) -> None:
     if gated and not config.getoption("setuponly", False):
         gate_of(orders[0].item).check()
     for order in orders:
+        if has_own_checks(order.item):
+            root = session.settings_of(order.loaded.file).root or session.rootdir
+            backend_of(config).require_checks(order.loaded, root)
         ours = target_is_ours(order.item)
         if ours:
             target.of(order.loaded.file, order.loaded.configured)

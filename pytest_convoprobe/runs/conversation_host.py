@@ -84,10 +84,12 @@ class ConversationHost:
         on_change: Callable[[Transcript], None] | None = None,
         agent_first: AgentFirst | None = None,
         history: tuple[SaidBefore, ...] = (),
+        on_start: Callable[[TargetConversation], None] = lambda _: None,
     ) -> AsyncIterator[Conversation]:
         """A conversation between the two, ready to run; its end at the target is closed after the block.
 
-        With `wire`, the agent's own model calls come by the gateway. Raises, also after the block, what
+        With `wire`, the agent's own model calls come by the gateway. `on_start` gets
+        the target's side as the target gave it. Raises, also after the block, what
         went wrong there: then the conversation says nothing about the agent.
         """
         if wire is not None and agent_first is not None:
@@ -102,6 +104,7 @@ class ConversationHost:
             )
             talking = await hosted(target).start(context)
             try:
+                on_start(talking)
                 if at is not None:
                     talking = WiredConversation(talking, self.gateway, at, lambda: conversation.transcript)
                 counted = _Counted(talking, llm) if isinstance(llm, Metered) else talking
@@ -120,6 +123,11 @@ class ConversationHost:
                 if faults is not None:
                     faults.end()
                 await talking.aclose()
+
+    @property
+    def agents(self) -> AgentLoops:
+        """Where asynchronous code of the project runs."""
+        return self._agents
 
     async def aclose(self) -> None:
         """Let go of the gateway, and of the agents' event loops."""

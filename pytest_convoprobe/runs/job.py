@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..errors import ConvoprobeError
 from ..judging.types import CheckResult
@@ -33,6 +34,8 @@ class Job:
     settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
     of the settings of the scenario's file, which may not be the run's. `waiting` is the thread that waits for
     the trial. `on_spent` gets what each call has cost as it ends. `masking` says which data is personal.
+    `root` is where files start from that the scenario names. `state` is what its own checks get by that name.
+    `stored_checks` are the results that a conversation which is over had when it ended.
     `on_said` gets the conversation whenever something was said: without secrets and personal data, and only
     with its last turn.
     """
@@ -52,6 +55,9 @@ class Job:
     waiting: CallersThread | None = None
     on_spent: OnEntry | None = None
     masking: Masking = field(default_factory=Masking)
+    root: Path = Path()
+    state: object = field(default=None, repr=False, compare=False)
+    stored_checks: tuple[CheckResult, ...] = ()
     on_said: OnSaid | None = None
 
     @property

@@ -24,6 +24,7 @@ from ..scenario.loading import LoadedScenario
 from ..scenario.models import Scenario
 from ..targets.port import ConversationContext, TargetConversation
 from ..transcript import Termination, Transcript
+from .check_functions import PREFIX
 from .current_scenarios import Scenarios, live_settings, of_named_target
 from .job import Job
 from .session import Session
@@ -44,6 +45,7 @@ _BY_SCENARIO = re.compile(
     r"|.+: (?:number of calls|arguments|called)(?: (?:by|in) turn \d+)?"
     r"|.+: (?:not before turn \d+|(?:before|after) .+)"
     rf"|{REPLY_NAMES}"
+    rf"|{PREFIX}[^\s:]+:[\w.]+(?:: .+)?"
 )
 
 
@@ -142,6 +144,7 @@ def _begun(
         live_settings(session.settings_of(loaded.file, loaded.configured), loaded),
         trial=row.trial,
         extra_checks=_carried_over(old.checks),
+        stored_checks=old.checks,
         held=replace(old.transcript, replayed=replays_agent(old.spending)),
     )
     return Rejudged(row, old, None), job

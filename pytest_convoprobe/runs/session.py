@@ -256,7 +256,7 @@ class Session:
             "waiting": self.waiting,
             **more,
         }
-        return Job(scenario, scenario_id, target, settings, **more)
+        return Job(scenario, scenario_id, target, settings, root=loaded.root or self.rootdir, **more)
 
     def _masking(self, loaded: LoadedSettings, own: MaskText | None = None) -> Masking:
         # Those of the run and those of the file: what either says is personal is shown to nobody.

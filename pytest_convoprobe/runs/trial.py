@@ -17,6 +17,7 @@ from ..errors import (
     ConvoprobeError,
     JudgeError,
     LoopLost,
+    ScenarioError,
     ScenarioTimeout,
     TargetCrashed,
     TargetError,
@@ -42,9 +43,11 @@ from ..result import Outcome, ScenarioResult, verdict_reason
 from ..scenario.earlier_messages import said_before
 from ..scenario.models import Scenario
 from ..targets.about import ask_name
+from ..targets.port import TargetConversation
 from ..threads import aside
 from ..transcript import Termination, Transcript
 from .approving import ScenarioApprover
+from .check_functions import Finding, OwnChecks, certain, require_decided
 from .conversation_host import ConversationHost, within_scenario_timeout
 from .fault_plans import FaultPlans
 from .job import Job
@@ -82,6 +85,8 @@ class TrialInProgress:
         self._agent: AgentModelCalls | None = None
         self._faults = FaultPlans()
         self._checks: tuple[CheckResult, ...] = ()
+        self._own_checks = OwnChecks(job, host.agents)
+        self._own_findings: list[Finding] = []
         self._criteria: tuple[CriterionResult, ...] = ()
         self._termination: Termination | None = None
         self._decided: Verdict | None = None
@@ -155,6 +160,9 @@ class TrialInProgress:
         elif self._job.reviews:
             # Labels and mutants have conversations that nobody ran as the scenario says.
             require_injected(self._fault_rules, self.transcript)
+        if self._job.held is not None:
+            await self._own_checks.find(None)
+            self._own_findings = await self._own_checks.findings(self.transcript)
         self._checks = await self._checked()
         try:
             self._criteria = await self._judge(llm)
@@ -218,6 +226,7 @@ class TrialInProgress:
         job = self._job
         require_packages(job.scenario)
         user = user_of(job, llm, self._now)
+        talking: list[TargetConversation] = []
         self._faults = FaultPlans.of(self._fault_rules, job.settings, job.scenario_id, job.trial)
         opened = self._host.conversation(
             job.target,
@@ -235,15 +244,19 @@ class TrialInProgress:
             on_change=self._said if job.on_said else None,
             agent_first=agent_first(job),
             history=said_before(job.scenario.synthetic_user.history),
+            on_start=talking.append,
             wire=wire_of(job.settings.models, self._faults.on_the_wire, self._agent, self._redactor),
         )
         async with opened as self._conversation:
             self._tools = await require_known_tools(job.scenario, job.target, self._fault_rules)
+            await self._own_checks.find(talking[0])
             try:
                 await self._conversation.run()
             except TargetCrashed:
                 require_ends_as_called(job.scenario, self.transcript, self._tools)
                 raise
+            # Before the agent is closed: they may look at it.
+            self._own_findings = await self._own_checks.findings(self.transcript)
         self._faults.require_reached()
 
     def _said(self, transcript: Transcript) -> None:
@@ -261,15 +274,15 @@ class TrialInProgress:
 
         def check() -> tuple[CheckResult, ...]:
             require_ends_as_called(scenario, transcript, self._tools)
-            found = run_checks(scenario.evaluation, transcript, self._tools)
+            found = (*run_checks(scenario.evaluation, transcript, self._tools), *certain(self._own_findings))
             return (*found, *map(own_check, extra(scenario, transcript))) if extra else found
 
         evaluation = scenario.evaluation
         quick = extra is None and not evaluation.tool_usage.tool_call_criteria and not evaluation.replies
         if quick and not transcript.is_large:
-            return check()
+            return require_decided(check(), self._own_findings)
         try:
-            return await in_own_thread(check)
+            return require_decided(await in_own_thread(check), self._own_findings)
         except Raised as raised:
             raise raised.error from None
 
@@ -363,4 +376,4 @@ def _shown_with(error: ConvoprobeError) -> str:
     """What helps to understand the error: where the target's code crashed, or what the judge said."""
     if isinstance(error, JudgeError):
         return error.reply
-    return error.trace if isinstance(error, (TargetError, TimeLimitExceeded)) else ""
+    return error.trace if isinstance(error, (ScenarioError, TargetError, TimeLimitExceeded)) else ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ..yaml_source import Loc
-from ..yaml_source.explain import required_here
-from .fields import Count, Limit, ScenarioPart, Seconds
+from ..yaml_source.explain import complain, required_here
+from .fields import CheckReference, Count, Limit, ScenarioPart, Seconds
 from .reply_checks import ReplyCheck
 from .sentences import CriterionItem
 from .tool_usage import ToolUsage
@@ -64,6 +64,19 @@ class Evaluation(ScenarioPart):
         description="What the agent says, checked by code.",
         examples=[[{"contains": "refund"}, {"not_contains": "password"}, {"turn": "last", "language": "en"}]],
     )
+    checks: tuple[CheckReference, ...] = Field(
+        (),
+        description="Functions of the project that check the conversation, the agent or its state: "
+        "`package.module:function` or `path/file.py:function`.",
+        examples=[["checks.py:order_is_cancelled"]],
+    )
+
+    @field_validator("checks")
+    @classmethod
+    def _each_once(cls, checks: tuple[str, ...]) -> tuple[str, ...]:
+        again = [(place, name) for place, name in enumerate(checks) if name in checks[:place]]
+        complain(((place,), f"`{name}` is there already") for place, name in again)
+        return checks
 
     @model_validator(mode="after")
     def _has_criteria(self) -> Evaluation:
@@ -78,7 +91,7 @@ class Evaluation(ScenarioPart):
     @property
     def has_checks(self) -> bool:
         """Whether code checks anything."""
-        return self.tool_usage.has_checks or self.efficiency.has_checks or bool(self.replies)
+        return any((self.tool_usage.has_checks, self.efficiency.has_checks, self.replies, self.checks))
 
     @property
     def asks_judge(self) -> bool:
@@ -94,4 +107,6 @@ class Evaluation(ScenarioPart):
                 yield ("replies", index, "turn"), turn
 
 
-_LEFT_OUT = "It can be left out where code decides everything, by `tool_usage`, `efficiency` or `replies`"
+_LEFT_OUT = (
+    "It can be left out where code decides everything, by `tool_usage`, `efficiency`, `replies` or `checks`"
+)

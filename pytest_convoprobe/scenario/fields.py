@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from ..project_code.references import read_reference
 from ..text import has_words, is_blank
 from ..tool_patterns import name_complaint
 from ..yaml_source.explain import UNION_TAG, describe, refusal
@@ -49,6 +50,15 @@ def check_tool_name(value: str) -> str:
     return value
 
 
+def check_reference(value: str) -> str:
+    """A name of the form `module:function` or `file.py:function`."""
+    try:
+        read_reference(value)
+    except ValueError as error:
+        raise refusal(str(error)) from None
+    return value
+
+
 def with_marks(value: Any) -> Any:
     """A text with the marks of what is meant word for word, which is checked later."""
     return value.marked if isinstance(value, MarkedText) else value
@@ -84,6 +94,9 @@ ToolPattern = Annotated[Text, AfterValidator(check_tool_name)]
 
 Sentence = Annotated[Text, AfterValidator(check_words)]
 """A text with at least one letter or digit: something that can be judged."""
+
+CheckReference = Annotated[Text, AfterValidator(check_reference)]
+"""The name of a function of the project."""
 
 Turn = Annotated[int, Field(strict=True, ge=1, le=100)]
 """A number of turns, or the number of a turn."""

@@ -85,6 +85,7 @@ _BY_CODE_ALONE = {
             {"anyOf": [_key(limit, {"type": ["number", "string"]}) for limit in Efficiency.model_fields]},
         ),
         _with_items("replies"),
+        _with_items("checks"),
     ],
 }
 """Checks by code, and nothing for the judge."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from ..errors import CloseTimeout, ConvoprobeError, LoopLost
 from ..faults.spoiling import ToolFailed
 from ..llm.port import LLM, LLMReply, LLMRequest
 from ..project_code.agent_loops import CallTask, Home, LoopHome
-from ..project_code.calls import Raised
+from ..project_code.calls import Raised, in_own_thread
 from ..project_code.clock import current_clock
 from ..project_code.deadline import Deadline
 from ..project_code.tracebacks import describe
@@ -141,6 +143,11 @@ class _HostedConversation:
         """The tokens that the conversation reported when the message failed."""
         return self._done.usage
 
+    async def with_agent(self, call: Callable[[object], Any]) -> Any:
+        """See `port.WithAgent`: here it is the conversation that the target has started."""
+        found = await in_own_thread(partial(call, self._inner))
+        return await self._task.run(lambda: _waited_for(found)) if inspect.isawaitable(found) else found
+
     async def aclose(self) -> None:
         inner, self._inner = self._inner, None
         try:
@@ -162,6 +169,10 @@ class _HostedConversation:
             if isinstance(error, Exception) and not isinstance(error, others):
                 raise error from None  # a target says by its error who is to blame
             raise failure(raised.error) from None
+
+
+async def _waited_for(found: Any) -> Any:
+    return await found
 
 
 async def _as_data(sending: Coroutine[Any, Any, Reply], most_text: int) -> Reply:

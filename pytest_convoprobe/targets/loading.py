@@ -18,7 +18,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Generic, TypeVar
@@ -26,6 +25,8 @@ from typing import Generic, TypeVar
 from ..errors import TargetStartError
 from ..project_code.calls import StartsCalls, ThreadCall, outcome
 from ..project_code.last_threads import watched
+from ..project_code.references import Reference as Reference
+from ..project_code.references import is_dotted, read_reference
 from ..suggest import did_you_mean
 from ..threads import Call, start_call
 from .failures import start_failure
@@ -35,36 +36,13 @@ T = TypeVar("T")
 # Re-entrant: a module that is being loaded may load another one the same way.
 _LOCK = threading.RLock()
 
-_WRITE = "write `package.module:object` or `path/file.py:object`"
-_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
-
-
-@dataclass(frozen=True)
-class Reference:
-    """Where an object is: a dotted module or a file, and the dotted path of the object in it."""
-
-    module: str
-    attribute: str
-
-    @property
-    def is_file(self) -> bool:
-        return self.module.endswith(".py") or "/" in self.module or "\\" in self.module
-
-    def __str__(self) -> str:
-        return f"{self.module}:{self.attribute}"
-
 
 def parse_reference(text: str) -> Reference:
     """Raises `TargetStartError` for a text that is not a reference; nothing is imported."""
-    module, colon, attribute = text.strip().rpartition(":")
-    if not colon or not module or not attribute:
-        raise TargetStartError(f"`{text}` names no object: {_WRITE}")
-    reference = Reference(module, attribute)
-    if not _DOTTED.fullmatch(attribute):
-        raise TargetStartError(f"`{text}`: `{attribute}` is not the name of an object: {_WRITE}")
-    if not reference.is_file and not _DOTTED.fullmatch(module):
-        raise TargetStartError(f"`{text}`: `{module}` is neither a module nor a .py file: {_WRITE}")
-    return reference
+    try:
+        return read_reference(text)
+    except ValueError as error:
+        raise TargetStartError(str(error)) from None
 
 
 def load_object(reference: Reference, rootdir: Path) -> object:
@@ -142,7 +120,7 @@ def _natural_name(file: Path) -> str | None:
     for folder in (folder for folder in file.parents if folder in folders):
         parts = file.relative_to(folder).with_suffix("").parts
         name = ".".join(parts)
-        if _DOTTED.fullmatch(name) and len(parts) == name.count(".") + 1 and _origin(name) == file:
+        if is_dotted(name) and len(parts) == name.count(".") + 1 and _origin(name) == file:
             return name
     return None
 

@@ -74,6 +74,17 @@ class ConversationContext:
         return None if self.gives_model_url is None else self.gives_model_url()
 
 
+@runtime_checkable
+class WithAgent(Protocol):
+    """A conversation whose agent is an object of this process. Optional."""
+
+    async def with_agent(self, call: Callable[[object], Any]) -> Any:
+        """What `call` gives for the object that talked, where its own code runs.
+
+        If `call` gives something to be awaited, that is done there, too. Raises `Raised` with what it raises.
+        """
+
+
 @dataclass(frozen=True)
 class Description:
     """A target's description of itself; None for unknown parts."""

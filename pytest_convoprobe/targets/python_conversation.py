@@ -183,6 +183,17 @@ class PythonConversation:
             raise
         return reply
 
+    async def with_agent(self, call: Callable[[object], Any]) -> Any:
+        """See `port.WithAgent`. Of a framework, it is the agent that its session talks with."""
+        found = await in_thread_of(self._worker, functools.partial(call, self._talked_with))
+        return await self._on_loop(lambda: _waited_for(found)) if inspect.isawaitable(found) else found
+
+    @property
+    def _talked_with(self) -> object:
+        if self.adapted is not None:
+            return getattr(self._agent, "agent", self.adapted.agent)
+        return self._agent or (self._calling and self._calling.function)
+
     @property
     def _agent(self) -> object:
         """The object whose method answers messages; None for a function."""
@@ -253,6 +264,10 @@ class PythonConversation:
         if self._task is None:
             self._task = self._home.open()
         return await self._task.run(make)
+
+
+async def _waited_for(found: Any) -> Any:
+    return await found
 
 
 def _entering(agent: object) -> tuple[Callable[[], Any], Step | None, bool]:

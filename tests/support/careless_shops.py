@@ -62,3 +62,8 @@ class LooksUpWhileItGreets(ShopAgent):  # type: ignore[misc]
     def greet(self) -> Any:
         self.call("find_order", order_id="A-1001")
         return Reply("Welcome back! Your coffee maker is on its way.", tool_calls=self.calls)
+
+
+class OnlySaysSo(ShopAgent):  # type: ignore[misc]
+    def cancel_order(self, order_id: str) -> str:
+        return "done"

@@ -8,6 +8,7 @@ ORDERS = {
     "A-1001": {"item": "coffee maker", "price": 89.9, "status": "shipped", "arrives": "Monday"},
     "A-1002": {"item": "toaster", "price": 34.5, "status": "in the warehouse", "arrives": "Thursday"},
 }
+WAREHOUSE = []
 
 
 class ShopAgent:
@@ -67,6 +68,7 @@ class ShopAgent:
 
     def cancel_order(self, order_id):
         self.orders[order_id]["status"] = "cancelled"
+        WAREHOUSE.append(f"cancel {order_id}")
         return "done"
 
     def pay_refund(self, order_id, amount, reason):

@@ -169,7 +169,21 @@ def _check(file: Path, tally: _Tally) -> tuple[Sequence[LoadedScenario], Sequenc
     tally.scenarios += len(loaded)
     _note_ended(file, loaded)
     problems, text = _names(file, loaded, tally)
+    if missing := _missing_checks(loaded):
+        tally.broken += not problems
+        tally.problems += len(missing)
+        problems, text = [*problems, *missing], "\n".join(filter(None, (text, *map(str, missing))))
     return loaded, problems, text or _good(file, loaded)
+
+
+def _missing_checks(loaded: Sequence[LoadedScenario]) -> list[Problem]:
+    """The functions named as checks that are not there; nothing is imported."""
+    if not any(one.scenario and one.scenario.evaluation.checks for one in loaded):
+        return []
+    from ...runs.check_places import wrong_checks
+
+    root = Project.here().root
+    return [problem for one in loaded for problem in wrong_checks(one, root)]
 
 
 def _note_ended(file: Path, loaded: Sequence[LoadedScenario]) -> None:

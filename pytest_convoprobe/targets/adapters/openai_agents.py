@@ -30,7 +30,7 @@ class OpenAIAgentsSession:
     """One conversation: what was said so far, and who goes on."""
 
     def __init__(self, agent: Any, options: SessionOptions) -> None:
-        self._agent = agent
+        self.agent = agent
         self._options = options
         self._items: list[Any] = [item for said in options.history for item in _items_of(said)]
         self._watch = RunWatch(options.faults)
@@ -74,7 +74,7 @@ class OpenAIAgentsSession:
         self._watch = watch
         context = {} if self._options.context is None else {"context": self._options.context}
         with watch.watching():
-            result = await Runner.run(self._agent, given, hooks=watch, **context)
+            result = await Runner.run(self.agent, given, hooks=watch, **context)
         if watch.outage is not None:
             raise outage_inside(watch.outage)
         return self._reply(result, watch)
@@ -88,7 +88,7 @@ class OpenAIAgentsSession:
             self._waiting, self._known = result, len(result.new_items)
             self._spent = watch.tokens or Usage()
         else:
-            self._items, self._agent = result.to_input_list(), result.last_agent
+            self._items, self.agent = result.to_input_list(), result.last_agent
         return Reply(
             text=_text_of(result, new),
             tool_calls=calls,

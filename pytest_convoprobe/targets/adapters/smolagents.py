@@ -57,7 +57,7 @@ class SmolagentsSession:
     """One conversation with an agent of smolagents and those that it manages."""
 
     def __init__(self, agent: Any, options: SessionOptions) -> None:
-        self._agent = agent
+        self.agent = agent
         self._arguments = dict(options.context or {})
         self._reports = keeps_tools_here(agent)
         self._team = Team(options.faults)
@@ -65,11 +65,11 @@ class SmolagentsSession:
 
     def send(self, message: str) -> Reply:
         """Run the agent on the message; it is synchronous, so it runs in a thread of the conversation."""
-        before = len(self._agent.memory.steps)
+        before = len(self.agent.memory.steps)
         # It keeps them: the later messages need not have them again.
         more = {"additional_args": self._arguments} if self._arguments else {}
         self._arguments = {}
-        answer = self._agent.run(message, reset=False, **more)
+        answer = self.agent.run(message, reset=False, **more)
         if (outage := self._team.outage) is not None:
             raise TargetUnavailable(f"the model of a managed agent did not answer: {describe(outage)}")
         usage = self._team.take_usage()
@@ -78,7 +78,7 @@ class SmolagentsSession:
             text=_text_of(answer),
             tool_calls=self._team.calls.take() if self._reports else None,
             usage=usage,
-            thoughts=_thoughts_of(self._agent.memory.steps[before:]),
+            thoughts=_thoughts_of(self.agent.memory.steps[before:]),
             gaps=gaps,
         )
 

@@ -50,7 +50,7 @@ class StrandsSession:
     """One conversation with an agent of Strands, and with the agents that it has as tools."""
 
     def __init__(self, agent: Any, options: SessionOptions) -> None:
-        self._agent = agent
+        self.agent = agent
         self._context = options.context
         self._calls = AgentCalls()
         self._pending: tuple[PendingRequest, ...] = ()
@@ -92,7 +92,7 @@ class StrandsSession:
 
     async def _run(self, prompt: object) -> Reply:
         state = {} if self._context is None else {"invocation_state": dict(self._context)}
-        result = await self._agent.invoke_async(prompt, **state)
+        result = await self.agent.invoke_async(prompt, **state)
         self._refuse_outage()
         interrupts = result.interrupts or () if result.stop_reason == "interrupt" else ()
         self._pending = tuple(self._request(interrupt) for interrupt in interrupts)
