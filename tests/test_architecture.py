@@ -47,6 +47,8 @@ def test_a_class_name_has_one_meaning() -> None:
     names = [
         node.name
         for path in root.rglob("*.py")
+        # What `convoprobe init` writes is other people's code.
+        if "starter" not in path.parts
         for node in source_tree(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
