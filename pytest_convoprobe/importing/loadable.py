@@ -14,7 +14,9 @@ from ..text import one_line
 from .building import NO_CHECK, OWN_CHECK, nothing_checked
 from .notes import Fate, ImportedTest, ImportNote
 
-_CHECK = re.compile(r"evaluation\.(?P<section>tool_usage\.)?(?P<list>\w+)\[(?P<index>\d+)\]")
+_CHECK = re.compile(
+    r"evaluation\.(?:(?P<section>tool_usage|efficiency)\.)?(?P<key>\w+)(?:\[(?P<index>\d+)\])?(?=[.\[]|\Z)"
+)
 _MOST_ROUNDS = 50
 
 
@@ -35,25 +37,36 @@ def loadable(test: ImportedTest) -> tuple[ImportedTest, str]:
 
 def _without(test: ImportedTest, problem: Problem) -> ImportedTest:
     """The test without the check that a problem is about; refused if it is about something else."""
-    match = _CHECK.match(problem.path)
     scenario = copy.deepcopy(test.scenario or {})
-    evaluation = scenario.get("evaluation", {})
-    above = evaluation.get("tool_usage", {}) if match and match["section"] else evaluation
-    if match is None or int(match["index"]) >= len(above.get(match["list"], ())):
+    if not _taken_out(scenario.get("evaluation", {}), problem.path):
         return _refused(test, f"{problem.path}: {problem.message}")
-    del above[match["list"]][int(match["index"])]
     why = one_line(f"no check could be made of it: {problem.message}")
     note = ImportNote(Fate.LOST, test.place, "check that can't be loaded", why, OWN_CHECK)
-    scenario["evaluation"] = _filled(evaluation)
+    scenario["evaluation"] = _filled(scenario["evaluation"])
     if not scenario["evaluation"]:
         scenario["skip"] = NO_CHECK
     return replace(test, scenario=scenario, taken=max(0, test.taken - 1), notes=(*test.notes, note))
 
 
+def _taken_out(evaluation: dict[str, Any], path: str) -> bool:
+    """Take the check at a path out of an evaluation; False if there is none."""
+    match = _CHECK.match(path)
+    above: Any = evaluation.get(match["section"], {}) if match and match["section"] else evaluation
+    if match is None or match["key"] not in above:
+        return False
+    found = above[match["key"]]
+    if match["index"] is None or not isinstance(found, list):
+        del above[match["key"]]
+    elif int(match["index"]) < len(found):
+        del found[int(match["index"])]
+    return True
+
+
 def _filled(evaluation: dict[str, Any]) -> dict[str, Any]:
-    usage = {key: value for key, value in evaluation.get("tool_usage", {}).items() if value not in ([], {})}
-    found = {**evaluation, "tool_usage": usage}
-    return {key: value for key, value in found.items() if value not in ([], {})}
+    """Without empty parts."""
+    sections = ("tool_usage", "efficiency")
+    inner = {key: {k: v for k, v in evaluation.get(key, {}).items() if v not in ([], {})} for key in sections}
+    return {key: value for key, value in {**evaluation, **inner}.items() if value not in ([], {})}
 
 
 def _refused(test: ImportedTest, why: str) -> ImportedTest:

@@ -195,7 +195,11 @@ class _Criteria:
             why = "the calls were only reported, and could not fail the task (`reward_basis`)"
             self._builder.left_out(self._loc("actions"), "reported actions", why)
         if "DB" in self._basis:
-            self._end_state([one for one in actions if one.get("requestor", "assistant") == "assistant"])
+            ours = [one for one in actions if one.get("requestor", "assistant") == "assistant"]
+            self._end_state(ours)
+            if len(ours) < len(actions):
+                why = "the user's side has a state too, and the synthetic user has no tools"
+                self._builder.lost(self._loc("reward_basis"), "end state of the user's side", why)
 
     def _action(self, action: Mapping[str, Any], loc: Loc) -> None:
         """A call that has to be made; `compare_args` are the arguments that count."""

@@ -41,7 +41,12 @@ def test_the_sample() -> None:
     assert "toggle_airplane_mode" not in str(evaluation)
     assert found["metadata"]["initial_state"]["initialization_data"]["agent_data"]
     assert len(found["metadata"]["reference_actions"]) == 3
-    assert kinds(cancel, Fate.LOST) == {"action of the user": 1, "env_assertion": 1, "unknown reward": 1}
+    assert kinds(cancel, Fate.LOST) == {
+        "action of the user": 1,
+        "end state of the user's side": 1,
+        "env_assertion": 1,
+        "unknown reward": 1,
+    }
     assert kinds(cancel, Fate.CHANGED) == {"end state (DB)": 1}
     assert cancel.taken == 5
     assert {"initial state", "unknown key", "first message"} == kinds(cancel, Fate.LEFT_OUT).keys()
