@@ -22,8 +22,8 @@ from .live import project
 
 COMMANDS = main.list_commands(click.Context(main))
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
-NO_JSON = {"baseline", "bench", "completion", "gateway", "label", "mcp", "schema", "watch"}
-"""Groups, commands that write a file, a protocol or what another program says, `label` and `watch`."""
+NO_JSON = {"baseline", "bench", "completion", "gateway", "label", "mcp", "schema", "view", "watch"}
+"""Groups, commands that write a file, a protocol or what another program says, and those for a person."""
 
 
 @pytest.mark.parametrize("name", COMMANDS)

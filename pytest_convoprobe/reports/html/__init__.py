@@ -13,23 +13,38 @@ an anchor (see `anchors`), so a link to a conversation needs no page of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ...results.history import Trend
 from ..run_pair import RunPair
 from ..run_report import RunReport
 from .frame import Frame, write_page
 from .links import STANDS_ALONE, SiteLinks
 from .page import context
+from .run_list import ListedRun
+from .run_list import context as listed
 from .side_by_side import context as compared
+from .trend_list import context as trending
 
-__all__ = ["SiteLinks", "comparison_chunks", "html_chunks", "write_comparison", "write_html"]
+__all__ = [
+    "ListedRun",
+    "SiteLinks",
+    "comparison_chunks",
+    "html_chunks",
+    "run_list_chunks",
+    "trends_chunks",
+    "write_comparison",
+    "write_html",
+]
 
 _SCRIPTS = ("parts.js", "trials.js", "search.js", "script.js")
 
 _STYLES = ("style.css", "talk.css", "page.css")
 
 _FRAME = Frame(__name__, "page.html.jinja", _STYLES, _SCRIPTS)
+_LIST = Frame(__name__, "runs.html.jinja", ("style.css", "page.css", "site.css"), ())
+_TRENDS = Frame(__name__, "trends.html.jinja", ("style.css", "page.css", "site.css"), ())
 _COMPARISON = Frame(__name__, "compare.html.jinja", (*_STYLES, "compare.css"), _SCRIPTS)
 
 
@@ -38,9 +53,11 @@ def write_html(report: RunReport, path: Path) -> None:
     write_page(path, html_chunks(report))
 
 
-def html_chunks(report: RunReport, links: SiteLinks = STANDS_ALONE) -> Iterator[str]:
-    """The page, piece by piece."""
-    yield from _FRAME.chunks(**context(report, links))
+def html_chunks(
+    report: RunReport, links: SiteLinks = STANDS_ALONE, *, is_part: bool = False
+) -> Iterator[str]:
+    """The page, piece by piece; `is_part` says that the report has only some trials of its run."""
+    yield from _FRAME.chunks(**context(report, links, is_part=is_part))
 
 
 def write_comparison(pair: RunPair, path: Path) -> None:
@@ -51,3 +68,18 @@ def write_comparison(pair: RunPair, path: Path) -> None:
 def comparison_chunks(pair: RunPair, links: SiteLinks = STANDS_ALONE) -> Iterator[str]:
     """The page of two runs side by side, piece by piece."""
     yield from _COMPARISON.chunks(**compared(pair, links))
+
+
+def run_list_chunks(
+    runs: Sequence[ListedRun], links: SiteLinks, *, base: str = "", more: str = ""
+) -> Iterator[str]:
+    """The page with the list of runs, of a site; with a `base`, each leads to its comparison with that run.
+
+    `more` is the address of the list with all runs, where there are more.
+    """
+    yield from _LIST.chunks(**listed(runs, links, base, more))
+
+
+def trends_chunks(trends: Sequence[Trend], links: SiteLinks) -> Iterator[str]:
+    """The page with each scenario over its latest runs, of a site."""
+    yield from _TRENDS.chunks(**trending(trends, links))

@@ -15,13 +15,20 @@ from urllib.parse import quote
 class SiteLinks:
     """Addresses of other pages; what is empty is not linked.
 
-    `home` has the list of runs. In `run`, `{run}` stands for the id of a run; in `comparison`, `{base}` and
+    `home` has the list of runs, `trends` the scenarios over their runs, and `conversation` one trial (`{run}`
+    and `{anchor}`). In `run`, `{run}` stands for the id of a run; in `comparison`, `{base}` and
     `{head}` for those of two.
     """
 
     home: str = ""
     run: str = ""
     comparison: str = ""
+    trends: str = ""
+    conversation: str = ""
+
+    def conversation_of(self, run: str, anchor: str) -> str:
+        """The address of the page with one trial of a run; empty without one."""
+        return self.conversation.replace("{run}", quote(run, safe="")).replace("{anchor}", anchor)
 
     def run_of(self, run: str) -> str:
         """The address of a run's page; empty without one."""

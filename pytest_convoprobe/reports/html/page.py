@@ -80,11 +80,12 @@ class SpendingLine:
     replayed: bool
 
 
-def context(report: RunReport, links: SiteLinks = STANDS_ALONE) -> dict[str, Any]:
-    """All that the template needs."""
+def context(report: RunReport, links: SiteLinks = STANDS_ALONE, *, is_part: bool = False) -> dict[str, Any]:
+    """All that the template needs; `is_part` says that the report has only some trials of its run."""
     compared = report.baseline or report.previous
     return {
         "links": links,
+        "whole_run": links.run_of(report.info.id) if is_part else "",
         "run_id": report.info.id,
         "compared_with": compared.run if compared else "",
         "run": shown(report.info.id),
