@@ -30,11 +30,19 @@ from pytest_convoprobe.faults.rules import FaultRule
 from pytest_convoprobe.llm.fake import FakeLLM
 from pytest_convoprobe.targets.factory import as_target
 from pytest_convoprobe.targets.port import ConversationContext, ToolFaults, description_of
-from pytest_convoprobe.transcript import CallKind, Reply, ToolCall, Transcript, Turn, Usage
+from pytest_convoprobe.transcript import CallKind, Reply, SaidBefore, ToolCall, Transcript, Turn, Usage
 from tests.support.chat_server import ChatServer
 
 from .shop import Shop, call
 
+BEFORE = (
+    SaidBefore("Where is Zebra-7?"),
+    SaidBefore(
+        "It left yesterday.",
+        by_agent=True,
+        tool_calls=(ToolCall("lookup", {"order": "Z"}, "Zebra-7 is in the depot", id="earlier_1"),),
+    ),
+)
 _NUMBERS = itertools.count(1)
 
 
@@ -98,6 +106,8 @@ class Contract:
     """Whether an exception out of a tool ends the agent's run."""
     shows_faults: ClassVar[bool] = False
     """Whether the model is shown an injected error, also where an exception out of a tool ends the run."""
+    takes_history: ClassVar[bool] = False
+    """Whether a conversation can begin with what was said before."""
     lacks: ClassVar[Mapping[str, str]] = {}
     """The cases that are skipped, by the names of the tests without `test_`, and why."""
 
@@ -126,6 +136,28 @@ class Contract:
         reason = self.lacks.get(request.function.__name__.removeprefix("test_"))
         if reason is not None:
             pytest.skip(reason)
+
+    async def test_what_was_said_before_comes_first_and_once(self, server: ChatServer, shop: Shop) -> None:
+        target = as_target(self.agent(server.base_url, shop))
+        context = ConversationContext(f"c{next(_NUMBERS)}", FakeLLM([]), history=BEFORE)
+        if not self.takes_history:
+            with pytest.raises(TargetStartError, match="`history`: .* can't begin with what was said before"):
+                await target.start(context)
+            return
+        conversation = await target.start(context)
+        first = await conversation.send(call("lookup", order="A-2"))
+        second = await conversation.send("thanks")
+        await conversation.aclose()
+        await target.aclose()
+        # The call from before is no call of this conversation.
+        assert (names(first), names(second)) == (["lookup"], [])
+        assert shop.done == ["lookup A-2"]
+        for request in server.requests:
+            # The model repeats what it has heard, so whole texts are counted.
+            told = [text.strip() for text in request.contents]
+            before = [told.count(text) for text in ("Where is Zebra-7?", "Zebra-7 is in the depot")]
+            assert before == [1, 1]
+            assert told.index("Where is Zebra-7?") < told.index("It left yesterday.")
 
     async def test_sixteen_conversations_at_once_do_not_mix(self, server: ChatServer, shop: Shop) -> None:
         server.latency = 0.02

@@ -43,6 +43,7 @@ def helper(url: str, *tools: Callable[..., object], name: str = "helper", **more
 
 
 class TestLangGraph(Contract):
+    takes_history = True
     hand_off = "call transfer_to_expert {}"
     raises_tool_errors = True
 

@@ -63,6 +63,7 @@ class Tracing(TracingProcessor):
 
 
 class TestOpenAIAgents(Contract):
+    takes_history = True
     hand_off = "call transfer_to_expert {}"
 
     def agent(self, url: str, shop: Shop) -> object:

@@ -48,6 +48,7 @@ def helper(url: str, *tools: Any, name: str = "helper", **more: Any) -> Agent[An
 
 
 class TestPydanticAI(Contract):
+    takes_history = True
     raises_tool_errors = True
     shows_faults = True
     lacks = {  # noqa: RUF012 - as in the contract
