@@ -55,7 +55,8 @@ RED = {
         "ForgetsWhatWasSaid", ("*cancel_order: number of calls*", "*Before the conversation (no evidence)*")
     ),
     "agent_first.yaml": Red(
-        "LooksUpWhileItGreets", ("*find_order: number of calls: expected exactly 1; found 2 calls*",)
+        "LooksUpWhileItGreets",
+        ("*find_order: not before turn 1*", "*the first in turn 0: find_order*", "*in turn 0 contains*"),
     ),
     "own_checks.yaml": Red(
         "OnlySaysSo", ("*checks.py:order_is_cancelled*", "*cancelled: []*", "*checks.py:warehouse_knows*")

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from ..yaml_source.explain import complain
 from .conditions import Condition
-from .fields import Count, LaterTurn, ScenarioPart, Text, ToolPattern, Turn
+from .fields import Count, ScenarioPart, Text, ToolPattern, Turn
 from .rules import FACTS, assertion_complaints
 
 
@@ -57,7 +57,7 @@ class ToolAssertion(ScenarioPart):
         None, description="The calls of this turn and the ones before it count. Alone: there is one."
     )
     in_turn: Turn | None = Field(None, description="The calls of this turn count. Alone: there is one.")
-    not_before_turn: LaterTurn | None = Field(
+    not_before_turn: Turn | None = Field(
         None, description="The tool isn't called before this turn.", examples=[3]
     )
 

@@ -104,9 +104,6 @@ Turn = Annotated[int, Field(strict=True, ge=1, le=100)]
 ReplyTurn = Annotated[int, Field(strict=True, ge=0, le=100)]
 """The number of a turn in which the agent replies; 0 is its greeting."""
 
-LaterTurn = Annotated[int, Field(strict=True, ge=2, le=100)]
-"""The number of a turn that others come before."""
-
 Count = Annotated[int, Field(strict=True, ge=0)]
 Limit = Annotated[int, Field(strict=True, ge=1)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]

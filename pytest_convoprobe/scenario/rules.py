@@ -239,6 +239,12 @@ def turn_complaints(
                 place,
                 "turn 0 is the greeting of an agent that speaks first (`synthetic_user.first: agent`)",
             )
+        elif turn == 1 and not greets and place[-1] == "not_before_turn":
+            yield (
+                place,
+                "only the greeting of an agent that speaks first (`synthetic_user.first: agent`) "
+                "comes before turn 1: write 2 or more",
+            )
 
 
 def pattern_complaint(pattern: str) -> str | None:

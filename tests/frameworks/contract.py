@@ -141,7 +141,8 @@ class Contract:
         target = as_target(self.agent(server.base_url, shop))
         context = ConversationContext(f"c{next(_NUMBERS)}", FakeLLM([]), history=BEFORE)
         if not self.takes_history:
-            with pytest.raises(TargetStartError, match="`history`: .* can't begin with what was said before"):
+            refused = r"`history`: .* can't begin with what was said before"
+            with pytest.raises(TargetStartError, match=refused):
                 await target.start(context)
             return
         conversation = await target.start(context)

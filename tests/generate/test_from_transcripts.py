@@ -143,10 +143,12 @@ DRAFT = {
 }
 
 
-async def reproduced(tmp_path: Path, *drafts: dict[str, Any]) -> tuple[Made | None, list[str]]:
+async def reproduced(
+    tmp_path: Path, *drafts: dict[str, Any], messages: list[dict[str, Any]] = MESSAGES
+) -> tuple[Made | None, list[str]]:
     llm = FakeLLM([json.dumps(PEOPLE), *map(json.dumps, drafts)])
     writer = Writer(llm, ModelSettings(model="openai/m"), KnownScenarios(), "bug.json", "0.1", bool)
-    made, _ = await from_transcripts(writer, read(tmp_path, MESSAGES), Redactor())
+    made, _ = await from_transcripts(writer, read(tmp_path, messages), Redactor())
     return (made[0] if made else None), ["\n".join(m.content for m in one.messages) for one in llm.requests]
 
 
@@ -175,3 +177,16 @@ async def test_a_draft_that_brings_personal_data_back_is_asked_for_again(tmp_pat
     made, prompts = await reproduced(tmp_path, {**DRAFT, "persona": "Greta Olsson from Lund"}, DRAFT)
     assert made is not None
     assert "'Greta Olsson', which must be replaced" in prompts[2]
+
+
+async def test_a_conversation_that_the_agent_began(tmp_path: Path) -> None:
+    greeted = [MESSAGES[0], {"role": "assistant", "content": "Welcome to the shop!"}, *MESSAGES[1:]]
+    made, prompts = await reproduced(tmp_path, DRAFT, messages=greeted)
+    assert made is not None
+    (loaded,) = parse_scenarios(made.text)
+    assert loaded.scenario is not None
+    user = loaded.scenario.synthetic_user
+    assert user.first == "agent"
+    assert user.initial_query.startswith("I am ")
+    assert "(The agent speaks first.)" in prompts[-1]
+    assert "Welcome to the shop!" in prompts[0]

@@ -163,6 +163,16 @@ def _reply(text: str) -> str:
     return _evaluation(f"replies: [{text}]")
 
 
+def changed(old: str, new: str) -> str:
+    """The minimal scenario with one thing changed."""
+    assert old in MINIMAL
+    return MINIMAL.replace(old, new, 1)
+
+
+def _user(line: str) -> str:
+    return changed("  initial_query: Good morning!\n", f"  initial_query: Good morning!\n  {line}\n")
+
+
 VALID = {
     "replies": REPLIES,
     "minimal": MINIMAL,
@@ -173,6 +183,17 @@ VALID = {
     "skipped and empty user": "name: Later\nskip: true\nsynthetic_user: {}\n",
     "scripted": SCRIPTED,
     "gate": MINIMAL + 'gate: {mode: quarantine, expires: 2027-01-31, reason: "#123", first: 3}\n',
+    "the agent first": changed("  initial_query: Good morning!\n", "  first: agent\n  max_turns: 3\n"),
+    "the agent first, then a message": _user("first: agent"),
+    "history": _user(
+        "history: [{user: a}, {agent: b, tool_calls: [{name: f, arguments: {x: 1}, result: {y: 2}}]}, "
+        "{tool_calls: [{name: g, error: down}]}]"
+    ),
+    "history of OpenAI": _user(
+        "history: [{role: user, content: a}, {role: assistant, content: null, tool_calls: "
+        "[{id: c, function: {name: f, arguments: '{}'}}]}, {role: tool, tool_call_id: c, content: x}]"
+    ),
+    "checks of the greeting": _user("first: agent") + "  replies: [{contains: a, turn: 0}]\n",
     "gate without a mode": MINIMAL + "gate: {first: 2}\n",
     "code alone": ALONE + "tool_usage: {required_tools: [t]}\n",
     "code alone with an empty list": ALONE + "efficiency: {max_tool_calls: 1}\n  correctness_criteria: []\n",
@@ -193,16 +214,6 @@ class Wrong:
     place: str
     words: str
     schema: bool = True
-
-
-def changed(old: str, new: str) -> str:
-    """The minimal scenario with one thing changed."""
-    assert old in MINIMAL
-    return MINIMAL.replace(old, new, 1)
-
-
-def _user(line: str) -> str:
-    return changed("  initial_query: Good morning!\n", f"  initial_query: Good morning!\n  {line}\n")
 
 
 def _criterion(line: str) -> str:
@@ -232,8 +243,40 @@ INVALID = {
         schema=False,
     ),
     "not before the first turn": Wrong(
-        _assertion("{not_before_turn: 1}"), "9:78", "not_before_turn: must be from 2 to 100, got the number 1"
+        _assertion("{not_before_turn: 1}"), "9:78", "comes before turn 1: write 2 or more", schema=False
     ),
+    "no first message": Wrong(
+        changed("  initial_query: Good morning!\n", ""), "3:1", "initial_query: this key is required"
+    ),
+    "nothing as the first message": Wrong(
+        changed("  initial_query: Good morning!\n", "  first: agent\n  initial_query:\n"),
+        "6:17",
+        "must be text",
+    ),
+    "nobody speaks first": Wrong(_user("first: nobody"), "6:10", "must be one of `user`, `agent`"),
+    "history of both sides at once": Wrong(
+        _user("history: [{user: a, agent: b}]"), "6:30", "a message is of one side", schema=False
+    ),
+    "history of nobody": Wrong(_user("history: [{}]"), "6:13", "this has no message", schema=False),
+    "history with calls of the user": Wrong(
+        _user("history: [{user: a, tool_calls: [{name: f}]}]"),
+        "6:35",
+        "only the agent calls tools",
+        schema=False,
+    ),
+    "history with two ends of a call": Wrong(
+        _user("history: [{tool_calls: [{name: f, result: 1, error: x}]}]"), "6:55", "not both", schema=False
+    ),
+    "history with a system prompt": Wrong(
+        _user("history: [{role: system, content: a}]"), "6:20", "must be user, assistant or tool"
+    ),
+    "history with a call without a result": Wrong(
+        _user("history: [{role: assistant, tool_calls: [{id: c, function: {name: f, arguments: '{}'}}]}]"),
+        "6:44",
+        "no message with the role `tool` has the result of this call",
+        schema=False,
+    ),
+    "history at the top": Wrong(MINIMAL + "history: [{user: a}]\n", "9:1", "belongs in `synthetic_user`"),
     "in and by a turn": Wrong(
         _assertion("{in_turn: 2, by_turn: 2}"), "9:70", "give `in_turn` or `by_turn`", schema=False
     ),

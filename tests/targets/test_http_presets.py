@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ import pytest
 import yaml
 from pydantic import SecretStr, ValidationError
 
-from pytest_convoprobe.errors import TargetUnavailable
+from pytest_convoprobe.errors import TargetStartError, TargetUnavailable
 from pytest_convoprobe.settings.http_presets import PRESETS
 from pytest_convoprobe.settings.http_settings import HttpTarget
 from pytest_convoprobe.settings.loading import load_settings
 from pytest_convoprobe.settings.show import show
 from pytest_convoprobe.targets.http import HttpAgent
 from pytest_convoprobe.targets.port import ConversationContext
-from pytest_convoprobe.transcript import Reply, ToolCall, Usage
+from pytest_convoprobe.transcript import Reply, SaidBefore, ToolCall, Usage
 from tests.support.agent_server import AgentServer, Answer, Request, sse, streamed
 
 Talk = Callable[..., Any]
@@ -439,3 +440,75 @@ def test_the_settings_that_a_preset_gives_are_shown(tmp_path: Path) -> None:
     assert '"model": "shop"' in lines["body"]
     assert lines["body"].endswith("convoprobe.yaml:2 (target), preset openai-responses")
     assert lines["timeout"].endswith("default")
+
+
+# What was said before
+
+BEFORE = (
+    SaidBefore("Where is it?"),
+    SaidBefore(
+        "On its way.", by_agent=True, tool_calls=(ToolCall("find", {"n": 1}, {"at": 2}, id="earlier_1"),)
+    ),
+)
+
+
+async def first_messages(context: Callable[..., ConversationContext], preset: str, *events: Any) -> Any:
+    """The messages of the first request of a conversation that begins with a history."""
+    with AgentServer(lambda _: streamed(*map(sse, events))) as server:
+        target = HttpAgent(HttpTarget(preset=preset, url=server.url))
+        conversation = await target.start(replace(context(), history=BEFORE))
+        await conversation.send("And now?")
+        await conversation.aclose()
+        await target.aclose()
+        return [
+            {key: value for key, value in message.items() if key != "id"}
+            for message in server.requests[0].json["messages"]
+        ]
+
+
+async def test_agui_gets_the_history_with_its_own_names(context: Callable[..., ConversationContext]) -> None:
+    said = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "Here."}
+    found = await first_messages(context, "agui", said, {"type": "RUN_FINISHED"})
+    function = {"name": "find", "arguments": '{"n": 1}'}
+    assert found == [
+        {"role": "user", "content": "Where is it?"},
+        {
+            "role": "assistant",
+            "content": "",
+            "toolCalls": [{"id": "earlier_1", "type": "function", "function": function}],
+        },
+        {"role": "tool", "toolCallId": "earlier_1", "content": '{"at": 2}'},
+        {"role": "assistant", "content": "On its way."},
+        {"role": "user", "content": "And now?"},
+    ]
+
+
+async def test_vercels_ai_sdk_gets_calls_as_parts(context: Callable[..., ConversationContext]) -> None:
+    said = {"type": "text-delta", "id": "t", "delta": "Here."}
+    found = await first_messages(context, "vercel-ai", said, "[DONE]")
+    call = {
+        "type": "tool-find",
+        "toolCallId": "earlier_1",
+        "state": "output-available",
+        "input": {"n": 1},
+        "output": '{"at": 2}',
+    }
+    assert [(one["role"], one["parts"]) for one in found] == [
+        ("user", [{"type": "text", "text": "Where is it?"}]),
+        ("assistant", [call]),
+        ("assistant", [{"type": "text", "text": "On its way."}]),
+        ("user", [{"type": "text", "text": "And now?"}]),
+    ]
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+async def test_a_preset_sends_the_history_or_refuses_it(
+    context: Callable[..., ConversationContext], preset: str
+) -> None:
+    target = HttpAgent(HttpTarget(preset=preset, url="http://127.0.0.1:9"))
+    if preset in ("openai-chat", "agui", "vercel-ai"):
+        await target.start(replace(context(), history=BEFORE))
+    else:
+        with pytest.raises(TargetStartError, match="no place for that"):
+            await target.start(replace(context(), history=BEFORE))
+    await target.aclose()
