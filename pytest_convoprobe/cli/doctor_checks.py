@@ -232,8 +232,9 @@ class Checkup:
 
     async def _tools(self, section: str, loaded: LoadedSettings) -> list[Finding]:
         """The names of tools in the project's scenarios, beside the target's tools or stored calls."""
+        whose = section.replace("targets.", " of target ") if section != "target" else ""
         return [
-            replace(finding, found=self._redactor.text(finding.found))
+            replace(finding, what=f"{finding.what}{whose}", found=self._redactor.text(finding.found))
             for finding in await tool_findings(self._project, loaded, start=section in self._working)
         ]
 

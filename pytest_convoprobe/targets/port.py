@@ -45,8 +45,9 @@ class ConversationContext:
     `waiting` is the thread that waits for the conversation, if it can make calls meanwhile. `max_text` is
     how many characters of one text or value are kept of what the target gives. `faults` are the faults that
     are injected into calls of tools; None if there are none. A target that can't inject them raises
-    `TargetStartError` when a conversation with faults starts. `metadata` is the scenario's own, for templates
-    of requests; None if the conversation belongs to no scenario. `gives_model_url` is for `model_url`.
+    `TargetStartError` when a conversation with faults starts. `metadata` is the scenario's own: data for the
+    agent, such as a test customer; None if the conversation belongs to no scenario. `gives_model_url` is for
+    `model_url`.
     `history` is what was said before the conversation; a target that can't begin with it raises
     `TargetStartError`.
     """

@@ -86,7 +86,7 @@ def _sections(
     found = {
         "synthetic_user": user if settings.synthetic_user.model is None else {},
         "judge": judge if settings.judge.model is None else {},
-        "target": target if settings.target is None else {},
+        "target": {} if settings.target is not None or settings.targets else target,
     }
     return {name: values for name, values in found.items() if values}
 

@@ -120,7 +120,9 @@ class _Handover:
         config, here = config_file or loaded.folder.config, Project.here()
         project = here.settings({"run.replay": "only"})
         file = project.file or here.root / "convoprobe.yaml"
-        own = f"the target of {shown_path(file)}" if project.settings.target else ""
+        several = len(project.settings.targets) > 1
+        named = project.settings.target is not None or project.settings.targets
+        own = f"the target{'s' if several else ''} of {shown_path(file)}" if named else ""
         known = [entry.id for entry in loaded.config.targets]
         if not known:
             return cls(config, file, own, None)

@@ -107,6 +107,16 @@ def test_without_a_config_file_everything_comes_from_the_project(read, tmp_path:
     assert found.run.concurrency == 5
 
 
+def test_the_projects_several_targets_are_the_benchmarks_with_their_names(read, tmp_path: Path) -> None:
+    targets = "target: {type: model}\ntargets: {mini: {model: openai/mini}, big: {model: openai/big}}\n"
+    read(project=PROJECT + targets)
+    Path("config.yaml").unlink()
+    found = load_project(tmp_path, environ={}).config
+    assert [entry.id for entry in found.targets] == ["mini", "big"]
+    assert [entry.settings.model for entry in found.targets] == ["openai/mini", "openai/big"]
+    assert found.targets[0].settings.api_base == "http://project/v1"
+
+
 def test_a_role_over_the_files_llm_over_the_project(config: Config) -> None:
     found = config("llm: {temperature: 0.5, max_tokens: 7}\nevaluator_model: {max_tokens: 8}", PROJECT)
     evaluator, user = found.evaluator_model, found.user_model
