@@ -178,7 +178,7 @@ class ScenarioBuilder:
             "synthetic_user": self._user(),
             "evaluation": checks,
             "tags": list(dict.fromkeys(["imported", *self.tags])),
-            "metadata": {"imported": _filled(imported), **self.metadata},
+            "metadata": {**self.metadata, "imported": _filled(imported)},
         }
 
     def _user(self) -> dict[str, Any]:

@@ -85,26 +85,27 @@ def _user(builder: ScenarioBuilder, user: Mapping[str, Any]) -> None:
     for key in user.keys() - {"persona", "instructions"}:
         builder.left_out(("user_scenario", key), "unknown key", f"`{key}` is no known key of a user scenario")
     told = user.get("instructions")
-    parts = [str(user.get("persona") or "")]
-    if isinstance(told, str):
-        parts.append(told)
-    else:
-        told = as_mapping(told)
-        for key in told.keys() - _INSTRUCTIONS:
-            loc: Loc = ("user_scenario", "instructions", key)
-            builder.left_out(loc, "unknown key", f"`{key}` is no known key of instructions")
-        parts += [str(told.get(key) or "") for key in ("reason_for_call", "task_instructions")]
-        builder.known_facts = _facts(told.get("known_info"))
-        builder.unknown_facts = _facts(told.get("unknown_info"))
-        if told.get("domain"):
-            builder.metadata["domain"] = told["domain"]
-    persona = "\n\n".join(filter(None, (part.strip() for part in parts)))
+    parts = [told] if isinstance(told, str) else _structured(builder, as_mapping(told))
+    texts = (part.strip() for part in (str(user.get("persona") or ""), *parts))
+    persona = "\n\n".join(filter(None, texts))
     builder.persona = _END.sub("", persona).strip()
     if builder.persona != persona:
         why = (
             "the synthetic user ends a conversation by itself, so the word for it is taken out of its persona"
         )
         builder.left_out(("user_scenario", "instructions"), "word for the end", why)
+
+
+def _structured(builder: ScenarioBuilder, told: Mapping[str, Any]) -> list[str]:
+    """Instructions in parts: what belongs to the persona is given back, what the user knows is noted."""
+    for key in told.keys() - _INSTRUCTIONS:
+        loc: Loc = ("user_scenario", "instructions", key)
+        builder.left_out(loc, "unknown key", f"`{key}` is no known key of instructions")
+    builder.known_facts = _facts(told.get("known_info"))
+    builder.unknown_facts = _facts(told.get("unknown_info"))
+    if told.get("domain"):
+        builder.metadata["domain"] = told["domain"]
+    return [str(told.get(key) or "") for key in ("reason_for_call", "task_instructions")]
 
 
 def _facts(text: Any) -> list[str]:

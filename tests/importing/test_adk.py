@@ -45,6 +45,9 @@ def test_the_sample() -> None:
     assert found["metadata"]["session_state"] == {"tier": "gold", "api_key": "****"}
     calls = found["evaluation"]["tool_usage"]["expected_calls"]["calls"]
     assert [call["tool"] for call in calls] == ["find_order"]
+    assert found["evaluation"]["tool_usage"]["tool_call_criteria"] == [
+        {"tool": "find_order", "assertions": [{"in_turn": 2, "args": {"order_id": {"equals": "A-1001"}}}]}
+    ]
     criteria = found["evaluation"]["correctness_criteria"]
     assert any("“It is A-1001.”" in one and one.endswith("It arrives on Monday.") for one in criteria)
     assert "The agent names the day of arrival." in criteria

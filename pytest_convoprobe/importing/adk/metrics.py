@@ -9,7 +9,7 @@ from typing import Any
 from ...suggest import did_you_mean
 from ...yaml_source import Loc
 from ..building import ScenarioBuilder, is_tool_name, quoted
-from ..calls import exact_call
+from ..calls import conditions, exact_call
 from ..sentences import says_the_same
 from .criteria import AdkCriterion
 
@@ -72,23 +72,30 @@ def _trajectory(one: AdkCriterion, case: AdkCase, builder: ScenarioBuilder, loc:
     elif calls:
         wanted = [exact_call(name, None if one.ignores_args else args) for name, args in calls]
         builder.expect_calls(order, wanted, loc, one.name)
+        _bind_to_turns(one, case, builder)
     else:
         builder.left_out(loc, one.name, "no call is expected, and others were allowed: it could not fail")
         return
-    _count_trajectory(one, case, builder, loc)
+    _count_trajectory(one, builder, loc)
 
 
-def _count_trajectory(one: AdkCriterion, case: AdkCase, builder: ScenarioBuilder, loc: Loc) -> None:
+def _count_trajectory(one: AdkCriterion, builder: ScenarioBuilder, loc: Loc) -> None:
     if one.is_partial:
-        why = (
-            f"a part of the turns was enough (threshold {one.threshold:g}); now the calls of all turns count"
-        )
+        why = f"a part of the turns was enough (threshold {one.threshold:g}); now those of all turns count"
         builder.changed(loc, f"threshold of {one.name}", why)
-    elif len(case.turns) > 1 and any(turn.calls for turn in case.turns):
-        why = "the calls of all turns are one list now; in which turn each was made isn't checked"
-        builder.changed(loc, f"{one.name} by turn", why, "bind assertions to turns with `in_turn`")
     else:
         builder.taken()
+
+
+def _bind_to_turns(one: AdkCriterion, case: AdkCase, builder: ScenarioBuilder) -> None:
+    """Each call in its turn; the list of all calls says in which order, and whether others are allowed."""
+    if len(case.turns) == 1:
+        return
+    for number, turn in enumerate(case.turns, start=1):
+        for name, args in turn.calls:
+            wanted = {} if one.ignores_args or not args else {"args": conditions(args)}
+            assertion = {"in_turn": number, **wanted}
+            builder.tools(tool_call_criteria=[{"tool": name, "assertions": [assertion]}])
 
 
 def _reference(why: str) -> Callable[[AdkCriterion, AdkCase, ScenarioBuilder, Loc], None]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...yaml_source import Loc
 from ..building import ScenarioBuilder, quoted, shorten_line
 from ..notes import Fate, ImportedSuite, ImportedTest, ImportNote
 from ..options import ImportOptions
-from ..shapes import as_items, is_no_list
+from ..shapes import as_items, as_mapping, is_no_list
 from ..sources import Source
 from .cases import calls_in, cases_of, has_files, rubrics_in, snake, text_of
 from .criteria import AdkCriteria, criteria_for
@@ -23,9 +23,8 @@ _BOOKKEEPING = frozenset(
 _CASE_KEYS = frozenset(
     "eval_id conversation conversation_scenario session_input rubrics final_session_state".split()
 )
-_TURN_KEYS = frozenset(
-    "user_content final_response intermediate_data rubrics expected_tool_use reference".split()
-)
+_TURN_KEYS = frozenset("user_content final_response intermediate_data rubrics".split())
+_DATA_KEYS = frozenset("tool_uses tool_responses intermediate_responses invocation_events mocked".split())
 _SET_KEYS = frozenset("eval_set_id name description eval_cases creation_timestamp".split())
 _EXPERTISE = {"NOVICE": "novice", "EXPERT": "expert"}
 
@@ -34,35 +33,27 @@ def read(source: Source, options: ImportOptions) -> ImportedSuite:
     """The cases of an eval set, each with every criterion."""
     cases = cases_of(source)
     criteria = criteria_for(source.path, options.criteria)
-    tests = tuple(_test(source, loc, case, criteria, options) for loc, case in cases)
+    tests = tuple(_test(source, loc, case, criteria) for loc, case in cases)
     return ImportedSuite("adk", source.name, tests, tuple(_notes(source, criteria)))
 
 
-def _notes(source: Source, criteria: AdkCriteria) -> list[ImportNote]:
-    found = []
+def _notes(source: Source, criteria: AdkCriteria) -> Iterator[ImportNote]:
     if criteria.source is None:
         why = "there is no test_config.json beside the file, so the two criteria count that ADK takes then"
-        found.append(
-            ImportNote(Fate.LEFT_OUT, "the file", "default criteria", why, "name one with --criteria")
-        )
+        yield ImportNote(Fate.LEFT_OUT, "the file", "default criteria", why, "name one with --criteria")
     for key in criteria.others.keys() - {"custom_metrics"}:
-        name = criteria.source.name if criteria.source else ""
-        why = "settings of ADK's simulated user aren't taken over, but for the number of its messages"
-        known = key == "user_simulator_config"
-        kind = f"`{key}`" if known else "unknown key"
-        why = why if known else f"`{key}` is no known key of a file with criteria"
-        found.append(ImportNote(Fate.LEFT_OUT, f"{name}: {key}", kind, why))
-    keys = snake(source.data).keys() - _SET_KEYS if isinstance(source.data, Mapping) else ()
-    found += [
-        ImportNote(Fate.LEFT_OUT, key, "unknown key", f"`{key}` is no known key of an eval set")
-        for key in sorted(keys)
-    ]
-    return found
+        place = f"{criteria.source.name if criteria.source else ''}: {key}"
+        if key == "user_simulator_config":
+            why = "settings of ADK's simulated user aren't taken over, but for the number of its messages"
+            yield ImportNote(Fate.LEFT_OUT, place, f"`{key}`", why)
+        else:
+            why = f"`{key}` is no known key of a file with criteria"
+            yield ImportNote(Fate.LEFT_OUT, place, "unknown key", why)
+    for key in sorted(snake(as_mapping(source.data)).keys() - _SET_KEYS):
+        yield ImportNote(Fate.LEFT_OUT, key, "unknown key", f"`{key}` is no known key of an eval set")
 
 
-def _test(
-    source: Source, loc: Loc, case: dict[str, Any], criteria: AdkCriteria, options: ImportOptions
-) -> ImportedTest:
+def _test(source: Source, loc: Loc, case: dict[str, Any], criteria: AdkCriteria) -> ImportedTest:
     source_id = str(case.get("eval_id") or source.place(loc))
     builder = ScenarioBuilder(source, loc, source_id, source_id)
     builder.tags.append("adk")
@@ -75,20 +66,23 @@ def _test(
         _simulated(builder, scenario, criteria)
     elif not turns:
         builder.refuse("it has neither a `conversation` nor a `conversation_scenario`")
-    title = builder.initial_query
-    builder.description = f"A case of an ADK eval set: {shorten_line(title, 120)}"
+    builder.description = f"A case of an ADK eval set: {shorten_line(builder.initial_query, 120)}"
+    _criteria(builder, case, turns, criteria)
+    return builder.build()
+
+
+def _criteria(
+    builder: ScenarioBuilder, case: Mapping[str, Any], turns: Sequence[AdkTurn], criteria: AdkCriteria
+) -> None:
     if is_no_list(case.get("rubrics")):
         builder.lost(("rubrics",), "unknown form", "its rubrics are no list")
-    seen = AdkCase(turns, rubrics_in(case.get("rubrics")), bool(scenario))
+    seen = AdkCase(turns, rubrics_in(case.get("rubrics")), bool(case.get("conversation_scenario")))
     for one in criteria.each:
         take_criterion(one, seen, builder, ())
-    if not any("rubric" in one.name for one in criteria.each) and (
-        seen.rubrics or any(t.rubrics for t in turns)
-    ):
-        builder.left_out(
-            ("rubrics",), "rubrics", "no criterion of the suite uses them", "name it with --criteria"
-        )
-    return builder.build()
+    used = any("rubric" in one.name for one in criteria.each)
+    if not used and (seen.rubrics or any(turn.rubrics for turn in turns)):
+        why = "no criterion of the suite uses them"
+        builder.left_out(("rubrics",), "rubrics", why, "name the criteria with --criteria")
 
 
 def _session(builder: ScenarioBuilder, case: Mapping[str, Any]) -> None:
@@ -128,7 +122,8 @@ def _turns(builder: ScenarioBuilder, conversation: Any) -> list[AdkTurn]:
 def _turn(builder: ScenarioBuilder, index: int, turn: dict[str, Any]) -> AdkTurn:
     loc: Loc = ("conversation", index)
     for key in turn.keys() - _TURN_KEYS - _BOOKKEEPING:
-        builder.left_out((*loc, key), "unknown key", f"`{key}` is no known key of an invocation")
+        if turn[key] not in (None, [], ""):
+            builder.left_out((*loc, key), "unknown key", f"`{key}` is no known key of an invocation")
     content = turn.get("user_content")
     asked = text_of(content)
     if not asked.strip():
@@ -137,19 +132,22 @@ def _turn(builder: ScenarioBuilder, index: int, turn: dict[str, Any]) -> AdkTurn
         why = "a message has parts that are no text (files, images), which users of scenarios can't send"
         builder.left_out((*loc, "user_content"), "files in a message", why, "the agent gets the text alone")
     data = snake(turn.get("intermediate_data"))
-    if data.get("intermediate_responses"):
-        why = "what agents say between calls of tools isn't compared; ADK doesn't either"
-        builder.left_out((*loc, "intermediate_data"), "intermediate responses", why)
+    _note_data(builder, (*loc, "intermediate_data"), data)
     if is_no_list(data.get("tool_uses")) or is_no_list(turn.get("rubrics")):
         builder.lost(loc, "unknown form", "its expected calls or its rubrics are no list")
+    answer, rubrics = text_of(turn.get("final_response")), rubrics_in(turn.get("rubrics"))
+    return AdkTurn(asked, answer, calls_in(data), rubrics)
+
+
+def _note_data(builder: ScenarioBuilder, loc: Loc, data: Mapping[str, Any]) -> None:
+    for key in data.keys() - _DATA_KEYS:
+        builder.left_out((*loc, key), "unknown key", f"`{key}` is no known key of intermediate data")
+    if data.get("intermediate_responses"):
+        why = "what agents say between calls of tools isn't compared; ADK doesn't either"
+        builder.left_out(loc, "intermediate responses", why)
     if data.get("mocked") or data.get("tool_responses"):
         why = "results of tools aren't taken from the eval set: the agent's own tools answer"
-        builder.left_out(
-            (*loc, "intermediate_data"), "results of tools", why, "let its tools use invented data"
-        )
-    return AdkTurn(
-        asked, text_of(turn.get("final_response")), calls_in(data), rubrics_in(turn.get("rubrics"))
-    )
+        builder.left_out(loc, "results of tools", why, "let its tools use invented data")
 
 
 def _simulated(builder: ScenarioBuilder, scenario: dict[str, Any], criteria: AdkCriteria) -> None:

@@ -10,6 +10,7 @@ from ...yaml_source import Loc
 from ..building import ScenarioBuilder, quoted, shorten_line
 from ..notes import Fate, ImportedSuite, ImportedTest, ImportNote
 from ..options import ImportOptions
+from ..shapes import as_mapping
 from ..sources import Source
 from .assertions import AssertionContext, take_assertion
 from .cases import Case, cases_in, cases_of
@@ -39,7 +40,7 @@ _SETTINGS = {
     "$schema": "",
 }
 _TEST_KEYS = frozenset(
-    "description vars assert options metadata threshold provider prompts author id tests config".split()
+    "description vars assert options metadata threshold provider prompts author id".split()
 )
 _TEST_SETTINGS = {
     "providers": "the target of the settings is tested",
@@ -133,32 +134,38 @@ class _Reading:
         user: Mapping[str, Any] | None,
         label: str,
     ) -> ImportedTest:
-        about = self._config.get("description"), test.data.get("description")
-        description = ": ".join(str(text) for text in about if text)
-        source_id = str(test.data.get("description") or case.source.place(case.loc))
-        builder = ScenarioBuilder(case.source, case.loc, source_id, "")
+        own_id = test.data.get("id") or test.data.get("description") or case.source.place(case.loc)
+        builder = ScenarioBuilder(case.source, case.loc, str(own_id), "")
         say(builder, test, values, prompt, user, self._options)
         self._note_keys(builder, test)
+        self._describe(builder, test, label)
+        self._take_assertions(builder, test, values, whole_talk=user is not None)
+        builder.metadata = {"vars": dict(values), **as_mapping(test.data.get("metadata"))}
+        return builder.build()
+
+    def _describe(self, builder: ScenarioBuilder, test: WholeTest, label: str) -> None:
+        own = str(test.data.get("description") or "")
+        about = filter(None, (str(self._config.get("description") or ""), own))
+        beginning = shorten_line(builder.initial_query, 120)
+        builder.description = ": ".join(about) or f"A test of promptfoo: {beginning}"
+        title = shorten_line(own or builder.initial_query, 60)
+        builder.name = f"{title}{f' ({label})' if label else ''}"
+        builder.tags.append("promptfoo")
+
+    def _take_assertions(
+        self, builder: ScenarioBuilder, test: WholeTest, values: Mapping[str, Any], *, whole_talk: bool
+    ) -> None:
         context = AssertionContext(
             builder,
             self._files,
             values,
-            whole_talk=user is not None,
+            whole_talk=whole_talk,
             transformed=any(test.options.get(key) for key in _TRANSFORMS),
-            templates=_mapping(self._config.get("assertionTemplates")),
+            templates=as_mapping(self._config.get("assertionTemplates")),
         )
         for source, loc, raw in test.assertions:
             with builder.at(source, loc):
                 take_assertion(raw, (), context)
-        title = str(test.data.get("description") or "") or builder.initial_query
-        builder.name = f"{shorten_line(title, 60)}{f' ({label})' if label else ''}"
-        builder.description = (
-            description or f"A test of promptfoo: {shorten_line(builder.initial_query, 120)}"
-        )
-        builder.metadata.update(_mapping(test.data.get("metadata")))
-        builder.metadata["vars"] = dict(values)
-        builder.tags.append("promptfoo")
-        return builder.build()
 
     def _note_keys(self, builder: ScenarioBuilder, test: WholeTest) -> None:
         for key, value in test.data.items():
@@ -174,7 +181,3 @@ class _Reading:
             if test.options[key] not in (None, False, ""):
                 why = "it changes what promptfoo sends, checks or grades, and has no counterpart"
                 builder.left_out(("options", key), f"option `{key}`", why)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -49,34 +49,44 @@ def render(template: str, values: Mapping[str, Any], instead: str | None = None)
 
     `instead` stands for a value that is missing; without it, the template's own words do.
     """
-    if "{" not in template:
-        return Rendered(template)
-    missing: list[str] = []
-    logic: list[str] = []
-    counted: list[str] = []
+    return _Rendering(values, instead).of(template)
 
-    def value_of(match: re.Match[str], depth: int) -> str:
+
+class _Rendering:
+    """One text while it is filled in."""
+
+    def __init__(self, values: Mapping[str, Any], instead: str | None) -> None:
+        self._values, self._instead = values, instead
+        self._missing: list[str] = []
+        self._logic: list[str] = []
+        self._filled = 0
+
+    def of(self, template: str) -> Rendered:
+        text = self._text(template, 1)
+        return Rendered(text, tuple(dict.fromkeys(self._missing)), next(iter(self._logic), ""))
+
+    def _text(self, template: str, depth: int) -> str:
+        return _PART.sub(lambda match: self._part(match, depth), template) if "{" in template else template
+
+    def _part(self, match: re.Match[str], depth: int) -> str:
         if match["raw"] is not None or match["comment"] is not None:
             return match["raw"] or ""
         if match["logic"] is not None:
-            logic.append(match["logic"])
+            self._logic.append(match["logic"])
             return match[0]
-        found = _look_up(match["path"], values)
+        found = _look_up(match["path"], self._values)
         if found is None:
-            missing.append(match["path"])
-            return match[0] if instead is None else instead
-        counted.append(match["path"])
-        if len(counted) > _MOST_VALUES:  # values that name themselves would grow without end
-            logic.append("values within values, too many of them")
+            self._missing.append(match["path"])
+            return match[0] if self._instead is None else self._instead
+        return self._value(_filtered(found, match["filters"] or ""), depth)
+
+    def _value(self, text: str, depth: int) -> str:
+        """A value, which may name others. Those that name themselves would grow without end."""
+        self._filled += 1
+        if self._filled > _MOST_VALUES:
+            self._logic.append("values within values, too many of them")
             return ""
-        text = _filtered(found, match["filters"] or "")
-        return filled(text, depth + 1) if depth < _MOST_ROUNDS else text
-
-    def filled(text: str, depth: int = 1) -> str:
-        return _PART.sub(lambda match: value_of(match, depth), text)
-
-    text = filled(template)
-    return Rendered(text, tuple(dict.fromkeys(missing)), logic[0] if logic else "")
+        return self._text(text, depth + 1) if depth < _MOST_ROUNDS else text
 
 
 def render_data(value: Any, values: Mapping[str, Any]) -> tuple[Any, str]:
