@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from ..suggest import is_slip_of
 from ..yaml_source.explain import UNION_TAG, describe, refusal
-from .conditions import Condition
+from .conditions import Condition, DataPath
 from .fields import ScenarioPart, Text, ToolPattern
 
 APPROVE, REJECT = "approve", "reject"
@@ -40,7 +40,7 @@ class ApprovalRule(ScenarioPart):
         description="The tool's name, or a pattern of names. `*` fits requests that name no tool, too.",
         examples=["refund", "delete_*", "*"],
     )
-    args: dict[Text, Condition] = Field(
+    args: dict[DataPath, Condition] = Field(
         default_factory=dict,
         description="Conditions on the arguments of the call that waits, as in `tool_call_criteria`.",
         examples=[{"amount": {"above": 500}}],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import ConfigDict, Field, model_validator
 
-from ..yaml_source.explain import complain
-from .conditions import Condition
-from .fields import Count, ScenarioPart, Text, ToolPattern, Turn
+from ..yaml_source.explain import complain, complain_of_keys
+from .condition_words import foreign_counts
+from .conditions import Condition, DataPath
+from .fields import Count, ScenarioPart, ToolPattern, Turn
 from .rules import FACTS, assertion_complaints
 
 
@@ -44,7 +47,7 @@ class ToolAssertion(ScenarioPart):
     times: Count | None = Field(None, description="The tool is called exactly so often.")
     at_least: Count | None = Field(None, description="The tool is called so often or more.")
     at_most: Count | None = Field(None, description="The tool is called so often or less.")
-    args: dict[Text, Condition] = Field(
+    args: dict[DataPath, Condition] = Field(
         default_factory=dict,
         description="Conditions on arguments by name; a plain value means `equals`, a mapping of the "
         "argument's own keys `includes`.",
@@ -60,6 +63,12 @@ class ToolAssertion(ScenarioPart):
     not_before_turn: Turn | None = Field(
         None, description="The tool isn't called before this turn.", examples=[3]
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, data: Any) -> Any:
+        complain_of_keys(foreign_counts(data) if isinstance(data, dict) else ())
+        return data
 
     @model_validator(mode="after")
     def _consistent(self) -> ToolAssertion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ..suggest import is_slip_of, plain_name
@@ -43,6 +44,13 @@ def condition_meant(key: str) -> str:
     return ELSEWHERE.get(plain) or next(near, "")
 
 
+def foreign_path(path: str) -> str:
+    """A path of JSONPath (`$.items[0].id`) as it is written here (`items.0.id`); empty for any other."""
+    if not path.startswith(("$.", "$[")) and not re.search(r"\[\d+\]", path):
+        return ""
+    return ".".join(re.findall(r"[^.\[\]'\"$]+", path))
+
+
 def unknown_conditions(keys: Collection[str]) -> Iterator[tuple[tuple[str], str]]:
     """What is wrong with the keys of a mapping that stands for a condition, each with its place.
 
@@ -56,6 +64,18 @@ def unknown_conditions(keys: Collection[str]) -> Iterator[tuple[tuple[str], str]
         elif known and key not in CONDITIONS:
             valid = ", ".join(CONDITIONS)
             yield (key,), f"unknown condition. Valid here: {valid}. {_own_key(key, 'Or if')}"
+
+
+def foreign_counts(keys: Iterable[str]) -> Iterator[tuple[tuple[str], str]]:
+    """Keys that other systems have for numbers of calls, each with what to write."""
+    for key in keys:
+        word = plain_name(key)
+        meant = _COUNTS.get(ELSEWHERE.get(word, word) if word not in CONDITIONS[1:] else "")
+        if meant:
+            yield (key,), f"unknown key; did you mean `{meant}`?"
+
+
+_COUNTS = {"equals": "times", "count": "times", "at_least": "at_least", "at_most": "at_most"}
 
 
 def _own_key(key: str, begin: str) -> str:

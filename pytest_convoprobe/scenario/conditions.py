@@ -20,8 +20,8 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from ..yaml_source.explain import UNION_TAG, complain, complain_of_keys
-from .condition_words import CONDITIONS, ELSEWHERE, empty_conditions, unknown_conditions
+from ..yaml_source.explain import UNION_TAG, complain, complain_of_keys, describe, refusal
+from .condition_words import CONDITIONS, ELSEWHERE, empty_conditions, foreign_path, unknown_conditions
 from .fields import Number, ScenarioPart, Text, check_pattern
 
 Pattern = Annotated[str, AfterValidator(check_pattern)]
@@ -49,6 +49,18 @@ class ConditionForms:
         keys = {"not": {"enum": [*CONDITIONS, *ELSEWHERE]}}
         part = {"type": "object", "minProperties": 1, "propertyNames": keys}
         return {"anyOf": [handler(schema), plain, part]}
+
+
+def check_path(value: str) -> str:
+    """A name or a path with dots, and not one of JSONPath or JSON Pointer, which would find nothing."""
+    meant = foreign_path(value)
+    if meant:
+        raise refusal(f"names in data are joined with dots here; write `{meant}`, got {describe(value)}")
+    return value
+
+
+DataPath = Annotated[Text, AfterValidator(check_path)]
+"""The name of a value in data, or the names and the numbers that lead to it, joined with dots."""
 
 
 class ArgumentCondition(ScenarioPart):
@@ -113,7 +125,7 @@ def _list_or_mapping(value: Any) -> str:
 
 
 Parts = Annotated[
-    Annotated[dict[Text, Condition], Tag(f"{UNION_TAG}mapping")]
+    Annotated[dict[DataPath, Condition], Tag(f"{UNION_TAG}mapping")]
     | Annotated[tuple[Condition, ...], Tag(f"{UNION_TAG}list")],
     Discriminator(_list_or_mapping),
 ]

@@ -20,7 +20,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from ..yaml_source.explain import UNION_TAG, complain, complain_of_keys, describe, refusal
-from .conditions import Condition, Pattern
+from .conditions import Condition, DataPath, Pattern
 from .fields import Count, ReplyTurn, ScenarioPart, Text
 from .languages import LANGUAGES, language_complaint
 from .reply_rules import ABSENCE, CHECKS, bounds_complaints, foreign_keys, reply_complaints
@@ -44,11 +44,11 @@ LanguageCode = Annotated[
 
 
 def _text_or_list(value: Any) -> str:
-    return f"{UNION_TAG}list" if isinstance(value, (list, tuple)) else f"{UNION_TAG}text"
+    return f"{UNION_TAG}list" if isinstance(value, (list, tuple)) else f"{UNION_TAG}one"
 
 
 Texts = Annotated[
-    Annotated[Text, Tag(f"{UNION_TAG}text")] | Annotated[tuple[Text, ...], Tag(f"{UNION_TAG}list")],
+    Annotated[Text, Tag(f"{UNION_TAG}one")] | Annotated[tuple[Text, ...], Tag(f"{UNION_TAG}list")],
     Discriminator(_text_or_list),
 ]
 """A text, or several."""
@@ -87,7 +87,7 @@ def check_true(value: Any) -> bool:
 
 JsonParts = Annotated[
     Annotated[bool, BeforeValidator(check_true), Tag(f"{UNION_TAG}true")]
-    | Annotated[dict[Text, Condition], Tag(f"{UNION_TAG}parts")],
+    | Annotated[dict[DataPath, Condition], Tag(f"{UNION_TAG}parts")],
     Discriminator(_true_or_parts),
 ]
 """Conditions on parts of a reply in JSON by their paths; `true` if any JSON will do."""
@@ -223,6 +223,8 @@ class ReplyCheck(ScenarioPart):
     @model_validator(mode="before")
     @classmethod
     def _known(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            raise refusal(f"must be a mapping, such as `contains: …`, got {describe(data)}")
         complain_of_keys(foreign_keys(data) if isinstance(data, Mapping) else ())
         return data
 

@@ -262,7 +262,7 @@ def _how_to_list(kind: str, value: Any, loc: Loc, model: type[BaseModel]) -> str
         return ""
     if value is None:
         return "; give it items" + ("" if is_required(model, loc) else ", or leave the key out")
-    return "; begin each item with `- ` on a line of its own" if isinstance(value, str) else ""
+    return "; begin each item with `- ` on a line of its own" if isinstance(value, (str, Mapping)) else ""
 
 
 def _choices(detail: ErrorDetails) -> str:

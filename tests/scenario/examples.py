@@ -129,6 +129,7 @@ evaluation:
               discount: {above: 0, at_most: 10, not_equals: 5}
               size: {one_of: [S, M, 42]}
               address: {city: Oslo, zip: {matches: "^0"}, region: {name: East}}
+              $ref: {"filters[]": x}
               range: {includes: {min: 1, max: {at_most: 5}}}
               items: {includes: [{sku: B-7}, toaster]}
 metadata: {owner: shop, ticket: 17, nested: {since: 2024-01-31}}
@@ -642,6 +643,24 @@ INVALID = {
     "no length": Wrong(
         _reply("{length: {words: {at_least: 5, at_most: 4}}}"), "9:41", "more than `at_most`", schema=False
     ),
+    "a JSONPath": Wrong(
+        _reply('{json: {"$.items[0].price": 1}}'),
+        "9:41",
+        "joined with dots here; write `items.0.price`",
+        schema=False,
+    ),
+    "a JSONPath among arguments": Wrong(
+        _assertion('{args: {"items[0].id": 1}}'), "9:83", "write `items.0.id`, got the text", schema=False
+    ),
+    "a text as a check": Wrong(
+        _reply("refund"), "9:13", "must be a mapping, such as `contains: …`, got the text"
+    ),
+    "a check as replies": Wrong(
+        _evaluation("replies: {contains: a}"), "9:12", "got a mapping; begin each item with `- `"
+    ),
+    "a number as words": Wrong(_reply("{contains: 5}"), "9:24", 'put it in quotes if you mean the text: "5"'),
+    "a minimum of calls": Wrong(_assertion("{min: 1}"), "9:61", "did you mean `at_least`?"),
+    "exactly so many calls": Wrong(_assertion("{exactly: 1}"), "9:61", "did you mean `times`?"),
     # Not a scenario at all.
     "a list": Wrong("- a\n- b\n", "1:1", "this isn't a scenario: it is a list"),
     "another file": Wrong(
