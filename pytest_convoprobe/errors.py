@@ -46,6 +46,7 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     UnusableEnvironment            variables for TLS or a proxy that can't be used; becomes an LLMRejected
     FormatError                    a ValueError of the reader of recordings; becomes RecordingUnusable
     └── LaterVersion               the same, for a file of a later release
+    BadAnswer                      an answer that no scenario can have; the question is put again
     CannotInclude                  a file that a scenario can't include; becomes a `Problem`
     TooManyParts                   files that include each other too often; becomes a `Problem`
     ExpansionError                 YAML whose aliases have no end; becomes a `Problem`

@@ -25,7 +25,7 @@ class BadAnswer(Exception):
 
 
 @dataclass(frozen=True)
-class Answers:
+class ScenarioAnswers:
     """What is known of a scenario. None is a question that nobody has answered."""
 
     persona: str | None = None
@@ -43,9 +43,9 @@ class Answers:
         """Whether they make a scenario: then nothing is asked."""
         return self.persona is not None and self.says is not None and bool(self.must or self.tools)
 
-    def checked(self) -> Answers:
+    def checked(self) -> ScenarioAnswers:
         """The same as a scenario has them. Raises `BadAnswer`, which begins with the name of the answer."""
-        return Answers(
+        return ScenarioAnswers(
             persona=_each("persona", self.persona, text),
             says=_each("says", self.says, text),
             must=_all("must", self.must, sentence),
@@ -116,7 +116,7 @@ class Interview:
         self._ask = ask
         self._say = say
 
-    def complete(self, known: Answers) -> Answers:
+    def complete(self, known: ScenarioAnswers) -> ScenarioAnswers:
         """All answers. `known` has those of options, which aren't asked for."""
         known = replace(
             known,
@@ -131,7 +131,7 @@ class Interview:
             known = replace(known, never=never)
         return self._named(self._with_tools(known))
 
-    def _with_tools(self, known: Answers) -> Answers:
+    def _with_tools(self, known: ScenarioAnswers) -> ScenarioAnswers:
         tools, no_tools = known.tools, known.no_tools
         if tools is None:
             tools = self._names(f"5. Which tools must it call? ({_TOOLS_HINT})", ())
@@ -139,7 +139,7 @@ class Interview:
             no_tools = self._names("   And which must it not call?", tools)
         return replace(known, tools=tools, no_tools=no_tools)
 
-    def _named(self, known: Answers) -> Answers:
+    def _named(self, known: ScenarioAnswers) -> ScenarioAnswers:
         if known.name is not None:
             return known
         proposed = default_name(known)
@@ -176,12 +176,12 @@ class Interview:
             self._say(f"It must call {', '.join(both)}, as you said above.")
 
 
-def default_name(answers: Answers) -> str:
+def default_name(answers: ScenarioAnswers) -> str:
     """A name from what the user says first, as it is meant: without marks."""
     return shorten(one_line(fill(answers.says or "", {})), MOST_NAME)
 
 
-def as_mapping(answers: Answers) -> dict[str, Any]:
+def as_mapping(answers: ScenarioAnswers) -> dict[str, Any]:
     """The scenario, without empty parts."""
     must, never = list(answers.must or ()), list(answers.never or ())
     tools = {"required_tools": list(answers.tools or ()), "prohibited_tools": list(answers.no_tools or ())}

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_convoprobe.cli import main
-from pytest_convoprobe.cli.interview import Answers, BadAnswer, as_mapping
+from pytest_convoprobe.cli.interview import BadAnswer, ScenarioAnswers, as_mapping
 from pytest_convoprobe.scenario.loading import load_scenarios, parse_scenarios
 from pytest_convoprobe.scenario.models import Scenario
 from pytest_convoprobe.scenario.new_files import as_yaml
@@ -173,7 +173,7 @@ def test_whatever_is_typed_becomes_a_valid_file(
     persona: str, says: str, must: list[str], tools: list[str]
 ) -> None:
     try:
-        answers = Answers(persona, says, tuple(must), (), tuple(tools), ()).checked()
+        answers = ScenarioAnswers(persona, says, tuple(must), (), tuple(tools), ()).checked()
     except BadAnswer:
         return
     (loaded,) = parse_scenarios(as_yaml(as_mapping(answers), ()))

@@ -17,7 +17,7 @@ from ..scenario_files import note_if_passed_by
 
 if TYPE_CHECKING:
     from ...lint.finding import LintFinding
-    from ..interview import Answers
+    from ..interview import ScenarioAnswers
 
 
 @click.command(short_help="Answer a few questions, and get a scenario.")
@@ -65,9 +65,9 @@ def command(
         convoprobe new "Late order" --persona "Has waited for two weeks" --says "Where is my order?" \\
             --must "The agent asks for the order number" --tool find_order
     """  # noqa: D301 - click looks for the character itself
-    from ..interview import Answers
+    from ..interview import ScenarioAnswers
 
-    given = Answers(
+    given = ScenarioAnswers(
         persona, says, must or None, never or None, tools or None, no_tools or None, name, description, tags
     )
     path, findings = _write(folder, _complete(given))
@@ -77,7 +77,7 @@ def command(
     _tell(path, findings)
 
 
-def _complete(given: Answers) -> Answers:
+def _complete(given: ScenarioAnswers) -> ScenarioAnswers:
     from ..interview import BadAnswer, Interview
 
     try:
@@ -109,7 +109,7 @@ def _say(text: str) -> None:
     click.echo(Console.of(sys.stderr).safe(text), err=True)
 
 
-def _write(folder: Path, answers: Answers) -> tuple[Path, Sequence[LintFinding]]:
+def _write(folder: Path, answers: ScenarioAnswers) -> tuple[Path, Sequence[LintFinding]]:
     """The new file, and what lint says of it."""
     from ...errors import ScenarioFileError
     from ...lint.linting import lint_file
