@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_convoprobe.judging.arguments import unmet, wanted
 from pytest_convoprobe.scenario.approvals import ApprovalRule
@@ -139,3 +141,41 @@ def test_rules_for_approvals_have_the_same_conditions() -> None:
     )
     assert unmet(rule.args, {"to": {"amount": 8}}) == ()
     assert unmet(rule.args, {"to": {"amount": 9}}) == ("to.amount is 9",)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | st.text("ab", max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text("ab", min_size=1, max_size=2), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def holds(condition: dict[str, Any], value: Any) -> bool:
+    return not unmet({"x": ArgumentCondition.model_validate(condition)}, {"x": value})
+
+
+@given(JSON, JSON)
+def test_a_condition_or_its_opposite_holds_for_every_value(value: Any, other: Any) -> None:
+    assert holds({"equals": other}, value) is not holds({"not_equals": other}, value)
+    assert holds({"one_of": [other]}, value) is holds({"equals": other}, value)
+    if other != "":
+        assert holds({"contains": other}, value) is not holds({"not_contains": other}, value)
+    assert holds({"matches": "a"}, value) is not holds({"not_matches": "a"}, value)
+
+
+@given(JSON, st.floats(-9, 9))
+def test_a_number_is_on_one_side_of_a_bound_and_nothing_else_is(value: Any, bound: float) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    assert (holds({"at_least": bound}, value) + holds({"below": bound}, value)) == number
+    assert (holds({"above": bound}, value) + holds({"at_most": bound}, value)) == number
+
+
+@given(st.dictionaries(st.text("ab", min_size=1, max_size=2), JSON, min_size=1, max_size=3), JSON)
+def test_a_mapping_includes_each_part_of_it(value: dict[str, Any], more: Any) -> None:
+    parts = {key: {"equals": item} for key, item in value.items()}
+    assert holds({"includes": parts}, {**value, "c": more})
+    assert not holds({"includes": {**parts, "d": {"equals": more}}}, value)
+    assert holds({"includes": [{"equals": value}]}, [more, value])
