@@ -7,6 +7,9 @@ from typing import Any
 
 from .literal_text import literal
 
+OTHER_ARGUMENTS = "these arguments have to be so; others may be there as well, which failed before"
+"""Why a call with arguments is checked in another way than by a tool that compares all of them."""
+
 
 def conditions(args: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments that have to be these values; others may be there as well."""

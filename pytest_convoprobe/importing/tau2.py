@@ -9,7 +9,7 @@ from typing import Any
 
 from ..yaml_source import Loc
 from .building import OWN_CHECK, ScenarioBuilder, is_tool_name, quoted, shorten_line
-from .calls import some_call
+from .calls import OTHER_ARGUMENTS, some_call
 from .notes import ImportedSuite, ImportedTest
 from .options import ImportOptions
 from .shapes import as_items, as_mapping, is_no_list
@@ -215,7 +215,10 @@ class _Criteria:
                 args if compared is None else {key: args[key] for key in args if key in as_items(compared)}
             )
             self._builder.tools(tool_call_criteria=[some_call(str(name), wanted)])
-            self._builder.taken()
+            if compared is None and args:
+                self._builder.changed(loc, "action: other arguments", OTHER_ARGUMENTS)
+            else:
+                self._builder.taken()
 
     def _end_state(self, actions: list[Mapping[str, Any]]) -> None:
         """The end state of the database can't be seen; the judge looks at the calls instead."""

@@ -114,9 +114,9 @@ def test_calls_in_events_of_newer_releases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("criterion", "fate"),
     [
-        (1.0, "taken"),
-        ({"threshold": 1.0, "match_type": "ANY_ORDER"}, "taken"),
-        ({"threshold": 1.0, "match_type": 1}, "taken"),
+        (1.0, "changed"),
+        ({"threshold": 1.0, "match_type": "ANY_ORDER"}, "changed"),
+        ({"threshold": 1.0, "match_type": 1, "ignore_args": True}, "taken"),
         (0.5, "changed"),
         ({"threshold": 1.0, "match_type": "SIDEWAYS"}, "lost"),
     ],
@@ -140,7 +140,7 @@ def test_arguments_can_be_ignored(tmp_path: Path) -> None:
 def test_what_could_not_fail_is_no_check(tmp_path: Path) -> None:
     options = with_criteria(tmp_path, response_match_score=0, tool_trajectory_avg_score=1.0)
     test = only(from_data("adk", tmp_path, case(turn("Hi", "Ho", [CALL])), options))
-    assert (test.taken, test.changed, test.lost) == (1, 0, 0)
+    assert (test.taken, test.changed, test.lost) == (0, 1, 0)
     assert "response_match_score with threshold 0" in kinds(test, Fate.LEFT_OUT)
 
 

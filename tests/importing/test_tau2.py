@@ -47,8 +47,8 @@ def test_the_sample() -> None:
         "env_assertion": 1,
         "unknown reward": 1,
     }
-    assert kinds(cancel, Fate.CHANGED) == {"end state (DB)": 1}
-    assert cancel.taken == 5
+    assert kinds(cancel, Fate.CHANGED) == {"end state (DB)": 1, "action: other arguments": 1}
+    assert cancel.taken == 4
     assert {"initial state", "unknown key", "first message"} == kinds(cancel, Fate.LEFT_OUT).keys()
 
     second = scenario_of(reported)

@@ -9,7 +9,7 @@ from typing import Any
 from ...suggest import did_you_mean
 from ...yaml_source import Loc
 from ..building import ScenarioBuilder, is_tool_name, quoted
-from ..calls import conditions, exact_call
+from ..calls import OTHER_ARGUMENTS, conditions, exact_call
 from ..sentences import says_the_same
 from .criteria import AdkCriterion
 
@@ -76,13 +76,15 @@ def _trajectory(one: AdkCriterion, case: AdkCase, builder: ScenarioBuilder, loc:
     else:
         builder.left_out(loc, one.name, "no call is expected, and others were allowed: it could not fail")
         return
-    _count_trajectory(one, builder, loc)
+    _count_trajectory(one, bool(calls), builder, loc)
 
 
-def _count_trajectory(one: AdkCriterion, builder: ScenarioBuilder, loc: Loc) -> None:
+def _count_trajectory(one: AdkCriterion, calls: bool, builder: ScenarioBuilder, loc: Loc) -> None:
     if one.is_partial:
         why = f"a part of the turns was enough (threshold {one.threshold:g}); now those of all turns count"
         builder.changed(loc, f"threshold of {one.name}", why)
+    elif calls and not one.ignores_args:
+        builder.changed(loc, f"{one.name}: other arguments", OTHER_ARGUMENTS)
     else:
         builder.taken()
 

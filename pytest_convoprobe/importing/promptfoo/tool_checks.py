@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..building import ScenarioBuilder, is_tool_name, quoted
-from ..calls import some_call
+from ..calls import OTHER_ARGUMENTS, some_call
 from .foreign_check import ForeignCheck, Taker
 
 _FORM = "its `value` isn't in a form that is known"
@@ -59,7 +59,7 @@ def _arguments(one: ForeignCheck, builder: ScenarioBuilder) -> None:
         return
     builder.tools(tool_call_criteria=[some_call(step["name"], args)])
     if step.get("mode") == "exact":
-        builder.changed(one.loc, f"{one.kind} (exact)", "other arguments than these may be there as well")
+        builder.changed(one.loc, f"{one.kind} (exact)", OTHER_ARGUMENTS)
     else:
         builder.taken()
 
