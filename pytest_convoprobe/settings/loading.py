@@ -22,7 +22,7 @@ from .file_formats import COMMAND_LINE, empty, from_command_line, in_order
 from .http_presets import FROM_BOTH
 from .merge import CONNECTION, layer_of, merge, target_layer, to_model
 from .models import MODEL_SECTIONS, PLAIN_SECTIONS, TARGET_TYPES, Settings, TargetSection
-from .several_targets import base_of, each_target, prepare, unused_base
+from .several_targets import base_of, each_target, mixed_wiring, prepare, unused_base
 
 __all__ = ["LoadedSettings", "load_settings", "load_source"]
 
@@ -90,7 +90,7 @@ class _SettingsReader:
         names = self._document.value.get("targets")
         target = None if names else self._target(("target",))
         several = {name: self._one_of_several(name, layers, deferred) for name in names or ()}
-        self._problems += unused_base(self._document)
+        self._problems += [*unused_base(self._document), *mixed_wiring(several, self._document)]
         if self._problems:
             # What several targets share is wrong in each of them.
             raise SettingsError(in_order(dict.fromkeys(self._problems)))

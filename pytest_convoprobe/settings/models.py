@@ -85,6 +85,7 @@ class PythonTarget(TargetSection):
     name_field = "object"
     answer_fields = ("object", "context")
     code_fields = ("object", "context")
+    in_process = True
 
     type: Literal["python"] = Field("python", description="`python`.")
     object: Text = Field(description="`package.module:object` or `path/file.py:object`.")
@@ -113,6 +114,7 @@ class AdkTarget(TargetSection):
     name_field = "factory"
     answer_fields = ("factory", "context")
     code_fields = ("factory", "context")
+    in_process = True
 
     type: Literal["adk"] = Field("adk", description="`adk`.")
     factory: Annotated[Text, AfterValidator(_factory)] = Field(

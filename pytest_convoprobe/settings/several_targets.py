@@ -14,7 +14,7 @@ from ..yaml_source.explain import describe
 from .checking import check_target
 from .effective import LoadedSettings
 from .model_upstreams import ModelUpstreams
-from .models import TARGET_TYPES
+from .models import TARGET_TYPES, TargetSection
 
 _NAME = re.compile(r"\w[\w.-]*")
 _WANTED = "names, each with the keys of a target: `targets: {fast: {type: python, object: agent.py:Fast}}`"
@@ -154,6 +154,27 @@ def unused_base(document: Document) -> list[Problem]:
         f"{base.get('type')!r}; to test this one too, give it a name in `targets`"
     )
     return [document.problem(("target",), message, at_key=True)]
+
+
+def mixed_wiring(targets: Mapping[str, TargetSection | None], document: Document) -> list[Problem]:
+    """Agents in this process of which only some have `models`.
+
+    The gateway's address is in the environment, which they share. Without a conversation of its own there,
+    the calls of one would be taken for those of another.
+    """
+    own = {name: one for name, one in targets.items() if one is not None and one.in_process}
+    wired = [name for name, one in own.items() if one.models is not None]
+    plain = [name for name, one in own.items() if wired and one.models is None]
+    words = "Both run in this process, where agents find the gateway's address in the environment"
+    return [
+        document.problem(
+            ("targets", name),
+            f"`targets.{wired[0]}` has `models`, and this one has none. {words}: its calls would be taken "
+            f"for those of `{wired[0]}`. Give it `models` too; if it calls none, they do no harm",
+            at_key=True,
+        )
+        for name in plain
+    ]
 
 
 def _inherit_type(document: Document, name: str, own: dict[str, Any]) -> None:

@@ -34,6 +34,9 @@ class TargetSection(Section):
     code_fields: ClassVar[tuple[str, ...]] = ()
     """The fields with references to Python code, `path/file.py:object`."""
 
+    in_process: ClassVar[bool] = False
+    """Whether the agent is code in this process, which finds the gateway in its environment."""
+
     type: str
     faults: tuple[FaultRule, ...] = Field(
         (), description="What goes wrong with calls of tools in every scenario. A scenario's own come first."

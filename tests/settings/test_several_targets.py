@@ -173,6 +173,16 @@ def test_mistakes_name_their_place(tmp_path: Path, text: str, said: str) -> None
     assert said in refused(tmp_path, text)
 
 
+def test_agents_in_this_process_have_models_all_or_none(tmp_path: Path) -> None:
+    models = "models: {openai: 'https://api.openai.com/v1'}"
+    wired, plain = f"{{type: python, object: 'a:b', {models}}}", "{type: python, object: 'a:c'}"
+    said = refused(tmp_path, f"targets: {{one: {wired}, two: {plain}}}")
+    assert "targets.two: `targets.one` has `models`, and this one has none" in said
+    http = "{type: http, url: 'http://h'}"
+    assert load(tmp_path, f"targets: {{one: {wired}, two: {wired}, far: {http}}}").settings.targets
+    assert load(tmp_path, f"targets: {{one: {plain}, two: {plain}}}").settings.targets
+
+
 def test_a_mistake_in_what_they_share_is_said_once(tmp_path: Path) -> None:
     text = "target: {type: http, urll: 'http://x'}\ntargets:\n  a:\n  b: {timeout: 3}\n"
     assert refused(tmp_path, text).count("did you mean `url`?") == 1
