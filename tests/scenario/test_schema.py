@@ -43,6 +43,27 @@ def test_what_a_schema_cannot_say_is_left_to_loading(validator: Draft202012Valid
     assert validator.is_valid(_value(INVALID[name].text))
 
 
+@pytest.mark.parametrize(
+    ("value", "valid"),
+    [
+        ({"name": "n", "extends": "_base.yaml"}, True),
+        ({"name": "n", "extends": ["_base.yaml", "_more.yaml#a.b"]}, True),
+        ({"name": "n", "extends": 3}, False),
+        ({"name": "n"}, False),
+        ({"extends": "_b.yaml", "synthetic_user": "_user.yaml#hurried"}, True),
+        ({"extends": "_b.yaml", "synthetic_user": "hurried"}, False),
+        ({"extends": "_b.yaml", "synthetic_user": {"max_turns": "${n}"}}, True),
+        ({"extends": "_b.yaml", "synthetic_user": {"max_turns": "n"}}, False),
+        ({"extends": "_b.yaml", "parameters": [{"a": 1}]}, True),
+        ({"extends": "_b.yaml", "parameters": {"a": [1]}}, True),
+        ({"extends": "_b.yaml", "parameters": {"a": 1}}, False),
+        ({"extends": "_b.yaml", "parameters": ["a"]}, False),
+    ],
+)
+def test_values_may_come_from_elsewhere(validator: Draft202012Validator, value: Any, valid: bool) -> None:
+    assert validator.is_valid(value) is valid
+
+
 def _fields(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for owner, part in {"Scenario": schema, **schema["$defs"]}.items():
         for name, field in part.get("properties", {}).items():
