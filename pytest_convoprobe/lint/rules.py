@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from . import of_checks, of_conditions, of_pairs, of_wording
+from . import of_checks, of_conditions, of_pairs, of_parameters, of_wording
 from .finding import Fault, Level
 from .subject import Subject
 
@@ -72,6 +72,12 @@ RULES = (
         Level.WARNING,
         "an argument that neither the user nor the agent knows",
         of_checks.missing_fact,
+    ),
+    Rule(
+        "not-filled-in",
+        Level.WARNING,
+        "a condition with `${name}` in a scenario without parameters",
+        of_parameters.not_filled_in,
     ),
 )
 

@@ -375,3 +375,32 @@ def test_faults_that_exclude_the_checks_or_each_other(tmp_path: Path) -> None:
 )
 def test_checks_that_an_idle_agent_passes(tmp_path: Path, usage: dict[str, Any], rules: list[str]) -> None:
     assert found(tmp_path, alone=True, tool_usage=usage) == rules
+
+
+def _conditions(folder: Path, text: str, **keys: Any) -> list[str]:
+    scenario = {
+        "name": "Talk",
+        "description": "A talk.",
+        "synthetic_user": {"persona": KNOWS, "initial_query": "Hello"},
+        "evaluation": {
+            "correctness_criteria": [FINE],
+            "tool_usage": {"tool_call_criteria": [{"tool": "pay", "assertions": [{"args": {"x": text}}]}]},
+        },
+        **keys,
+    }
+    file = folder / "talk.scenario.yaml"
+    file.write_text(yaml.safe_dump(scenario), encoding="utf-8")
+    return [
+        f"{one.problem.line} {one.problem.message}" for one in lint_file(file) if one.rule == "not-filled-in"
+    ]
+
+
+def test_a_name_that_nothing_fills_in(tmp_path: Path) -> None:
+    (one,) = _conditions(tmp_path, "order ${number}")
+    assert one.endswith(
+        "`${number}` is compared as it is: this scenario has no `parameters`, so nothing is filled in"
+    )
+    assert _conditions(tmp_path, "${number}", parameters=[{"number": "7"}]) == []
+    raw = "{% raw %}${number}{% endraw %}"
+    assert _conditions(tmp_path, f"{raw} ${{n}}", parameters=[{"n": "7"}]) == []
+    assert _conditions(tmp_path, "$5 {x}", metadata={"template": "${x}"}) == []
