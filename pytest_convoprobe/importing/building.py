@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..redaction import Redactor
-from ..text import has_words, is_blank, one_line, shorten
+from ..text import has_words, is_blank, shorten
 from ..tool_patterns import name_complaint
 from ..yaml_source import Loc
 from .literal_text import healed, literal
 from .notes import Fate, ImportedTest, ImportNote
+from .noting import note, plain, redactor
 from .options import ImportOptions
 from .sources import Source
 
@@ -32,10 +32,11 @@ class ScenarioBuilder:
     Each check of the test is counted once: as `taken`, or by a note that it is `changed` or `lost`.
     """
 
-    def __init__(self, source: Source, loc: Loc, source_id: str, name: str) -> None:
-        self._source, self._loc = source, loc
+    def __init__(
+        self, source: Source, loc: Loc, source_id: str, name: str, suite: Source | None = None
+    ) -> None:
+        self._source, self._loc, self._suite = source, loc, suite or source
         self._at = source, loc
-        self._redactor = Redactor()
         self._source_id = source_id
         self._taken = 0
         self._notes: list[ImportNote] = []
@@ -91,10 +92,11 @@ class ScenarioBuilder:
 
     def _note(self, fate: Fate, loc: Loc, kind: str, why: str, advice: str) -> None:
         source, above = self._at
-        place, mask = source.place((*above, *loc)), self._redactor.text
-        self._notes.append(
-            ImportNote(fate, place, *(one_line(mask(healed(one))) for one in (kind, why, advice)))
-        )
+        self._notes.append(note(fate, self._place(source, (*above, *loc)), kind, why, advice))
+
+    def _place(self, source: Source, loc: Loc) -> str:
+        """The place, with the name of the file if it is another one than the suite's."""
+        return source.place(loc) if source is self._suite else f"{source.name}: {source.place(loc)}"
 
     # The checks
 
@@ -154,23 +156,26 @@ class ScenarioBuilder:
         """The test as it was taken over, valid or refused."""
         if not self._refusal and is_blank(self.initial_query) and not self.agent_first:
             self.refuse("it has no message of the user")
-        place = self._source.place(self._loc)
+        place = self._place(self._source, self._loc)
         if self._refusal:
             return ImportedTest(place, self._source_id, None, 0, self._all_lost())
-        scenario = self._masked(_filled(self._mapping(place)))
+        scenario = self._masked(_filled(self._mapping()))
         return ImportedTest(place, self._source_id, scenario, self._taken, tuple(self._notes))
 
     def _all_lost(self) -> tuple[ImportNote, ...]:
         """Without a scenario, nothing is checked: also what would have been taken over."""
-        place, why = self._source.place(self._loc), f"no scenario could be made of this test: {self._refusal}"
-        checks = self._taken + sum(note.fate is not Fate.LEFT_OUT for note in self._notes)
-        return nothing_checked(place, one_line(self._redactor.text(why)), checks, self._notes)
+        place, why = (
+            self._place(self._source, self._loc),
+            f"no scenario could be made of this test: {self._refusal}",
+        )
+        checks = self._taken + sum(one.fate is not Fate.LEFT_OUT for one in self._notes)
+        return nothing_checked(place, plain(why), checks, self._notes)
 
-    def _mapping(self, place: str) -> dict[str, Any]:
+    def _mapping(self) -> dict[str, Any]:
         checks = self._evaluation()
-        had_some = any(note.fate is Fate.LOST for note in self._notes)
+        had_some = any(one.fate is Fate.LOST for one in self._notes)
         unchecked = {} if _checks_something(checks) else {"skip": NO_CHECK if had_some else NOTHING}
-        imported = {"file": self._source.name, "place": place, "id": self._source_id}
+        imported = {"file": self._source.name, "place": self._source.place(self._loc), "id": self._source_id}
         return {
             "name": shorten_name(self.name) or self._source_id,
             "description": literal(self.description) or "Imported.",
@@ -218,7 +223,7 @@ class ScenarioBuilder:
         clean = _healed(scenario)
         checks = clean.get("evaluation", {})
         kept = self._without_secrets(checks)
-        masked: dict[str, Any] = self._redactor.data({**clean, "evaluation": kept})
+        masked: dict[str, Any] = redactor().data({**clean, "evaluation": kept})
         if masked != {**clean, "evaluation": kept}:
             self.left_out(
                 (),
@@ -241,7 +246,7 @@ class ScenarioBuilder:
         return _filled(found)
 
     def _is_sayable(self, check: Any) -> bool:
-        if self._redactor.data(check) == check:
+        if redactor().data(check) == check:
             return True
         self._taken = max(0, self._taken - 1)
         why = "it compares with something that looks like a key or a password"
@@ -251,9 +256,9 @@ class ScenarioBuilder:
 
 def nothing_checked(place: str, why: str, checks: int, notes: Sequence[ImportNote]) -> tuple[ImportNote, ...]:
     """The notes of a test of which no scenario could be made: each of its checks is lost."""
-    note = ImportNote(Fate.LOST, place, "whole test", why, "write it by hand")
-    others = tuple(note for note in notes if note.fate is Fate.LEFT_OUT)
-    return (*(note for _ in range(max(1, checks))), *others)
+    lost = note(Fate.LOST, place, "whole test", why, "write it by hand")
+    others = tuple(one for one in notes if one.fate is Fate.LEFT_OUT)
+    return (*(lost for _ in range(max(1, checks))), *others)
 
 
 def shorten_name(text: str) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 from ..errors import Problem, ScenarioFileError
 from ..scenario.loading import parse_scenarios
 from ..scenario.new_files import as_yaml
-from ..text import one_line
 from .building import NO_CHECK, OWN_CHECK, nothing_checked
-from .notes import Fate, ImportedTest, ImportNote
+from .notes import Fate, ImportedTest
+from .noting import note
 
 _CHECK = re.compile(
     r"evaluation\.(?:(?P<section>tool_usage|efficiency)\.)?(?P<key>\w+)(?:\[(?P<index>\d+)\])?(?=[.\[]|\Z)"
@@ -40,12 +40,12 @@ def _without(test: ImportedTest, problem: Problem) -> ImportedTest:
     scenario = copy.deepcopy(test.scenario or {})
     if not _taken_out(scenario.get("evaluation", {}), problem.path):
         return _refused(test, f"{problem.path}: {problem.message}")
-    why = one_line(f"no check could be made of it: {problem.message}")
-    note = ImportNote(Fate.LOST, test.place, "check that can't be loaded", why, OWN_CHECK)
+    why = f"no check could be made of it: {problem.message}"
+    lost = note(Fate.LOST, test.place, "check that can't be loaded", why, OWN_CHECK)
     scenario["evaluation"] = _filled(scenario["evaluation"])
     if not scenario["evaluation"]:
         scenario["skip"] = NO_CHECK
-    return replace(test, scenario=scenario, taken=max(0, test.taken - 1), notes=(*test.notes, note))
+    return replace(test, scenario=scenario, taken=max(0, test.taken - 1), notes=(*test.notes, lost))
 
 
 def _taken_out(evaluation: dict[str, Any], path: str) -> bool:
@@ -71,5 +71,5 @@ def _filled(evaluation: dict[str, Any]) -> dict[str, Any]:
 
 def _refused(test: ImportedTest, why: str) -> ImportedTest:
     checks = test.taken + test.changed + test.lost
-    words = one_line(f"no scenario could be made of this test: {why}")
+    words = f"no scenario could be made of this test: {why}"
     return replace(test, scenario=None, taken=0, notes=nothing_checked(test.place, words, checks, test.notes))

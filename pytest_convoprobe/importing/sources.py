@@ -15,6 +15,7 @@ from ..errors import Problem, ScenarioFileError
 from ..files import cannot, read_file, shown_path
 from ..outside_json import doubled_key, read_json
 from ..yaml_source import Document, Loc, dotted, parse
+from .noting import redactor
 
 MOST_BYTES = 64 * 1024 * 1024
 """The largest file that is read."""
@@ -86,7 +87,7 @@ def _text_of(content: bytes, name: str) -> str:
 def _from_yaml(path: Path, name: str, content: bytes) -> Source:
     parsed = parse(content, name)
     if parsed.problems:
-        raise ScenarioFileError(parsed.problems)
+        raise ScenarioFileError(tuple(problem.masked(redactor().text) for problem in parsed.problems))
     if len(parsed.documents) != 1:
         found = "nothing" if not parsed.documents else f"{len(parsed.documents)} documents"
         raise refused(f"one YAML document is expected, and there is {found}", name)
@@ -143,6 +144,8 @@ def _rows(text: str, name: str) -> Iterator[dict[str, str]]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         columns = [column.strip() for column in next(reader, [])]
+        if doubled := [column for column in columns if column and columns.count(column) > 1]:
+            raise refused(f"the column `{doubled[0]}` is given twice; only one of them can be meant", name, 1)
         for row in reader:
             if len(row) > len(columns):
                 raise refused(

@@ -56,6 +56,7 @@ def test_a_file_of_another_format_is_recognised(kind: str, other: str) -> None:
         ("a.yaml", "", "there is nothing"),
         ("a.csv", "a,b\n1,2,3", "a.csv:2: this row has 3 cells"),
         ("a.csv", 'a,b\n"1,2', "this is not CSV"),
+        ("a.csv", "a,a\n1,2", "a.csv:1: the column `a` is given twice"),
         ("a.js", "module.exports = {}", "code in JavaScript"),
         ("a.py", "", "code in Python"),
         ("a.json", b"\xff\xfe", "not UTF-8"),
@@ -73,6 +74,33 @@ def test_broken_files_are_errors_with_a_place(
     with pytest.raises(ScenarioFileError) as caught:
         imported(kind, path)
     assert complaint in str(caught.value)
+
+
+def test_a_broken_line_with_a_key_is_shown_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "promptfooconfig.yaml"
+    path.write_text(f"providers:\n- apiKey: {SECRET}: oops\n")
+    with pytest.raises(ScenarioFileError) as caught:
+        imported("promptfoo", path)
+    assert "promptfooconfig.yaml:2" in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_notes_are_short_lines_without_secrets(tmp_path: Path) -> None:
+    reference = f"https://kim:{SECRET}@example.com/tests.csv"
+    odd = "x" * 5000 + "\nname: evil\n---\n"
+    test = {
+        "vars": {"prompt": "Hi"},
+        "assert": [{"type": "is-json"}],
+        odd: 1,
+        "description": "a\n---\nname: evil",
+    }
+    suite = from_data("promptfoo", tmp_path, {"tests": [test, reference], odd: 1})
+    assert suite.every_note
+    for note in suite.every_note:
+        shown = f"{note.place} {note.kind} {note.why} {note.advice}"
+        assert SECRET not in shown
+        assert "\n" not in shown
+        assert len(shown) < 2000
 
 
 def test_a_pipe_is_no_file(tmp_path: Path) -> None:

@@ -205,6 +205,9 @@ def test_the_whole_sample() -> None:
     }
     names = [test.name for test in suite.tests]
     assert names[:3] == ["Where is it", "Cities (Bergen)", "Cities (Oslo)"]
+    table = next(test for test in suite.tests if test.name == "As JSON")
+    assert table.place.endswith("more.csv: [1]")
+    assert scenario_of(table)["metadata"]["imported"]["file"].endswith("more.csv")
     where = scenario_of(suite.tests[0])
     assert where["synthetic_user"]["initial_query"] == "Where is my order A-1001?"
     assert where["metadata"]["team"] == "orders"

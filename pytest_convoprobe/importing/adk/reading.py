@@ -8,6 +8,7 @@ from typing import Any
 from ...yaml_source import Loc
 from ..building import ScenarioBuilder, quoted, shorten_line
 from ..notes import Fate, ImportedSuite, ImportedTest, ImportNote
+from ..noting import note
 from ..options import ImportOptions
 from ..shapes import as_items, as_mapping, is_no_list
 from ..sources import Source
@@ -40,17 +41,17 @@ def read(source: Source, options: ImportOptions) -> ImportedSuite:
 def _notes(source: Source, criteria: AdkCriteria) -> Iterator[ImportNote]:
     if criteria.source is None:
         why = "there is no test_config.json beside the file, so the two criteria count that ADK takes then"
-        yield ImportNote(Fate.LEFT_OUT, "the file", "default criteria", why, "name one with --criteria")
+        yield note(Fate.LEFT_OUT, "the file", "default criteria", why, "name one with --criteria")
     for key in criteria.others.keys() - {"custom_metrics"}:
         place = f"{criteria.source.name if criteria.source else ''}: {key}"
         if key == "user_simulator_config":
             why = "settings of ADK's simulated user aren't taken over, but for the number of its messages"
-            yield ImportNote(Fate.LEFT_OUT, place, f"`{key}`", why)
+            yield note(Fate.LEFT_OUT, place, f"`{key}`", why)
         else:
             why = f"`{key}` is no known key of a file with criteria"
-            yield ImportNote(Fate.LEFT_OUT, place, "unknown key", why)
+            yield note(Fate.LEFT_OUT, place, "unknown key", why)
     for key in sorted(snake(as_mapping(source.data)).keys() - _SET_KEYS):
-        yield ImportNote(Fate.LEFT_OUT, key, "unknown key", f"`{key}` is no known key of an eval set")
+        yield note(Fate.LEFT_OUT, key, "unknown key", f"`{key}` is no known key of an eval set")
 
 
 def _test(source: Source, loc: Loc, case: dict[str, Any], criteria: AdkCriteria) -> ImportedTest:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from ...suggest import did_you_mean
 from ...yaml_source import Loc
 from ..building import ScenarioBuilder, quoted, shorten_line
 from ..notes import Fate, ImportedSuite, ImportedTest, ImportNote
+from ..noting import note
 from ..options import ImportOptions
 from ..shapes import as_mapping
 from ..sources import Source
@@ -18,6 +20,9 @@ from .files import NotRead, SuiteFiles
 from .merging import MOST_VARIANTS, WholeTest, left_out_variants, merged, simulated_user, variants
 from .prompts import PromptTemplate, prompts_of
 from .said import say
+
+MOST_TESTS = 20_000
+"""The most tests that are taken of one suite."""
 
 _USED = frozenset(("prompts", "tests", "scenarios", "defaultTest", "assertionTemplates", "description"))
 _SETTINGS = {
@@ -77,13 +82,19 @@ class _Reading:
             else cases_of(self._config, self._source, self._files, self._note)
         )
         prompts = self._prompts()
-        tests = tuple(test for case in cases for test in self._tests(case, prompts))
+        found = (test for case in cases for test in self._tests(case, prompts))
+        tests = tuple(islice(found, MOST_TESTS))
+        if next(found, None) is not None:
+            why = f"there are more tests than the {MOST_TESTS:,} that are taken"
+            self._notes.append(
+                note(Fate.LOST, "the file", "too many tests", why, "import parts of the suite")
+            )
         return ImportedSuite("promptfoo", self._source.name, tests, tuple(self._notes))
 
     def _note(self, source: Source, loc: Loc, kind: str, why: str, advice: str) -> None:
         where = "" if source is self._source else f"{source.name}: "
         fate = Fate.LOST if kind.endswith("aren't read") else Fate.LEFT_OUT
-        self._notes.append(ImportNote(fate, f"{where}{source.place(loc)}", kind, why, advice))
+        self._notes.append(note(fate, f"{where}{source.place(loc)}", kind, why, advice))
 
     def _default_test(self) -> Mapping[str, Any]:
         found = self._config.get("defaultTest")
@@ -114,10 +125,8 @@ class _Reading:
         user = simulated_user(test, self._config)
         if more := left_out_variants(test):
             why = f"its lists of values make {more:,} tests more than the {MOST_VARIANTS:,} that are taken"
-            note = ImportNote(
-                Fate.LOST, case.source.place(case.loc), "tests of lists", why, "use shorter lists"
-            )
-            self._notes.append(note)
+            place = case.source.place(case.loc)
+            self._notes.append(note(Fate.LOST, place, "tests of lists", why, "use shorter lists"))
         meant = [one for one in prompts if one.is_meant(test.data.get("prompts"))]
         for values, varied in variants(test):
             # A simulated user is sent no prompt: there the prompts are the agent's instructions.
@@ -135,7 +144,7 @@ class _Reading:
         label: str,
     ) -> ImportedTest:
         own_id = test.data.get("id") or test.data.get("description") or case.source.place(case.loc)
-        builder = ScenarioBuilder(case.source, case.loc, str(own_id), "")
+        builder = ScenarioBuilder(case.source, case.loc, str(own_id), "", self._source)
         say(builder, test, values, prompt, user, self._options)
         self._note_keys(builder, test)
         self._describe(builder, test, label)
