@@ -119,6 +119,19 @@ def _same(wanted_value: Any, value: Any) -> bool:
     return bool(wanted_value == value)
 
 
+def _same_items(items: Sequence[Any], value: Any) -> bool:
+    """Whether a list has the same items, each as often, whatever their order."""
+    if not isinstance(value, (list, tuple)):
+        return False
+    left = list(value)
+    for item in items:
+        place = next((at for at, other in enumerate(left) if _same(item, other)), None)
+        if place is None:
+            return False
+        del left[place]
+    return not left
+
+
 def _in_range(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any, str], bool]:
     return lambda value, bound, _: _is_number(value) and compare(value, bound)
 
@@ -129,6 +142,7 @@ _HOLDS: Mapping[str, Callable[[Any, Any, str], bool]] = {
     "equals": lambda value, other, _: _same(other, value),
     "not_equals": lambda value, other, _: not _same(other, value),
     "one_of": lambda value, others, _: any(_same(other, value) for other in others),
+    "same_items": lambda value, items, _: _same_items(items, value),
     "contains": lambda value, part, _: _contains(value, part),
     "not_contains": lambda value, part, _: not _contains(value, part),
     "matches": _matches,
@@ -140,6 +154,7 @@ _WORDS = {
     "equals": "= ",
     "not_equals": "is not ",
     "one_of": "is one of ",
+    "same_items": "has in any order the items ",
     "contains": "contains ",
     "not_contains": "doesn't contain ",
     "matches": "matches ",

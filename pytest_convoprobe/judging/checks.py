@@ -119,17 +119,25 @@ _REPORTING = {
 
 def _require_known_arguments(evaluation: Evaluation, transcript: Transcript) -> None:
     """An argument that isn't reported isn't one that the agent left out."""
-    for criterion in evaluation.tool_usage.tool_call_criteria:
-        if not any(getattr(assertion, "args", None) for assertion in criterion.assertions):
-            continue
+    for key, tool in _conditions_on_arguments(evaluation.tool_usage):
         for turn, call in transcript.tool_calls:
-            if not matches(criterion.tool, call.name):
+            if not matches(tool, call.name):
                 continue
             if "arguments" in call.unreported:
-                raise ScenarioError(_UNKNOWN_ARGUMENTS.format(criterion.tool, call.name, turn))
+                raise ScenarioError(_UNKNOWN_ARGUMENTS.format(key, tool, call.name, turn))
             if "arguments" in call.cut:
                 # Whatever the part that was kept shows: the rest could make each condition true or false.
-                raise _too_long(_CUT_ARGUMENTS.format(criterion.tool, call.name, turn))
+                raise _too_long(_CUT_ARGUMENTS.format(key, tool, call.name, turn))
+
+
+def _conditions_on_arguments(usage: ToolUsage) -> Iterator[tuple[str, str]]:
+    """The tools on whose arguments there are conditions, each with the key that they are in."""
+    for criterion in usage.tool_call_criteria:
+        if any(getattr(assertion, "args", None) for assertion in criterion.assertions):
+            yield "tool_call_criteria", criterion.tool
+    for expected in usage.expected_calls.calls if usage.expected_calls else ():
+        if expected.args:
+            yield "expected_calls", expected.tool
 
 
 def _too_long(message: str) -> ScenarioError:
@@ -139,12 +147,12 @@ def _too_long(message: str) -> ScenarioError:
 
 
 _CUT_ARGUMENTS = (
-    "tool_usage.tool_call_criteria, `args` of {} cannot be checked: the arguments of the call of {} in turn "
+    "tool_usage.{}, `args` of {} cannot be checked: the arguments of the call of {} in turn "
     "{} are longer than `run.max_text`, so only a part of them was kept. Raise the setting, or take `args` "
     "out of the scenario"
 )
 _UNKNOWN_ARGUMENTS = (
-    "tool_usage.tool_call_criteria, `args` of {} cannot be checked: the target does not report the arguments "
+    "tool_usage.{}, `args` of {} cannot be checked: the target does not report the arguments "
     "of its call of {} in turn {}. Have it report them (`arguments` beside the call's `name`, an empty "
     "mapping where there are none), or take `args` out of the scenario"
 )
@@ -179,6 +187,8 @@ def _keys_about_tools(evaluation: Evaluation) -> Iterator[str]:
         yield "tool_usage.prohibited_tools"
     if usage.only_listed:
         yield "tool_usage.only_listed"
+    if usage.expected_calls is not None:
+        yield "tool_usage.expected_calls"
     if any(criterion.assertions for criterion in usage.tool_call_criteria):
         yield "tool_usage.tool_call_criteria"
     if evaluation.efficiency.max_tool_calls is not None:

@@ -17,6 +17,7 @@ from ..text import shorten
 from ..tool_patterns import matches
 from ..transcript import ToolCall
 from .arguments import unmet, wanted
+from .call_lists import list_of_calls
 from .transcript_view import call_line
 from .types import NO_SUCH_TOOL, PROHIBITED, CheckResult
 
@@ -34,6 +35,8 @@ def tool_checks(usage: ToolUsage, calls: Calls, tools: Sequence[str] | None = No
     yield from _prohibited(usage, made, tools)
     if usage.only_listed:
         yield _only_listed(usage, calls)
+    if usage.expected_calls is not None:
+        yield list_of_calls(usage.expected_calls, *made.uses_and_others)
     for criterion in usage.tool_call_criteria:
         for assertion in criterion.assertions:
             if isinstance(assertion, ToolAssertion):
@@ -52,6 +55,12 @@ class _Made:
 
     def uses_of(self, tool: str) -> Calls:
         return [(turn, call) for turn, call in self.of(tool) if self._is_use(call)]
+
+    @property
+    def uses_and_others(self) -> tuple[Calls, Calls]:
+        """All uses of tools, and all other calls."""
+        uses = [(turn, call) for turn, call in self.calls if self._is_use(call)]
+        return uses, [(turn, call) for turn, call in self.calls if not self._is_use(call)]
 
     def first(self, tool: str) -> int | None:
         """The place of the tool's first call among all calls."""
@@ -90,7 +99,8 @@ def _prohibited(usage: ToolUsage, made: _Made, tools: Sequence[str] | None) -> I
 
 def _only_listed(usage: ToolUsage, calls: Calls) -> CheckResult:
     criteria = (criterion.tool for criterion in usage.tool_call_criteria)
-    listed = tuple(dict.fromkeys((*usage.required_tools, *usage.optional_tools, *criteria)))
+    calls_of_list = [call.tool for call in usage.expected_calls.calls] if usage.expected_calls else []
+    listed = tuple(dict.fromkeys((*usage.required_tools, *usage.optional_tools, *criteria, *calls_of_list)))
     others = [(turn, call) for turn, call in calls if not any(matches(name, call.name) for name in listed)]
     found = f"{_count(others)}: {_shown(others[0][1])}" if others else "no other call"
     expected = f"no tool but {', '.join(listed)}" if listed else "no call of any tool"

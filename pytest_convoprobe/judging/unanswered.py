@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ..errors import ScenarioError
 from ..scenario.models import ToolUsage
+from .call_lists import EXPECTED_CALLS
 from .tool_checks import ONLY_LISTED, Calls, tool_checks
 from .types import CheckResult
 
@@ -34,9 +35,14 @@ def decided_checks(usage: ToolUsage, calls: Calls, tools: Sequence[str] | None) 
         ]
         _require_same(found, tool_checks(usage, refused, tools), calls, _CARRIED_OUT)
         others = tool_checks(usage, without_unanswered(calls), tools)
-        listed, without = ([one for one in some if one.name == ONLY_LISTED] for some in (found, others))
+        listed, without = (list(filter(_counts_all, some)) for some in (found, others))
         _require_same(listed, without, calls, _IS_A_TOOL)
     yield from found
+
+
+def _counts_all(check: CheckResult) -> bool:
+    """Whether a check is about all calls, and not about those of one tool."""
+    return check.name == ONLY_LISTED or check.name.startswith(EXPECTED_CALLS)
 
 
 def decided_limit(limit: CheckResult, without: CheckResult, calls: Calls) -> CheckResult:

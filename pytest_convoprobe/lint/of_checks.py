@@ -111,9 +111,11 @@ def asks_for_deeds(evaluation: Evaluation) -> bool:
         one for criterion in evaluation.tool_usage.tool_call_criteria for one in criterion.assertions
     )
     says = any(getattr(check, key) is not None for check in evaluation.replies for key in _SAYINGS)
+    expected = evaluation.tool_usage.expected_calls
     return (
         bool(evaluation.tool_usage.required_tools or evaluation.checks)
         or says
+        or (expected is not None and expected.needs_calls)
         or any(isinstance(one, ToolAssertion) and _asks_for_call(one) for one in assertions)
     )
 

@@ -127,6 +127,7 @@ def other_tools(subject: Subject, tool: str) -> bool:
     """Whether the scenario names a tool besides this one."""
     usage = subject.scenario.evaluation.tool_usage
     names = {*usage.required_tools, *usage.optional_tools}
+    names |= {call.tool for call in usage.expected_calls.calls} if usage.expected_calls else set()
     for criterion in usage.tool_call_criteria:
         names.add(criterion.tool)
         for one in criterion.assertions:

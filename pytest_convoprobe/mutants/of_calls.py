@@ -41,7 +41,9 @@ def _claims_without_call(
 ) -> Iterator[ChangedTalk]:
     usage = evaluation.tool_usage
     shown = {proof.tool: proof for proof in found}
-    patterns = dict.fromkeys([*usage.required_tools, *(one.tool for one in usage.tool_call_criteria), *shown])
+    listed = [call.tool for call in usage.expected_calls.calls] if usage.expected_calls else []
+    criteria = [one.tool for one in usage.tool_call_criteria]
+    patterns = dict.fromkeys([*usage.required_tools, *criteria, *listed, *shown])
     for pattern in patterns:
         first = _first(transcript, pattern)
         if first is None:

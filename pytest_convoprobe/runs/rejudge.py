@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..errors import Blame, ConvoprobeError, ResultsError
+from ..judging.call_lists import EXPECTED_CALLS
 from ..judging.checks import SILENCE
 from ..judging.latency import LATENCY
 from ..judging.reply_checks import REPLY_NAMES
@@ -44,7 +45,7 @@ _BY_SCENARIO = re.compile(
     rf"(?:required|prohibited) tool .+|{ONLY_LISTED}|{SILENCE}|{LATENCY}|tool calls|turns|tokens of the agent"
     r"|.+: (?:number of calls|arguments|called)(?: (?:by|in) turn \d+)?"
     r"|.+: (?:not before turn \d+|(?:before|after) .+)"
-    rf"|{REPLY_NAMES}"
+    rf"|{EXPECTED_CALLS} \(\w+\)|{REPLY_NAMES}"
     rf"|{PREFIX}[^\s:]+:[\w.]+(?:: .+)?"
 )
 

@@ -278,7 +278,8 @@ class TrialInProgress:
             return (*found, *map(own_check, extra(scenario, transcript))) if extra else found
 
         evaluation = scenario.evaluation
-        quick = extra is None and not evaluation.tool_usage.tool_call_criteria and not evaluation.replies
+        usage = evaluation.tool_usage
+        quick = not (extra or usage.tool_call_criteria or usage.expected_calls or evaluation.replies)
         if quick and not transcript.is_large:
             return require_decided(check(), self._own_findings)
         try:

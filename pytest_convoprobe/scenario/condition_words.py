@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from ..suggest import is_slip_of, plain_name
 
 CONDITIONS = (
-    "equals", "not_equals", "one_of", "contains", "not_contains", "includes", "matches", "not_matches",
-    "at_least", "at_most", "above", "below",
+    "equals", "not_equals", "one_of", "same_items", "contains", "not_contains", "includes", "matches",
+    "not_matches", "at_least", "at_most", "above", "below",
 )  # fmt: skip
 """Every key of a condition."""
 
@@ -28,6 +28,7 @@ _NAMES = {
     "matches": "regex regexp re match pattern regular_expression",
     "not_matches": "not_match not_regex",
     "includes": "include included partial subset has_keys",
+    "same_items": "any_order unordered same_elements same_set items_equal equals_any_order",
     "one_of": "in enum any_of oneof is_one_of",
     "at_least` and `at_most": "between",
 }

@@ -69,6 +69,7 @@ class ArgumentCondition(ScenarioPart):
     - `equals`: the value is this JSON value: mappings whatever the order of their keys, numbers
       by value (`5` is `5.0`), but never a boolean for a number; null is a value too.
     - `not_equals`: it is another one. `one_of`: it equals one of these.
+    - `same_items`: it is a list with these items, in any order and each as often as here.
     - `contains`: a text has this part, a list has an equal item, a mapping has this key. `not_contains`: it
       doesn't.
     - `includes`: a mapping has these keys, with values that fulfil these conditions, whatever else it has;
@@ -86,6 +87,9 @@ class ArgumentCondition(ScenarioPart):
     equals: JsonValue = Field(None, description="The value is this one.")
     not_equals: JsonValue = Field(None, description="The value is not this one.")
     one_of: tuple[JsonValue, ...] | None = Field(None, description="The value is one of these.")
+    same_items: tuple[JsonValue, ...] | None = Field(
+        None, description="A list with these items, in any order.", examples=[["11", "22"]]
+    )
     contains: JsonValue = Field(
         None, description="A text with this part, a list with this item, or a mapping with this key."
     )

@@ -71,6 +71,7 @@ _ONLY_FACTS = {"items": {"properties": {"assertions": {"items": _FACTS}}}}
 _TOOLS_BY_CODE = [
     *map(_with_items, ("required_tools", "prohibited_tools")),
     _key("only_listed", {"const": True}),
+    _key("expected_calls", {"type": "object"}),
     _key("tool_call_criteria", {"contains": _key("assertions", {"contains": _FACTS})}),
 ]
 _BY_CODE_ALONE = {

@@ -32,6 +32,23 @@ class ToolAssertions(Protocol):
         """
 
 
+class NamesTool(Protocol):
+    """One of several calls."""
+
+    @property
+    def tool(self) -> str: ...
+
+
+class ListsCalls(Protocol):
+    """A list of calls. An agent that makes none of them may still be right, unless it `needs_calls`."""
+
+    @property
+    def calls(self) -> Sequence[NamesTool]: ...
+
+    @property
+    def needs_calls(self) -> bool: ...
+
+
 class NamesTools(Protocol):
     """All that a scenario says of tools."""
 
@@ -49,6 +66,9 @@ class NamesTools(Protocol):
 
     @property
     def tool_call_criteria(self) -> Sequence[ToolAssertions]: ...
+
+    @property
+    def expected_calls(self) -> ListsCalls | None: ...
 
 
 @dataclass(frozen=True)
@@ -101,6 +121,9 @@ def names_in(
     )
     for key, names, needed in lists:
         yield from (ToolName(key, name, needed) for name in names)
+    expected = usage.expected_calls
+    for name in dict.fromkeys(call.tool for call in expected.calls) if expected else ():
+        yield ToolName("expected_calls", name, expected is not None and expected.needs_calls)
     for criterion in usage.tool_call_criteria:
         yield ToolName("tool_call_criteria", criterion.tool, not _forbids(criterion))
         for assertion in criterion.assertions:

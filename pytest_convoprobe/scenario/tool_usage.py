@@ -11,6 +11,7 @@ from ..tool_patterns import matches
 from ..yaml_source import Loc
 from ..yaml_source.explain import UNION_TAG, complain
 from .assertions import ToolAssertion
+from .call_lists import ExpectedCalls
 from .fields import ScenarioPart, Sentence, ToolPattern
 from .rules import prohibition_complaints
 from .sentences import JudgedSentence, sentence_or_facts
@@ -82,12 +83,30 @@ class ToolUsage(ScenarioPart):
     only_listed: bool = Field(
         False,
         strict=True,
-        description="No tool may be called but those of `required_tools`, `optional_tools` and "
-        "`tool_call_criteria`.",
+        description="No tool may be called but those of `required_tools`, `optional_tools`, "
+        "`tool_call_criteria` and `expected_calls`.",
     )
     count_failed_calls: bool = Field(
         False, strict=True, description="A call that ended in an error counts as a use of the tool."
     )
+
+    expected_calls: ExpectedCalls | None = Field(
+        None,
+        description="The calls of the whole conversation as a list, and how they are compared with it.",
+        examples=[{"order": "strict", "calls": ["find_order", {"tool": "cancel_order"}]}],
+    )
+
+    @field_validator("expected_calls")
+    @classmethod
+    def _may_be_made(cls, expected: ExpectedCalls | None, info: ValidationInfo) -> ExpectedCalls | None:
+        prohibited = info.data.get("prohibited_tools", ())
+        complain(
+            (("calls", place, "tool"), f"`{call.tool}` is prohibited, by `{pattern}` in `prohibited_tools`")
+            for place, call in enumerate(expected.calls if expected else ())
+            for pattern in prohibited
+            if matches(pattern, call.tool)
+        )
+        return expected
 
     @field_validator("prohibited_tools")
     @classmethod
@@ -109,7 +128,8 @@ class ToolUsage(ScenarioPart):
     def has_checks(self) -> bool:
         """Whether code checks anything."""
         facts = any(isinstance(one, ToolAssertion) for one in self._assertions)
-        return bool(self.required_tools or self.prohibited_tools or self.only_listed or facts)
+        lists = self.required_tools or self.prohibited_tools or self.expected_calls
+        return bool(lists or self.only_listed or facts)
 
     @property
     def has_sentences(self) -> bool:

@@ -196,6 +196,10 @@ VALID = {
     ),
     "checks of the greeting": _user("first: agent") + "  replies: [{contains: a, turn: 0}]\n",
     "gate without a mode": MINIMAL + "gate: {first: 2}\n",
+    "a list of calls": ALONE
+    + "tool_usage: {expected_calls: {order: subset, calls: [a, {tool: b, args: {i: {same_items: [1]}}}]}}\n",
+    "no calls at all": ALONE + "tool_usage: {expected_calls: {calls: []}}\n",
+    "own checks": ALONE + "checks: ['shop.checks:cancelled', 'checks.py:Order.is_there']\n",
     "code alone": ALONE + "tool_usage: {required_tools: [t]}\n",
     "code alone with an empty list": ALONE + "efficiency: {max_tool_calls: 1}\n  correctness_criteria: []\n",
     "code alone by an assertion": ALONE
@@ -286,6 +290,35 @@ INVALID = {
     ),
     "any number by a turn": Wrong(
         _assertion("{at_least: 0, by_turn: 2}"), "9:71", "this asserts nothing", schema=False
+    ),
+    "an empty list of calls": Wrong(
+        ALONE + "tool_usage: {expected_calls: {order: in_order, calls: []}}\n",
+        "7:57",
+        "with `in_order` an empty list says nothing",
+        schema=False,
+    ),
+    "an unknown order": Wrong(
+        ALONE + "tool_usage: {expected_calls: {order: sorted, calls: [a]}}\n",
+        "7:40",
+        "must be one of `strict`, `in_order`, `unordered`, `superset`, `subset`",
+    ),
+    "a prohibited call": Wrong(
+        ALONE + 'tool_usage: {prohibited_tools: ["a*"], expected_calls: {calls: [b, {tool: ab}]}}\n',
+        "7:77",
+        "expected_calls.calls[1].tool: `ab` is prohibited, by `a*` in `prohibited_tools`",
+        schema=False,
+    ),
+    "no list of items": Wrong(
+        _assertion("{args: {ids: {same_items: 3}}}"), "9:86", "same_items: must be a list, got the number 3"
+    ),
+    "items in any order by another name": Wrong(
+        _assertion("{args: {ids: {any_order: [1]}}}"), "9:74", "did you mean `same_items`?"
+    ),
+    "a check that is no reference": Wrong(
+        ALONE + "checks: [cancelled]\n", "7:12", "`cancelled` names no object: write", schema=False
+    ),
+    "a check twice": Wrong(
+        ALONE + "checks: ['a:b', 'a:b']\n", "7:19", "`a:b` is there already", schema=False
     ),
     "neither criteria nor checks": Wrong(
         ALONE + "tool_usage: {optional_tools: [t]}\n", "6:1", "code decides everything, by `tool_usage`"

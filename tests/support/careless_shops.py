@@ -67,3 +67,9 @@ class LooksUpWhileItGreets(ShopAgent):  # type: ignore[misc]
 class OnlySaysSo(ShopAgent):  # type: ignore[misc]
     def cancel_order(self, order_id: str) -> str:
         return "done"
+
+
+class LooksAfterwards(ShopAgent):  # type: ignore[misc]
+    def send(self, message: str, history: Any) -> Any:
+        reply = super().send(message, history)
+        return replace(reply, tool_calls=reply.tool_calls[::-1])
