@@ -97,6 +97,12 @@ def test_targets_come_after_the_parameters(refunds: Suite) -> None:
     refunds.run("-k", "gold", "--convoprobe-target=slow").assert_outcomes(passed=1, deselected=3)
 
 
+def test_workers_share_the_sets(refunds: Suite) -> None:
+    result = refunds.run_process("-n2", plugins=["xdist"])
+    result.assert_outcomes(passed=2)
+    assert len(stored(refunds)) == 2
+
+
 def test_only_what_failed_runs_again(refunds: Suite) -> None:
     refunds.write(
         "scenarios/a.yaml",
