@@ -18,11 +18,16 @@ _ANYTHING = ("", "x", " ", "\n", "Déjà vu: 0 %")
 
 def conditions_of(subject: Subject) -> Iterator[tuple[Place, str, ArgumentCondition]]:
     """Each condition on an argument, with its place and the tool; those within others too."""
-    for place, criterion in enumerate(subject.scenario.evaluation.tool_usage.tool_call_criteria):
+    usage = subject.scenario.evaluation.tool_usage
+    section: Place = ("evaluation", "tool_usage")
+    for place, criterion in enumerate(usage.tool_call_criteria):
         for index, one in enumerate(criterion.assertions):
-            path = ("evaluation", "tool_usage", "tool_call_criteria", place, "assertions", index, "args")
+            path = (*section, "tool_call_criteria", place, "assertions", index, "args")
             for inner, condition in within(one.args, path) if isinstance(one, ToolAssertion) else ():
                 yield inner, criterion.tool, condition
+    for index, call in enumerate(usage.expected_calls.calls if usage.expected_calls else ()):
+        for inner, condition in within(call.args, (*section, "expected_calls", "calls", index, "args")):
+            yield inner, call.tool, condition
 
 
 def within(

@@ -10,7 +10,7 @@ from typing import Any
 from ..judging.transcript_view import call_line
 from ..result import ScenarioResult
 from ..scenario.condition_words import RANGES
-from ..scenario.models import ArgumentCondition, Evaluation, Scenario, ToolAssertion
+from ..scenario.models import ArgumentCondition, Evaluation, Scenario, ToolAssertion, ToolUsage
 from ..text import has_words
 from ..tool_patterns import matches
 from ..transcript import ToolCall, Transcript, Turn
@@ -63,12 +63,19 @@ def _left(pattern: str, call: ToolCall) -> ToolCall | None:
 
 def _wrong_arguments(transcript: Transcript, evaluation: Evaluation) -> Iterator[ChangedTalk]:
     """The arguments that the scenario has conditions on: code says whether another value breaks them."""
-    for criterion in evaluation.tool_usage.tool_call_criteria:
-        for assertion in criterion.assertions:
-            if isinstance(assertion, ToolAssertion) and assertion.args:
-                names = {name.partition(".")[0] for name in assertion.args} | set(assertion.args)
-                for other in _OTHERS if _has_range(assertion.args.values()) else (_other,):
-                    yield from _with_others(transcript, criterion.tool, names, {}, other)
+    for tool, args in _conditions(evaluation.tool_usage):
+        names = {name.partition(".")[0] for name in args} | set(args)
+        for other in _OTHERS if _has_range(args.values()) else (_other,):
+            yield from _with_others(transcript, tool, names, {}, other)
+
+
+def _conditions(usage: ToolUsage) -> Iterator[tuple[str, Mapping[str, ArgumentCondition]]]:
+    """The tools whose arguments the scenario has conditions on, with these."""
+    for criterion in usage.tool_call_criteria:
+        facts = (one for one in criterion.assertions if isinstance(one, ToolAssertion))
+        yield from ((criterion.tool, one.args) for one in facts if one.args)
+    expected = usage.expected_calls.calls if usage.expected_calls else ()
+    yield from ((call.tool, call.args) for call in expected if call.args)
 
 
 def _has_range(conditions: Iterable[ArgumentCondition]) -> bool:

@@ -9,8 +9,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from ..yaml_source.explain import complain
-from .conditions import Condition
-from .fields import ScenarioPart, Text, ToolPattern
+from .conditions import Condition, DataPath
+from .fields import ScenarioPart, ToolPattern
 
 CallOrder = Literal["strict", "in_order", "unordered", "superset", "subset"]
 MOST_CALLS = 200
@@ -21,7 +21,7 @@ class ExpectedCall(ScenarioPart):
     """One call: a use of this tool with such arguments, whatever others it has."""
 
     tool: ToolPattern = Field(description="The tool's name, or a pattern of names.", examples=["find_order"])
-    args: dict[Text, Condition] = Field(
+    args: dict[DataPath, Condition] = Field(
         default_factory=dict,
         description="Conditions on arguments by name, as in assertions.",
         examples=[{"order_id": "A-1001"}],

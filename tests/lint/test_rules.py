@@ -189,6 +189,10 @@ def _asking(**args: Any) -> dict[str, Any]:
     return {"tool_usage": {"tool_call_criteria": [{"tool": "get_order", "assertions": [{"args": args}]}]}}
 
 
+def _listing(**args: Any) -> dict[str, Any]:
+    return {"tool_usage": {"expected_calls": {"calls": [{"tool": "get_order", "args": args}]}}}
+
+
 @pytest.mark.parametrize(
     ("evaluation", "rules"),
     [
@@ -196,6 +200,9 @@ def _asking(**args: Any) -> dict[str, Any]:
         (_asking(place={"city": {"matches": "x?"}}), ["no-effect"]),
         (_asking(items={"includes": [{"sku": {"matches": "(?s).*"}}]}), ["no-effect"]),
         (_asking(note={"matches": "^$"}), []),
+        (_listing(note={"matches": ".*"}), ["no-effect"]),
+        (_listing(note={"part": {"not_matches": ".*"}}), ["contradiction"]),
+        (_listing(order={"id": "A-1042"}), ["missing-fact"]),
         (_asking(note={"not_matches": ".*"}), ["contradiction"]),
         ({"replies": [{"matches": "x*"}]}, ["no-effect"]),
         ({"replies": [{"json": {"a": {"b": {"matches": "x*"}}}}]}, ["no-effect"]),

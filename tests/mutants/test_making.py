@@ -270,3 +270,12 @@ def test_a_range_has_a_mutant_that_leaves_it(condition: object) -> None:
     assert "pay: arguments" in {
         name for one in found if one.kind is MutantKind.WRONG_ARGUMENT for name in one.by_code
     }
+
+
+def test_an_argument_of_an_expected_call_has_a_mutant() -> None:
+    listed = {
+        "expected_calls": {"calls": [{"tool": "get_order", "args": {"order_id": {"matches": "^A-1042$"}}}]}
+    }
+    wanted = scenario([ASKS], listed)
+    found = mutants_of(judged(wanted, TALK, {}), wanted)
+    assert [one.by_code for one in found if one.kind is MutantKind.WRONG_ARGUMENT]
