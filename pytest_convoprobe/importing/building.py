@@ -13,7 +13,7 @@ from .literal_text import healed, literal
 from .notes import Fate, ImportedTest, ImportNote
 from .noting import note, plain, redactor
 from .options import ImportOptions
-from .sources import Source
+from .sources import ForeignFile
 
 MOST_TURNS = 100
 """The most turns of a scenario."""
@@ -33,7 +33,7 @@ class ScenarioBuilder:
     """
 
     def __init__(
-        self, source: Source, loc: Loc, source_id: str, name: str, suite: Source | None = None
+        self, source: ForeignFile, loc: Loc, source_id: str, name: str, suite: ForeignFile | None = None
     ) -> None:
         self._source, self._loc, self._suite = source, loc, suite or source
         self._at = source, loc
@@ -83,7 +83,7 @@ class ScenarioBuilder:
         self._refusal = self._refusal or why
 
     @contextmanager
-    def at(self, source: Source, loc: Loc) -> Iterator[None]:
+    def at(self, source: ForeignFile, loc: Loc) -> Iterator[None]:
         """Meanwhile, places are below another one: the test's defaults are elsewhere."""
         before = self._at
         self._at = source, loc
@@ -94,7 +94,7 @@ class ScenarioBuilder:
         source, above = self._at
         self._notes.append(note(fate, self._place(source, (*above, *loc)), kind, why, advice))
 
-    def _place(self, source: Source, loc: Loc) -> str:
+    def _place(self, source: ForeignFile, loc: Loc) -> str:
         """The place, with the name of the file if it is another one than the suite's."""
         return source.place(loc) if source is self._suite else f"{source.name}: {source.place(loc)}"
 

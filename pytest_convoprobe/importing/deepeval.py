@@ -14,7 +14,7 @@ from .notes import Fate, ImportedSuite, ImportedTest, ImportNote
 from .options import ImportOptions
 from .sentences import says_the_same
 from .shapes import as_items, is_no_list
-from .sources import Source, refused
+from .sources import ForeignFile, refused
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _TURNS = 10
@@ -34,14 +34,14 @@ _IMAGE = re.compile(r"\[DEEPEVAL:[A-Z]+:[^\]]*\]")
 _CODE = "metrics are chosen in code (`assert_test`, `evaluate`), which isn't read"
 
 
-def read(source: Source, options: ImportOptions) -> ImportedSuite:
+def read(source: ForeignFile, options: ImportOptions) -> ImportedSuite:
     """The goldens of a dataset."""
     tests = tuple(_test(source, loc, _snake(one), options) for loc, one in _goldens(source))
     note = ImportNote(Fate.LEFT_OUT, "the file", "metrics", _CODE, "write what they measure as criteria")
     return ImportedSuite("deepeval", source.name, tests, (note,))
 
 
-def _goldens(source: Source) -> Iterator[tuple[Loc, Mapping[str, Any]]]:
+def _goldens(source: ForeignFile) -> Iterator[tuple[Loc, Mapping[str, Any]]]:
     data = source.data
     lists: list[tuple[Loc, Any]] = [((), data)]
     if isinstance(data, Mapping):
@@ -81,7 +81,7 @@ def _cell(key: str, value: Any) -> Any:
     )
 
 
-def _test(source: Source, loc: Loc, golden: dict[str, Any], options: ImportOptions) -> ImportedTest:
+def _test(source: ForeignFile, loc: Loc, golden: dict[str, Any], options: ImportOptions) -> ImportedTest:
     source_id = str(golden.get("name") or golden.get("id") or source.place(loc))
     builder = ScenarioBuilder(source, loc, source_id, str(golden.get("name") or ""))
     builder.tags.append("deepeval")

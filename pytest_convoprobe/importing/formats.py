@@ -11,7 +11,7 @@ from .adk import reading as adk
 from .notes import ImportedSuite
 from .options import ImportOptions
 from .promptfoo import reading as promptfoo
-from .sources import Source, load, looks_like, refused
+from .sources import ForeignFile, load, looks_like, refused
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class SuiteFormat:
 
     title: str
     has: str
-    read: Callable[[Source, ImportOptions], ImportedSuite]
+    read: Callable[[ForeignFile, ImportOptions], ImportedSuite]
 
 
 FORMATS: Mapping[str, SuiteFormat] = {
@@ -55,7 +55,7 @@ def read_suite(name: str, path: Path, options: ImportOptions) -> ImportedSuite:
     return suite
 
 
-def _complaint(name: str, looks: str, source: Source) -> str:
+def _complaint(name: str, looks: str, source: ForeignFile) -> str:
     if looks in _NO_SUITE:
         return _NO_SUITE[looks]
     wanted = FORMATS[name]

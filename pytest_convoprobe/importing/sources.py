@@ -41,7 +41,7 @@ def refused(
 
 
 @dataclass(frozen=True)
-class Source:
+class ForeignFile:
     """A file of another tool. `data` is what it contains, and `name` its name in messages."""
 
     path: Path
@@ -55,7 +55,7 @@ class Source:
         return f"{dotted(loc) or 'the file'}{f' (line {line})' if line else ''}"
 
 
-def load(path: Path) -> Source:
+def load(path: Path) -> ForeignFile:
     """What a file contains, by its suffix. Raises `ScenarioFileError` with the place of what is wrong."""
     name, suffix = shown_path(path), path.suffix.lower()
     if suffix in _CODE:
@@ -72,8 +72,8 @@ def load(path: Path) -> Source:
         return _from_yaml(path, name, content)
     text = _text_of(content, name)
     if suffix == ".csv":
-        return Source(path, name, list(_rows(text, name)))
-    return Source(path, name, _lines(text, name) if suffix == ".jsonl" else _json(text, name))
+        return ForeignFile(path, name, list(_rows(text, name)))
+    return ForeignFile(path, name, _lines(text, name) if suffix == ".jsonl" else _json(text, name))
 
 
 def _text_of(content: bytes, name: str) -> str:
@@ -84,7 +84,7 @@ def _text_of(content: bytes, name: str) -> str:
         raise refused("the file is not UTF-8; save it as UTF-8", name, line) from None
 
 
-def _from_yaml(path: Path, name: str, content: bytes) -> Source:
+def _from_yaml(path: Path, name: str, content: bytes) -> ForeignFile:
     parsed = parse(content, name)
     if parsed.problems:
         raise ScenarioFileError(tuple(problem.masked(redactor().text) for problem in parsed.problems))
@@ -92,7 +92,7 @@ def _from_yaml(path: Path, name: str, content: bytes) -> Source:
         found = "nothing" if not parsed.documents else f"{len(parsed.documents)} documents"
         raise refused(f"one YAML document is expected, and there is {found}", name)
     (document,) = parsed.documents
-    return Source(path, name, _as_yaml_1_2(document.value, (), document), document)
+    return ForeignFile(path, name, _as_yaml_1_2(document.value, (), document), document)
 
 
 def _as_yaml_1_2(value: Any, loc: Loc, document: Document) -> Any:

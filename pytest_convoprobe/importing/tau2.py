@@ -13,7 +13,7 @@ from .calls import OTHER_ARGUMENTS, some_call
 from .notes import ImportedSuite, ImportedTest
 from .options import ImportOptions
 from .shapes import as_items, as_mapping, is_no_list
-from .sources import Source, refused
+from .sources import ForeignFile, refused
 
 _TURNS = 30
 _DEFAULT_BASIS = ("DB", "COMMUNICATE")
@@ -32,7 +32,7 @@ _END = re.compile(r" *###(?:STOP|TRANSFER|OUT-OF-SCOPE)###")
 _NUMBER = re.compile(r"(?<![\w-])\d(?:,?\d){3,}")
 
 
-def read(source: Source, options: ImportOptions) -> ImportedSuite:
+def read(source: ForeignFile, options: ImportOptions) -> ImportedSuite:
     """The tasks of a file: a list, one task, or a mapping with `tasks`."""
     tasks: list[tuple[Loc, Any]]
     if isinstance(source.data, list):
@@ -46,7 +46,7 @@ def read(source: Source, options: ImportOptions) -> ImportedSuite:
     return ImportedSuite("tau2", source.name, tuple(_test(source, loc, one, options) for loc, one in tasks))
 
 
-def _test(source: Source, loc: Loc, task: Any, options: ImportOptions) -> ImportedTest:
+def _test(source: ForeignFile, loc: Loc, task: Any, options: ImportOptions) -> ImportedTest:
     data = as_mapping(task)
     source_id = str(data.get("id", source.place(loc)))
     builder = ScenarioBuilder(source, loc, source_id, "")

@@ -7,16 +7,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from pytest_convoprobe.importing.formats import read_suite
 from pytest_convoprobe.importing.notes import Fate, ImportedSuite, ImportedTest
 from pytest_convoprobe.importing.options import ImportOptions
 from pytest_convoprobe.importing.writing import checked
-from pytest_convoprobe.scenario.models import ToolUsage
-
-with_calls = pytest.mark.skipif("expected_calls" not in ToolUsage.model_fields, reason="needs expected_calls")
 
 SAMPLES = Path(__file__).parent / "samples"
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_convoprobe.importing.notes import Fate
 from pytest_convoprobe.importing.options import ImportOptions
 
-from .reading import SAMPLES, from_data, imported, kinds, only, scenario_of, with_calls
+from .reading import SAMPLES, from_data, imported, kinds, only, scenario_of
 
 
 def case(*turns: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -34,7 +34,6 @@ def with_criteria(folder: Path, **criteria: Any) -> ImportOptions:
 CALL = {"name": "find", "args": {"id": 7}}
 
 
-@with_calls
 def test_the_sample() -> None:
     suite = imported("adk", SAMPLES / "adk" / "shop.evalset.json")
     talk, simulated = suite.tests
@@ -68,7 +67,6 @@ def test_the_sample() -> None:
 
 
 @pytest.mark.parametrize("name", ["old.test.json", "sets.evalset.json"])
-@with_calls
 def test_old_forms(name: str) -> None:
     suite = imported("adk", SAMPLES / "adk" / "old" / name)
     assert "default criteria" in kinds(suite, Fate.LEFT_OUT)
@@ -80,7 +78,6 @@ def test_old_forms(name: str) -> None:
         assert found["evaluation"]["efficiency"] == {"max_tool_calls": 0}
 
 
-@with_calls
 def test_keys_in_camel_case_are_the_same(tmp_path: Path) -> None:
     data = {
         "evalSetId": "s",
@@ -103,7 +100,6 @@ def test_keys_in_camel_case_are_the_same(tmp_path: Path) -> None:
     assert found["evaluation"]["tool_usage"]["expected_calls"]["calls"][0]["tool"] == "find"
 
 
-@with_calls
 def test_calls_in_events_of_newer_releases(tmp_path: Path) -> None:
     events = [{"author": "a", "content": {"parts": [{"text": "…"}, {"function_call": CALL}]}}]
     one = turn("Hi") | {"intermediate_data": {"invocation_events": events}}
@@ -121,7 +117,6 @@ def test_calls_in_events_of_newer_releases(tmp_path: Path) -> None:
         ({"threshold": 1.0, "match_type": "SIDEWAYS"}, "lost"),
     ],
 )
-@with_calls
 def test_trajectories(tmp_path: Path, criterion: Any, fate: str) -> None:
     options = with_criteria(tmp_path, tool_trajectory_avg_score=criterion)
     test = from_data("adk", tmp_path, case(turn("Hi", calls=[CALL])), options).tests[0]
@@ -129,14 +124,12 @@ def test_trajectories(tmp_path: Path, criterion: Any, fate: str) -> None:
     assert test.taken + test.changed + test.lost == 1
 
 
-@with_calls
 def test_arguments_can_be_ignored(tmp_path: Path) -> None:
     options = with_criteria(tmp_path, tool_trajectory_avg_score={"threshold": 1, "ignore_args": True})
     test = only(from_data("adk", tmp_path, case(turn("Hi", calls=[CALL])), options))
     assert scenario_of(test)["evaluation"]["tool_usage"]["expected_calls"]["calls"] == [{"tool": "find"}]
 
 
-@with_calls
 def test_what_could_not_fail_is_no_check(tmp_path: Path) -> None:
     options = with_criteria(tmp_path, response_match_score=0, tool_trajectory_avg_score=1.0)
     test = only(from_data("adk", tmp_path, case(turn("Hi", "Ho", [CALL])), options))
@@ -159,7 +152,6 @@ def test_no_scenario_is_said_with_the_reason(tmp_path: Path, turns: list[Any], w
     assert why in next(note.why for note in test.notes if note.fate is Fate.LOST)
 
 
-@with_calls
 def test_files_in_messages_are_named(tmp_path: Path) -> None:
     parts = {"parts": [{"text": "What is this?"}, {"inline_data": {"data": "aGk="}}]}
     test = only(from_data("adk", tmp_path, case(turn("x", calls=[CALL]) | {"user_content": parts})))

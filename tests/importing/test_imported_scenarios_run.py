@@ -14,7 +14,7 @@ import yaml
 from tests.support.chat_server import ChatServer
 from tests.support.warm_process import run
 
-from .reading import SAMPLES, with_calls
+from .reading import SAMPLES
 
 ROOT = Path(__file__).parents[2]
 CARELESS = '''\
@@ -74,16 +74,13 @@ EXAMPLES = [
         "ForgetsTheOrder",
         ("*find_order: arguments*", '*order_id = "A-1001"*'),
     ),
-    pytest.param(
-        Example(
-            "adk",
-            "adk/shop.evalset.json",
-            (),
-            2,
-            "ForgetsTheOrder",
-            ("*expected calls*", "*A-1001*"),
-        ),
-        marks=with_calls,
+    Example(
+        "adk",
+        "adk/shop.evalset.json",
+        (),
+        2,
+        "ForgetsTheOrder",
+        ("*expected calls*", "*A-1001*"),
     ),
 ]
 

@@ -9,7 +9,7 @@ import yaml
 from pytest_convoprobe.importing.notes import Account, Fate, ImportedTest
 from pytest_convoprobe.importing.options import ImportOptions
 
-from .reading import SAMPLES, from_data, imported, kinds, only, scenario_of, with_calls
+from .reading import SAMPLES, from_data, imported, kinds, only, scenario_of
 
 
 def of_assertion(folder: Path, *assertions: Any, **config: Any) -> ImportedTest:
@@ -69,7 +69,6 @@ def test_checks_of_calls(tmp_path: Path, assertion: Any, usage: dict[str, Any]) 
     assert (test.taken, test.changed, test.lost) == (2, 0, 0)
 
 
-@with_calls
 def test_a_sequence_of_calls_is_a_list_and_a_scenario_has_one(tmp_path: Path) -> None:
     first = {"type": "trajectory:tool-sequence", "value": {"steps": ["a", "b"]}}
     exact = {"type": "trajectory:tool-sequence", "value": {"mode": "exact", "steps": ["a"]}}

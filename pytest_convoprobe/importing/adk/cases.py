@@ -8,7 +8,7 @@ from typing import Any
 
 from ...yaml_source import Loc
 from ..shapes import as_items, as_mapping, is_no_list
-from ..sources import Source, refused
+from ..sources import ForeignFile, refused
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
@@ -20,7 +20,7 @@ def snake(value: Any) -> dict[str, Any]:
     return {_CAMEL.sub(lambda match: f"_{match[1].lower()}", str(key)): item for key, item in value.items()}
 
 
-def cases_of(source: Source) -> list[tuple[Loc, dict[str, Any]]]:
+def cases_of(source: ForeignFile) -> list[tuple[Loc, dict[str, Any]]]:
     """The cases with their places. Raises `ScenarioFileError` if the file has none."""
     data = source.data
     if isinstance(data, Mapping) and "query" in data:

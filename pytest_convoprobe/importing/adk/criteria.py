@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..sources import Source, load, refused
+from ..sources import ForeignFile, load, refused
 from .cases import rubrics_in, snake
 
 FILE = "test_config.json"
@@ -59,7 +59,7 @@ class AdkCriteria:
     """All criteria. `source` is None for those that ADK takes by default; `others` are other keys."""
 
     each: tuple[AdkCriterion, ...]
-    source: Source | None = None
+    source: ForeignFile | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -48,10 +48,10 @@ def take_criterion(one: AdkCriterion, case: AdkCase, builder: ScenarioBuilder, l
         builder.left_out(loc, f"{one.name} with threshold 0", "it could not fail")
     elif one.custom:
         builder.lost(loc, "custom metric", f"{quoted(one.name)} is code, which isn't run here")
-    elif one.name in _METRICS:
-        _METRICS[one.name](one, case, builder, loc)
+    elif one.name in METRICS:
+        METRICS[one.name](one, case, builder, loc)
     else:
-        near = did_you_mean(one.name, _METRICS)
+        near = did_you_mean(one.name, METRICS)
         builder.lost(loc, "unknown metric", f"{quoted(one.name)} is no known metric of ADK{near}")
 
 
@@ -152,7 +152,7 @@ def _of_the_user(one: AdkCriterion, case: AdkCase, builder: ScenarioBuilder, loc
     builder.left_out(loc, one.name, "it is about ADK's simulated user, not about the agent")
 
 
-_METRICS: dict[str, Callable[[AdkCriterion, AdkCase, ScenarioBuilder, Loc], None]] = {
+METRICS: dict[str, Callable[[AdkCriterion, AdkCase, ScenarioBuilder, Loc], None]] = {
     "tool_trajectory_avg_score": _trajectory,
     "response_match_score": _reference(_LIKENESS),
     "final_response_match_v2": _reference(_JUDGED),
@@ -171,3 +171,4 @@ _METRICS: dict[str, Callable[[AdkCriterion, AdkCase, ScenarioBuilder, Loc], None
     "multi_turn_tool_use_quality_v1": _none("it is a score of how the agent used its tools", _OWN),
     "per_turn_user_simulator_quality_v1": _of_the_user,
 }
+"""What becomes of each metric of ADK, by its name."""

@@ -11,7 +11,7 @@ from ..notes import Fate, ImportedSuite, ImportedTest, ImportNote
 from ..noting import note
 from ..options import ImportOptions
 from ..shapes import as_items, as_mapping, is_no_list
-from ..sources import Source
+from ..sources import ForeignFile
 from .cases import calls_in, cases_of, has_files, rubrics_in, snake, text_of
 from .criteria import AdkCriteria, criteria_for
 from .metrics import AdkCase, AdkTurn, take_criterion
@@ -30,7 +30,7 @@ _SET_KEYS = frozenset("eval_set_id name description eval_cases creation_timestam
 _EXPERTISE = {"NOVICE": "novice", "EXPERT": "expert"}
 
 
-def read(source: Source, options: ImportOptions) -> ImportedSuite:
+def read(source: ForeignFile, options: ImportOptions) -> ImportedSuite:
     """The cases of an eval set, each with every criterion."""
     cases = cases_of(source)
     criteria = criteria_for(source.path, options.criteria)
@@ -38,7 +38,7 @@ def read(source: Source, options: ImportOptions) -> ImportedSuite:
     return ImportedSuite("adk", source.name, tests, tuple(_notes(source, criteria)))
 
 
-def _notes(source: Source, criteria: AdkCriteria) -> Iterator[ImportNote]:
+def _notes(source: ForeignFile, criteria: AdkCriteria) -> Iterator[ImportNote]:
     if criteria.source is None:
         why = "there is no test_config.json beside the file, so the two criteria count that ADK takes then"
         yield note(Fate.LEFT_OUT, "the file", "default criteria", why, "name one with --criteria")
@@ -54,7 +54,7 @@ def _notes(source: Source, criteria: AdkCriteria) -> Iterator[ImportNote]:
         yield note(Fate.LEFT_OUT, key, "unknown key", f"`{key}` is no known key of an eval set")
 
 
-def _test(source: Source, loc: Loc, case: dict[str, Any], criteria: AdkCriteria) -> ImportedTest:
+def _test(source: ForeignFile, loc: Loc, case: dict[str, Any], criteria: AdkCriteria) -> ImportedTest:
     source_id = str(case.get("eval_id") or source.place(loc))
     builder = ScenarioBuilder(source, loc, source_id, source_id)
     builder.tags.append("adk")

@@ -110,7 +110,7 @@ def _take(raw: Mapping[str, Any], loc: Loc, context: AssertionContext) -> None:
         return
     handler = _handler(name)
     if handler is None:
-        near = did_you_mean(name, _ALL)
+        near = did_you_mean(name, KNOWN_TYPES)
         builder.lost(loc, "unknown assertion", f"{quoted(written)} is no known type of assertion{near}")
     else:
         handler(one, builder)
@@ -147,9 +147,10 @@ def _red_team(one: ForeignCheck, builder: ScenarioBuilder) -> None:
     builder.lost(one.loc, "red-team grader", f"{quoted(one.type)} is a grader that promptfoo brings along")
 
 
-_ALL = (*BY_CODE, *JUDGED, *OF_TOOLS, *LOST)
+KNOWN_TYPES = (*BY_CODE, *JUDGED, *OF_TOOLS, *LOST)
+"""All types of assertions that promptfoo has, without `not-`."""
 
 
 def is_known_type(name: str) -> bool:
     """Whether promptfoo has assertions of this type, negated ones too."""
-    return name.removeprefix("not-") in (*_ALL, "assert-set")
+    return name.removeprefix("not-") in (*KNOWN_TYPES, "assert-set")

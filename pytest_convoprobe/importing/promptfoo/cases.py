@@ -9,11 +9,11 @@ from itertools import product
 from typing import Any
 
 from ...yaml_source import Loc
-from ..sources import Source
+from ..sources import ForeignFile
 from .assertions import is_known_type
 from .files import NotRead, SuiteFiles
 
-Note = Callable[[Source, Loc, str, str, str], None]
+Note = Callable[[ForeignFile, Loc, str, str, str], None]
 """Notes something about the file: source, place, kind, reason, advice."""
 
 _COMPACT = re.compile(
@@ -25,16 +25,18 @@ _MOST_DEPTH = 4
 
 
 @dataclass(frozen=True)
-class Case:
+class PromptfooCase:
     """A test as it is written, with its place. `above` are the defaults of the scenario it is in."""
 
     data: Mapping[str, Any]
-    source: Source
+    source: ForeignFile
     loc: Loc
     above: Mapping[str, Any]
 
 
-def cases_of(config: Mapping[str, Any], source: Source, files: SuiteFiles, note: Note) -> Iterator[Case]:
+def cases_of(
+    config: Mapping[str, Any], source: ForeignFile, files: SuiteFiles, note: Note
+) -> Iterator[PromptfooCase]:
     """Every test of a configuration, also those of its `scenarios`."""
     yield from _cases(config.get("tests"), source, ("tests",), files, note)
     for loc, scenario in _scenarios(config.get("scenarios"), source, files, note):
@@ -42,7 +44,7 @@ def cases_of(config: Mapping[str, Any], source: Source, files: SuiteFiles, note:
 
 
 def _scenarios(
-    value: Any, source: Source, files: SuiteFiles, note: Note
+    value: Any, source: ForeignFile, files: SuiteFiles, note: Note
 ) -> Iterator[tuple[Loc, Mapping[str, Any]]]:
     for index, one in enumerate(value if isinstance(value, list) else [value] if value else []):
         loc: Loc = ("scenarios", index)
@@ -60,8 +62,8 @@ def _scenarios(
 
 
 def _of_scenario(
-    scenario: Mapping[str, Any], source: Source, loc: Loc, files: SuiteFiles, note: Note
-) -> Iterator[Case]:
+    scenario: Mapping[str, Any], source: ForeignFile, loc: Loc, files: SuiteFiles, note: Note
+) -> Iterator[PromptfooCase]:
     """Each set of data in `config` with each of the tests."""
     for key in scenario.keys() - {"config", "tests", "description"}:
         note(source, (*loc, key), "unknown key", f"`{key}` is no known key of a scenario", "")
@@ -70,12 +72,12 @@ def _of_scenario(
     ]
     tests = list(_cases(scenario.get("tests") or [{}], source, (*loc, "tests"), files, note))
     for data, test in product(above, tests):
-        yield Case(test.data, test.source, test.loc, data)
+        yield PromptfooCase(test.data, test.source, test.loc, data)
 
 
 def _cases(
-    value: Any, source: Source, loc: Loc, files: SuiteFiles, note: Note, depth: int = 0
-) -> Iterator[Case]:
+    value: Any, source: ForeignFile, loc: Loc, files: SuiteFiles, note: Note, depth: int = 0
+) -> Iterator[PromptfooCase]:
     if isinstance(value, Mapping) and isinstance(value.get("path"), str):
         value = value["path"]  # with a `config` for code that makes tests, which isn't run
     if isinstance(value, str):
@@ -87,14 +89,14 @@ def _cases(
         if isinstance(one, str):
             yield from _in_files(one, source, place, files, note, depth)
         elif isinstance(one, Mapping):
-            yield Case(one, source, place, {})
+            yield PromptfooCase(one, source, place, {})
         else:
             note(source, place, "unknown form", "a test is a mapping, or `file://` with the tests in it", "")
 
 
 def _in_files(
-    reference: str, source: Source, loc: Loc, files: SuiteFiles, note: Note, depth: int
-) -> Iterator[Case]:
+    reference: str, source: ForeignFile, loc: Loc, files: SuiteFiles, note: Note, depth: int
+) -> Iterator[PromptfooCase]:
     try:
         found = files.sources(reference) if depth < _MOST_DEPTH else []
     except NotRead as error:
@@ -105,11 +107,11 @@ def _in_files(
         yield from cases_in(file, files, note, depth + 1)
 
 
-def cases_in(file: Source, files: SuiteFiles, note: Note, depth: int = 0) -> Iterator[Case]:
+def cases_in(file: ForeignFile, files: SuiteFiles, note: Note, depth: int = 0) -> Iterator[PromptfooCase]:
     """The tests of a file that has nothing else in it."""
     if file.path.suffix.lower() == ".csv":
         for index, row in enumerate(file.data):
-            yield Case(_from_row(row), file, (index,), {})
+            yield PromptfooCase(_from_row(row), file, (index,), {})
     else:
         data = file.data.get("tests", file.data) if isinstance(file.data, Mapping) else file.data
         yield from _cases(data, file, (), files, note, depth)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import ConvoprobeError
 from ...files import read_file, shown_path
-from ..sources import MOST_BYTES, Source, load
+from ..sources import MOST_BYTES, ForeignFile, load
 
 _DATA = (".json", ".jsonl", ".yaml", ".yml", ".csv")
 _TEXT = (".txt", ".md", ".j2", ".njk", ".jinja", ".jinja2", ".html", ".xml", ".sql")
@@ -28,7 +28,7 @@ class SuiteFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
 
-    def sources(self, reference: str) -> Sequence[Source]:
+    def sources(self, reference: str) -> Sequence[ForeignFile]:
         """The files with data that a reference names, which may have `*` in it. Raises `NotRead`."""
         return [self._data(path) for path in self._paths(reference)]
 
@@ -60,7 +60,7 @@ class SuiteFiles:
         except UnicodeDecodeError:
             raise NotRead("it isn't a text in UTF-8") from None
 
-    def _data(self, path: Path) -> Source:
+    def _data(self, path: Path) -> ForeignFile:
         if path.suffix.lower() not in _DATA:
             raise NotRead(f"`{path.suffix or path.name}` files are code, or data that isn't read here")
         try:

@@ -10,8 +10,8 @@ from typing import Any
 
 from ...yaml_source import Loc
 from ..building import shorten_line
-from ..sources import Source
-from .cases import Case
+from ..sources import ForeignFile
+from .cases import PromptfooCase
 from .files import NotRead, SuiteFiles
 from .templates import as_text
 
@@ -29,7 +29,7 @@ class WholeTest:
 
     data: Mapping[str, Any]
     values: Mapping[str, Any]
-    assertions: tuple[tuple[Source, Loc, Any], ...]
+    assertions: tuple[tuple[ForeignFile, Loc, Any], ...]
     faults: Mapping[str, str]
 
     @property
@@ -39,7 +39,9 @@ class WholeTest:
         return found if isinstance(found, Mapping) else {}
 
 
-def merged(case: Case, default: Mapping[str, Any], config: Source, files: SuiteFiles) -> WholeTest:
+def merged(
+    case: PromptfooCase, default: Mapping[str, Any], config: ForeignFile, files: SuiteFiles
+) -> WholeTest:
     """The test with the defaults of its scenario and of the configuration."""
     layers = (default, case.above, case.data)
     data: dict[str, Any] = {}
@@ -57,10 +59,10 @@ def merged(case: Case, default: Mapping[str, Any], config: Source, files: SuiteF
 
 
 def _assertions(
-    case: Case, default: Mapping[str, Any], data: Mapping[str, Any], config: Source
-) -> Iterator[tuple[Source, Loc, Any]]:
+    case: PromptfooCase, default: Mapping[str, Any], data: Mapping[str, Any], config: ForeignFile
+) -> Iterator[tuple[ForeignFile, Loc, Any]]:
     options = data.get("options") or {}
-    places: list[tuple[Source, Loc, Any]] = [
+    places: list[tuple[ForeignFile, Loc, Any]] = [
         (config, ("defaultTest", "assert"), default.get("assert")),
         (config, ("scenarios",), case.above.get("assert")),
         (case.source, (*case.loc, "assert"), case.data.get("assert")),

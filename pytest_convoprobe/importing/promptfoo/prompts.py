@@ -14,7 +14,7 @@ import yaml
 
 from ...yaml_source import Loc
 from ..building import quoted
-from ..sources import Source
+from ..sources import ForeignFile
 from .cases import Note
 from .files import NotRead, SuiteFiles
 
@@ -43,7 +43,7 @@ class PromptTemplate:
 
 
 def prompts_of(
-    config: Mapping[str, Any], source: Source, files: SuiteFiles, note: Note
+    config: Mapping[str, Any], source: ForeignFile, files: SuiteFiles, note: Note
 ) -> list[PromptTemplate]:
     """The prompts of a configuration; without any, promptfoo sends the variable `prompt`."""
     value = config.get("prompts")
@@ -58,7 +58,9 @@ def prompts_of(
     return found or [PromptTemplate("{{prompt}}")]
 
 
-def _prompts(item: Any, loc: Loc, source: Source, files: SuiteFiles, note: Note) -> Iterator[PromptTemplate]:
+def _prompts(
+    item: Any, loc: Loc, source: ForeignFile, files: SuiteFiles, note: Note
+) -> Iterator[PromptTemplate]:
     if isinstance(item, Mapping):
         text = item.get("raw") or item.get("id") or item.get("prompt")
         label = str(item.get("label") or item.get("display") or "")

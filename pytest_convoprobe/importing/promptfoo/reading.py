@@ -13,9 +13,9 @@ from ..notes import Fate, ImportedSuite, ImportedTest, ImportNote
 from ..noting import note
 from ..options import ImportOptions
 from ..shapes import as_mapping
-from ..sources import Source
+from ..sources import ForeignFile
 from .assertions import AssertionContext, take_assertion
-from .cases import Case, cases_in, cases_of
+from .cases import PromptfooCase, cases_in, cases_of
 from .files import NotRead, SuiteFiles
 from .merging import MOST_VARIANTS, WholeTest, left_out_variants, merged, simulated_user, variants
 from .prompts import PromptTemplate, prompts_of
@@ -56,7 +56,7 @@ _OPTIONS = frozenset(("prefix", "suffix", "disableVarExpansion", "disableDefault
 _TRANSFORMS = ("transform", "postprocess")
 
 
-def read(source: Source, options: ImportOptions) -> ImportedSuite:
+def read(source: ForeignFile, options: ImportOptions) -> ImportedSuite:
     """The tests of a configuration, or of a file with tests alone."""
     reader = _Reading(source, options)
     return reader.suite()
@@ -65,7 +65,7 @@ def read(source: Source, options: ImportOptions) -> ImportedSuite:
 class _Reading:
     """One configuration while it is read."""
 
-    def __init__(self, source: Source, options: ImportOptions) -> None:
+    def __init__(self, source: ForeignFile, options: ImportOptions) -> None:
         self._source = source
         self._options = options
         self._files = SuiteFiles(source.path.parent)
@@ -91,7 +91,7 @@ class _Reading:
             )
         return ImportedSuite("promptfoo", self._source.name, tests, tuple(self._notes))
 
-    def _note(self, source: Source, loc: Loc, kind: str, why: str, advice: str) -> None:
+    def _note(self, source: ForeignFile, loc: Loc, kind: str, why: str, advice: str) -> None:
         where = "" if source is self._source else f"{source.name}: "
         fate = Fate.LOST if kind.endswith("aren't read") else Fate.LEFT_OUT
         self._notes.append(note(fate, f"{where}{source.place(loc)}", kind, why, advice))
@@ -120,7 +120,7 @@ class _Reading:
             return [PromptTemplate(self._options.message)]
         return prompts_of(self._config, self._source, self._files, self._note)
 
-    def _tests(self, case: Case, prompts: list[PromptTemplate]) -> Iterator[ImportedTest]:
+    def _tests(self, case: PromptfooCase, prompts: list[PromptTemplate]) -> Iterator[ImportedTest]:
         test = merged(case, self._default, self._source, self._files)
         user = simulated_user(test, self._config)
         if more := left_out_variants(test):
@@ -136,7 +136,7 @@ class _Reading:
 
     def _test(
         self,
-        case: Case,
+        case: PromptfooCase,
         test: WholeTest,
         values: Mapping[str, Any],
         prompt: PromptTemplate,
