@@ -53,7 +53,10 @@ class Site:
 
     def page(self, address: str) -> SitePage:
         """The page of an address, such as `/runs/20261129T101500Z-00003f`."""
-        parts = urlsplit(address)
+        try:
+            parts = urlsplit(address)
+        except ValueError as error:  # such as `http://[x/`
+            return SitePage(404, _plain("Not found", f"{address}: {error}"))
         words = [unquote(part) for part in parts.path.split("/") if part]
         try:
             return SitePage(200, self._chunks(words, parse_qs(parts.query)))
@@ -79,9 +82,10 @@ class Site:
         return run_list_chunks([_listed(run) for run in shown], LINKS, base=base, more=more)
 
     def _trends(self) -> Iterator[str]:
-        runs = self._project.runs()
-        rows = [row for run in runs for row in run.open().rows()]
-        return trends_chunks(trends(rows, _WINDOW, ToolSchemas(run.path for run in runs).explain), LINKS)
+        runs, notes = self._project.runs(), list[str]()
+        rows = [row for run in runs for row in run.rows(notes)]
+        explain = ToolSchemas(run.path for run in runs).explain
+        return trends_chunks(trends(rows, _WINDOW, explain), LINKS, notes)
 
     def _run(self, run: str, wanted: str = "") -> Iterator[str]:
         report = read_report(self._open(run), self._project.runs())
@@ -113,9 +117,12 @@ class _NoSuchPage(Exception):
 
 
 def _listed(run: RunRef) -> ListedRun:
-    opened = run.open()
-    suite = suite_of(opened)
-    return ListedRun(run.info, run.info.counts or opened.counts, suite.word.value if suite else "")
+    try:
+        opened = run.open()
+        suite = suite_of(opened)
+        return ListedRun(run.info, run.info.counts or opened.counts, suite.word.value if suite else "")
+    except (ResultsError, OSError) as error:
+        return ListedRun(run.info, run.info.counts, problem=str(error))
 
 
 def _plain(title: str, text: str) -> list[str]:

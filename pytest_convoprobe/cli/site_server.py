@@ -15,6 +15,7 @@ from .site import Site, SitePage, broken
 
 HOST = "127.0.0.1"
 _NAMES = ("127.0.0.1", "localhost")
+_USUAL_PORT = 80
 _HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -37,6 +38,9 @@ class SiteServer(ThreadingHTTPServer):
     def __init__(self, site: Site, port: int = 0) -> None:
         self.site = site
         super().__init__((HOST, port), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: pages that break are answered, and a browser that has hung up is no news."""
 
     @property
     def url(self) -> str:
@@ -66,6 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
         if problem := self._stranger():
             self._refuse(HTTPStatus.FORBIDDEN, problem)
             return
+        # Nobody reads the body of a question, so it mustn't be taken for the next question.
+        self.close_connection |= "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         status, body = self._made()
         self.send_response(status)
         for name, value in _HEADERS.items():
@@ -84,15 +90,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stranger(self) -> str:
         """Why the request is refused; empty if it comes from this machine's own browser."""
-        name, _, port = self.headers.get("Host", "").partition(":")
-        if name not in _NAMES or port != str(self.server.server_address[1]):
+        ours = {f"{name}{port}" for name in _NAMES for port in self._ports()}
+        if self.headers.get("Host", "").lower() not in ours:
             return "this site answers only to 127.0.0.1 and localhost"
         origin = self.headers.get("Origin")
-        if origin is not None and origin not in {f"http://{one}:{port}" for one in _NAMES}:
+        if origin is not None and origin.removeprefix("http://") not in ours:
             return "this site answers no other site"
         if self.headers.get("Sec-Fetch-Site", "none") not in _OUR_OWN:
             return "this site answers no other site"
         return ""
+
+    def _ports(self) -> tuple[str, ...]:
+        """What may follow the name. Browsers leave out the port that is usual."""
+        port = self.server.server_address[1]
+        return (f":{port}", "") if port == _USUAL_PORT else (f":{port}",)
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
         body = f"{why}\n".encode()

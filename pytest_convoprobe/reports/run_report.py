@@ -163,7 +163,8 @@ def read_report(
     """
     rows, runs = final(run.rows()), list(runs)
     before = _earlier(run, runs)
-    earlier = [row for ref in before for row in ref.open().rows()]
+    unread = list[str]()
+    earlier = [row for ref in before for row in ref.rows(unread)]
     against = None
     if baseline is not None:
         compared = compare_runs(baseline, run)
@@ -176,7 +177,7 @@ def read_report(
         rows,
         earlier,
         infos={ref.id: ref.info for ref in before},
-        notes=(*run.notes, *_missing(run)),
+        notes=(*run.notes, *_missing(run), *unread),
         baseline=against,
         explain=ToolSchemas((run.path, *(ref.path for ref in before))).explain,
     )

@@ -37,6 +37,14 @@ class RunRef:
         """The run itself."""
         return StoredRun(self.path, self.info)
 
+    def rows(self, notes: list[str]) -> list[IndexRow]:
+        """Its trials in short, for what is about many runs: of one that can't be read none, and a note."""
+        try:
+            return list(self.open().rows())
+        except (ResultsError, OSError) as error:
+            notes.append(f"{self.id} cannot be read: {error}")
+            return []
+
 
 UNSTORED = "unstored"
 """In a row, the worker of a trial that is in no file."""

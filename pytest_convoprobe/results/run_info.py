@@ -139,7 +139,7 @@ class RunInfo:
             raise ResultsError(f"not a description of a run ({type(error).__name__}: {error})") from None
 
 
-_MAPPINGS = ("versions", "settings", "models", "prices", "counts")
+_MAPPINGS = ("versions", "settings", "models", "prices")
 
 
 def _info(cls: type[RunInfo], data: dict[str, Any]) -> RunInfo:
@@ -151,6 +151,7 @@ def _info(cls: type[RunInfo], data: dict[str, Any]) -> RunInfo:
             "started": float(data["started"]),
             "ended": None if data.get("ended") is None else float(data["ended"]),
             **{name: dict(data.get(name) or {}) for name in _MAPPINGS},
+            "counts": {str(outcome): int(number) for outcome, number in (data.get("counts") or {}).items()},
             "state": RunState(data.get("state", RunState.RUNNING.value)),
             "command": tuple(data.get("command", ())),
             "judges": tuple(map(str, data.get("judges", ()))),

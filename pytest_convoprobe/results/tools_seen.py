@@ -38,10 +38,10 @@ def _called(runs: Iterable[RunRef]) -> Iterator[set[str]]:
         if number == RUNS:
             return
         stored = run.open()
-        for row in stored.rows():
+        for row in run.rows([]):  # a lost run says nothing
             try:
                 transcript = stored.trial(row).result.transcript
             except ResultsError:
-                continue  # a lost trial says nothing
+                continue  # nor does a lost trial
             calls = (*(call for _, call in transcript.tool_calls), *transcript.pending_calls)
             yield {call.name for call in calls}

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,6 +133,83 @@ def test_a_broken_run_is_no_end_of_the_site(site: SiteServer, folder: Path, runs
     assert ask(site, f"/runs/{runs[0]}")[0] in (200, 404, 500)
     assert ask(site, "/")[0] == 200
     assert ask(site, f"/runs/{runs[1]}")[0] == 200
+
+
+def test_one_run_that_cannot_be_read_hides_no_other(site: SiteServer, folder: Path, runs: list[str]) -> None:
+    stored = folder / ".convoprobe/runs"
+    for name in ("trials-main.jsonl", "index-main.jsonl"):
+        (stored / runs[0] / name).unlink()
+        (stored / runs[0] / name).mkdir()
+    about = json.loads((stored / runs[1] / "run.json").read_text())
+    for path in ("/", "/trends", f"/runs/{runs[2]}"):
+        status, body, _ = ask(site, path)
+        assert (status, runs[2] in body) == (200, True), path
+    assert f"{runs[0]} cannot be read: " in ask(site, "/trends")[1]
+    assert f"{runs[0]} cannot be read: " in ask(site, f"/runs/{runs[2]}")[1]
+    # Without the numbers in its description, the list needs the trials too.
+    (stored / runs[0] / "run.json").write_text(json.dumps({**about, "id": runs[0], "counts": {}}))
+    for counts in ({"passed": "many"}, {"passed": None}, [1]):
+        (stored / runs[1] / "run.json").write_text(json.dumps({**about, "counts": counts}))
+        status, body, _ = ask(site, "/")
+        assert (status, f"/runs/{runs[2]}" in body, "cannot be read: " in body) == (200, True, True)
+
+
+def said_by(site: SiteServer, data: bytes) -> bytes:
+    """What the server says to these bytes."""
+    with socket.create_connection(site.server_address[:2], timeout=30) as connection:
+        connection.sendall(data)
+        return b"".join(iter(lambda: connection.recv(1 << 16), b""))
+
+
+def test_browsers_that_hang_up_are_no_news(site: SiteServer, capfd: pytest.CaptureFixture[str]) -> None:
+    host = f"Host: 127.0.0.1:{site.server_address[1]}\r\n".encode()
+    for data in (b"GET / HTTP/1.1\r\n" + host + b"\r\n", b"GET /", b""):
+        with socket.create_connection(site.server_address[:2]) as connection:
+            # The other side is reset, and not only closed.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(data)
+    assert ask(site, "/")[0] == 200
+    time.sleep(0.2)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("data", "answer"),
+    [
+        (b"GET / HTTP/1.0\r\nHOST\r\n\r\n", b"HTTP/1.1 200"),
+        (b"GET / HTTP/1.1\r\nHost: LocalHost:PORT\r\nConnection: close\r\n\r\n", b"HTTP/1.1 200"),
+        (b"GET http://[x/ HTTP/1.1\r\nHOST\r\nConnection: close\r\n\r\n", b"HTTP/1.1 404"),
+        (b"GET / HTTP/1.1\r\nHost: [::1]:PORT\r\n\r\n", b"HTTP/1.1 403"),
+        (b"GET / HTTP/1.1\r\nHost: localhost:PORT@evil.example\r\n\r\n", b"HTTP/1.1 403"),
+        (b"GET / HTTP/1.1\r\nHOST\r\nX: " + b"x" * 70_000 + b"\r\n\r\n", b"HTTP/1.1 431"),
+        (b"\x16\x03\x01 \x00 nothing \xff\r\n\r\n", b"HTTP/1.1 400"),
+    ],
+)
+def test_odd_requests(site: SiteServer, data: bytes, answer: bytes) -> None:
+    port = str(site.server_address[1]).encode()
+    said = said_by(site, data.replace(b"HOST", b"Host: localhost:PORT").replace(b"PORT", port))
+    assert said.startswith(answer) or (answer.endswith(b"400") and b"Error code: 400" in said)
+    assert ask(site, "/")[0] == 200
+
+
+def test_a_body_is_no_further_request(site: SiteServer) -> None:
+    host = f"Host: 127.0.0.1:{site.server_address[1]}\r\n".encode()
+    smuggled = b"GET /smuggled HTTP/1.1\r\n" + host + b"\r\n"
+    length = f"Content-Length: {len(smuggled)}\r\n\r\n".encode()
+    said = said_by(site, b"GET /trends HTTP/1.1\r\n" + host + length + smuggled)
+    assert (said.count(b"HTTP/1.1 "), b"smuggled" in said) == (1, False)
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_browsers_leave_the_usual_port_out(
+    site: SiteServer, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    port = site.server_address[1]
+    assert ask(site, "/", Host=name)[0] == 403
+    monkeypatch.setattr("pytest_convoprobe.cli.site_server._USUAL_PORT", port)  # 80 is not ours to take
+    assert ask(site, "/", Host=name, Origin=f"http://{name}")[0] == 200
+    assert ask(site, "/", Host=f"{name}:{port}")[0] == 200
+    assert ask(site, "/", Host="evil.example")[0] == 403
 
 
 def test_no_runs_at_all(folder: Path) -> None:

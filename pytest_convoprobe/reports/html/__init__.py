@@ -80,6 +80,6 @@ def run_list_chunks(
     yield from _LIST.chunks(**listed(runs, links, base, more))
 
 
-def trends_chunks(trends: Sequence[Trend], links: SiteLinks) -> Iterator[str]:
-    """The page with each scenario over its latest runs, of a site."""
-    yield from _TRENDS.chunks(**trending(trends, links))
+def trends_chunks(trends: Sequence[Trend], links: SiteLinks, notes: Sequence[str] = ()) -> Iterator[str]:
+    """The page with each scenario over its latest runs, of a site; `notes` say which runs are left out."""
+    yield from _TRENDS.chunks(**trending(trends, links, notes))

@@ -17,11 +17,15 @@ from .turns import shown
 
 @dataclass(frozen=True)
 class ListedRun:
-    """A stored run in a list; `counts` has its trials by outcome, `gate` the gate's word on it, if any."""
+    """A stored run in a list; `counts` has its trials by outcome, `gate` the gate's word on it, if any.
+
+    `problem` says why its trials can't be read.
+    """
 
     info: RunInfo
     counts: Mapping[str, int]
     gate: str = ""
+    problem: str = ""
 
 
 def context(runs: Sequence[ListedRun], links: SiteLinks, base: str = "", more: str = "") -> dict[str, Any]:
@@ -46,6 +50,7 @@ def _row(run: ListedRun, links: SiteLinks, base: str, before: str) -> dict[str, 
         "state": "" if info.state is RunState.FINISHED else info.state.value,
         "counts": {outcome: run.counts.get(outcome, 0) for outcome, _ in OUTCOMES},
         "gate": shown(run.gate),
+        "problem": shown(one_line(run.problem)),
         "took": seconds(info.ended - info.started) if info.ended else UNKNOWN,
         "commit": shown(one_line(info.git.label)) if info.git else "",
         "comparison": links.comparison_of(compared, info.id) if compared and compared != info.id else "",

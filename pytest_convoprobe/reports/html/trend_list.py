@@ -14,9 +14,13 @@ from .links import SiteLinks
 from .turns import shown
 
 
-def context(trends: Sequence[Trend], links: SiteLinks) -> dict[str, Any]:
-    """All that the template needs."""
-    return {"links": links, "rows": [_row(trend, links) for trend in trends]}
+def context(trends: Sequence[Trend], links: SiteLinks, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """All that the template needs. `notes` say which runs are not among them, and why."""
+    return {
+        "links": links,
+        "notes": [shown(one_line(note)) for note in notes],
+        "rows": [_row(trend, links) for trend in trends],
+    }
 
 
 def _row(trend: Trend, links: SiteLinks) -> dict[str, Any]:
