@@ -58,7 +58,7 @@ def ask_model(messages):
         os.environ.get("OPENAI_BASE_URL", API) + "/chat/completions",
         headers={"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"},
         json={"model": MODEL, "messages": messages, "tools": SCHEMAS},
-        timeout=60,
+        timeout=300,
     )
     response.raise_for_status()
     return response.json()["choices"][0]["message"]
