@@ -291,3 +291,16 @@ def test_secrets_in_it_are_masked(project: Project) -> None:
     for path in (project.folder / ".convoprobe").rglob("*"):
         assert not path.is_file() or key.encode() not in path.read_bytes()
     assert key not in (project.folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_personal_data_in_it_is_masked(project: Project) -> None:
+    project.settings["results"] = {"mask": ["email"]}
+    project.target(type="python", object="agent.py:ReadsContext")
+    project.scenario({**CONTINUED, "history": [{"user": "I am greta.olsson@shop.se"}]})
+    assert outcome(project.run("--convoprobe-html=page.html")) == {"passed": 1}
+    assert "greta.olsson" not in judged(project)
+    kept = [path for path in (project.folder / ".convoprobe").rglob("*") if path.is_file()]
+    assert kept
+    assert not any(b"greta.olsson" in path.read_bytes() for path in kept)
+    assert "greta.olsson" not in (project.folder / "page.html").read_text(encoding="utf-8")
+    assert project.command("rejudge", "latest").ret == 0

@@ -61,6 +61,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, McpServer):
         return value.identity
     if isinstance(value, BaseModel):
-        # Headers may be secret, and answers don't depend on them.
-        return value.model_dump(exclude={"headers"})
+        # Headers may be secret, and answers don't depend on them. Nor do they depend on the place of a
+        # greeting (`start.text`): users of a benchmark speak first.
+        return value.model_dump(exclude={"headers", "text"})
     return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value

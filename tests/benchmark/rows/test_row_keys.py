@@ -39,6 +39,10 @@ SERVICE = {
             {**SERVICE, "headers": {"A": "b"}, "usage": "u", "timeout": 4},
             "63263d82c5146a2395169d85bd0e8549",
         ),
+        (
+            {**SERVICE, "start": {"url": "/new", "keep": {"a": "b"}, "text": "greeting"}},
+            "ea04e2879b5cda7a5262700afd1c6864",
+        ),
     ],
 )
 def test_a_targets_part_is_what_it_was_in_earlier_versions(settings: dict[str, Any], expected: str) -> None:
