@@ -184,6 +184,12 @@ class Contract:
         (reply,) = await said(self.agent(server.base_url, shop), "hello")
         assert reply == Reply("helper | hello", (), Usage(10, 5))
 
+    async def test_a_check_of_the_projects_own_sees_the_agent(self, server: ChatServer, shop: Shop) -> None:
+        agent = self.agent(server.base_url, shop)
+        async with talking(agent) as conversation:
+            await conversation.send("Hello")
+            assert await conversation.with_agent(type) is type(agent)
+
     async def test_calls_asked_for_together(self, server: ChatServer, shop: Shop) -> None:
         message = f"{call('lookup', order='1')} and {call('weather', city='Rome')}"
         (reply,) = await said(self.agent(server.base_url, shop), message)
