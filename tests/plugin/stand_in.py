@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +22,45 @@ from pytest_convoprobe.llm.ledger import Spending
 from pytest_convoprobe.llm.port import Role
 from pytest_convoprobe.plugin.backend import Backend
 from pytest_convoprobe.result import Outcome, ScenarioResult
+from pytest_convoprobe.scenario.loading import LoadedScenario
 from pytest_convoprobe.targets.port import ConversationContext
 from pytest_convoprobe.transcript import Termination, Transcript, Turn, Usage
 
 BLAMES = {Outcome.FAILED: Blame.AGENT, Outcome.ERROR: Blame.INFRASTRUCTURE}
 
 
+_KEYS = frozenset(
+    "outcome outcomes reason blame score sleep until until_run duration unmatched_tools".split()
+)
+_TOLD: dict[tuple[str, int], dict[str, Any]] = {}
+
+
 class StandIn(Backend):
     """The real package but for the runner."""
+
+    def load_scenarios(self, path: Path) -> tuple[LoadedScenario, ...]:
+        return tuple(map(_without_orders, super().load_scenarios(path)))
 
     def check_models(self, loaded: Any, scenario: Any, target: Any) -> None:
         return None
 
     def open_runner(self, loaded: Any, shared: Any) -> Any:
         return StandInRunner(shared)
+
+
+def _without_orders(loaded: LoadedScenario) -> LoadedScenario:
+    """The scenario as a real agent would meet it: what becomes of it is no part of what is tested."""
+    if loaded.scenario is None:
+        return loaded
+    metadata = loaded.scenario.metadata
+    _TOLD[loaded.file, loaded.line] = {key: value for key, value in metadata.items() if key in _KEYS}
+    others = {key: value for key, value in metadata.items() if key not in _KEYS}
+    return replace(loaded, scenario=loaded.scenario.model_copy(update={"metadata": others}))
+
+
+def _told(loaded: LoadedScenario) -> dict[str, Any]:
+    assert loaded.scenario is not None
+    return {**loaded.scenario.metadata, **_TOLD.get((loaded.file, loaded.line), {})}
 
 
 class StandInRunner:
@@ -59,7 +85,7 @@ class StandInRunner:
 
     async def run(self, job: Any) -> ScenarioResult:
         log(f"start {job.scenario_id} {job.trial}")
-        told = job.loaded.scenario.metadata
+        told = _told(job.loaded)
         begun = time.perf_counter()
         context = ConversationContext(
             job.scenario_id, FakeLLM([]), job.scenario_id, job.trial, waiting=job.waiting, metadata=told
@@ -82,7 +108,7 @@ class StandInRunner:
 def _result(
     job: Any, transcript: Transcript, extra: tuple[CheckResult, ...], seconds: float
 ) -> ScenarioResult:
-    told = job.loaded.scenario.metadata
+    told = _told(job.loaded)
     failed_before = Path("talk.log").read_text().count(f"end {job.scenario_id} ") - 1
     outcomes = told.get("outcomes") or [told.get("outcome", "passed")]
     outcome = Outcome(outcomes[min(job.trial, len(outcomes)) - 1])
