@@ -5,7 +5,8 @@
     ConvoprobeError
     ├── ScenarioFileError          a scenario file that cannot be used; lists every problem
     ├── SettingsError              settings that cannot be used; lists every problem
-    │   └── NoTarget               nothing says what to test
+    │   ├── NoTarget               nothing says what to test
+    │   └── SeveralTargets         nothing says which one of several targets is meant
     ├── LLMError                   a call to a model failed
     │   ├── LLMUnavailable         the network, a 5xx, a 429: worth another attempt
     │   │   └── LLMTimeout         an attempt took too long: worth another attempt
@@ -46,6 +47,8 @@ Exceptions that are not in the tree, because they don't report our trouble or ha
     UnusableEnvironment            variables for TLS or a proxy that can't be used; becomes an LLMRejected
     FormatError                    a ValueError of the reader of recordings; becomes RecordingUnusable
     └── LaterVersion               the same, for a file of a later release
+    MissingMetadata                a template names metadata that isn't there; becomes a ScenarioError
+    NotRead                        what an imported suite names and nobody reads; becomes a note
     BadAnswer                      an answer that no scenario can have; the question is put again
     CannotInclude                  a file that a scenario can't include; becomes a `Problem`
     TooManyParts                   files that include each other too often; becomes a `Problem`

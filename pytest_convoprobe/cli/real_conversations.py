@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import ConvoprobeError, TargetUnavailable
 from ..files import relative_name, shown_path
 from ..formatting import counted
-from ..generate.exported import Recorded, read_export
+from ..generate.exported import ExportedConversation, read_export
 from ..result import ScenarioResult
 from ..results.run_info import Selection
 from ..runs.current_scenarios import live_settings
@@ -37,7 +37,7 @@ class RealConversation:
 
     number: int
     file: Path
-    recorded: Recorded
+    recorded: ExportedConversation
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ def conversations_of(files: Sequence[Path]) -> tuple[list[RealConversation], lis
 
     Raises `UsageProblem` for a file without any.
     """
-    found: list[tuple[Path, Recorded]] = []
+    found: list[tuple[Path, ExportedConversation]] = []
     notes: list[str] = []
     for file in files:
         try:
@@ -153,7 +153,7 @@ class JudgedRun:
                 require_models(job.settings, job.scenario, only_judge=True)
                 yield job
 
-    def _held(self, recorded: Recorded) -> Transcript:
+    def _held(self, recorded: ExportedConversation) -> Transcript:
         """The conversation as it is judged: where an export doesn't say what was called, nobody knows."""
         transcript = recorded.transcript
         if self._all_calls or transcript.reports_tools:
@@ -165,7 +165,7 @@ class JudgedRun:
         return replace(transcript, termination=transcript.termination or Termination.USER_DONE)
 
 
-def _problem(recorded: Recorded) -> ConvoprobeError | None:
+def _problem(recorded: ExportedConversation) -> ConvoprobeError | None:
     if recorded.transcript.pending is None:
         return None
     return TargetUnavailable(

@@ -32,7 +32,7 @@ _PARENTS = ("parent_run_id", "parentObservationId", "parent_id")
 
 
 @dataclass(frozen=True)
-class Recorded:
+class ExportedConversation:
     """A conversation as its export has it; `id` is empty where it has none there.
 
     Of a turn, `tool_calls` are None where the export names none: then it may have left them out. `pending` is
@@ -47,7 +47,7 @@ class Recorded:
 class Export:
     """What a file holds; `unread` counts the records that belong to no conversation."""
 
-    conversations: tuple[Recorded, ...]
+    conversations: tuple[ExportedConversation, ...]
     unread: int = 0
 
 
@@ -128,15 +128,15 @@ def _first_text(place: Any, names: Iterable[str]) -> str:
     return next((found for name in names if isinstance(found := place.get(name), str) and found), "")
 
 
-def _conversations(group: Sequence[Any], path: Path) -> Iterator[Recorded]:
+def _conversations(group: Sequence[Any], path: Path) -> Iterator[ExportedConversation]:
     first = group[0]
     if isinstance(first, dict) and ("transcript" in first or isinstance(first.get("trials"), list)):
-        yield from (Recorded(one, name) for one, name in stored_conversation(first, path))
+        yield from (ExportedConversation(one, name) for one, name in stored_conversation(first, path))
         return
     messages = first if is_messages(first) else _joined(group)
     transcript = transcript_of_messages(messages, path)
     if transcript.user_turns or transcript.pending is not None:
-        yield Recorded(transcript, _name(first))
+        yield ExportedConversation(transcript, _name(first))
 
 
 def _name(record: Any) -> str:

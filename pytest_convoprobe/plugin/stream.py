@@ -22,13 +22,13 @@ from .terminal import writes_unicode
 if TYPE_CHECKING:
     from ..runs.job import Job
 
-_STREAM: pytest.StashKey[Stream | None] = pytest.StashKey()
+_STREAM: pytest.StashKey[LiveTalk | None] = pytest.StashKey()
 
 
-def stream_of(config: pytest.Config) -> Stream | None:
+def stream_of(config: pytest.Config) -> LiveTalk | None:
     """Where conversations are shown as they run; None if nobody asked for it, or in a worker of xdist."""
     if _STREAM not in config.stash:
-        config.stash[_STREAM] = Stream(config) if _is_wanted(config) else None
+        config.stash[_STREAM] = LiveTalk(config) if _is_wanted(config) else None
     return config.stash[_STREAM]
 
 
@@ -53,7 +53,7 @@ def refuse_with_workers(config: pytest.Config) -> None:
         )
 
 
-class Stream:
+class LiveTalk:
     """What was said and isn't shown yet. `take` may be called on any thread, `show` on pytest's own."""
 
     def __init__(self, config: pytest.Config) -> None:

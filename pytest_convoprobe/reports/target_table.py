@@ -21,7 +21,7 @@ _CUT = "..."
 """Three characters that every terminal has."""
 
 
-class Ran(Protocol):
+class TargetResult(Protocol):
     """A trial, whole or in short."""
 
     @property
@@ -93,7 +93,7 @@ class TargetTable:
         return tuple(row for row in self.rows if row.base_id in wanted)
 
 
-def target_table_of(results: Iterable[Ran]) -> TargetTable | None:
+def target_table_of(results: Iterable[TargetResult]) -> TargetTable | None:
     """The table of a run's trials; None if there aren't several targets."""
     found: dict[str, dict[str, list[Outcome]]] = {}
     names: dict[str, str] = {}

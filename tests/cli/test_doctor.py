@@ -105,11 +105,12 @@ def test_a_variable_that_is_missing(folder: Path, convoprobe: Convoprobe) -> Non
     convoprobe("init")
     result = convoprobe("doctor")
     assert result.exit_code == 1
-    assert "✗ settings: convoprobe.yaml:4:" in result.output
+    assert "✗ settings: convoprobe.yaml:7:" in result.output
     assert "the environment variable OPENAI_API_KEY is not set" in result.output
     assert "give a default: ${NAME:-default}" in result.output  # not masked, as `KEY:-default` would be
     assert "- judge and synthetic user: not called: a variable is missing" in result.output
-    assert "✓ target: agent.py:answer answers: I know when the shop is open." in result.output
+    # The agent that `init` writes calls a model, and needs the same variable.
+    assert "✗ target: the target raised KeyError: 'OPENAI_API_KEY'" in result.output
 
 
 def test_settings_that_make_no_sense(folder: Path, convoprobe: Convoprobe) -> None:

@@ -7,7 +7,8 @@ from pytest_convoprobe.yaml_source import Loc
 from pytest_convoprobe.yaml_source.model_keys import is_required, known_keys, limits, owners
 
 CONDITIONS_IN_ORDER = (
-    "equals", "not_equals", "one_of", "contains", "not_contains", "includes", "matches", "not_matches",
+    "equals", "not_equals", "one_of", "same_items", "contains", "not_contains", "includes",
+    "matches", "not_matches",
     "at_least", "at_most", "above", "below",
 )  # fmt: skip
 
@@ -32,8 +33,8 @@ def test_the_keys_of_a_place(loc: Loc, keys: tuple[str, ...]) -> None:
 
 def test_where_a_key_belongs() -> None:
     assert owners(Scenario, "patience") == ("in `synthetic_user.clarification_behavior.traits`",)
-    assert owners(Scenario, "name") == ("at the top",)
-    assert owners(Scenario, "turn") == ("in `synthetic_user.landmarks[]`",)
+    assert owners(Scenario, "name") == ("at the top", "in `synthetic_user.history[].tool_calls[]`")
+    assert owners(Scenario, "turn") == ("in `synthetic_user.landmarks[]`", "in `evaluation.replies[]`")
     assert owners(Scenario, "colour") == ()
 
 

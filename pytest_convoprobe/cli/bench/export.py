@@ -122,7 +122,8 @@ class _Handover:
         file = project.file or here.root / "convoprobe.yaml"
         several = len(project.settings.targets) > 1
         named = project.settings.target is not None or project.settings.targets
-        own = f"the target{'s' if several else ''} of {shown_path(file)}" if named else ""
+        which = "the targets" if several else "the target"
+        own = f"{which} of {shown_path(file)}" if named else ""
         known = [entry.id for entry in loaded.config.targets]
         if not known:
             return cls(config, file, own, None)
