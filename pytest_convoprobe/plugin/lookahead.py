@@ -2,7 +2,8 @@
 
 A conversation that runs ahead must meet the same world as one that runs in its turn. So only
 those do that are certain to run, talk with the same session-scoped target, and depend on no fixture of
-the project that isn't set up yet or would be set up for them alone.
+the project that isn't set up yet or would be set up for them alone. None talks while there is a state of
+one conversation: the agents would leave their traces in it, and a right agent would fail.
 """
 
 from __future__ import annotations
@@ -254,11 +255,14 @@ class LookAhead:
 
     def start_others(self, started: pytest.Item, target: Target) -> bool:
         """Start what can run, now that `started` has all its fixtures. Returns whether there was any."""
-        if not target_is_shared(started) or not self._is_new_world(started):
+        if not target_is_shared(started) or has_own_state(started) or not self._is_new_world(started):
             return False
         before, self._left_for_later = len(self._handles), False
         for order, after_test in candidates(started):
             item = order.item
+            if has_own_state(item):
+                self._left_for_later = True  # those after it start when its state is gone
+                break
             waiting = item.nodeid not in self._handles and BEGUN not in item.stash
             if waiting and may_run_early(item, started):
                 self._start(order, target, after_test)

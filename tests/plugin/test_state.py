@@ -121,6 +121,53 @@ def test_only_those_with_checks_have_the_fixture(project: Path) -> None:
     assert "opened" not in output
 
 
+CARELESS_OF_OTHERS = """
+import os, sqlite3, time
+
+class Agent:
+    def send(self, message):
+        time.sleep(0.4 if "later" in message else 0)
+        if "SHOP" in os.environ:
+            with sqlite3.connect(os.environ["SHOP"]) as shop:
+                shop.execute("insert into orders values (?)", (message,))
+        return "Done"
+"""
+
+
+@pytest.mark.parametrize("names", ["one late", "late one later", "one late two later"])
+def test_no_other_conversation_leaves_traces_in_it(project: Path, names: str) -> None:
+    """All agents of a process write into the same shop: the one that the environment names at that time."""
+    (project / "agent.py").write_text(CARELESS_OF_OTHERS)
+    (project / "checks.py").write_text(CHECKS.replace("0.05", "0.8"))
+    teardown = '    del os.environ["SHOP"]\n'
+    (project / "conftest.py").write_text(CONFTEST.replace("{scope}", "") + teardown)
+    mixed = [scenario(name) for name in names.split()]
+    for one in mixed:
+        if "late" in str(one["name"]):
+            one["evaluation"] = {"efficiency": {"max_conversation_turns": 1}}
+    (project / "orders.scenario.yaml").write_text(yaml.safe_dump_all(mixed))
+    output = pytest_on(project, "-p", "no:randomly")
+    assert f"{len(mixed)} passed" in output, output
+
+
+def test_others_still_talk_at_once_when_the_state_is_gone(project: Path) -> None:
+    """Four conversations after it wait for one another, which only such can that run at the same time."""
+    (project / "agent.py").write_text("""
+import threading
+ALL = threading.Barrier(4)
+class Agent:
+    def send(self, message):
+        if "late" in message:
+            ALL.wait(20)
+        return "Done"
+""")
+    mixed = [scenario("one", "nothing_is_asked"), *(scenario("late") for _ in range(4))]
+    for one in mixed[1:]:
+        one["evaluation"] = {"efficiency": {"max_conversation_turns": 1}}
+    (project / "orders.scenario.yaml").write_text(yaml.safe_dump_all(mixed))
+    assert "5 passed" in pytest_on(project, "-p", "no:randomly")
+
+
 def test_without_a_fixture_the_advice_names_it(project: Path) -> None:
     (project / "conftest.py").unlink()
     output = pytest_on(project, "-k", "one")
