@@ -18,7 +18,7 @@ from ..results.mutation_file import ScenarioMutations
 from ..results.past_talks import PastTalks, newest_alike
 from ..results.past_talks import talks_of as past_talks
 from ..results.reading import StoredRun
-from ..results.trial_filter import final, has_verdict, is_undecided, mean
+from ..results.trial_filter import final, has_verdict, is_undecided, mean, really_happened
 from ..runs.session import Session
 from ..scenario.gate_rule import mode_of
 from ..settings.gate_settings import GateSettings
@@ -67,7 +67,7 @@ def material(
     talks: list[Talk] = []
     undecided: list[IndexRow] = []
     for run in runs:
-        live = [row for row in final(run.rows()) if not row.replayed and select(row)]
+        live = [row for row in final(run.rows()) if _may_gate(row) and select(row)]
         undecided += [row for row in live if is_undecided(row)]
         rows = [row for row in live if has_verdict(row)]
         new = {row.scenario_id for row in rows} - by_scenario.keys()
@@ -88,8 +88,12 @@ def material(
     return AuditMaterial(tuple(runs), tuple(talks), past_talks(runs), alike, unjudged)
 
 
+def _may_gate(row: IndexRow) -> bool:
+    return not row.replayed and not really_happened(row)
+
+
 def _one_of(names: Collection[str], select: Callable[[IndexRow], bool]) -> Callable[[IndexRow], bool]:
-    return lambda row: row.scenario_id in names and not row.replayed and select(row)
+    return lambda row: row.scenario_id in names and _may_gate(row) and select(row)
 
 
 def plan(found: AuditMaterial, known: Known, again: int, calls: int | None) -> JudgePlan:

@@ -13,6 +13,7 @@ from ..formatting import counted
 from ..generate.exported import ExportedConversation, read_export
 from ..result import ScenarioResult
 from ..results.run_info import Selection
+from ..results.trial_filter import REAL
 from ..runs.current_scenarios import live_settings
 from ..runs.job import Job
 from ..runs.preconditions import require_models
@@ -26,9 +27,6 @@ from .event_loop import end_when_stuck
 from .exits import UsageProblem
 from .live_run import run_and_store
 from .project import Project
-
-REAL = "real conversations"
-"""In the place of a target's name: what real users said is another series than what simulated ones did."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ class JudgedRun:
                 job = session.job(
                     loaded,
                     f"{loaded.file}::{loaded.id}",
-                    NamedTarget(one.name),
+                    NamedTarget(session.anonymous(one.name)),
                     settings,
                     trial=one.number,
                     held=held,
@@ -166,6 +164,8 @@ class JudgedRun:
 
 
 def _problem(recorded: ExportedConversation) -> ConvoprobeError | None:
+    if recorded.problem:
+        return TargetUnavailable(recorded.problem)
     if recorded.transcript.pending is None:
         return None
     return TargetUnavailable(

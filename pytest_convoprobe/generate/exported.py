@@ -17,11 +17,13 @@ from .transcripts import (
     KINDS,
     exchanges_in,
     is_messages,
+    last_words,
     spoken_in,
     stored_conversation,
     transcript_of_messages,
     users_texts,
     values_of,
+    whole_exchange,
 )
 
 _ENVELOPES = ("data", "runs", "traces", "conversations", "items")
@@ -36,11 +38,12 @@ class ExportedConversation:
     """A conversation as its export has it; `id` is empty where it has none there.
 
     Of a turn, `tool_calls` are None where the export names none: then it may have left them out. `pending` is
-    a last message of the user that has no reply.
+    a last message of the user that has no reply. `problem` says why its messages can't be read.
     """
 
     transcript: Transcript
     id: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,15 @@ class Export:
 def read_export(path: Path) -> Export:
     """The conversations of a file, in its order.
 
-    Raises OSError, and ValueError for a file without any and for messages that can't be read.
+    Raises OSError, and ValueError for a file without any.
     """
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
-    records = [record for value in values_of(text, path) for record in _records(value)]
+    values = list(values_of(path))
+    # A file may also have one message a line.
+    records = [values] if is_messages(values) else [one for value in values for one in _records(value)]
     groups: dict[tuple[str, str], list[Any]] = {}
     for number, record in enumerate(records):
         groups.setdefault(_key(record, number), []).append(record)
-    found = [(group, list(_conversations(group, path))) for group in groups.values()]
+    found = [(group, list(_readable(group, path))) for group in groups.values()]
     conversations = tuple(one for _, several in found for one in several)
     if not conversations:
         raise ValueError(f"{path}: no message of a user was found; it should hold {KINDS}")
@@ -125,7 +129,16 @@ def _trace(record: Mapping[str, Any]) -> str:
 def _first_text(place: Any, names: Iterable[str]) -> str:
     if not isinstance(place, dict):
         return ""
-    return next((found for name in names if isinstance(found := place.get(name), str) and found), "")
+    values = (place.get(name) for name in names)
+    return next((str(one) for one in values if one and isinstance(one, (str, int, float))), "")
+
+
+def _readable(group: Sequence[Any], path: Path) -> Iterator[ExportedConversation]:
+    """One conversation that can't be read is no reason to leave the others unread."""
+    try:
+        yield from _conversations(group, path)
+    except ValueError as error:
+        yield ExportedConversation(Transcript(()), _name(group[0]), str(error).removeprefix(f"{path}: "))
 
 
 def _conversations(group: Sequence[Any], path: Path) -> Iterator[ExportedConversation]:
@@ -133,7 +146,9 @@ def _conversations(group: Sequence[Any], path: Path) -> Iterator[ExportedConvers
     if isinstance(first, dict) and ("transcript" in first or isinstance(first.get("trials"), list)):
         yield from (ExportedConversation(one, name) for one, name in stored_conversation(first, path))
         return
-    messages = first if is_messages(first) else _joined(group)
+    if not isinstance(first, (dict, list)):
+        return
+    messages = first if isinstance(first, list) else _joined(group)
     transcript = transcript_of_messages(messages, path)
     if transcript.user_turns or transcript.pending is not None:
         yield ExportedConversation(transcript, _name(first))
@@ -148,9 +163,12 @@ def _joined(group: Sequence[Mapping[str, Any]]) -> list[Any]:
     traces: dict[str, list[Mapping[str, Any]]] = {}
     for number, record in enumerate(sorted(group, key=_time)):
         traces.setdefault(_trace(record) or str(number), []).append(record)
+    lists = [_of_trace(one) for one in traces.values()]
+    if all(len(users_texts(one)) < 2 for one in lists):
+        return [message for one in lists for message in one]
     said: list[Any] = []
-    for trace in traces.values():
-        said = _continued(said, _of_trace(trace))
+    for one in lists:
+        said = _continued(said, one)
     return said
 
 
@@ -168,10 +186,17 @@ def _time(record: Mapping[str, Any]) -> str:
 
 
 def _of_trace(records: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The longest list of messages of its steps; without any, what was asked and answered as plain texts."""
+    """The longest list of messages of its steps that ends as the trace does.
+
+    Other steps talk too: an agent with another agent, or with a model that finds a title. So what was said to
+    and by the trace as a whole decides, if it is known; else the longest list of all.
+    """
+    roots = [record for record in records if not _first_text(record, _PARENTS)]
+    whole = whole_exchange(roots[0]) if len(roots) == 1 else None
     lists = [messages for record in records for messages in exchanges_in(record)]
+    if whole is not None:
+        lists = [whole, *(one for one in lists if last_words(one) == last_words(whole))]
     if lists:
         return max(reversed(lists), key=len)
     # A step within another one, such as a call of a tool, has texts too that nobody said.
-    roots = [record for record in records if not _first_text(record, _PARENTS)]
     return next((found for record in roots if (found := spoken_in(record))), [])

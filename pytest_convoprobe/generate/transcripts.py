@@ -10,7 +10,7 @@ our own runs        a stored trial as JSON, or the JSON report of a run
 
 from __future__ import annotations
 
-import json
+import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,13 +25,15 @@ from ..transcript import GREETING_TURN, Origin, Reply, Transcript, Turn
 _USER = ("user", "human")
 _AGENT = ("assistant", "ai", "model")
 _ASKED = (("inputs", "outputs"), ("input", "output"))
+_EXCHANGES = (("messages", "choices"), ("messages", "response"), ("messages", "output"), *_ASKED)
+_SAID = ("question", "query", "message", "text", "content", "input", "answer", "response", "reply", "output")
+_ATTACHED = ("image", "audio", "video", "file", "document")
 KINDS = "OpenAI messages, an export of LangSmith or Langfuse, or a stored trial of convoprobe"
 
 
 def read_transcripts(path: Path) -> list[Transcript]:
     """The conversations of a file. Raises `ValueError`, and OSError."""
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
-    found = [transcript for value in values_of(text, path) for transcript in _of_value(value, path)]
+    found = [transcript for value in values_of(path) for transcript in _of_value(value, path)]
     if not any(transcript.user_turns for transcript in found):
         raise ValueError(f"{path}: no message of a user was found; it should hold {KINDS}")
     return _whole_ones([transcript for transcript in found if transcript.user_turns])
@@ -40,6 +42,21 @@ def read_transcripts(path: Path) -> list[Transcript]:
 def exchanges_in(value: Mapping[str, Any]) -> Iterator[list[Any]]:
     """The lists of messages in a run, a trace or an observation, and in what is inside it."""
     return _exchanges_below(value, 0)
+
+
+def whole_exchange(value: Mapping[str, Any]) -> list[Any] | None:
+    """What was said to and by a run or a trace as a whole, without the steps inside it; None if unknown."""
+    inner = value.get("trace")
+    places = [value, inner] if isinstance(inner, dict) else [value]
+    own = (messages for one in places for messages in _own_exchanges(one))
+    return next((one for one in own if all(last_words(one))), None) or spoken_in({**value, "traces": ()})
+
+
+def last_words(messages: Sequence[Any]) -> tuple[str, str]:
+    """The last text of the user, and the last one of the agent; empty where there is none."""
+    agents = [_text(plain) for one in messages if _role(plain := _plain(one)) in _AGENT]
+    said = next((text for text in reversed(agents) if text.strip()), "")
+    return next(reversed(users_texts(messages)), "").strip(), said.strip()
 
 
 def users_texts(messages: Sequence[Any]) -> list[str]:
@@ -71,20 +88,31 @@ def _whole_ones(found: Sequence[Transcript]) -> list[Transcript]:
     ]
 
 
-def values_of(text: str, path: Path) -> Iterator[Any]:
-    """The JSON value of the file, or of each of its lines."""
+def values_of(path: Path) -> Iterator[Any]:
+    """The JSON value of a file, or of each of its lines. Raises `ValueError`, and OSError."""
+    text = _text_of(path)
     try:
         yield read_json(text)
         return
     except ValueError as error:
         problem = str(error)
-    lines = [line for line in text.splitlines() if line.strip()]
+    # Not `splitlines`: JSON may have other breaks of lines inside a text, such as U+2028.
+    lines = [line for line in text.split("\n") if line.strip()]
     for number, line in enumerate(lines, start=1):
         try:
             yield read_json(line)
         except ValueError as error:
             where = f"{path}:{number}" if number > 1 else str(path)
             raise ValueError(f"{where}: it is not JSON: {error if number > 1 else problem}") from None
+
+
+def _text_of(path: Path) -> str:
+    content = path.read_bytes()
+    if content.startswith((b"\x1f\x8b", b"PK\x03\x04", b"PAR1")):
+        raise ValueError(f"{path}: it is compressed, or a table of Parquet. Write it as JSON or JSONL first")
+    # Some shells of Windows write what a program prints in this form.
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 
 
 def _of_value(value: Any, path: Path) -> Iterator[Transcript]:
@@ -127,18 +155,46 @@ def _is_item(value: object) -> bool:
 
 def _role(message: Mapping[str, Any]) -> str:
     role = message.get("role") or message.get("type")
-    return role if isinstance(role, str) and ("content" in message or "tool_calls" in message) else ""
+    has_content = "content" in message or "tool_calls" in message
+    return role.casefold() if isinstance(role, str) and has_content else ""
 
 
 def _plain(message: object) -> dict[str, Any]:
-    """A message as a mapping; LangChain writes its own inside `kwargs`, with the class in `id`."""
+    """A message as a mapping whose content is a text or a list of parts; empty if it is no message.
+
+    LangChain writes its own inside `kwargs`, with the class in `id`, or inside `data`, or as a pair.
+    """
+    if isinstance(message, list) and len(message) == 2 and all(isinstance(one, str) for one in message):
+        return {"role": message[0], "content": message[1]} if _is_role(message[0]) else {}
     if not isinstance(message, dict):
         return {}
-    inner = message.get("kwargs")
+    inner, data = message.get("kwargs"), message.get("data")
     if message.get("lc") and isinstance(inner, dict):
-        name = str((message.get("id") or [""])[-1])
-        return {"type": name.removesuffix("Message").casefold(), **inner}
-    return message
+        place = message.get("id")
+        name = str(place[-1]) if isinstance(place, list) and place else ""
+        return _with_parts({"type": name.removesuffix("Message").casefold(), **inner})
+    if isinstance(data, dict) and "content" in data:
+        return _with_parts({"type": message.get("type"), **data})
+    return _with_parts(message)
+
+
+def _is_role(word: str) -> bool:
+    return word.casefold() in (*_USER, *_AGENT, "system", "tool")
+
+
+def _with_parts(message: dict[str, Any]) -> dict[str, Any]:
+    content = message.get("content")
+    if isinstance(content, dict):
+        return {**message, "content": [_with_text(content)]}
+    if not isinstance(content, list):
+        return message
+    return {**message, "content": [_with_text(part) for part in content]}
+
+
+def _with_text(part: Any) -> Any:
+    """OpenAI's Assistants have the text of a part in a mapping of its own, beside notes on it."""
+    text = part.get("text") if isinstance(part, dict) else None
+    return {**part, "text": text.get("value", "")} if isinstance(text, dict) else part
 
 
 def _longest(value: Mapping[str, Any]) -> list[Any] | None:
@@ -163,20 +219,17 @@ def spoken_in(value: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _words(value: object) -> str:
-    """A text, or the only one in a mapping: `{"question": "…"}`."""
+    """A text, or the only one in a mapping, or the one under a usual name: `{"question": "…"}`."""
     if isinstance(value, dict):
         texts = [one for one in value.values() if isinstance(one, str)]
-        return texts[0] if len(texts) == 1 else ""
+        named = [value[name] for name in _SAID if isinstance(value.get(name), str)]
+        found = texts if len(texts) == 1 else named
+        return found[0] if len(found) == 1 else ""
     return value if isinstance(value, str) else ""
 
 
 def _exchanges_below(value: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
-    for asked, answered in (("messages", ""), *_ASKED):
-        messages = _messages_in(value.get(asked))
-        if not messages and value.get("object") == "response":
-            messages = [{"role": "user", "content": _words(value.get(asked))}]
-        if messages:
-            yield _joined(messages, _messages_in(value.get(answered)))
+    yield from _own_exchanges(value)
     nested = ("trace", "observations", "child_runs", "runs", "traces", "data")
     for name in nested if depth < 5 else ():
         inner = value.get(name)
@@ -185,16 +238,34 @@ def _exchanges_below(value: Mapping[str, Any], depth: int) -> Iterator[list[Any]
                 yield from _exchanges_below(one, depth + 1)
 
 
+def _own_exchanges(value: Mapping[str, Any]) -> Iterator[list[Any]]:
+    for asked, answered in _EXCHANGES:
+        messages = _messages_in(value.get(asked))
+        if not messages and value.get("object") == "response":
+            messages = [{"role": "user", "content": _words(value.get(asked))}]
+        answer = _messages_in(value.get(answered))
+        if messages or users_texts(answer):
+            yield _joined(messages, answer or _spoken_answer(messages, value.get(answered)))
+
+
+def _spoken_answer(asked: Sequence[Any], answered: Any) -> list[Any]:
+    """An answer that is a plain text, unless the list of what was asked ends with one already."""
+    words = _words(answered)
+    is_open = bool(asked) and _role(_plain(asked[-1])) not in _AGENT
+    return [{"role": "assistant", "content": words}] if words and is_open else []
+
+
 def _joined(asked: list[Any], answered: list[Any]) -> list[Any]:
-    """What was said; an answer may repeat all of what was asked."""
-    repeats = len(answered) > len(asked) and answered[0] == asked[0]
+    """What was said; an answer may repeat all of what was asked, with ids and other things added."""
+    first, second = users_texts(asked), users_texts(answered)
+    repeats = bool(second) and second[: len(first)] == first
     return answered if repeats else [*asked, *answered]
 
 
 def _messages_in(value: Any, depth: int = 0) -> list[Any]:
     """The messages in what a model was given or gave, in whatever it is wrapped."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        value = _parsed(value)
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{", '"') and depth < 5:
+        return _messages_in(_parsed(value), depth + 1)
     if is_messages(value):
         return list(value)
     if isinstance(value, list) and len(value) == 1 and depth < 5:
@@ -209,7 +280,7 @@ def _messages_in(value: Any, depth: int = 0) -> list[Any]:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         return None
 
@@ -278,10 +349,19 @@ def _results_in(message: Mapping[str, Any]) -> list[Any]:
 
 def _text(message: Mapping[str, Any]) -> str:
     content = message.get("content")
-    if isinstance(content, list):
-        parts = (part.get("text", "") if isinstance(part, dict) else str(part) for part in content)
-        return "\n".join(filter(None, parts))
-    return content if isinstance(content, str) else ""
+    parts = content if isinstance(content, list) else [content]
+    return "\n".join(filter(None, map(_text_of_part, parts)))
+
+
+def _text_of_part(part: Any) -> str:
+    if not isinstance(part, dict):
+        return "" if part is None else str(part)
+    text, kind = part.get("text"), part.get("type")
+    if isinstance(text, str):
+        return text
+    # Without its mark, a message that has only a picture would look like silence.
+    is_attached = isinstance(kind, str) and any(word in kind for word in _ATTACHED)
+    return f"[{kind}]" if is_attached else ""
 
 
 def _reply(answer: Sequence[Any], path: Path) -> Reply:

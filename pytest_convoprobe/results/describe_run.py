@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..llm.chat_format import own_prices
 from ..llm.port import Price, Role
+from ..pseudonyms import Masking
 from ..redaction import MASK, is_secret_name
+from ..settings.mask_rules import patterns_of
 from ..settings.merge import target_settings
 from ..settings.model_settings import ModelSettings
 from ..settings.several_targets import each_target
@@ -27,10 +29,12 @@ _PRICES = "input_cost_per_token", "output_cost_per_token"
 
 def describe_run(run: str, loaded: LoadedSettings, *, command: Sequence[str], folder: Path) -> RunInfo:
     """The description of a run that begins now; `folder` is where git is asked."""
+    masking = Masking(patterns_of(loaded.settings.results.mask), place=loaded.origins.get("results.mask", ""))
     return RunInfo(
         id=run,
         started=time.time(),
-        command=tuple(_without_secrets(command)),
+        # Files are named after people, too.
+        command=tuple(map(masking.anonymous, _without_secrets(command))),
         versions=versions(),
         settings=_settings(loaded),
         models=_models(loaded),

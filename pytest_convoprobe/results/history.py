@@ -14,7 +14,7 @@ from ..result import Outcome
 from ..stats import Interval, pass_at_k, pass_hat_k, wilson
 from .fingerprints import NO_PRINTS, ExplainTools, changes
 from .index import IndexRow
-from .trial_filter import errors, final, has_verdict, is_undecided, mean, mean_known
+from .trial_filter import errors, final, has_verdict, is_undecided, mean, mean_known, really_happened
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _ABSENT = "·"
@@ -148,11 +148,12 @@ def flaky(rows: Iterable[IndexRow], min_runs: int = 5) -> list[Stability]:
 
     Only what a scenario rests on now is looked at: trials from before a change are left out, and so are
     scenarios of fewer than `min_runs` trials with a verdict, or kept from one by the judge, the simulator or
-    the scenario. All trials count, those that a rerun replaced too.
+    the scenario. All trials count, those that a rerun replaced too. Conversations of an export are left out:
+    each is another one, so its outcome may be another too.
     """
     found = []
     for group in _grouped(rows).values():
-        counted = [row for row in group if _says_something(row)]
+        counted = [row for row in group if _says_something(row) and not really_happened(row)]
         if len(counted) < max(2, min_runs) or len({row.outcome for row in counted}) < 2:
             continue
         newest = _rests_on(max(counted, key=_when))

@@ -15,7 +15,7 @@ from .index import IndexRow
 from .reading import StoredRun
 from .run_gate import suite_of
 from .run_info import ENDED_EARLY
-from .trial_filter import final, has_verdict
+from .trial_filter import final, has_verdict, really_happened
 
 MOST = 50
 """Older conversations no longer count. Agents change slowly too, and a long past hides that."""
@@ -130,6 +130,8 @@ def _unfit(run: StoredRun, row: IndexRow) -> str:
     if not run.info.came_to_its_end:
         # It may have stopped because of a failure: then failures are more frequent in it than they are.
         return f"their run {run.id} {ENDED_EARLY[run.info.state]}"
+    if really_happened(row):
+        return "they really happened, and the gate compares simulated ones"
     if not has_verdict(row) or (not row.passed and row.blame not in (None, Blame.AGENT)):
         return "they have no verdict on the agent"
     if row.replayed:

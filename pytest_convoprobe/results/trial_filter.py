@@ -16,12 +16,20 @@ from ..result import Outcome
 from .index import IndexRow
 
 _TELLING = frozenset({Blame.JUDGE, Blame.SIMULATOR, Blame.SCENARIO})
+REAL = "real conversations"
+"""In the place of a target's name: what real users said is another series than what simulated ones did."""
+
 _YAML = (".yaml", ".yml")
 
 
 def has_file(scenario_id: str) -> bool:
     """Whether a scenario is in a file of its own, so an item of its own, and not a part of a test."""
     return PurePath(scenario_id.partition("::")[0]).suffix.lower() in _YAML
+
+
+def really_happened(row: IndexRow) -> bool:
+    """Whether the conversation is from an export. Such ones are no trials of the same thing: each differs."""
+    return row.scenario_id.endswith(f"[{REAL}]")
 
 
 def has_verdict(row: IndexRow) -> bool:

@@ -137,7 +137,11 @@ class Session:
     def masked(self, text: str) -> str:
         """A text of others, without personal data and the secrets that conversations have had until now."""
         redactor = getattr(self.__dict__.get("runner"), "redactor", None)
-        return text if redactor is None else self._masking(self.settings).anonymous(redactor.text(text))
+        return text if redactor is None else self.anonymous(redactor.text(text))
+
+    def anonymous(self, text: str) -> str:
+        """A text that belongs to no conversation, without personal data."""
+        return self._masking(self.settings).anonymous(text)
 
     @property
     def conversations_run(self) -> bool:

@@ -154,6 +154,50 @@ def test_what_is_asked_wrongly(
     assert message in result.output
 
 
+def test_they_are_no_past_of_a_gate(folder: Path, convoprobe: Convoprobe, judge: ChatServer) -> None:
+    """Nor are they trials of the same thing, of which some fail by chance."""
+    talks = [said("Money back", "Done", *(["refund"] if number % 2 else ["find"])) for number in range(6)]
+    export(folder, *talks)
+    assert convoprobe("judge", "export.jsonl", "--by", "_checks.yaml").exit_code == 1
+    updated = convoprobe("baseline", "update")
+    assert "6 conversations left out: they really happened" in updated.output
+    assert not (folder / "_baseline.json").exists()
+    assert "no scenario with 5 trials or more has varying outcomes" in convoprobe("flaky").output
+    audited = convoprobe("audit", "--dry-run")
+    assert "real conversations" not in audited.output
+
+
+def test_names_of_files_and_ids_are_personal_too(
+    folder: Path, convoprobe: Convoprobe, judge: ChatServer
+) -> None:
+    name = "jane@shop.example.jsonl"
+    talk = {"id": "for-bob@shop.example", "messages": said("Hi", "Hello")}
+    broken = {"id": "ann@shop.example", "messages": [*said("Hi", None), {"role": "tool", "content": "x"}]}
+    (folder / name).write_text(f"{json.dumps(talk)}\n{json.dumps(broken)}\n")
+    result = convoprobe("judge", name, "--by", "_rules.yaml", "--json")
+    assert [one["conversation"] for one in json.loads(result.output)["verdicts"]] == [
+        "[email]: conversation 1 [email]",
+        "[email]: conversation 2 [email]",
+    ]
+    kept = "".join(path.read_text() for path in (folder / ".convoprobe").rglob("*.json*"))
+    assert "[email]" in kept
+    assert "shop.example" not in kept.replace("for-", "") + result.output
+
+
+def test_one_that_cannot_be_read_leaves_the_others(
+    folder: Path, convoprobe: Convoprobe, judge: ChatServer
+) -> None:
+    silent = [*said("Hi", None), {"role": "bot", "content": "Hello"}]
+    nameless = [*said("Hi", None), {"role": "assistant", "content": "", "tool_calls": [None]}]
+    name = export(folder, said("Hi", "Hello"), silent, nameless, said("Where?", "Here"))
+    result = convoprobe("judge", name, "--by", "_rules.yaml")
+    assert result.exit_code == 3
+    assert "Refund rules [real conversations]: 2 passed, 2 error" in result.output
+    assert "error   export.jsonl: conversation 2 talk-2" in result.output
+    assert "a message of the agent can't be read: its messages have none with the role" in result.output
+    assert "a message of the agent can't be read: a tool call has no name" in result.output
+
+
 def run(trace: str, asked: list[Any], answer: Any, **more: Any) -> dict[str, Any]:
     return {
         "id": f"run-{trace}-{len(asked)}",
