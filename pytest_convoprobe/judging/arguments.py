@@ -41,15 +41,23 @@ def unmet(conditions: Conditions, data: Any, within: str = "") -> tuple[str, ...
 
 
 def _problems(condition: ArgumentCondition, value: Any, name: str) -> Iterator[str]:
-    wrong = [key for key, wanted_value in _plain(condition) if not _HOLDS[key](value, wanted_value, name)]
+    wrong = {key: wanted for key, wanted in _plain(condition) if not _HOLDS[key](value, wanted, name)}
     if wrong:
-        # A range says nothing of a text with digits: that is another mistake than a wrong number.
-        ranged = not _is_number(value) and any(key in _RANGES for key in wrong)
-        yield f"{name} is {_shown(value)}{', which is not a number' if ranged else ''}"
+        yield f"{name} is {_shown(value)}{_of_another_kind(value, wrong)}"
     if isinstance(condition.includes, Mapping):
         yield from _lacking_keys(condition.includes, value, name)
     elif condition.includes is not None:
         yield from _lacking_items(condition.includes, value, name)
+
+
+def _of_another_kind(value: Any, wrong: Mapping[str, Any]) -> str:
+    """That a condition says nothing of such a value: another mistake than a wrong number or text."""
+    if not _is_number(value) and any(key in _RANGES for key in wrong):
+        return ", which is not a number"
+    parts = [wrong[key] for key in ("contains", "not_contains") if key in wrong]
+    if isinstance(value, str) and any(not isinstance(part, str) for part in parts):
+        return ", a text, which has texts as parts: put the part in quotes"
+    return ""
 
 
 def _lacking_keys(conditions: Conditions, value: Any, name: str) -> Iterator[str]:
@@ -105,6 +113,12 @@ def _contains(value: Any, part: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(_same(part, item) for item in value)
 
 
+def _lacks(value: Any, part: Any) -> bool:
+    # Of a number in a text nobody knows whether its digits are meant: then it isn't fulfilled.
+    comparable = isinstance(part, str) or not isinstance(value, str)
+    return comparable and not _contains(value, part)
+
+
 def _same(wanted_value: Any, value: Any) -> bool:
     """Equal as JSON: `5` is `5.0`, but `true` is not `1`."""
     # In Python, True == 1.
@@ -144,7 +158,7 @@ _HOLDS: Mapping[str, Callable[[Any, Any, str], bool]] = {
     "one_of": lambda value, others, _: any(_same(other, value) for other in others),
     "same_items": lambda value, items, _: _same_items(items, value),
     "contains": lambda value, part, _: _contains(value, part),
-    "not_contains": lambda value, part, _: not _contains(value, part),
+    "not_contains": lambda value, part, _: _lacks(value, part),
     "matches": _matches,
     "not_matches": lambda value, pattern, name: not _matches(value, pattern, name),
     **{key: _in_range(compare) for key, compare in _RANGES.items()},

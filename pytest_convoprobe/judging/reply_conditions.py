@@ -101,8 +101,9 @@ def _contains_not(check: ReplyCheck, text: str) -> ReplyFinding:
 
 
 def _has(pattern: str | None, check: ReplyCheck, text: str) -> bool:
-    expression = pattern_as_seen(pattern or "")
-    return is_found(expression, as_seen(text), "a reply", ignore_case=check.ignore_case)
+    """Whether it is found in what a reader sees, or in what was written: an escape means one character."""
+    forms = {(pattern_as_seen(pattern or ""), as_seen(text)), (pattern or "", text)}
+    return any(is_found(one, said, "a reply", ignore_case=check.ignore_case) for one, said in forms)
 
 
 def _matches(check: ReplyCheck, text: str) -> ReplyFinding:

@@ -19,8 +19,9 @@ _HYPHENS = dict.fromkeys([0x2010, 0x2011], "-")
 # A soft hyphen, and what has no width. The joiners of emoji and of some scripts stay: they change the text.
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x2060, 0xFEFF], None)
 _IN_TEXTS = {**_QUOTES, **_SPACES, **_HYPHENS, **_INVISIBLE}
-# Not hyphens: in a set of characters, one is a range.
 _IN_PATTERNS = {**_QUOTES, **_SPACES}
+# In a set of characters a hyphen is a range: these stay as they are.
+_SETS_AND_HYPHENS = re.compile(r"(\[\^?\]?(?:\\.|[^\]\\])*\]|\\[^\u2010\u2011])|\\?[\u2010\u2011]", re.DOTALL)
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
@@ -38,7 +39,8 @@ def as_seen(text: str) -> str:
 
 def pattern_as_seen(pattern: str) -> str:
     """An expression that is to be looked for in what `as_seen` gives."""
-    return unicodedata.normalize("NFC", pattern).translate(_IN_PATTERNS)
+    plain = unicodedata.normalize("NFC", pattern).translate(_IN_PATTERNS)
+    return _SETS_AND_HYPHENS.sub(lambda found: found[1] or r"\-", plain)
 
 
 def comparable(text: str, ignore_case: bool) -> str:

@@ -6,6 +6,7 @@ import dis
 import inspect
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from .job import Job
 
 OFFERED = ("scenario", "transcript", "agent", "state")
 """What a check gets, by the names of its parameters."""
+_COPIED = frozenset(("scenario", "transcript"))
 NO_AGENT = object()
 """Stands for the agent where it is no object of this process."""
 PREFIX = "check "
@@ -143,9 +145,19 @@ def _found(name: str, folder: Path, root: Path) -> CheckFunction:
         function = load_object(reference_of(name, folder), root)
     except TargetStartError as error:
         raise _problem(str(error), error.trace) from None
+    if _is_fixture(function):
+        raise _problem(
+            f"`{name}` is a fixture, and a check is a plain function; `state` may be what it gives"
+        )
     if not callable(function) or isinstance(function, type):
         raise _problem(f"`{name}` is not a function")
     return CheckFunction(name, function, _asked(name, function))
+
+
+def _is_fixture(function: object) -> bool:
+    """Whether pytest fails whoever calls it. By its marks: this part of the package doesn't know pytest."""
+    marked = hasattr(function, "_pytestfixturefunction")  # before pytest 8.4
+    return marked or type(function).__name__ == "FixtureFunctionDefinition"
 
 
 def _asked(name: str, function: Callable[..., Any]) -> frozenset[str]:
@@ -154,11 +166,17 @@ def _asked(name: str, function: Callable[..., Any]) -> frozenset[str]:
     except (TypeError, ValueError):
         raise _problem(f"nobody knows which parameters `{name}` has: write a function in Python") from None
     named = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    if parameters and not named:
+        words = f"`{name}` names none of its parameters (`{next(iter(parameters))}`), so it would get nothing"
+        raise _problem(f"{words}: name what it looks at, of {', '.join(OFFERED)}. {_WRAPPED}")
     unknown = [one.name for one in named if one.name not in OFFERED and one.default is one.empty]
     if unknown or any(one.kind is one.POSITIONAL_ONLY for one in named):
         what = f"asks for `{unknown[0]}`" if unknown else "has parameters without names"
         raise _problem(f"`{name}` {what}; a check gets what its parameters name: {', '.join(OFFERED)}")
     return frozenset(one.name for one in named if one.name in OFFERED)
+
+
+_WRAPPED = "A decorator needs `functools.wraps`"
 
 
 def _require_given(functions: Iterable[CheckFunction], *, has_agent: bool, state: object) -> None:
@@ -207,6 +225,9 @@ def _called(one: CheckFunction, given: Mapping[str, object], agent: object) -> A
     """What the function finds, where its code runs; that of an asynchronous one has to be awaited."""
     values = {**given, "agent": agent}
     try:
+        # What it changes in the scenario and the transcript is neither evidence nor another check's.
+        for name in one.asks_for & _COPIED:
+            values[name] = deepcopy(values[name])
         answer = one.function(**{name: values[name] for name in one.asks_for})
         return _awaited(one, answer) if inspect.isawaitable(answer) else _read(one, answer)
     except BaseException as error:  # noqa: BLE001 - code of the project, whatever it raises

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -275,7 +276,8 @@ class TrialInProgress:
         def check() -> tuple[CheckResult, ...]:
             require_ends_as_called(scenario, transcript, self._tools)
             found = (*run_checks(scenario.evaluation, transcript, self._tools), *certain(self._own_findings))
-            return (*found, *map(own_check, extra(scenario, transcript))) if extra else found
+            # What a hook changes is no evidence.
+            return (*found, *map(own_check, extra(*deepcopy((scenario, transcript))))) if extra else found
 
         evaluation = scenario.evaluation
         usage = evaluation.tool_usage

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from ..yaml_source.explain import complain, complain_of_keys
 from .condition_words import foreign_counts
 from .conditions import Condition, DataPath
-from .fields import Count, ScenarioPart, ToolPattern, Turn
+from .fields import Count, Given, ScenarioPart, ToolPattern, Turn
 from .rules import FACTS, assertion_complaints
 
 
@@ -56,11 +56,11 @@ class ToolAssertion(ScenarioPart):
     every: bool = Field(False, strict=True, description="Every call must satisfy `args`, not just one.")
     before: ToolPattern | None = Field(None, description="This tool is called before that one.")
     after: ToolPattern | None = Field(None, description="This tool is called after that one.")
-    by_turn: Turn | None = Field(
+    by_turn: Given[Turn] = Field(
         None, description="The calls of this turn and the ones before it count. Alone: there is one."
     )
-    in_turn: Turn | None = Field(None, description="The calls of this turn count. Alone: there is one.")
-    not_before_turn: Turn | None = Field(
+    in_turn: Given[Turn] = Field(None, description="The calls of this turn count. Alone: there is one.")
+    not_before_turn: Given[Turn] = Field(
         None, description="The tool isn't called before this turn.", examples=[3]
     )
 

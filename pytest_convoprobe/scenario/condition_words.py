@@ -93,6 +93,9 @@ def empty_conditions(given: Mapping[str, object]) -> Iterator[tuple[tuple[str, .
     for name in ("not_contains", "not_matches"):
         if given.get(name) == "":
             yield (name,), "every text has an empty part, so this never holds; say what must not be there"
+    if isinstance(given.get("not_contains"), (list, tuple)):
+        words = "this is one item of a list of lists; for several parts write `not_matches: a|b`"
+        yield ("not_contains",), f"{words}, or an assertion for each"
     for name in ("includes", "one_of"):
         if name in given and not given[name]:
             yield (name,), "this is empty, so it says nothing; name something or leave the key out"

@@ -22,7 +22,7 @@ from pydantic_core import CoreSchema
 
 from ..yaml_source.explain import UNION_TAG, complain, complain_of_keys, describe, refusal
 from .condition_words import CONDITIONS, ELSEWHERE, empty_conditions, foreign_path, unknown_conditions
-from .fields import Number, ScenarioPart, Text, check_pattern
+from .fields import Given, Number, ScenarioPart, Text, check_pattern
 
 Pattern = Annotated[str, AfterValidator(check_pattern)]
 """A regular expression."""
@@ -86,8 +86,8 @@ class ArgumentCondition(ScenarioPart):
     # None may be meant: `model_fields_set` says which of them were given.
     equals: JsonValue = Field(None, description="The value is this one.")
     not_equals: JsonValue = Field(None, description="The value is not this one.")
-    one_of: tuple[JsonValue, ...] | None = Field(None, description="The value is one of these.")
-    same_items: tuple[JsonValue, ...] | None = Field(
+    one_of: Given[tuple[JsonValue, ...]] = Field(None, description="The value is one of these.")
+    same_items: Given[tuple[JsonValue, ...]] = Field(
         None, description="A list with these items, in any order.", examples=[["11", "22"]]
     )
     contains: JsonValue = Field(
@@ -96,23 +96,23 @@ class ArgumentCondition(ScenarioPart):
     not_contains: JsonValue = Field(
         None, description="A text without this part, a list without this item, or a mapping without this key."
     )
-    includes: Parts | None = Field(
+    includes: Given[Parts] = Field(
         None,
         validation_alias=AliasChoices("includes", _AS_WRITTEN),
         description="Conditions on keys of a mapping, which may have others; or a list of conditions, for "
         "each of which a list has an item. A mapping without the word of any condition is short for it.",
         examples=[{"city": "Oslo", "zip": {"matches": "^0"}}, [{"sku": "B-7"}]],
     )
-    matches: Pattern | None = Field(
+    matches: Given[Pattern] = Field(
         None, description="A regular expression that is found in the value.", examples=["^A-\\d{4}$"]
     )
-    not_matches: Pattern | None = Field(
+    not_matches: Given[Pattern] = Field(
         None, description="A regular expression that is not found in the value."
     )
-    at_least: Number | None = Field(None, description="A number that is this or more.", examples=[90])
-    at_most: Number | None = Field(None, description="A number that is this or less.")
-    above: Number | None = Field(None, description="A number that is more than this.", examples=[0])
-    below: Number | None = Field(None, description="A number that is less than this.")
+    at_least: Given[Number] = Field(None, description="A number that is this or more.", examples=[90])
+    at_most: Given[Number] = Field(None, description="A number that is this or less.")
+    above: Given[Number] = Field(None, description="A number that is more than this.", examples=[0])
+    below: Given[Number] = Field(None, description="A number that is less than this.")
 
     @model_validator(mode="after")
     def _says_something(self) -> ArgumentCondition:

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    StringConstraints,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from ..project_code.references import read_reference
 from ..text import has_words, is_blank
@@ -20,6 +30,30 @@ class ScenarioPart(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+
+T = TypeVar("T")
+
+
+def check_given(value: Any) -> Any:
+    """Anything but an empty value: a key without one would check nothing."""
+    if value is None:
+        raise refusal("there is no value here, so this says nothing; give it one, or leave the key out")
+    return value
+
+
+class _WithoutNull:
+    """For the JSON Schema of what `check_given` accepts."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        found = handler(schema)
+        members = [one for one in found["anyOf"] if one != {"type": "null"}]
+        return members[0] if len(members) == 1 else {**found, "anyOf": members}
+
+
+Given = Annotated[T | None, BeforeValidator(check_given), _WithoutNull()]
+"""A value where the key is there, else None: for keys of checks, which have to say something."""
 
 NOT_BLANK: dict[str, Any] = {"pattern": r"\S"}
 NOT_BOOLEAN_WORD: dict[str, Any] = {

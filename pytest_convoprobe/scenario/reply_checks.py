@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema
 
 from ..yaml_source.explain import UNION_TAG, complain, complain_of_keys, describe, refusal
 from .conditions import Condition, DataPath, Pattern
-from .fields import Count, ReplyTurn, ScenarioPart, Text
+from .fields import Count, Given, ReplyTurn, ScenarioPart, Text
 from .languages import LANGUAGES, language_complaint
 from .reply_rules import ABSENCE, CHECKS, bounds_complaints, foreign_keys, reply_complaints
 
@@ -139,8 +139,8 @@ class LanguageForms:
 class CountBounds(ScenarioPart):
     """How many there have to be."""
 
-    at_least: Count | None = Field(None, description="This many or more.")
-    at_most: Count | None = Field(None, description="This many or less.")
+    at_least: Given[Count] = Field(None, description="This many or more.")
+    at_most: Given[Count] = Field(None, description="This many or less.")
 
     @model_validator(mode="after")
     def _bound_something(self) -> CountBounds:
@@ -153,8 +153,8 @@ class ReplyLength(ScenarioPart):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    characters: CountBounds | None = Field(None, description="Its characters, spaces included.")
-    words: CountBounds | None = Field(None, description="Its words, which are separated by spaces.")
+    characters: Given[CountBounds] = Field(None, description="Its characters, spaces included.")
+    words: Given[CountBounds] = Field(None, description="Its words, which are separated by spaces.")
 
     @model_validator(mode="before")
     @classmethod
@@ -184,34 +184,34 @@ class ReplyCheck(ScenarioPart):
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": [check]} for check in CHECKS]})
 
-    contains: Texts | None = Field(
+    contains: Given[Texts] = Field(
         None, description="It has this part; of a list, all of them.", examples=["A-1001", ["Oslo", "Monday"]]
     )
-    not_contains: Texts | None = Field(
+    not_contains: Given[Texts] = Field(
         None, description="It doesn't have this part; of a list, none of them.", examples=["password"]
     )
-    matches: Pattern | None = Field(
+    matches: Given[Pattern] = Field(
         None, description="A regular expression that is found in it.", examples=["\\$\\d+\\.\\d\\d"]
     )
-    not_matches: Pattern | None = Field(None, description="A regular expression that is not found in it.")
-    equals: Text | None = Field(None, description="It is this text.", examples=["You're welcome!"])
+    not_matches: Given[Pattern] = Field(None, description="A regular expression that is not found in it.")
+    equals: Given[Text] = Field(None, description="It is this text.", examples=["You're welcome!"])
     # A model of pydantic has a method of that name.
-    in_json: JsonParts | None = Field(
+    in_json: Given[JsonParts] = Field(
         None,
         alias="json",
         description="Conditions on parts of a reply in JSON, by paths with dots; `true` if any JSON will do.",
         examples=[{"status": "shipped", "items.0.price": {"at_most": 90}}, True],
     )
-    language: Annotated[ReplyLanguage, BeforeValidator(as_language), LanguageForms()] | None = Field(
+    language: Given[Annotated[ReplyLanguage, BeforeValidator(as_language), LanguageForms()]] = Field(
         None,
         description="The language that it is written in, as a code of ISO 639-1, or several of which one is "
         "enough. Needs the extra `language`.",
         examples=["de", ["nb", "nn"], {"one_of": ["de"], "among": ["de", "en"]}],
     )
-    length: ReplyLength | None = Field(
+    length: Given[ReplyLength] = Field(
         None, description="How long it is.", examples=[{"words": {"at_most": 80}}]
     )
-    turn: WhichTurns | None = Field(
+    turn: Given[WhichTurns] = Field(
         None,
         description="Which replies: `any` (one of them is enough), `all`, `last`, the number of a turn, or a "
         "list of numbers; 0 is the greeting of an agent that speaks first. By default `all` for "

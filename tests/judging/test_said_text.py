@@ -23,6 +23,20 @@ def test_ranges_in_patterns_stay_ranges() -> None:
     assert pattern_as_seen("[\u2010-\u2015]isn\u2019t") == "[\u2010-\u2015]isn't"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "plain"),
+    [
+        ("pass\u2011word", r"pass\-word"),
+        ("a\\\u2010b", r"a\-b"),
+        ("a\\\\\u2010b", r"a\\\-b"),
+        ("[]\u2011]\u2011", "[]\u2011]" + r"\-"),
+        (r"[\]" + "\u2011]", r"[\]" + "\u2011]"),
+    ],
+)
+def test_hyphens_in_patterns_are_plain_outside_of_sets(pattern: str, plain: str) -> None:
+    assert pattern_as_seen(pattern) == plain
+
+
 def test_one_line_in_one_case() -> None:
     assert comparable(" A \n\t B\u3000C ", ignore_case=False) == "A B C"
     assert comparable("STRASSE", ignore_case=True) == comparable("straße", ignore_case=True)

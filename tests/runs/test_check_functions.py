@@ -51,7 +51,7 @@ def checked(folder: Path, source: str, *names: str, target: object = Shop, **mor
         **more.pop("evaluation", {}),
     }
     settings = {"run.turn_timeout": 2, **more.pop("settings", {})}
-    given = {**SCENARIO, "evaluation": evaluation}
+    given = {**SCENARIO, "evaluation": evaluation, **more.pop("scenario", {})}
     return run_scenario(given, target=target, rootdir=folder, settings=settings, **more)
 
 
@@ -112,6 +112,14 @@ def check(scenario, transcript):
         ("async def check(): raise KeyError('gizmo')", "raised KeyError: 'gizmo'"),
         ("def check(conversation): pass", "asks for `conversation`; a check gets what its parameters name"),
         ("def check(transcript, /): return True", "has parameters without names"),
+        ("def check(**given): return all(given.values())", "names none of its parameters (`**given`)"),
+        ("def check(*given): return all(given)", "names none of its parameters (`*given`)"),
+        ("import pytest\n@pytest.fixture\ndef check(): return True", "is a fixture, and a check is a plain"),
+        ("import pytest\ndef check(): pytest.skip('later')", "raised Skipped: later"),
+        ("import unittest\ndef check(): raise unittest.SkipTest('later')", "raised SkipTest: later"),
+        ("import sys\ndef check(): sys.exit(0)", "raised SystemExit: 0"),
+        ("import sys\nasync def check(): sys.exit(0)", "raised SystemExit: 0"),
+        ("async def check():\n    assert True\n    yield True", "it returned <async_generator"),
         ("check = 3", "is not a function"),
         ("def chek(): return True", "did you mean `chek`?"),
         ("import no_such_module_here", "No module named 'no_such_module_here'"),
@@ -124,6 +132,28 @@ def test_what_is_no_answer_is_an_error_of_the_scenario(folder: Path, source: str
     result = checked(folder, source)
     assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO), result.reason
     assert words in result.reason
+
+
+def test_what_it_changes_is_neither_evidence_nor_another_checks(folder: Path) -> None:
+    source = """
+def first(transcript, scenario):
+    ((_, call),) = transcript.tool_calls
+    scenario.metadata["customers"].append("C-2")
+    return call.arguments.pop("order") == "7"
+
+def second(transcript, scenario):
+    ((_, call),) = transcript.tool_calls
+    assert (call.arguments, scenario.metadata) == ({"order": "7"}, {"customers": ["C-1"]})
+"""
+    facts = {"tool": "cancel", "assertions": [{"args": {"order": "7"}}]}
+    evaluation = {"tool_usage": {"tool_call_criteria": [facts]}}
+    metadata = {"customers": ["C-1"]}
+    result = checked(
+        folder, source, "first", "second", evaluation=evaluation, scenario={"metadata": metadata}
+    )
+    assert result.outcome is Outcome.PASSED, result.reason
+    assert result.transcript.tool_calls[0][1].arguments == {"order": "7"}
+    assert metadata == {"customers": ["C-1"]}
 
 
 def test_a_crash_has_its_trace_and_no_secret(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -640,6 +640,26 @@ INVALID = {
         schema=False,
     ),
     "contains nothing": Wrong(_reply('{contains: ""}'), "9:24", "must not be empty"),
+    "contains without a value": Wrong(_reply("{contains: }"), "9:24", "contains: there is no value here"),
+    "json without a value": Wrong(_reply("{json: null}"), "9:20", "json: there is no value here"),
+    "a language without a value": Wrong(_reply("{language: ~}"), "9:24", "there is no value here"),
+    "a length without a number": Wrong(
+        _reply("{length: {words: {at_least: 1, at_most: }}}"), "9:53", "words.at_most: there is no value here"
+    ),
+    "a turn without a number": Wrong(_reply("{contains: a, turn: }"), "9:33", "turn: there is no value here"),
+    "a pattern without a value": Wrong(
+        _assertion("{args: {a: {matches: }}}"), "9:81", "args.a.matches: there is no value here"
+    ),
+    "a range without a number": Wrong(
+        _assertion("{args: {a: {above: 1, below: null}}}"), "9:89", "args.a.below: there is no value here"
+    ),
+    "several parts that an argument lacks": Wrong(
+        _assertion("{args: {a: {not_contains: [b, c]}}}"),
+        "9:86",
+        "one item of a list of lists; for several parts write `not_matches: a|b`",
+        schema=False,
+    ),
+    "by no turn": Wrong(_assertion("{times: 0, by_turn: }"), "9:80", "by_turn: there is no value here"),
     "contains an empty list": Wrong(_reply("{contains: []}"), "9:24", "this is empty", schema=False),
     "icontains": Wrong(_reply("{icontains: a}"), "9:14", "write `contains` with `ignore_case: true`"),
     "regex of a reply": Wrong(_reply("{regex: a}"), "9:14", "unknown check of replies; write `matches`"),
