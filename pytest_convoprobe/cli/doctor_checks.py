@@ -58,6 +58,7 @@ from ..transcript import Reply
 from .finding import Finding
 from .no_target import WRITE_A_FIXTURE
 from .project import Project
+from .sample_metadata import sample_metadata
 from .scenario_models import model_findings, package_findings, roles_without_calls
 from .tool_names import scenarios_of, tool_findings
 
@@ -290,7 +291,13 @@ class Checkup:
         async with single_turn(models, self._message, self._project.root) as at:
             url = at.own_url if at else None
             context = ConversationContext(
-                uuid4().hex, llm, "doctor", home=home, now=present(), gives_model_url=url
+                uuid4().hex,
+                llm,
+                "doctor",
+                home=home,
+                now=present(),
+                metadata=sample_metadata(self._project.root),
+                gives_model_url=url,
             )
             conversation = await target.start(context)
             try:

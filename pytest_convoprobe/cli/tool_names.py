@@ -31,11 +31,12 @@ from ..settings.merge import target_settings
 from ..settings.several_targets import SeveralTargets, names_of
 from ..targets.factory import build_target
 from ..targets.hosted import hosted
-from ..targets.port import ConversationContext, Target
+from ..targets.port import ConversationContext, SampleMetadata, Target
 from ..targets.python import runs_on_waiting_thread
 from .exits import CommandFailed
 from .finding import Finding
 from .no_target import FIXTURE_IS_FOR_PYTEST
+from .sample_metadata import sample_metadata
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +94,7 @@ async def tools_of_target(
         try:
             tools = await described_tools(built)
             if tools is None and not runs_on_waiting_thread(built):
-                tools = await _tools_once_started(built, loaded)
+                tools = await _tools_once_started(built, loaded, sample_metadata(root))
         finally:
             await built.aclose()
     return tools
@@ -105,13 +106,15 @@ def _keys(settings: TargetSection) -> dict[str, str]:
     return {name: key for one in upstreams for name, key in key_of(one).items()}
 
 
-async def _tools_once_started(target: Target, loaded: LoadedSettings) -> tuple[ToolSpec, ...] | None:
+async def _tools_once_started(
+    target: Target, loaded: LoadedSettings, metadata: SampleMetadata
+) -> tuple[ToolSpec, ...] | None:
     """Many targets import their tools when the first conversation starts."""
     llm, agents = build_llm(loaded.settings.run, Redactor(loaded.secrets), Budget()), AgentLoops()
     limit = loaded.settings.run.turn_timeout
     try:
         async with Deadline(limit, _StartTimeout(target.name, limit)):
-            context = ConversationContext(uuid4().hex, llm, "validate", home=agents)
+            context = ConversationContext(uuid4().hex, llm, "validate", home=agents, metadata=metadata)
             conversation = await stoppable(hosted(target).start(context))
             try:
                 return await described_tools(target)

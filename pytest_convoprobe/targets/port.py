@@ -34,6 +34,10 @@ class ToolFaults(Protocol):
     def around_sync(self, tool: str, call: Callable[[], Any], *, call_id: str = "") -> Any: ...
 
 
+class SampleMetadata(dict[str, Any]):
+    """Stands for the `metadata` of a scenario where there is none: some values that scenarios have."""
+
+
 @dataclass(frozen=True)
 class ConversationContext:
     """Information for a target about a new conversation.
@@ -46,8 +50,8 @@ class ConversationContext:
     how many characters of one text or value are kept of what the target gives. `faults` are the faults that
     are injected into calls of tools; None if there are none. A target that can't inject them raises
     `TargetStartError` when a conversation with faults starts. `metadata` is the scenario's own: data for the
-    agent, such as a test customer; None if the conversation belongs to no scenario. `gives_model_url` is for
-    `model_url`.
+    agent, such as a test customer; None or `SampleMetadata` if the conversation belongs to no scenario.
+    `gives_model_url` is for `model_url`.
     `history` is what was said before the conversation; a target that can't begin with it raises
     `TargetStartError`.
     """

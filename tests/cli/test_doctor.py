@@ -298,3 +298,46 @@ def test_a_package_that_a_check_needs(
     assert result.exit_code == 1
     assert "✗ scenario: `language` in evaluation.replies needs the package" in result.output
     assert "pip install 'pytest-convoprobe[language]'" in result.output
+
+
+CUSTOMER_AGENT = """\
+class Agent:
+    def __init__(self, customer):
+        self.customer = customer
+
+    def send(self, message):
+        return f"Hello {self.customer}"
+
+
+def make(*, context):
+    return Agent(context.metadata["customer"])
+"""
+
+
+def test_an_agent_gets_the_metadata_of_the_projects_scenarios(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer
+) -> None:
+    file = project(folder, chat_server.base_url, target={"type": "python", "object": "agent.py:make"})
+    (folder / "agent.py").write_text(CUSTOMER_AGENT)
+    result = convoprobe("doctor")
+    assert "KeyError: 'customer'" in result.output
+    file.write_text(file.read_text() + "metadata: {customer: c-17}\n")
+    (folder / "scenarios" / "another.yaml").write_text(
+        file.read_text().replace("Talk", "Another").replace("{customer: c-17}", "{plan: gold}")
+    )
+    (folder / "scenarios" / "broken.yaml").write_text("name: [")
+    result = convoprobe("doctor")
+    assert "✓ target: agent.py:make answers: Hello c-17" in result.output
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("metadata", ["{customer: c-17}", "{plan: gold}"])
+def test_looking_for_tools_starts_the_agent_with_metadata(
+    folder: Path, convoprobe: Convoprobe, chat_server: ChatServer, metadata: str
+) -> None:
+    file = project(folder, chat_server.base_url, target={"type": "python", "object": "agent.py:make"})
+    (folder / "agent.py").write_text(CUSTOMER_AGENT)
+    file.write_text(f"{file.read_text()}metadata: {metadata}\n")
+    result = convoprobe("validate", "scenarios", "--with-target")
+    assert ("KeyError: 'customer'" in result.output) == ("customer" not in metadata)
+    assert ("the target doesn't say which tools it has" in result.output) == ("customer" in metadata)

@@ -19,7 +19,14 @@ from ...start_time import present, template_values
 from ...transcript import Reply, ToolCall, Usage
 from ..earlier_messages import as_chat
 from ..hosted import RunsElsewhere, closing
-from ..port import ConversationContext, Description, named_tools, refuse_faults, refuse_history
+from ..port import (
+    ConversationContext,
+    Description,
+    SampleMetadata,
+    named_tools,
+    refuse_faults,
+    refuse_history,
+)
 from ..reply_forms import said
 from .answer import HttpAnswer, VersionReader
 from .history_marks import untold
@@ -306,7 +313,8 @@ def _uses_model_url(settings: HttpTarget, recipes: Iterable[Recipe | None]) -> b
 
 def _metadata_of(context: ConversationContext) -> Mapping[str, Any]:
     # Without a scenario, templates are filled in with samples: `convoprobe doctor` has none.
-    return AnyName() if context.metadata is None else Metadata(context.metadata)
+    given = context.metadata
+    return AnyName() if given is None or isinstance(given, SampleMetadata) else Metadata(given)
 
 
 def _secrets_of(settings: HttpTarget) -> Iterator[str]:
