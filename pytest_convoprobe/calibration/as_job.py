@@ -45,6 +45,7 @@ def jobs_of(
             settings,
             held=transcript_of(labelled.conversation, results),
             reviews=False,
+            own_checks=False,
         )
         for one, labelled in zip(loaded, labels.conversations, strict=True)
     ]

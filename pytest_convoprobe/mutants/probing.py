@@ -300,6 +300,7 @@ def _job(session: Session, talk: Talk, mutant: Mutant, counter: _Calls) -> Job:
         on_spent=counter.count,
         # Its user said nothing else than in the conversation that passed.
         reviews=False,
+        own_checks=False,
     )
 
 

@@ -91,7 +91,7 @@ class OwnChecks:
         self._functions: tuple[CheckFunction, ...] = ()
         self._beside: Beside = partial(_without_agent, agents)
         self._limit = job.settings.run.turn_timeout
-        self._wanted = bool(job.scenario.evaluation.checks) and (job.held is None or job.reviews)
+        self._wanted = bool(job.scenario.evaluation.checks) and job.own_checks
 
     async def find(self, talking: TargetConversation | None) -> None:
         """Import them, where the agent's code runs. Raises `ScenarioError` for what can't be called.

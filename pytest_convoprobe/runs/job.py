@@ -30,7 +30,8 @@ class Job:
     `scenario_id` is unique within the run; `extra_checks` adds checks of a project's own. `earlier` are
     turns whose user messages are said again before the user goes on. `held` is a conversation that is
     over already: it is only judged, and the target is only named. `reviews` says whether the user's side is
-    reviewed where something speaks against the agent. `adjust` is the project's hook for the
+    reviewed where something speaks against the agent, and `own_checks` whether the functions are called that
+    the scenario names as checks. `adjust` is the project's hook for the
     settings, which `runs.adjusting` calls; a `problem` that it had is the job's result. `secrets` are those
     of the settings of the scenario's file, which may not be the run's. `waiting` is the thread that waits for
     the trial. `on_spent` gets what each call has cost as it ends. `masking` says which data is personal.
@@ -49,6 +50,7 @@ class Job:
     earlier: tuple[Turn, ...] = ()
     held: Transcript | None = None
     reviews: bool = True
+    own_checks: bool = True
     adjust: AdjustSettings | None = None
     problem: ConvoprobeError | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)

@@ -154,6 +154,32 @@ def test_what_is_asked_wrongly(
     assert message in result.output
 
 
+OWN = """
+import json
+def polite(transcript):
+    return "please" in transcript.turns[-1].reply.text
+def saved(agent):
+    return agent.saved
+"""
+
+
+@pytest.mark.parametrize("criteria", ["", "correctness_criteria: [It answers the question]"])
+def test_checks_of_the_project_are_called(
+    folder: Path, convoprobe: Convoprobe, judge: ChatServer, criteria: str
+) -> None:
+    (folder / "own.py").write_text(OWN)
+    rules = "name: Own\ndescription: d\nevaluation:\n  checks: ['own.py:{}']\n  {}\n"
+    (folder / "_own.yaml").write_text(rules.format("polite", criteria))
+    name = export(folder, said("Hi", "Yes please"), said("Hi", "No"))
+    result = convoprobe("judge", name, "--by", "_own.yaml", "--json")
+    assert [one["outcome"] for one in json.loads(result.output)["verdicts"]] == ["passed", "failed"]
+    # The agent that talked is somewhere else: nobody knows what it has saved.
+    (folder / "_own.yaml").write_text(rules.format("saved", criteria))
+    result = convoprobe("judge", name, "--by", "_own.yaml")
+    assert result.exit_code == 3
+    assert "`own.py:saved` looks at the agent or its state, which is gone" in result.output
+
+
 def test_they_are_no_past_of_a_gate(folder: Path, convoprobe: Convoprobe, judge: ChatServer) -> None:
     """Nor are they trials of the same thing, of which some fail by chance."""
     talks = [said("Money back", "Done", *(["refund"] if number % 2 else ["find"])) for number in range(6)]
