@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,6 +93,40 @@ class Written:
             for name, scenario in found.items()
             if not _says_the_same(scenario, earlier.scenarios.get(file, {}).get(name))
         ]
+
+
+def pytest_words(chosen: Sequence[str], found: Sequence[str], root: Path) -> list[str]:
+    """What pytest takes on its command line to run these ids, out of all that were found.
+
+    pytest takes an id with brackets only as a whole, and targets and fixtures add more of them. So it gets
+    the names without brackets, and the others of these names are deselected, by how their ids begin.
+    """
+    names = dict.fromkeys(map(_without_brackets, chosen))
+    others = (one for one in found if _without_brackets(one) in names and not _begins_one_of(one, chosen))
+    return [*names, *(f"--deselect={_below(root, one)}" for one in others if _has_brackets(one))]
+
+
+def _without_brackets(node_id: str) -> str:
+    """The file, and the name up to its first bracket; the file alone, if nothing is left of the name."""
+    file, _, name = node_id.partition("::")
+    bare = name.partition("[")[0]
+    return f"{file}::{bare}" if bare else file
+
+
+def _has_brackets(node_id: str) -> bool:
+    return "[" in node_id.partition("::")[2]
+
+
+def _begins_one_of(beginning: str, node_ids: Sequence[str]) -> bool:
+    return any(one.startswith(beginning) for one in node_ids)
+
+
+def _below(root: Path, node_id: str) -> str:
+    """The id as pytest writes it: relative to its root directory."""
+    file, _, name = node_id.partition("::")
+    with suppress(ValueError):
+        file = Path(file).resolve().relative_to(root.resolve()).as_posix()
+    return f"{file}::{name}"
 
 
 def _says_the_same(scenario: LoadedScenario, earlier: LoadedScenario | None) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_convoprobe.cli.changed_scenarios import after_run, stamps, written
+from pytest_convoprobe.cli.changed_scenarios import after_run, pytest_words, stamps, written
 
 SCENARIO = """\
 name: {name}
@@ -156,3 +156,54 @@ def test_code_that_changes_while_a_run_goes_on_starts_another(project: Path) -> 
     write(project, "orders.json", "{}")
     now = stamps([project])
     assert {path.name for path, _ in now.items() ^ after_run(before, now).items()} == {"conftest.py"}
+
+
+PARAMETERS = """\
+name: Order ${number}
+description: d
+synthetic_user: {persona: p, initial_query: "Where is ${number}?", max_turns: 1}
+evaluation:
+  replies: [{contains: "${number}"}]
+parameters: [{number: "1"}, {number: "12"}]
+"""
+
+
+def test_scenarios_with_parameters_and_several_targets(folder: Path) -> None:
+    """Of which pytest makes items with longer ids."""
+    write(folder, "agents.py", "def first(message):\n    return message\n\n\nsecond = first\n")
+    targets = (
+        "target: {type: python}\ntargets: {a: {object: 'agents.py:first'}, b: {object: 'agents.py:second'}}"
+    )
+    write(folder, "convoprobe.yaml", targets)
+    write(folder, "scenarios/orders.yaml", PARAMETERS)
+    write(folder, "scenarios/fixed.yaml", PARAMETERS.replace("Order ${number}", "Order"))
+    with watching(folder, "--now") as watch:
+        lines = watch.until("waiting for changes; the last run had 4 scenarios")
+        assert "8 scenarios: 8 passed" in lines
+        time.sleep(0.5)
+        write(
+            folder,
+            "scenarios/fixed.yaml",
+            PARAMETERS.replace("Order ${number}", "Order").replace('"12"', '"13"'),
+        )
+        lines = watch.until("waiting for changes; the last run had 1 scenario")
+        assert "2 scenarios: 2 passed" in lines
+        assert sum("user  │ Where is 13?" in line for line in lines) == 2
+
+
+FOUND = ("f::A[1]", "f::A[12]", "f::B", "f::B[2]", "f::[x] y")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        (["f::B"], ["f::B", "--deselect=f::B[2]"]),
+        (["f::A[1]"], ["f::A", "--deselect=f::A[12]"]),
+        (["f::A[1]", "f::A[12]"], ["f::A"]),
+        (["f::A[12]", "f::B[2]"], ["f::A", "f::B", "--deselect=f::A[1]"]),
+        (["f::[x] y"], ["f"]),
+        ([*FOUND], ["f::A", "f::B", "f"]),
+    ],
+)
+def test_what_pytest_is_given(chosen: list[str], words: list[str], folder: Path) -> None:
+    assert pytest_words(chosen, FOUND, folder) == words

@@ -12,7 +12,7 @@ import click
 
 from ...files import shown_path
 from ...formatting import counted
-from ..changed_scenarios import Stamps, Written, after_run, may_be_scenario, stamps, written
+from ..changed_scenarios import Stamps, Written, after_run, may_be_scenario, pytest_words, stamps, written
 from ..console import Console
 from ..exits import OK, UsageProblem
 from ..guarded_command import run_guarded
@@ -52,9 +52,9 @@ def command(ctx: click.Context, paths: tuple[Path, ...], now: bool, options: tup
     console = Console.of()
     _say(console, found)
     try:
-        for changed in _changes(watched, root, found, now=now):
-            _report(console, changed[0].problems)
-            _run(console, changed[1], options)
+        for now_there, node_ids in _changes(watched, root, found, now=now):
+            _report(console, now_there.problems)
+            _run(console, node_ids, [*options, *pytest_words(node_ids, now_there.node_ids(), root)])
     except KeyboardInterrupt:
         console.say()
         ctx.exit(OK)
@@ -103,10 +103,13 @@ def _report(console: Console, problems: Sequence[str]) -> None:
         console.say(console.safe(problem), "red")
 
 
-def _run(console: Console, node_ids: Sequence[str], options: Sequence[str]) -> None:
-    """Run pytest in a process of its own: the code of the agent may have changed since the last time."""
+def _run(console: Console, node_ids: Sequence[str], words: Sequence[str]) -> None:
+    """Run pytest in a process of its own: the code of the agent may have changed since the last time.
+
+    `words` are its options and what it is to run.
+    """
     if not node_ids:
         console.say("nothing to run: no scenario says anything else than before", "faint")
         return
-    run_guarded([sys.executable, "-m", "pytest", "--convoprobe-stream", *options, *node_ids], os.environ)
+    run_guarded([sys.executable, "-m", "pytest", "--convoprobe-stream", *words], os.environ)
     console.say(f"waiting for changes; the last run had {counted(len(node_ids), 'scenario')}", "bold")
