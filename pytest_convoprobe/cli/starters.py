@@ -16,6 +16,7 @@ from ..files import read_text
 
 MODEL = "gpt-4o-mini"
 API_BASE = "https://api.openai.com/v1"
+WORKFLOW = ".github/workflows/scenarios.yml"
 _PACKAGE = "pytest-convoprobe"
 _LISTS = (
     "requirements.txt",
@@ -97,13 +98,23 @@ def _texts(kind: Kind, folder: Path) -> Iterator[tuple[str, str]]:
     yield "scenarios/refund.yaml", _read("scenario.yaml")
     if not is_package(folder):
         yield "requirements.txt", _read(f"{kind.name}/requirements.txt")
-    yield ".github/workflows/scenarios.yml", _workflow(kind, folder)
+    yield WORKFLOW, _workflow(kind, folder)
     yield ".gitignore", _read("gitignore")
 
 
 def requirements_of(kind: Kind) -> list[str]:
     """What pip has to install for its example."""
     return _read(f"{kind.name}/requirements.txt").split()
+
+
+def not_required(kind: Kind, folder: Path) -> list[str]:
+    """What its example needs, without what the project's own requirements name."""
+    lists = [folder / name for name in (*_LISTS, "setup.py")]
+    return [
+        requirement
+        for requirement in requirements_of(kind)
+        if not any(_names(file, re.split(r"[<>=!~]", requirement)[0]) for file in lists)
+    ]
 
 
 def is_package(folder: Path) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -235,3 +236,50 @@ def test_the_workflow_installs_what_is_installed_here(
         (info / "direct_url.json").write_text(json.dumps(origin))
     monkeypatch.syspath_prepend(tmp_path)
     assert installed_from() == wanted
+
+
+def test_a_workflow_in_a_folder_of_a_repository_has_to_be_moved(folder: Path, convoprobe: Convoprobe) -> None:
+    """GitHub doesn't see it there, and says nothing."""
+    (folder / ".git").mkdir()
+    output = convoprobe("init", "services/bot").output
+    assert f"only in {folder / '.github/workflows'}: move scenarios.yml there.\n" in output
+    assert "Put services/bot/ before each path in it" in output
+    assert "add: defaults: {run: {working-directory: services/bot}}\n" in output
+    assert "GitHub reads" not in convoprobe("init", "services/bot").output
+    assert "GitHub reads" not in convoprobe("init").output
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "lacking"),
+    [
+        ("requirements.txt", "flask\n", "fastapi openai uvicorn"),
+        ("requirements.txt", "uvicorn[standard]>=0.30\nOpenAI\n", "fastapi"),
+        ("pyproject.toml", '[project]\nname = "x"\ndependencies = ["fastapi", "openai>2"]\n', "uvicorn"),
+        ("requirements.txt", "fastapi\nuvicorn\nopenai\n", ""),
+        ("README.md", "", ""),
+    ],
+)
+def test_what_the_example_needs_in_ci_has_to_be_required(
+    folder: Path, convoprobe: Convoprobe, file: str, text: str, lacking: str
+) -> None:
+    (folder / file).write_text(text)
+    output = convoprobe("init", "--kind", "fastapi").output
+    assert (f"Add to it: {lacking}\n" in output) == bool(lacking)
+    assert ("CI installs" in output) == bool(lacking)
+
+
+def test_an_agent_of_ones_own_has_not_the_mistake_of_the_example(
+    folder: Path, convoprobe: Convoprobe
+) -> None:
+    (folder / "agent.py").write_text("mine")
+    output = convoprobe("init").output
+    assert "scenarios/refund.yaml is about the shop of the example: change it, or delete it." in output
+    assert re.search(r"^  convoprobe new +a scenario for your agent", output, re.MULTILINE)
+    assert "red: the agent has a mistake" not in output
+
+
+def test_what_a_step_is_for_stands_in_one_column(folder: Path, convoprobe: Convoprobe) -> None:
+    steps = convoprobe("init", "--kind", "fastapi").output.partition("Next\n")[2].splitlines()
+    reasons = [re.search(r"(?<=\S) +(?=(any text|in another|see whether|red:))", step) for step in steps]
+    assert len({found.end() for found in reasons if found}) == 1
+    assert all(found and len(found[0]) for found in reasons[-3:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import click
@@ -13,10 +13,22 @@ from ...scenario.root import find_root, mentions
 from ..console import Console, write_json
 from ..exits import CommandFailed
 from ..project import json_option
-from ..starters import API_BASE, KINDS, MODEL, Kind, files_of, kind_of, requirements_of
+from ..starters import (
+    API_BASE,
+    KINDS,
+    MODEL,
+    WORKFLOW,
+    Kind,
+    files_of,
+    kind_of,
+    not_required,
+    requirements_of,
+)
 
 _OTHER_SETTINGS = ("convoprobe.yml", ".convoprobe.yaml", ".convoprobe.yml", "mcprobe.yaml", "mcprobe.yml")
 _PYTEST_INI = "[pytest]\n# Here is the root: convoprobe.yaml is looked for from this folder upwards.\n"
+_SCENARIO = "scenarios/refund.yaml"
+_RUN = "pytest scenarios/"
 _SERVICE = "convoprobe gateway -- uvicorn agent:app --port 8000"
 
 
@@ -129,24 +141,53 @@ def _tell(console: Console, folder: Path, kind: Kind, written: list[str], left: 
     for name, reason in left.items():
         console.say(f"  left alone  {console.safe(str(folder / name))}: {reason}", "yellow")
     console.say()
-    if kind.agent in left and "convoprobe.yaml" in written:
-        console.say(f"Name your agent in convoprobe.yaml: it says `{kind.named}` now.")
+    for note in _notes(folder, kind, written, left):
+        console.say(console.safe(note))
         console.say()
     console.say("Next", "bold")
-    for command_line, why in _steps(folder, kind, "requirements.txt" in written):
-        console.say(f"  {console.safe(command_line):<46} {why}".rstrip())
+    steps = _steps(folder, kind, "requirements.txt" in written, own=kind.agent in left)
+    width = max(46, *(len(command_line) for command_line, _ in steps))
+    for command_line, why in steps:
+        console.say(f"  {console.safe(command_line):<{width}} {why}".rstrip())
 
 
-def _steps(folder: Path, kind: Kind, has_list: bool) -> list[tuple[str, str]]:
+def _notes(folder: Path, kind: Kind, written: list[str], left: Collection[str]) -> Iterator[str]:
+    """What the project needs beyond the steps, where it isn't an empty folder."""
+    if kind.agent in left and "convoprobe.yaml" in written:
+        yield f"Name your agent in convoprobe.yaml: it says `{kind.named}` now."
+    if kind.agent in left and _SCENARIO in written:
+        yield f"{_SCENARIO} is about the shop of the example: change it, or delete it."
+    if kind.agent in written and (lacking := not_required(kind, folder)):
+        yield f"CI installs what your project requires. Add to it: {' '.join(lacking)}"
+    if WORKFLOW in written and (top := _repository_around(folder.resolve())):
+        yield from _to_move(folder.resolve().relative_to(top).as_posix(), top)
+
+
+def _repository_around(folder: Path) -> Path | None:
+    """The git checkout that the folder is a part of, and not the top of."""
+    top = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    return top if top != folder else None
+
+
+def _to_move(place: str, top: Path) -> Iterator[str]:
+    yield f"GitHub reads workflows only in {(top / WORKFLOW).parent}: move {Path(WORKFLOW).name} there."
+    yield f"Put {place}/ before each path in it, and add: defaults: {{run: {{working-directory: {place}}}}}"
+
+
+def _steps(folder: Path, kind: Kind, has_list: bool, *, own: bool) -> list[tuple[str, str]]:
+    """The commands that come next, and what each is for. `own`: the agent is the user's own."""
     steps = [("cd " + shlex.quote(str(folder)), "")] if folder.resolve() != Path.cwd() else []
     if kind.missing:
         names = "-r requirements.txt" if has_list else " ".join(requirements_of(kind))
         steps.append((f"pip install {names}", "not installed yet: " + ", ".join(kind.missing)))
     steps.append(("export OPENAI_API_KEY=...", "any text, where the model needs no key"))
     if kind.name == "fastapi":
-        steps.append((_SERVICE, "in another terminal: the agent, with the gateway's address"))
-    return [
-        *steps,
-        ("convoprobe doctor", "see whether the key, the model and the agent work"),
-        ("pytest scenarios/", "red: the agent has a mistake, and the report says which"),
-    ]
+        steps.append((_SERVICE, "in another terminal, with the same key: the agent"))
+    steps.append(("convoprobe doctor", "see whether the key, the model and the agent work"))
+    if own:
+        return [
+            *steps,
+            ("convoprobe new", "a scenario for your agent, from five questions"),
+            (_RUN, "run it"),
+        ]
+    return [*steps, (_RUN, "red: the agent has a mistake, and the report says which")]
