@@ -6,7 +6,7 @@ generated from them. Whitespace around texts is removed. Lists become tuples, an
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
@@ -69,6 +69,9 @@ class ScenarioConfig(ScenarioPart):
 class Scenario(ScenarioPart):
     """One conversation and what is expected of the agent in it."""
 
+    keys_of_settings: ClassVar = frozenset(("target", "targets", "llm", "run", "results"))
+    """Keys that people write here, and that have to be in the settings."""
+
     name: Text = Field(description="The name of the scenario.", examples=["Refund of a damaged item"])
     description: Text = Field(description="What the scenario tests. The judge reads it too.")
     skip: Annotated[bool | str, BeforeValidator(check_skip)] = Field(
@@ -94,7 +97,8 @@ class Scenario(ScenarioPart):
     gate: GateRule | None = Field(None, description="Whether the scenario may make a run fail.")
     metadata: dict[str, JsonValue] = Field(
         default_factory=dict,
-        description="Your own data, for hooks, reports and the templates of HTTP targets.",
+        description="Your own data for the agent (factories, fixtures, templates of HTTP targets), hooks and "
+        "reports.",
     )
 
     @model_validator(mode="after")

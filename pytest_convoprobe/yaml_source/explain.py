@@ -175,6 +175,8 @@ class _Explainer:
 
     def _unknown_key(self, below: Loc, value: Any) -> str:
         key, known = str(below[-1]), known_keys(self._model, below[:-1])
+        if len(below) == 1 and key in getattr(self._model, "keys_of_settings", ()):
+            return f"this key belongs in the settings (convoprobe.yaml). Valid here: {', '.join(known)}"
         if suggest(key, known):
             return unknown_key(key, known)
         # No key of ours has a blank. It is a sentence that an unquoted colon made into a mapping.

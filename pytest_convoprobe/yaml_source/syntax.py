@@ -11,6 +11,7 @@ from ..suggest import did_you_mean
 from .text import Text
 
 _ANCHOR = re.compile(r"(?:^|[\s\[{,])&([^\s,\[\]{}]+)")
+_PARAMETER = re.compile(r"\$\{\w+\}")
 _QUOTE_IT = "put the text in quotes"
 
 
@@ -19,11 +20,23 @@ def syntax_problem(error: yaml.YAMLError | RecursionError, text: Text, line_offs
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         return text.problem(f"invalid YAML: {reason}", line_offset + 1, 1)
+    if parameter := _unquoted_parameter(error.problem_mark, text, line_offset):
+        return parameter
     mark = _mark(error) or error.problem_mark
     line, column = mark.line + line_offset, mark.column
     source = text.lines[line] if line < len(text.lines) else ""
     message = _message(error, source, column, text)
     return text.problem(f"invalid YAML: {message}", line + 1, column + 1)
+
+
+def _unquoted_parameter(mark: yaml.Mark, text: Text, line_offset: int) -> Problem | None:
+    """A `${name}` in `{…}` or `[…]`, where its brace is a mistake; None if the mistake is another."""
+    line, begin = mark.line + line_offset, max(mark.column - 1, 0)
+    source = text.lines[line] if line < len(text.lines) else ""
+    if (found := _PARAMETER.match(source, begin)) is None:
+        return None
+    advice = f'within `{{…}}` and `[…]`, a text with a parameter needs quotes: `"{found[0]}"`'
+    return text.problem(f"invalid YAML: {advice}", line + 1, begin + 1)
 
 
 def _mark(error: yaml.MarkedYAMLError) -> yaml.Mark | None:

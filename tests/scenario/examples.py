@@ -281,6 +281,12 @@ INVALID = {
         "no message with the role `tool` has the result of this call",
         schema=False,
     ),
+    "targets in a scenario": Wrong(
+        MINIMAL + "targets: [mini]\n", "9:1", "targets: this key belongs in the settings (convoprobe.yaml)"
+    ),
+    "target in a scenario": Wrong(
+        MINIMAL + "target: mini\n", "9:1", "target: this key belongs in the settings (convoprobe.yaml)"
+    ),
     "history at the top": Wrong(MINIMAL + "history: [{user: a}]\n", "9:1", "belongs in `synthetic_user`"),
     "in and by a turn": Wrong(
         _assertion("{in_turn: 2, by_turn: 2}"), "9:70", "give `in_turn` or `by_turn`", schema=False
