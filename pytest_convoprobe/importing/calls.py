@@ -24,4 +24,5 @@ def some_call(tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
 
 def exact_call(tool: str, args: Mapping[str, Any] | None) -> dict[str, Any]:
     """A call in a list of expected ones, with these arguments; any arguments if they are None."""
-    return {"tool": tool} if args is None else {"tool": tool, "args": conditions(args)}
+    wanted = conditions(args or {})
+    return {"tool": tool, "args": wanted} if wanted else {"tool": tool}

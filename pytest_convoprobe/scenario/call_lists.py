@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationInfo, field_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from ..yaml_source.explain import complain
-from .conditions import Condition, DataPath
+from ..suggest import did_you_mean, plain_name
+from ..yaml_source.explain import complain, describe, refusal
+from .conditions import ArgumentCondition, Condition, DataPath
 from .fields import ScenarioPart, ToolPattern
 
-CallOrder = Literal["strict", "in_order", "unordered", "superset", "subset"]
+_Order = Literal["strict", "in_order", "unordered", "superset", "subset"]
+# What other systems call them. By its letters, `any_order` is nearer to `in_order`.
+_ELSEWHERE = {
+    "exact": "strict",
+    "exact_order": "strict",
+    "ordered": "in_order",
+    "sequence": "in_order",
+    "subsequence": "in_order",
+    "any_order": "superset",
+    "contains": "superset",
+    "any": "unordered",
+    "exact_any_order": "unordered",
+}
+
+
+def _check_order(value: Any) -> Any:
+    names = get_args(_Order)
+    if isinstance(value, str) and value not in names:
+        meant = _ELSEWHERE.get(plain_name(value))
+        near = f"; did you mean `{meant}`?" if meant else did_you_mean(value, names)
+        listed = ", ".join(f"`{name}`" for name in names)
+        raise refusal(f"must be one of {listed}, got {describe(value)}{near}")
+    return value
+
+
+CallOrder = Annotated[_Order, BeforeValidator(_check_order)]
 MOST_CALLS = 200
 """The most items of one list."""
 
@@ -25,7 +51,15 @@ class ExpectedCall(ScenarioPart):
         default_factory=dict,
         description="Conditions on arguments by name, as in assertions.",
         examples=[{"order_id": "A-1001"}],
+        json_schema_extra={"minProperties": 1},
     )
+
+    @field_validator("args")
+    @classmethod
+    def _some(cls, args: dict[str, ArgumentCondition]) -> dict[str, ArgumentCondition]:
+        words = "this has no condition, so any arguments will do; name an argument or leave `args` out"
+        complain([] if args else [((), words)])
+        return args
 
 
 def _as_call(value: Any) -> Any:

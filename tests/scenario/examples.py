@@ -659,6 +659,26 @@ INVALID = {
     "a range without a number": Wrong(
         _assertion("{args: {a: {above: 1, below: null}}}"), "9:89", "args.a.below: there is no value here"
     ),
+    "an order of ADK": Wrong(
+        _evaluation("tool_usage: {expected_calls: {order: ANY_ORDER, calls: [t]}}"),
+        "9:40",
+        "did you mean `superset`?",
+    ),
+    "ordered calls": Wrong(
+        _evaluation("tool_usage: {expected_calls: {order: ordered, calls: [t]}}"),
+        "9:40",
+        "did you mean `in_order`?",
+    ),
+    "a misspelt order": Wrong(
+        _evaluation("tool_usage: {expected_calls: {order: stric, calls: [t]}}"),
+        "9:40",
+        "did you mean `strict`?",
+    ),
+    "an expected call without conditions": Wrong(
+        _evaluation("tool_usage: {expected_calls: {calls: [{tool: t, args: {}}]}}"),
+        "9:57",
+        "this has no condition, so any arguments will do",
+    ),
     "several parts that an argument lacks": Wrong(
         _assertion("{args: {a: {not_contains: [b, c]}}}"),
         "9:86",
