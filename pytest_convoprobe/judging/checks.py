@@ -9,8 +9,9 @@ from itertools import accumulate
 from ..errors import ScenarioError
 from ..scenario.models import Efficiency, Evaluation, ToolUsage
 from ..scenario.tool_names import names_in, same_but_spelling
+from ..text import is_blank
 from ..tool_patterns import matches
-from ..transcript import Transcript, WireSeen
+from ..transcript import GREETING_TURN, Reply, Transcript, WireSeen
 from .absent_turns import without_absent_turns
 from .latency import slowest_turn
 from .reply_checks import reply_checks
@@ -19,6 +20,8 @@ from .unanswered import decided_checks, decided_limit, without_unanswered
 
 SILENCE = "the agent says something"
 """The name of the check that an agent fails which is silent in every turn."""
+GREETING = "the agent speaks first"
+"""The name of the check that an agent fails which was to greet, and said and did nothing."""
 
 
 def run_checks(
@@ -72,6 +75,13 @@ def _silence(transcript: Transcript) -> Iterator[CheckResult]:
     if transcript.is_silent:
         found = f"{'an empty reply' if len(turns) == 1 else 'empty replies'} in every turn"
         yield CheckResult(SILENCE, False, "a reply with text", found, turns[0].number)
+    elif any(turn.is_greeting and _is_empty(turn.reply) for turn in transcript.turns):
+        yield CheckResult(GREETING, False, "a greeting with text", "an empty greeting", GREETING_TURN)
+
+
+def _is_empty(reply: Reply) -> bool:
+    """Whether the agent said nothing, and called no tool."""
+    return is_blank(reply.text) and not reply.tool_calls
 
 
 def _require_known_tools(evaluation: Evaluation, transcript: Transcript) -> None:

@@ -23,7 +23,7 @@ from ..scenario.models import SimulatedTurns, SyntheticUser
 from ..settings.model_settings import ModelSettings
 from ..text import one_line, shorten
 from ..transcript import Origin, Transcript, Turn
-from .checks import SILENCE
+from .checks import GREETING, SILENCE
 from .evidence import SPACELESS, Located, Sources
 from .facts import distinctive, never_said, tokens, was_said
 from .passages import texts_by_turn
@@ -45,7 +45,8 @@ _TELLING = 4
 _SPACELESS_PAIR = re.compile(f"(?=([{SPACELESS}]{{2}}))")
 # What an agent does is its own: no user makes it silent, or makes it call a tool that it must never call.
 _INEXCUSABLE = re.compile(
-    rf"prohibited tool .*|{SILENCE}|{ONLY_LISTED}|\w+(?: last)? reply (?:in turns? [\d and]+ )?doesn't .*",
+    rf"prohibited tool .*|{SILENCE}|{GREETING}|{ONLY_LISTED}"
+    r"|\w+(?: last)? reply (?:in turns? [\d and]+ )?doesn't .*",
     re.DOTALL,
 )
 _NEVER = ("exactly 0", "at most 0")

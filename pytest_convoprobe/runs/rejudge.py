@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import Blame, ConvoprobeError, ResultsError
 from ..judging.call_lists import EXPECTED_CALLS
-from ..judging.checks import SILENCE
+from ..judging.checks import GREETING, SILENCE
 from ..judging.latency import LATENCY
 from ..judging.reply_checks import REPLY_NAMES
 from ..judging.tool_checks import ONLY_LISTED
@@ -42,7 +42,8 @@ _WHOLE = frozenset(
 )
 # The names that `run_checks` gives. All other checks are the project's own, which only pytest can repeat.
 _BY_SCENARIO = re.compile(
-    rf"(?:required|prohibited) tool .+|{ONLY_LISTED}|{SILENCE}|{LATENCY}|tool calls|turns|tokens of the agent"
+    rf"(?:required|prohibited) tool .+|{ONLY_LISTED}|{SILENCE}|{GREETING}|{LATENCY}"
+    r"|tool calls|turns|tokens of the agent"
     r"|.+: (?:number of calls|arguments|called)(?: (?:by|in) turn \d+)?"
     r"|.+: (?:not before turn \d+|(?:before|after) .+)"
     rf"|{EXPECTED_CALLS} \(\w+\)|{REPLY_NAMES}"

@@ -15,6 +15,16 @@ from .project import Project, outcome
 
 FIRST = {"first": "agent", "initial_query": "I want to buy a zebra.", "max_turns": 1}
 
+QUIET = """
+from pytest_convoprobe import Reply, ToolCall
+
+class Quiet:
+    def greet(self):
+        return TEXT
+    def send(self, message):
+        return f"You said: {message}"
+"""
+
 
 def test_the_greeting_is_turn_0_and_counts_as_no_turn(project: Project) -> None:
     limits = {"max_conversation_turns": 1, "max_tool_calls": 1}
@@ -73,6 +83,27 @@ def test_an_agent_that_ends_with_its_greeting(project: Project) -> None:
     )
     transcript = project.report()["trials"][0]["transcript"]
     assert (transcript["unsaid"], transcript["termination"]) == (2, "agent_ended")
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_agent_that_was_to_greet_and_says_nothing_fails(project: Project, text: str) -> None:
+    project.write("quiet.py", QUIET.replace("TEXT", repr(text)))
+    project.target(type="python", object="quiet.py:Quiet")
+    project.scenario(FIRST)
+    result = project.run()
+    assert outcome(result) == {"failed": 1}
+    result.stdout.fnmatch_lines(["*the agent speaks first: *found an empty*"])
+    assert project.command("rejudge", "latest").ret == 0
+    assert "the agent speaks first" in json.dumps(project.report())
+
+
+def test_a_tool_call_is_a_greeting_too(project: Project) -> None:
+    project.write(
+        "quiet.py", QUIET.replace("TEXT", "Reply('', tool_calls=[ToolCall('open_shop', {}, 'ok')])")
+    )
+    project.target(type="python", object="quiet.py:Quiet")
+    project.scenario(FIRST)
+    assert outcome(project.run()) == {"passed": 1}
 
 
 def test_a_crash_in_the_greeting_is_the_agents_failure(project: Project) -> None:

@@ -160,6 +160,50 @@ def test_calls_that_templates_leave_out_are_an_error(project: Project) -> None:
         assert outcome(project.run()) == {"passed": 1}
 
 
+@pytest.mark.parametrize(
+    ("messages", "missing"),
+    [
+        ("{{ messages[-2:] }}", "message 1 of the history, which the user wrote"),
+        ("{{ (history | list)[:1] }}", "message 2 of the history, which the agent wrote"),
+        (
+            "{{ messages | selectattr('role', 'equalto', 'user') | list }}",
+            "message 2 of the history, which the agent wrote",
+        ),
+        (
+            "{{ earlier | rejectattr('role', 'equalto', 'user') | list }}",
+            "message 1 of the history, which the",
+        ),
+    ],
+)
+def test_a_part_of_it_is_not_enough(project: Project, messages: str, missing: str) -> None:
+    with AgentServer(lambda _: {"text": "yes"}) as server:
+        body = {"messages": messages, "message": "{{ message }}"}
+        project.target(type="http", url=f"{server.url}/chat", body=body)
+        said = [{"user": "Where is it?"}, {"agent": "On its way."}, {"user": "Where is it now?"}]
+        project.scenario({**CONTINUED, "history": said})
+        result = project.run()
+        assert outcome(result) == {"errors": 1}
+        assert missing in " ".join(line.strip() for line in result.outlines)
+        assert server.requests == []
+
+
+@pytest.mark.parametrize("name", ["messages", "earlier"])
+def test_a_service_that_greets_gets_it_before(project: Project, name: str) -> None:
+    start = {"url": "/sessions", "text": "welcome"}
+    with AgentServer(lambda _: {"text": "yes", "welcome": "Hello again."}) as server:
+        body = {"before": f"{{{{ {name} }}}}", "message": "{{ message }}"}
+        project.target(type="http", url=f"{server.url}/chat", body=body, start=start)
+        project.scenario({**CONTINUED, "first": "agent"})
+        result = project.run()
+        assert outcome(result) == {"errors": 1}
+        assert "`{{ earlier }}` in `target.start.body`" in " ".join(line.strip() for line in result.outlines)
+        assert server.requests == []
+        told = {**start, "body": {"before": "{{ earlier }}"}}
+        project.target(type="http", url=f"{server.url}/chat", body=body, start=told)
+        assert outcome(project.run()) == {"passed": 1}
+        assert server.requests[0].json["before"] == CHAT
+
+
 def test_services_get_it_in_their_requests(project: Project) -> None:
     def answer(request: Request) -> Any:
         return {"choices": [{"message": {"role": "assistant", "content": "It is here."}}]}

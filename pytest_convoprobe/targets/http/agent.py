@@ -93,6 +93,12 @@ class HttpAgent(RunsElsewhere):
         if context.history and (missing := untold(recipes, context.history)):
             refuse_history(self.name, context, missing)
 
+    def require_told_at_start(self, context: ConversationContext) -> None:
+        """Raise `TargetStartError` if the greeting would be given by a service that has no history yet."""
+        opening = [self.start_request] if self.start_request is not None else []
+        if context.history and untold(opening, context.history):
+            refuse_history(self.name, context, _GREETS_TOO_EARLY)
+
     async def aclose(self) -> None:
         await self.sender.aclose()
 
@@ -143,6 +149,10 @@ class HttpAgent(RunsElsewhere):
             return self.reader.read(data, past), self.reader.carried(data)
 
 
+_GREETS_TOO_EARLY = (
+    "with `first: agent`, it greets in the answer to `target.start`, which doesn't get all of the history. "
+    "Use `{{ earlier }}` in `target.start.body`, or `target.greeting_cue` instead of `target.start.text`"
+)
 _CANNOT_GREET = (
     "`first: agent`: this service has no way to speak first. If it greets in the answer that opens a "
     "session, name the place of the text in `target.start.text`; otherwise set `target.greeting_cue`, a "
@@ -234,6 +244,7 @@ class _HttpConversation:
         url = context.model_url if agent.uses_model_url else None
         self._session = _Session(agent, context.id, _metadata_of(context), url)
         self._past = past
+        self._context = context
         # A service answers today, also where the user's side was recorded before dates were known.
         self._now = context.now or present()
         self._most_text = context.max_text
@@ -256,6 +267,7 @@ class _HttpConversation:
         path = self._agent.greeting
         if path is None:
             raise TargetStartError(_CANNOT_GREET)
+        self._agent.require_told_at_start(self._context)
         await self._session.open(self._variables(""), self._most_text)
         assert self._session.opened_with is not None  # noqa: S101 - it was opened by a request
         reply = await self._agent.read(partial(self._greeting_in, path), *self._session.opened_with)

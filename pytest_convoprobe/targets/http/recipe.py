@@ -251,12 +251,12 @@ class Recipe:
         headers = [pair for pair in parts.headers if ours and pair[0].lower() != b"content-type"]
         return RequestParts("GET", url, headers, None)
 
-    def tells(self, history: Sequence[Mapping[str, Any]], mark: str) -> bool:
-        """Whether a request with this history contains the mark. Raises one of `TEMPLATE_ERRORS`."""
+    def told(self, history: Sequence[Mapping[str, Any]]) -> str:
+        """All that the first request says with this history. Raises one of `TEMPLATE_ERRORS`."""
         messages = [*history, *self._tame["messages"]]
         parts = self.fill({**self._tame, "history": history, "messages": messages, "earlier": history})
         texts = (parts.url.encode(), parts.content or b"", *(value for _, value in parts.headers))
-        return any(mark.encode() in text for text in texts)
+        return b"\n".join(texts).decode("utf-8", "replace")
 
     def _try_headers(self) -> None:
         for name, fill in self._headers.items():
