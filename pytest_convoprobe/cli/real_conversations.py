@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import ConvoprobeError, TargetUnavailable
-from ..files import relative_name, shown_path
+from ..files import cannot, relative_name, shown_path
 from ..formatting import counted
 from ..generate.exported import ExportedConversation, read_export
 from ..result import ScenarioResult
@@ -54,7 +54,9 @@ def conversations_of(files: Sequence[Path]) -> tuple[list[RealConversation], lis
     for file in files:
         try:
             export = read_export(file)
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise UsageProblem(cannot(file, "read", error)) from None
+        except ValueError as error:
             raise UsageProblem(str(error)) from None
         found += [(file, one) for one in export.conversations]
         if export.unread:

@@ -14,7 +14,7 @@ from .fingerprints import ExplainTools, changes, from_to
 from .index import IndexRow
 from .run_changes import run_changes
 from .tool_schemas import ToolSchemas
-from .trial_filter import final, has_verdict, is_undecided, mean, mean_known
+from .trial_filter import final, has_verdict, is_undecided, mean, mean_known, really_happened
 
 if TYPE_CHECKING:
     from .reading import StoredRun
@@ -263,7 +263,8 @@ def _change(
 
 def _changed(base: IndexRow, head: IndexRow, explain: ExplainTools | None) -> tuple[str, ...]:
     """What the newest trials of both sides rest on. A trial without a conversation doesn't say it."""
-    other = base.target and head.target and base.target != head.target
+    # Where conversations really happened, it is the name of one of them.
+    other = base.target and head.target and base.target != head.target and not really_happened(head)
     target = (from_to("target", base.target, head.target),) if other else ()
     return (*changes(base.prints, head.prints, explain), *target)
 

@@ -79,7 +79,9 @@ def test_each_conversation_has_a_verdict_and_the_run_is_stored(
     assert "Where is my parcel?" in shown.output
     later = export(folder, said("Where is it?", "Here"), name="later.jsonl")
     assert convoprobe("judge", later, "--by", "_rules.yaml").exit_code == 0
-    assert convoprobe("compare", "latest~1", "latest").exit_code == 0
+    compared = convoprobe("compare", "latest~1", "latest")
+    assert compared.exit_code == 0
+    assert "changed between the runs" not in compared.output
     assert convoprobe("report", "latest", "--html", "-o", "page.html").exit_code == 0
     assert convoprobe("rejudge", "latest").exit_code == 0
 
@@ -140,6 +142,7 @@ def test_what_is_left_out_is_said(folder: Path, convoprobe: Convoprobe, judge: C
         ),
         (["empty.json", "--by", "_rules.yaml"], "empty.json: no message of a user was found"),
         (["broken.json", "--by", "_rules.yaml"], "broken.json: it is not JSON"),
+        (["folder", "--by", "_rules.yaml"], "folder cannot be read: Is a directory"),
     ],
 )
 def test_what_is_asked_wrongly(
@@ -149,6 +152,7 @@ def test_what_is_asked_wrongly(
     (folder / "_bad.yaml").write_text("name: n\ndescription: d\nevaluaton: {}\n")
     (folder / "empty.json").write_text("[]")
     (folder / "broken.json").write_text("[{")
+    (folder / "folder").mkdir()
     result = convoprobe("judge", *words)
     assert result.exit_code == 2
     assert message in result.output
