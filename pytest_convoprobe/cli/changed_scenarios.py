@@ -76,14 +76,18 @@ class Written:
         return sum(map(len, self.scenarios.values()))
 
     @property
-    def included(self) -> set[Path]:
-        """The files that they take parts from, which may be in other folders."""
+    def files(self) -> set[Path]:
+        """Their own files, and those that they take parts from: some may be in other folders, by a link."""
         loaded = (one for found in self.scenarios.values() for one in found.values())
-        return {Path(file) for one in loaded for file in one.included}
+        return {*self.scenarios, *(Path(file) for one in loaded for file in one.included)}
 
     def node_ids(self) -> list[str]:
         """All of them, as pytest takes them on its command line."""
         return [f"{file}::{name}" for file, found in self.scenarios.items() for name in found]
+
+    def as_arguments(self, node_ids: Sequence[str]) -> list[str]:
+        """Node ids for a command line, which mustn't be too long: all of them are named by their files."""
+        return list(map(str, self.scenarios)) if len(node_ids) == self.count else list(node_ids)
 
     def changed_since(self, earlier: Written) -> list[str]:
         """The node ids of those that are new, or say something else than before."""

@@ -150,6 +150,27 @@ def test_a_file_that_breaks_and_comes_back_has_not_changed(project: Path) -> Non
     assert written([project], broken).changed_since(broken) == []
 
 
+def test_files_in_folders_that_are_linked(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    write(elsewhere, "far.yaml", SCENARIO.format(name="far", says="Hello"))
+    (project / "scenarios/linked").symlink_to(elsewhere, target_is_directory=True)
+    with watching(project) as watch:
+        watch.until("watching 3 scenarios; Ctrl-C ends it")
+        time.sleep(0.5)
+        write(elsewhere, "far.yaml", SCENARIO.format(name="far", says="Good day"))
+        assert "    user  │ Good day" in watch.until("waiting for changes; the last run had 1 scenario")
+
+
+def test_all_scenarios_make_a_short_command_line(project: Path) -> None:
+    many = "---\n".join(SCENARIO.format(name=f"a scenario with number {n}", says="Hi") for n in range(200))
+    write(project, "scenarios/many.yaml", many)
+    found = written([project])
+    assert found.count == 202
+    arguments = found.as_arguments(found.node_ids())
+    assert sorted(Path(one).name for one in arguments) == ["a.yaml", "b.yaml", "many.yaml"]
+    assert found.as_arguments(found.node_ids()[:2]) == found.node_ids()[:2]
+
+
 def test_code_that_changes_while_a_run_goes_on_starts_another(project: Path) -> None:
     before = stamps([project])
     write(project, "conftest.py", CONFTEST.format(says="I see"))

@@ -69,7 +69,7 @@ def _changes(
     paths: Sequence[Path], root: Path, found: Written, *, now: bool
 ) -> Iterator[tuple[Written, list[str]]]:
     """The scenarios after each change, and the ids of those that are to run."""
-    places = (root, *paths, *found.included)
+    places = (root, *paths, *found.files)
     before = stamps(places)
     if now:
         yield found, found.node_ids()
@@ -79,7 +79,7 @@ def _changes(
         earlier, found = found, written(paths, found)
         concerns_all = any(not may_be_scenario(name) for name in names)
         yield found, found.node_ids() if concerns_all else found.changed_since(earlier)
-        new = found.included.difference(places)
+        new = found.files.difference(places)
         places, before = (*places, *new), {**stamps(new), **before}
         before = after_run(before, stamps(places))
 
