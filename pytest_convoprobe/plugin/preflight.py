@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..errors import ConvoprobeError, NoTarget
+from ..errors import ConvoprobeError, NoTarget, SettingsError
 from ..settings.file_formats import COMMAND_LINE
 from ..settings.several_targets import names_of
 from . import options
@@ -90,7 +90,11 @@ def _check_models(config: pytest.Config, order: Order, *, ours: bool) -> None:
     if loaded.scenario is not None:
         session = session_of(config)
         target = session.target_model(loaded.file, loaded.configured) if ours else None
-        backend_of(config).check_models(settings_for(order), loaded.scenario, target)
+        try:
+            backend_of(config).check_models(settings_for(order), loaded.scenario, target)
+        except SettingsError as error:
+            # Others may need no model, and can be run without it.
+            raise pytest.UsageError(f"{error_text(error)}\nneeded by: {order.item.nodeid}") from None
 
 
 @contextmanager

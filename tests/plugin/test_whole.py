@@ -89,6 +89,18 @@ def test_no_model_for_one_role_is_one_usage_error_before_any_work(
     result.stderr.fnmatch_lines([words])
 
 
+def test_no_model_names_the_scenario_that_needs_one(suite: Suite) -> None:
+    """Others have checks by code alone, and can be run without it."""
+    suite.write("conftest.py", "import pytest\n" + TARGET)
+    alone = "name: Alone\ndescription: d\nsynthetic_user: {persona: p, initial_query: q, max_turns: 1}\n"
+    suite.write("scenarios/a_alone.yaml", alone + "evaluation: {replies: [{not_contains: xyz}]}\n")
+    suite.scenario("judged")
+    suite.run("scenarios/a_alone.yaml").assert_outcomes(passed=1)
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*no model is set for the judge*", "needed by: scenarios/judged.yaml::*"])
+
+
 def test_a_scenario_without_simulated_turns_needs_no_model_for_the_user(suite: Suite) -> None:
     with ChatServer() as server:
         suite.write("conftest.py", "import pytest\n" + TARGET)
