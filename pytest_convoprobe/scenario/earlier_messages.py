@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, JsonValue, model_validator
@@ -78,31 +78,60 @@ def _has_role(message: Any) -> bool:
 
 
 def _chat_complaints(messages: Sequence[Any]) -> Iterator[tuple[Loc, str]]:
-    answered = {one.get("tool_call_id") for one in messages if isinstance(one, Mapping)}
+    chat = [one for one in messages if _has_role(one)]
+    answered = [one.get("tool_call_id") for one in chat if one["role"] == "tool"]
+    made = [_id_of(call) for one in chat for call in _calls_of(one)]
     for index, message in enumerate(messages):
-        if not _has_role(message):
-            yield (index,), f"this has no `role`, but other messages have; {_FORMS}"
-            continue
-        role = message["role"]
-        if role not in _ROLES:
-            yield (index, "role"), f"must be user, assistant or tool, got {describe(role)}{_SYSTEM}"
-        elif _text_of(message.get("content")) is None and message.get("content") is not None:
-            yield (index, "content"), "must be a text: images and files can't be a part of the history"
-        elif role == "tool" and not isinstance(message.get("tool_call_id"), str):
-            yield (index,), "the result of a tool needs the `tool_call_id` of its call"
-        calls = message.get("tool_calls") or ()
-        for place, call in enumerate(calls if isinstance(calls, (list, tuple)) else (calls,)):
-            if words := _call_complaint(call, answered):
-                yield (index, "tool_calls", place), words
+        for inner, words in _message_complaints(message, answered, made):
+            yield (index, *inner), words
 
 
-def _call_complaint(call: Any, answered: Collection[Any]) -> str:
+def _message_complaints(
+    message: Any, answered: Sequence[Any], made: Sequence[Any]
+) -> Iterator[tuple[Loc, str]]:
+    """`answered` are the ids of calls that have results, `made` those of all calls."""
+    if not _has_role(message):
+        yield (), f"this has no `role`, but other messages have; {_FORMS}"
+        return
+    role, content, result_of = message["role"], message.get("content"), message.get("tool_call_id")
+    if not isinstance(role, str) or role not in _ROLES:
+        yield ("role",), f"must be user, assistant or tool, got {describe(role)}{_SYSTEM}"
+        return
+    if _text_of(content) is None and content is not None:
+        yield ("content",), "must be a text: images and files can't be a part of the history"
+    elif role == "tool" and not isinstance(result_of, str):
+        yield (), "the result of a tool needs the `tool_call_id` of its call"
+    elif role == "tool" and result_of not in made:
+        yield ("tool_call_id",), "no message has a call with this `id`"
+    if message.get("function_call"):
+        yield ("function_call",), "write `tool_calls` and a message with the role `tool` instead"
+    if message.get("tool_calls") and role != "assistant":
+        yield ("tool_calls",), "only the agent calls tools: the role of such a message is `assistant`"
+    for place, call in enumerate(_calls_of(message)):
+        if words := _call_complaint(call, answered, made):
+            yield ("tool_calls", place), words
+
+
+def _calls_of(message: Mapping[str, Any]) -> Sequence[Any]:
+    calls = message.get("tool_calls") or ()
+    return calls if isinstance(calls, (list, tuple)) else (calls,)
+
+
+def _id_of(call: Any) -> Any:
+    return call.get("id") if isinstance(call, Mapping) else None
+
+
+def _call_complaint(call: Any, answered: Sequence[Any], made: Sequence[Any]) -> str:
     function = call.get("function") if isinstance(call, Mapping) else None
-    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+    if not isinstance(function, Mapping) or not all(
+        isinstance(name, str) for name in (_id_of(call), function.get("name"))
+    ):
         return "a call has an `id`, and a `function` with `name` and `arguments`"
     if _arguments_of(function) is None:
         return "the `arguments` must be a mapping, or the JSON of one"
-    return "" if call.get("id") in answered else "no message with the role `tool` has the result of this call"
+    if made.count(call["id"]) > 1 or answered.count(call["id"]) > 1:
+        return "another call or result has the same `id`; give each call one of its own"
+    return "" if call["id"] in answered else "no message with the role `tool` has the result of this call"
 
 
 def _arguments_of(function: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -233,6 +233,9 @@ def _assertion(text: str) -> str:
     return _evaluation(f"tool_usage: {{tool_call_criteria: [{{tool: t, assertions: [{text}]}}]}}")
 
 
+CALL = "{id: c, function: {name: f}}"
+RESULT = "{role: tool, tool_call_id: c, content: x}"
+
 INVALID = {
     "a turn after the last": Wrong(
         _assertion("{by_turn: 11}"),
@@ -259,6 +262,48 @@ INVALID = {
         "must be text",
     ),
     "nobody speaks first": Wrong(_user("first: nobody"), "6:10", "must be one of `user`, `agent`"),
+    "a role that is a list": Wrong(
+        _user("history: [{role: [user], content: a}]"), "6:20", "must be user, assistant or tool, got a list"
+    ),
+    "a call without an id": Wrong(
+        _user("history: [{role: assistant, tool_calls: [{function: {name: f}}]}, {role: user, content: a}]"),
+        "6:44",
+        "a call has an `id`, and a `function`",
+        schema=False,
+    ),
+    "an id that is a list": Wrong(
+        _user(f"history: [{{role: assistant, tool_calls: [{CALL.replace('id: c', 'id: [c]')}]}}]"),
+        "6:44",
+        "a call has an `id`, and a `function`",
+        schema=False,
+    ),
+    "two calls of one id": Wrong(
+        _user(f"history: [{{role: assistant, tool_calls: [{CALL}, {CALL}]}}, {RESULT}]"),
+        "6:44",
+        "another call or result has the same `id`",
+        schema=False,
+    ),
+    "two results of one call": Wrong(
+        _user(f"history: [{{role: assistant, tool_calls: [{CALL}]}}, {RESULT}, {RESULT}]"),
+        "6:44",
+        "another call or result has the same `id`",
+        schema=False,
+    ),
+    "a result of no call": Wrong(
+        _user(f"history: [{RESULT}]"), "6:40", "no message has a call with this `id`", schema=False
+    ),
+    "a call of the user": Wrong(
+        _user(f"history: [{{role: user, content: a, tool_calls: [{CALL}]}}, {RESULT}]"),
+        "6:50",
+        "only the agent calls tools",
+        schema=False,
+    ),
+    "a call in the old form": Wrong(
+        _user("history: [{role: assistant, content: a, function_call: {name: f, arguments: '{}'}}]"),
+        "6:58",
+        "write `tool_calls` and a message with the role `tool` instead",
+        schema=False,
+    ),
     "history of both sides at once": Wrong(
         _user("history: [{user: a, agent: b}]"), "6:30", "a message is of one side", schema=False
     ),
