@@ -325,7 +325,7 @@ class Transcript:
     None for one that was recorded or stored before that was known. `pending_wire` is what the gateway saw
     for the message without a reply. `replayed` says that calls of the agent's model were answered from a
     recording: then it was faster than it is. It is not stored: what was spent says the same. `pending` is
-    empty where an agent that was to speak first did not. `history` was said before, and is no evidence.
+    empty where an agent that was to speak first did not. `history` was said before, and isn't evidence.
     """
 
     turns: tuple[Turn, ...] = ()

@@ -40,7 +40,7 @@ class SiteServer(ThreadingHTTPServer):
         super().__init__((HOST, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing: pages that break are answered, and a browser that has hung up is no news."""
+        """Nothing: pages that break are answered, and a browser that has hung up is not worth a word."""
 
     @property
     def url(self) -> str:

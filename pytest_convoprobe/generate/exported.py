@@ -134,7 +134,7 @@ def _first_text(place: Any, names: Iterable[str]) -> str:
 
 
 def _readable(group: Sequence[Any], path: Path) -> Iterator[ExportedConversation]:
-    """One conversation that can't be read is no reason to leave the others unread."""
+    """One conversation that can't be read doesn't hide the others."""
     try:
         yield from _conversations(group, path)
     except ValueError as error:

@@ -160,7 +160,7 @@ def _role(message: Mapping[str, Any]) -> str:
 
 
 def _plain(message: object) -> dict[str, Any]:
-    """A message as a mapping whose content is a text or a list of parts; empty if it is no message.
+    """A message as a mapping whose content is a text or a list of parts; empty if it isn't a message.
 
     LangChain writes its own inside `kwargs`, with the class in `id`, or inside `data`, or as a pair.
     """

@@ -19,7 +19,7 @@ from .sources import ForeignFile, refused
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _TURNS = 10
 _METRIC = "which metric compares it, and with what threshold, is in code and not in the dataset"
-_EARLIER = "it is the output of an earlier run; the agent is asked anew"
+_EARLIER = "it is the output of an earlier run; the agent is asked again"
 _RETRIEVED = "it is for metrics about retrieval; `metadata` has it, for a check of your own"
 _RESULTS = frozenset(
     "actual_output tools_called token_cost completion_time input_token_count output_token_count".split()
@@ -107,7 +107,7 @@ def _note_keys(builder: ScenarioBuilder, golden: Mapping[str, Any], used: frozen
         if key in _RESULTS:
             builder.left_out((key,), f"`{key}`", _EARLIER)
         else:
-            builder.left_out((key,), "unknown key", f"`{key}` is no known key of a golden")
+            builder.left_out((key,), "unknown key", f"`{key}` isn't a known key of a golden")
     for key in ("context", "retrieval_context"):
         if key in golden:
             builder.metadata[key] = golden[key]
@@ -161,7 +161,7 @@ def _conversation(builder: ScenarioBuilder, golden: Mapping[str, Any], options: 
     builder.max_turns = _TURNS
     turns = golden.get("turns") or golden.get("goldens") or golden.get("messages")
     if is_no_list(turns) or len(as_items(turns)) != sum(isinstance(one, Mapping) for one in as_items(turns)):
-        builder.left_out(("turns",), "unknown form", "its turns are no list of messages")
+        builder.left_out(("turns",), "unknown form", "its turns aren't a list of messages")
     found = [one for one in as_items(turns) if isinstance(one, Mapping)]
     if found and all("input" in one for one in found):
         _script(builder, [_snake(one) for one in found])

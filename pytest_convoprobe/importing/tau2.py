@@ -70,7 +70,7 @@ def _note_keys(builder: ScenarioBuilder, task: Mapping[str, Any]) -> None:
         if value in (None, [], "", {}) or key in _TASK_KEYS or why == "":
             continue
         kind = f"`{key}`" if why else "unknown key"
-        builder.left_out((key,), kind, why or f"`{key}` is no known key of a task")
+        builder.left_out((key,), kind, why or f"`{key}` isn't a known key of a task")
 
 
 def _describe(builder: ScenarioBuilder, source_id: str, about: Mapping[str, Any]) -> None:
@@ -83,7 +83,9 @@ def _describe(builder: ScenarioBuilder, source_id: str, about: Mapping[str, Any]
 
 def _user(builder: ScenarioBuilder, user: Mapping[str, Any]) -> None:
     for key in user.keys() - {"persona", "instructions"}:
-        builder.left_out(("user_scenario", key), "unknown key", f"`{key}` is no known key of a user scenario")
+        builder.left_out(
+            ("user_scenario", key), "unknown key", f"`{key}` isn't a known key of a user scenario"
+        )
     told = user.get("instructions")
     parts = [told] if isinstance(told, str) else _structured(builder, as_mapping(told))
     texts = (part.strip() for part in (str(user.get("persona") or ""), *parts))
@@ -100,7 +102,7 @@ def _structured(builder: ScenarioBuilder, told: Mapping[str, Any]) -> list[str]:
     """Instructions in parts: what belongs to the persona is given back, what the user knows is noted."""
     for key in told.keys() - _INSTRUCTIONS:
         loc: Loc = ("user_scenario", "instructions", key)
-        builder.left_out(loc, "unknown key", f"`{key}` is no known key of instructions")
+        builder.left_out(loc, "unknown key", f"`{key}` isn't a known key of instructions")
     builder.known_facts = _facts(told.get("known_info"))
     builder.unknown_facts = _facts(told.get("unknown_info"))
     if told.get("domain"):
@@ -127,7 +129,7 @@ def _initial_state(builder: ScenarioBuilder, state: Mapping[str, Any]) -> None:
         why = (
             "the state that the task begins with isn't set up"
             if known
-            else f"`{key}` is no known key of a state"
+            else f"`{key}` isn't a known key of a state"
         )
         builder.left_out(("initial_state", key), "initial state" if known else "unknown key", why, _STATE)
     if kept:
@@ -164,10 +166,12 @@ class _Criteria:
     def take(self) -> None:
         for key in _CRITERIA_KEYS & self._criteria.keys():
             if is_no_list(self._criteria[key]):
-                self._builder.lost(self._loc(key), "unknown form", f"`{key}` is no list")
+                self._builder.lost(self._loc(key), "unknown form", f"`{key}` isn't a list")
         for key in self._criteria.keys() - _CRITERIA_KEYS:
             if self._criteria[key] not in (None, [], {}):
-                self._builder.left_out(self._loc(key), "unknown key", f"`{key}` is no known key of criteria")
+                self._builder.left_out(
+                    self._loc(key), "unknown key", f"`{key}` isn't a known key of criteria"
+                )
         if not self._criteria:
             self._builder.left_out(
                 (), "no criteria", "the task has no `evaluation_criteria`: nothing was checked"
@@ -179,7 +183,7 @@ class _Criteria:
         self._environment()
         for name in sorted(self._basis - {"DB", "COMMUNICATE", "ACTION", "NL_ASSERTION", "ENV_ASSERTION"}):
             self._builder.lost(
-                self._loc("reward_basis"), "unknown reward", f"{quoted(name)} is no known reward"
+                self._loc("reward_basis"), "unknown reward", f"{quoted(name)} isn't a known reward"
             )
 
     def _loc(self, *below: str | int) -> Loc:
@@ -240,7 +244,7 @@ class _Criteria:
         for index, text in enumerate(as_items(self._criteria.get("communicate_info"))):
             loc = self._loc("communicate_info", index)
             if not isinstance(text, str) or not text.strip():
-                self._builder.lost(loc, "communicate_info", "it is no text")
+                self._builder.lost(loc, "communicate_info", "it isn't a text")
             elif not counts:
                 why = "what was to be said was only reported, and could not fail the task (`reward_basis`)"
                 self._builder.left_out(loc, "reported communicate_info", why)
@@ -252,7 +256,7 @@ class _Criteria:
         for index, text in enumerate(as_items(self._criteria.get("nl_assertions"))):
             loc = self._loc("nl_assertions", index)
             if not isinstance(text, str) or not text.strip():
-                self._builder.lost(loc, "nl_assertion", "it is no text")
+                self._builder.lost(loc, "nl_assertion", "it isn't a text")
                 continue
             self._builder.must(text)
             if "NL_ASSERTION" in self._basis:

@@ -75,7 +75,7 @@ class _Comparison:
             return []
         known = set(self.pairs.values())
         left = [one for at, one in enumerate(self.uses) if at not in known]
-        # An attempt breaks a prohibition; but one at a call that may be made is no other call.
+        # An attempt breaks a prohibition; but one at a call that may be made isn't another call.
         failed = [(turn, call) for turn, call in self.others if not self._is_expected(call)]
         return sorted([*left, *failed], key=lambda one: one[0])
 

@@ -25,7 +25,7 @@ def checks_of_answer(answer: object, name: str, expected: str, *, asserts: bool)
     """What a function of the project found, which a scenario names in `checks`.
 
     `expected` is what the function is for, in words. None is an answer only of one that `asserts` something
-    itself: a forgotten `return` must not pass for a yes. Raises `TypeError` for what is no answer.
+    itself: a forgotten `return` must not pass for a yes. Raises `TypeError` for anything else.
     """
     if isinstance(answer, bool):
         return (CheckResult(name, answer, expected, f"the function returned {answer}"),)

@@ -57,7 +57,7 @@ class Quotable:
 
     passages: tuple[Passage, ...]
     before: tuple[str, ...] = ()
-    """Texts from before the conversation, which are no evidence."""
+    """Texts from before the conversation, which aren't evidence."""
     _sources: dict[tuple[About | None, str | None], Sources] = field(default_factory=dict, repr=False)
 
     @classmethod

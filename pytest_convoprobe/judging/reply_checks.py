@@ -26,7 +26,7 @@ def reply_checks(
 ) -> tuple[tuple[CheckResult, ...], tuple[ScenarioError, ...]]:
     """The results of the checks that can be decided, and an error for each other one.
 
-    Raises `MissingPackage` if languages can't be told here.
+    Raises `MissingPackage` if languages can't be recognised here.
     """
     results: list[CheckResult] = []
     errors: list[ScenarioError] = []

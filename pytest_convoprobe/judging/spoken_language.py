@@ -35,7 +35,7 @@ class Spoken:
 
 
 def require_detector() -> None:
-    """Raise `MissingPackage` if languages can't be told here."""
+    """Raise `MissingPackage` if languages can't be recognised here."""
     if not _is_installed():
         raise MissingPackage(
             "`language` in evaluation.replies needs the package `lingua-language-detector`: install it with "

@@ -92,7 +92,7 @@ def unreachable(subject: Subject) -> Iterator[Fault]:
 
 
 def only_limits(subject: Subject) -> Iterator[Fault]:
-    """Nothing is asked of the agent: it is only told what not to do."""
+    """Nothing is asked of the agent: it is only asked not to do something."""
     evaluation = subject.scenario.evaluation
     if not (evaluation.asks_judge or asks_for_deeds(evaluation)):
         yield Fault(

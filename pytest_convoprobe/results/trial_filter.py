@@ -28,7 +28,7 @@ def has_file(scenario_id: str) -> bool:
 
 
 def really_happened(row: IndexRow) -> bool:
-    """Whether the conversation is from an export. Such ones are no trials of the same thing: each differs."""
+    """Whether the conversation is from an export. Such ones aren't trials of the same thing: each differs."""
     return row.scenario_id.endswith(f"[{REAL}]")
 
 

@@ -33,7 +33,7 @@ OFFERED = ("scenario", "transcript", "agent", "state")
 """What a check gets, by the names of its parameters."""
 _COPIED = frozenset(("scenario", "transcript"))
 NO_AGENT = object()
-"""Stands for the agent where it is no object of this process."""
+"""Stands for the agent where it isn't an object of this process."""
 PREFIX = "check "
 
 Beside = Callable[[Callable[[object], Any]], Awaitable[Any]]
@@ -184,8 +184,8 @@ def _require_given(functions: Iterable[CheckFunction], *, has_agent: bool, state
     for one in functions:
         if "agent" in one.asks_for and not has_agent:
             raise _problem(
-                f"`{one.reference}` asks for `agent`, but the target is no object in this process: take the "
-                "parameter out, or look at what the agent has left behind by `state`"
+                f"`{one.reference}` asks for `agent`, but the target isn't an object in this process: take "
+                "the parameter out, or look at what the agent has left behind by `state`"
             )
         if "state" in one.asks_for and state is None:
             raise _problem(
@@ -311,7 +311,7 @@ def _has_assertion(code: CodeType) -> bool:
 
 
 async def _without_agent(home: Home, call: Callable[[object], Any]) -> Any:
-    """As `Beside`, for a target that is no object of this process."""
+    """As `Beside`, for a target that isn't an object of this process."""
     found = await in_own_thread(partial(call, NO_AGENT))
     if not inspect.isawaitable(found):
         return found

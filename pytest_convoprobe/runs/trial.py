@@ -276,7 +276,7 @@ class TrialInProgress:
         def check() -> tuple[CheckResult, ...]:
             require_ends_as_called(scenario, transcript, self._tools)
             found = (*run_checks(scenario.evaluation, transcript, self._tools), *certain(self._own_findings))
-            # What a hook changes is no evidence.
+            # What a hook changes isn't evidence.
             return (*found, *map(own_check, extra(*deepcopy((scenario, transcript))))) if extra else found
 
         evaluation = scenario.evaluation

@@ -79,7 +79,7 @@ class ExpectedCalls(ScenarioPart):
     """The calls of the whole conversation, compared with a list.
 
     Each item stands for one call, and each call for one item. A call that failed, or was never carried out,
-    is none of them. It is no other call either, if it would have been one of them.
+    is none of them. It isn't another call either, if it would have been one of them.
 
     - `strict`: exactly these calls, in this order.
     - `in_order`: these calls in this order; others may come between.

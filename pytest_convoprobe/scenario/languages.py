@@ -50,7 +50,7 @@ def _advice(word: str) -> str:
     region = word[:2] if word[2:3] in ("-", "_") and word[:2] in LANGUAGES else ""
     near = suggest(word, _CODES) if len(word) > 3 else None
     if region:
-        return f"regions and scripts are not told apart, so write `{region}`"
+        return f"regions and scripts are not distinguished, so write `{region}`"
     if code or near:
         return f"did you mean `{code or _CODES[near or '']}`?"
     if word == "no":

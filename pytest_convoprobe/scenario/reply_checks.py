@@ -30,7 +30,7 @@ _AS_WRITTEN = f"{UNION_TAG}as written"
 
 
 def check_language(value: Any) -> str:
-    """The code of a language that can be told from others."""
+    """The code of a language that can be recognised."""
     problem = language_complaint(value)
     if problem:
         raise refusal(problem if isinstance(value, (bool, str)) else f"{problem}, got {describe(value)}")
@@ -105,7 +105,7 @@ class ReplyLanguage(ScenarioPart):
     among: tuple[LanguageCode, ...] = Field(
         (),
         description="All languages that come into question, if there are only a few. Short replies can be "
-        "told apart then. By default: all that are known.",
+        "recognised then. By default: all that are known.",
         examples=[["de", "en"]],
     )
 

@@ -126,7 +126,7 @@ class SyntheticUser(ScenarioPart):
     history: History = Field(
         (),
         description="What was said before the conversation, by both sides. The agent gets it where it can "
-        "take it; otherwise the scenario ends in an error. It is no evidence for or against the agent.",
+        "take it; otherwise the scenario ends in an error. It isn't evidence for or against the agent.",
         examples=[[{"user": "I want to change order A-1001."}, {"agent": "What should I change?"}]],
     )
     max_turns: Turn = Field(

@@ -175,7 +175,7 @@ class Composer:
         """The mapping that a document extends; None if it can't be had, which has then been said."""
         found = self._part(node, loc, f"`{EXTENDS}`", f"write `{EXTENDS}: _base.yaml`")
         if found is not None and not isinstance(found.node, MappingNode):
-            self._refuse(node, loc, f"`{node.value}` is no mapping, so nothing can extend it")
+            self._refuse(node, loc, f"`{node.value}` isn't a mapping, so nothing can extend it")
             return None
         return found
 

@@ -258,7 +258,7 @@ def test_an_agent_elsewhere_is_no_object(folder: Path, chat_server: Any) -> None
     settings = {**model, "target.api_key": "k" * 20}
     result = checked(folder, "def check(agent): return True", target=None, settings=settings)
     assert (result.outcome, result.blame) == (Outcome.ERROR, Blame.SCENARIO)
-    assert "the target is no object in this process" in result.reason
+    assert "the target isn't an object in this process" in result.reason
     assert chat_server.requests == []
     for kind in ("def", "async def"):
         fine = checked(folder, f"{kind} check(transcript): return True", target=None, settings=settings)

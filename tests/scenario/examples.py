@@ -747,7 +747,7 @@ INVALID = {
         _reply("{language: no}"), "9:24", "`no` is a boolean in YAML; for Norwegian write `nb`"
     ),
     "German by name": Wrong(_reply("{language: German}"), "9:24", "did you mean `de`?"),
-    "a region": Wrong(_reply("{language: pt-BR}"), "9:24", "regions and scripts are not told apart"),
+    "a region": Wrong(_reply("{language: pt-BR}"), "9:24", "regions and scripts are not distinguished"),
     "an unknown language": Wrong(_reply("{language: [de, xx]}"), "9:29", "known are af, ar, az"),
     "alone among": Wrong(
         _reply("{language: {one_of: [de], among: [de]}}"), "9:46", "name another language", schema=False

@@ -386,7 +386,7 @@ def test_what_cant_be_extended_is_said(files: Project, name: str) -> None:
         ("", "a.yaml:2:9: extends: `extends` names no file; write `extends: _base.yaml`"),
         ("{a: b}", "a.yaml:2:10: extends: `extends` takes the name of a file"),
         ("[[_b.yaml]]", "a.yaml:2:11: extends[0]: `extends` takes the name of a file"),
-        ("_list.yaml", "a.yaml:2:10: extends: `_list.yaml` is no mapping, so nothing can extend it"),
+        ("_list.yaml", "a.yaml:2:10: extends: `_list.yaml` isn't a mapping, so nothing can extend it"),
         ("_b.yaml\nextends: _b.yaml", "a.yaml:3:1: extends: the key `extends` is given twice"),
     ],
 )

@@ -80,7 +80,7 @@ def text_of(content: Any) -> str:
 
 
 def has_files(content: Any) -> bool:
-    """Whether a content has parts that are no texts, such as images."""
+    """Whether a content has parts that aren't texts, such as images."""
     parts = map(as_mapping, as_items(as_mapping(content).get("parts")))
     found = [one for one in parts if one.get("text") is None]
     return any(value is not None for one in found for value in one.values())

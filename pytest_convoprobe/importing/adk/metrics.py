@@ -52,7 +52,7 @@ def take_criterion(one: AdkCriterion, case: AdkCase, builder: ScenarioBuilder, l
         METRICS[one.name](one, case, builder, loc)
     else:
         near = did_you_mean(one.name, METRICS)
-        builder.lost(loc, "unknown metric", f"{quoted(one.name)} is no known metric of ADK{near}")
+        builder.lost(loc, "unknown metric", f"{quoted(one.name)} isn't a known metric of ADK{near}")
 
 
 def _trajectory(one: AdkCriterion, case: AdkCase, builder: ScenarioBuilder, loc: Loc) -> None:
@@ -65,7 +65,7 @@ def _trajectory(one: AdkCriterion, case: AdkCase, builder: ScenarioBuilder, loc:
         return
     order = {"EXACT": "strict", "IN_ORDER": "in_order", "ANY_ORDER": "superset"}.get(one.match_type)
     if order is None:
-        builder.lost(loc, one.name, f"{quoted(one.match_type)} is no known `match_type`")
+        builder.lost(loc, one.name, f"{quoted(one.match_type)} isn't a known `match_type`")
         return
     if not calls and order == "strict":
         builder.limit("max_tool_calls", 0)

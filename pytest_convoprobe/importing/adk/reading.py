@@ -48,10 +48,10 @@ def _notes(source: ForeignFile, criteria: AdkCriteria) -> Iterator[ImportNote]:
             why = "settings of ADK's simulated user aren't taken over, but for the number of its messages"
             yield note(Fate.LEFT_OUT, place, f"`{key}`", why)
         else:
-            why = f"`{key}` is no known key of a file with criteria"
+            why = f"`{key}` isn't a known key of a file with criteria"
             yield note(Fate.LEFT_OUT, place, "unknown key", why)
     for key in sorted(snake(as_mapping(source.data)).keys() - _SET_KEYS):
-        yield note(Fate.LEFT_OUT, key, "unknown key", f"`{key}` is no known key of an eval set")
+        yield note(Fate.LEFT_OUT, key, "unknown key", f"`{key}` isn't a known key of an eval set")
 
 
 def _test(source: ForeignFile, loc: Loc, case: dict[str, Any], criteria: AdkCriteria) -> ImportedTest:
@@ -59,7 +59,7 @@ def _test(source: ForeignFile, loc: Loc, case: dict[str, Any], criteria: AdkCrit
     builder = ScenarioBuilder(source, loc, source_id, source_id)
     builder.tags.append("adk")
     for key in case.keys() - _CASE_KEYS - _BOOKKEEPING:
-        builder.left_out((key,), "unknown key", f"`{key}` is no known key of an eval case")
+        builder.left_out((key,), "unknown key", f"`{key}` isn't a known key of an eval case")
     _session(builder, case)
     scenario = snake(case.get("conversation_scenario"))
     turns = [] if scenario else _turns(builder, case.get("conversation"))
@@ -76,7 +76,7 @@ def _criteria(
     builder: ScenarioBuilder, case: Mapping[str, Any], turns: Sequence[AdkTurn], criteria: AdkCriteria
 ) -> None:
     if is_no_list(case.get("rubrics")):
-        builder.lost(("rubrics",), "unknown form", "its rubrics are no list")
+        builder.lost(("rubrics",), "unknown form", "its rubrics aren't a list")
     seen = AdkCase(turns, rubrics_in(case.get("rubrics")), bool(case.get("conversation_scenario")))
     for one in criteria.each:
         take_criterion(one, seen, builder, ())
@@ -124,25 +124,25 @@ def _turn(builder: ScenarioBuilder, index: int, turn: dict[str, Any]) -> AdkTurn
     loc: Loc = ("conversation", index)
     for key in turn.keys() - _TURN_KEYS - _BOOKKEEPING:
         if turn[key] not in (None, [], ""):
-            builder.left_out((*loc, key), "unknown key", f"`{key}` is no known key of an invocation")
+            builder.left_out((*loc, key), "unknown key", f"`{key}` isn't a known key of an invocation")
     content = turn.get("user_content")
     asked = text_of(content)
     if not asked.strip():
         builder.refuse(f"message {index + 1} of the user has no text")
     if has_files(content):
-        why = "a message has parts that are no text (files, images), which users of scenarios can't send"
+        why = "a message has parts that aren't text (files, images), which users of scenarios can't send"
         builder.left_out((*loc, "user_content"), "files in a message", why, "the agent gets the text alone")
     data = snake(turn.get("intermediate_data"))
     _note_data(builder, (*loc, "intermediate_data"), data)
     if is_no_list(data.get("tool_uses")) or is_no_list(turn.get("rubrics")):
-        builder.lost(loc, "unknown form", "its expected calls or its rubrics are no list")
+        builder.lost(loc, "unknown form", "its expected calls or its rubrics aren't a list")
     answer, rubrics = text_of(turn.get("final_response")), rubrics_in(turn.get("rubrics"))
     return AdkTurn(asked, answer, calls_in(data), rubrics)
 
 
 def _note_data(builder: ScenarioBuilder, loc: Loc, data: Mapping[str, Any]) -> None:
     for key in data.keys() - _DATA_KEYS:
-        builder.left_out((*loc, key), "unknown key", f"`{key}` is no known key of intermediate data")
+        builder.left_out((*loc, key), "unknown key", f"`{key}` isn't a known key of intermediate data")
     if data.get("intermediate_responses"):
         why = "what agents say between calls of tools isn't compared; ADK doesn't either"
         builder.left_out(loc, "intermediate responses", why)
@@ -155,7 +155,7 @@ def _simulated(builder: ScenarioBuilder, scenario: dict[str, Any], criteria: Adk
     """A case in which ADK's user writes its own messages after the first."""
     for key in scenario.keys() - {"starting_prompt", "conversation_plan", "user_persona"}:
         loc: Loc = ("conversation_scenario", key)
-        builder.left_out(loc, "unknown key", f"`{key}` is no known key of a conversation scenario")
+        builder.left_out(loc, "unknown key", f"`{key}` isn't a known key of a conversation scenario")
     builder.initial_query = str(scenario.get("starting_prompt") or "")
     builder.max_turns = criteria.max_turns
     persona = scenario.get("user_persona")

@@ -91,7 +91,7 @@ def _note_keys(raw: Mapping[str, Any], loc: Loc, context: AssertionContext) -> N
         elif key not in _KNOWN_KEYS:
             near = did_you_mean(key, _KNOWN_KEYS)
             context.builder.left_out(
-                (*loc, key), "unknown key", f"`{key}` is no known key of an assertion{near}"
+                (*loc, key), "unknown key", f"`{key}` isn't a known key of an assertion{near}"
             )
 
 
@@ -111,7 +111,7 @@ def _take(raw: Mapping[str, Any], loc: Loc, context: AssertionContext) -> None:
     handler = _handler(name)
     if handler is None:
         near = did_you_mean(name, KNOWN_TYPES)
-        builder.lost(loc, "unknown assertion", f"{quoted(written)} is no known type of assertion{near}")
+        builder.lost(loc, "unknown assertion", f"{quoted(written)} isn't a known type of assertion{near}")
     else:
         handler(one, builder)
 

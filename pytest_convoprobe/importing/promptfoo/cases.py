@@ -66,7 +66,7 @@ def _of_scenario(
 ) -> Iterator[PromptfooCase]:
     """Each set of data in `config` with each of the tests."""
     for key in scenario.keys() - {"config", "tests", "description"}:
-        note(source, (*loc, key), "unknown key", f"`{key}` is no known key of a scenario", "")
+        note(source, (*loc, key), "unknown key", f"`{key}` isn't a known key of a scenario", "")
     above = [
         case.data for case in _cases(scenario.get("config") or [{}], source, (*loc, "config"), files, note)
     ]

@@ -110,7 +110,7 @@ class _Reading:
             why = _SETTINGS.get(key)
             if why is None:
                 near = did_you_mean(key, (*_USED, *_SETTINGS))
-                why = f"`{key}` is no known key of a configuration{near}"
+                why = f"`{key}` isn't a known key of a configuration{near}"
                 self._note(self._source, (key,), "unknown key", why, "")
             elif why:
                 self._note(self._source, (key,), f"`{key}`", why, "")
@@ -182,7 +182,7 @@ class _Reading:
                 builder.left_out((key,), f"`{key}` of a test", why)
             elif key not in _TEST_KEYS:
                 near = did_you_mean(key, (*_TEST_KEYS, *_TEST_SETTINGS))
-                builder.left_out((key,), "unknown key", f"`{key}` is no known key of a test{near}")
+                builder.left_out((key,), "unknown key", f"`{key}` isn't a known key of a test{near}")
             elif key == "threshold" and value not in (None, "", 1):
                 why = f"in promptfoo, a score of {quoted(str(value))} was enough; now every check has to hold"
                 builder.left_out((key,), "threshold of a test", why, "take out the checks that may fail")

@@ -14,7 +14,7 @@ from .turns import shown
 
 _NAME = 40
 _ICONS = {True: "passed", False: "failed", None: "error"}
-_WORDS = {True: "holds", False: "does not hold", None: "cannot be told"}
+_WORDS = {True: "holds", False: "does not hold", None: "not decided"}
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ const parts = (() => {
 
   // ---- searching
 
-  // Any white space stands for any other: where a line ends is no matter to who looks for words.
+  // Any white space stands for any other: it doesn't matter where a line ends.
   function pattern(text, flags = "i") {
     return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+"), flags);
   }

@@ -4,7 +4,7 @@ const search = (() => {
   const {number, pattern, asHtml, fromHtml} = parts;
   const box = document.querySelector(".hits");
   const output = document.getElementById("hits");
-  // Words of the page itself, which are no hits. They have no element inside.
+  // Words of the page itself, which aren't hits. They have no element inside.
   const LABELS = /<(\w+)(?: [^>]*)? data-label(?: [^>]*)?>[^<]*<\/\1>/g;
   const paint = window.CSS && CSS.highlights && window.Highlight ? CSS.highlights : null;
   const pieces = new WeakMap(); // by trial: the texts in it, as they come

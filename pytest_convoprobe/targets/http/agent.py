@@ -29,7 +29,7 @@ from ..port import (
 )
 from ..reply_forms import said
 from .answer import HttpAnswer, VersionReader
-from .history_marks import untold
+from .history_marks import history_not_sent
 from .paths import AnswerPath
 from .reading import AnswerReader, Carried, EarlierAnswers, kept_names
 from .recipe import AnyName, Recipe, RequestParts, SessionNames, message_source, side_source
@@ -90,13 +90,13 @@ class HttpAgent(RunsElsewhere):
 
     def _require_told(self, context: ConversationContext) -> None:
         recipes = [one for one in (self.start_request, self.message) if one is not None]
-        if context.history and (missing := untold(recipes, context.history)):
+        if context.history and (missing := history_not_sent(recipes, context.history)):
             refuse_history(self.name, context, missing)
 
     def require_told_at_start(self, context: ConversationContext) -> None:
         """Raise `TargetStartError` if the greeting would be given by a service that has no history yet."""
         opening = [self.start_request] if self.start_request is not None else []
-        if context.history and untold(opening, context.history):
+        if context.history and history_not_sent(opening, context.history):
             refuse_history(self.name, context, _GREETS_TOO_EARLY)
 
     async def aclose(self) -> None:

@@ -17,7 +17,7 @@ _REMEDY = (
 )
 
 
-def untold(recipes: Sequence[Recipe], history: Sequence[SaidBefore]) -> str:
+def history_not_sent(recipes: Sequence[Recipe], history: Sequence[SaidBefore]) -> str:
     """What of the history is in no request before the first answer, and what to do; empty if nothing is.
 
     The requests are filled in with the history, whose texts and calls are marks of their own: so a template
