@@ -219,7 +219,12 @@ def spoken_in(value: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _words(value: object) -> str:
-    """A text, or the only one in a mapping, or the one under a usual name: `{"question": "…"}`."""
+    """A text, or the only one in a mapping, or the one under a usual name: `{"question": "…"}`.
+
+    The mapping may be written as JSON.
+    """
+    if isinstance(value, str) and value.lstrip()[:1] == "{" and isinstance(found := _parsed(value), dict):
+        return _words(found) or value
     if isinstance(value, dict):
         texts = [one for one in value.values() if isinstance(one, str)]
         named = [value[name] for name in _SAID if isinstance(value.get(name), str)]
@@ -256,9 +261,12 @@ def _spoken_answer(asked: Sequence[Any], answered: Any) -> list[Any]:
 
 
 def _joined(asked: list[Any], answered: list[Any]) -> list[Any]:
-    """What was said; an answer may repeat all of what was asked, with ids and other things added."""
+    """What was said; an answer may repeat all of what was asked, with ids and other things added.
+
+    Before that, it may have what was said earlier: what was asked is only new then.
+    """
     first, second = users_texts(asked), users_texts(answered)
-    repeats = bool(second) and second[: len(first)] == first
+    repeats = bool(second) and first in (second[: len(first)], second[-len(first) :])
     return answered if repeats else [*asked, *answered]
 
 

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -182,6 +187,35 @@ def test_checks_of_the_project_are_called(
     result = convoprobe("judge", name, "--by", "_own.yaml")
     assert result.exit_code == 3
     assert "`own.py:saved` looks at the agent or its state, which is gone" in result.output
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_what_was_judged_is_stored_however_it_ends(
+    folder: Path, convoprobe: Convoprobe, end: signal.Signals
+) -> None:
+    """The judge answers two questions, and then never again."""
+    answered = ["hang" if number > 1 else None for number in range(50)]
+    with ChatServer(faults=answered) as server:
+        model = f"{{model: openai/fake, api_base: '{server.base_url}', api_key: sk-not-a-real-key-123}}"
+        (folder / "convoprobe.yaml").write_text(f"llm: {model}\nrun: {{concurrency: 1, replay: 'off'}}\n")
+        (folder / "_rules.yaml").write_text(RULES)
+        name = export(folder, *[said(f"Question {number}", "Answer") for number in range(5)])
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-m", "pytest_convoprobe.cli", "judge", name, "--by", "_rules.yaml"]
+        with subprocess.Popen(
+            command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            deadline = time.monotonic() + 60
+            while len(server.requests) < 3 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            process.send_signal(end)
+            said_last = process.stderr.read()
+            assert process.wait(60) != 0
+    assert ("what was judged until now is stored: convoprobe show " in said_last) is (end == signal.SIGINT)
+    checked = convoprobe("check", "latest")
+    assert checked.exit_code == 1
+    assert "2 passed" in checked.output
 
 
 def test_they_are_no_past_of_a_gate(folder: Path, convoprobe: Convoprobe, judge: ChatServer) -> None:

@@ -94,6 +94,7 @@ AI = {"type": "ai", "content": "1", "id": "run-1"}
             "inputs": {"messages": [{"type": "human", "data": {"content": "One?"}}]},
             "outputs": {"output": {"type": "ai", "data": {"content": "1"}}},
         },
+        {"id": "t", "input": '{"question": "One?"}', "output": '{"answer": "1"}'},
         # JSON inside of JSON, other spellings, texts of OpenAI's Assistants.
         {"input": json.dumps(json.dumps([ONE[0]])), "output": json.dumps(json.dumps(ONE[1]))},
         {"messages": json.dumps(ONE)},
@@ -127,6 +128,18 @@ def test_users_who_say_the_same_again(tmp_path: Path) -> None:
         for place, text in enumerate(texts)
     ]
     assert found_in(tmp_path, json.dumps(traces[::-1])) == [[(text, "1") for text in texts]]
+
+
+def test_an_agent_that_remembers_is_only_given_what_is_new(tmp_path: Path) -> None:
+    """LangGraph with a checkpointer: its answer has all that was said."""
+    thread = {"extra": {"metadata": {"thread_id": "thread"}}}
+    before, now = [human("One?"), AI], [human("Two?"), {**AI, "content": "2"}]
+    traces = [
+        {"id": "b", "inputs": {"messages": [TWO[0]]}, "outputs": {"messages": [*before, *now]}, **thread},
+        {"id": "a", "inputs": {"messages": [ONE[0]]}, "outputs": {"messages": before}, **thread},
+    ]
+    for order in (traces, traces[::-1]):
+        assert found_in(tmp_path, json.dumps(order)) == [[("One?", "1"), ("Two?", "2")]]
 
 
 def step(kind: str, asked: list[Any], answer: str) -> dict[str, Any]:

@@ -72,7 +72,12 @@ def command(
     found, notes = conversations_of(files)
     settings = project.settings({"judge.model": judge_model, "run.max_cost": max_cost})
     run = JudgedRun(project, settings, all_calls=all_calls)
-    results = run.run(criteria_of_file(project, criteria), found[:limit])
+    try:
+        results = run.run(criteria_of_file(project, criteria), found[:limit])
+    except KeyboardInterrupt:
+        if run.id is not None:
+            click.echo(f"what was judged until now is stored: convoprobe show {run.id}", err=True)
+        raise
     if limit is not None and len(found) > limit:
         notes.append(f"{len(found) - limit} of {len(found)} conversations were left out (--limit)")
     notes += run.notes
