@@ -16,6 +16,7 @@ from ..files import read_text
 
 MODEL = "gpt-4o-mini"
 API_BASE = "https://api.openai.com/v1"
+SCENARIO = "scenarios/refund.yaml"
 WORKFLOW = ".github/workflows/scenarios.yml"
 _PACKAGE = "pytest-convoprobe"
 _LISTS = (
@@ -95,7 +96,7 @@ def files_of(kind: Kind, folder: Path, model: str, api_base: str) -> dict[str, s
 def _texts(kind: Kind, folder: Path) -> Iterator[tuple[str, str]]:
     yield "convoprobe.yaml", _read("settings.yaml") + _read(f"{kind.name}/target.yaml")
     yield kind.agent, _read(f"{kind.name}/{kind.agent}")
-    yield "scenarios/refund.yaml", _read("scenario.yaml")
+    yield SCENARIO, _read("scenario.yaml")
     if not is_package(folder):
         yield "requirements.txt", _read(f"{kind.name}/requirements.txt")
     yield WORKFLOW, _workflow(kind, folder)
@@ -124,6 +125,22 @@ def is_package(folder: Path) -> bool:
             re.search(r"(?m)^\[project\]", read_text(folder / "pyproject.toml", errors="replace")) is not None
         )
     return (folder / "setup.py").exists()
+
+
+def found_by_setuptools(folder: Path) -> list[str]:
+    """The packages at the top that setuptools would find by itself, if there weren't a second folder.
+
+    It takes any folder for a package, and refuses to choose. Empty if the project says what its packages are.
+    """
+    with suppress(OSError):
+        text = read_text(folder / "pyproject.toml", errors="replace")
+        backend = re.search(r"(?m)^build-backend\s*=\s*[\"'](.*)[\"']", text)
+        other = backend is not None and not backend[1].startswith("setuptools")
+        named = "[tool.setuptools" in text or (folder / "src").exists() or (folder / "setup.py").exists()
+        if is_package(folder) and not other and not named:
+            inits = sorted(folder.glob("*/__init__.py"))
+            return [one.parent.name for one in inits if not re.match("(tests?|docs?)$", one.parent.name)]
+    return []
 
 
 def _workflow(kind: Kind, folder: Path) -> str:

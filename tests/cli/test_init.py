@@ -283,3 +283,29 @@ def test_what_a_step_is_for_stands_in_one_column(folder: Path, convoprobe: Convo
     reasons = [re.search(r"(?<=\S) +(?=(any text|in another|see whether|red:))", step) for step in steps]
     assert len({found.end() for found in reasons if found}) == 1
     assert all(found and len(found[0]) for found in reasons[-3:])
+
+
+PACKAGE = '[project]\nname = "shop"\nversion = "1"\n'
+SETUPTOOLS = '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (PACKAGE, True),
+        (PACKAGE + SETUPTOOLS, True),
+        (PACKAGE + SETUPTOOLS.replace("setuptools.build_meta", "hatchling.build"), False),
+        (PACKAGE + '[tool.setuptools]\npackages = ["shop"]\n', False),
+        ("[tool.black]\n", False),
+    ],
+)
+def test_setuptools_has_to_know_its_packages(
+    folder: Path, convoprobe: Convoprobe, text: str, said: bool
+) -> None:
+    (folder / "pyproject.toml").write_text(text)
+    for name in ("shop", "tests"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").touch()
+    output = convoprobe("init").output
+    assert ('\n[tool.setuptools.packages.find]\ninclude = ["shop*"]\n' in output) == said
+    assert ("setuptools can't tell" in output) == said

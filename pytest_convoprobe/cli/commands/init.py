@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -12,22 +12,12 @@ import click
 from ...scenario.root import find_root, mentions
 from ..console import Console, write_json
 from ..exits import CommandFailed
+from ..init_notes import notes
 from ..project import json_option
-from ..starters import (
-    API_BASE,
-    KINDS,
-    MODEL,
-    WORKFLOW,
-    Kind,
-    files_of,
-    kind_of,
-    not_required,
-    requirements_of,
-)
+from ..starters import API_BASE, KINDS, MODEL, Kind, files_of, kind_of, requirements_of
 
 _OTHER_SETTINGS = ("convoprobe.yml", ".convoprobe.yaml", ".convoprobe.yml", "mcprobe.yaml", "mcprobe.yml")
 _PYTEST_INI = "[pytest]\n# Here is the root: convoprobe.yaml is looked for from this folder upwards.\n"
-_SCENARIO = "scenarios/refund.yaml"
 _RUN = "pytest scenarios/"
 _SERVICE = "convoprobe gateway -- uvicorn agent:app --port 8000"
 
@@ -141,37 +131,15 @@ def _tell(console: Console, folder: Path, kind: Kind, written: list[str], left: 
     for name, reason in left.items():
         console.say(f"  left alone  {console.safe(str(folder / name))}: {reason}", "yellow")
     console.say()
-    for note in _notes(folder, kind, written, left):
-        console.say(console.safe(note))
+    for note in notes(folder, kind, written, left):
+        for line in note:
+            console.say(console.safe(line))
         console.say()
     console.say("Next", "bold")
     steps = _steps(folder, kind, "requirements.txt" in written, own=kind.agent in left)
     width = max(46, *(len(command_line) for command_line, _ in steps))
     for command_line, why in steps:
         console.say(f"  {console.safe(command_line):<{width}} {why}".rstrip())
-
-
-def _notes(folder: Path, kind: Kind, written: list[str], left: Collection[str]) -> Iterator[str]:
-    """What the project needs beyond the steps, where it isn't an empty folder."""
-    if kind.agent in left and "convoprobe.yaml" in written:
-        yield f"Name your agent in convoprobe.yaml: it says `{kind.named}` now."
-    if kind.agent in left and _SCENARIO in written:
-        yield f"{_SCENARIO} is about the shop of the example: change it, or delete it."
-    if kind.agent in written and (lacking := not_required(kind, folder)):
-        yield f"CI installs what your project requires. Add to it: {' '.join(lacking)}"
-    if WORKFLOW in written and (top := _repository_around(folder.resolve())):
-        yield from _to_move(folder.resolve().relative_to(top).as_posix(), top)
-
-
-def _repository_around(folder: Path) -> Path | None:
-    """The git checkout that the folder is a part of, and not the top of."""
-    top = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
-    return top if top != folder else None
-
-
-def _to_move(place: str, top: Path) -> Iterator[str]:
-    yield f"GitHub reads workflows only in {(top / WORKFLOW).parent}: move {Path(WORKFLOW).name} there."
-    yield f"Put {place}/ before each path in it, and add: defaults: {{run: {{working-directory: {place}}}}}"
 
 
 def _steps(folder: Path, kind: Kind, has_list: bool, *, own: bool) -> list[tuple[str, str]]:
