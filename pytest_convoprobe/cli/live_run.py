@@ -70,13 +70,7 @@ class LiveRun:
         self.results: list[ScenarioResult] = []
         self._project, self._loaded = project, loaded
         self._scenario, self._scenario_id = scenario, scenario_id
-        self._recorder = RunRecorder(
-            project.root,
-            lambda: loaded,
-            command=("convoprobe", *sys.argv[1:]),
-            results=project.results,
-            wanted=loaded.settings.results.save,
-        )
+        self._recorder = recorder_of_command(project, loaded)
         self._recorder.selection = self._selection
         self._trials = 0
 
@@ -124,6 +118,17 @@ class LiveRun:
 
     def _row(self, result: ScenarioResult, job: Job) -> IndexRow:
         return row_of(TrialRecord(result, self._recorder.prints(job)), run=self.id, offset=0, length=0)
+
+
+def recorder_of_command(project: Project, loaded: LoadedSettings) -> RunRecorder:
+    """What stores the run that a command makes."""
+    return RunRecorder(
+        project.root,
+        lambda: loaded,
+        command=("convoprobe", *sys.argv[1:]),
+        results=project.results,
+        wanted=loaded.settings.results.save,
+    )
 
 
 def run_and_store(session: Session, recorder: RunRecorder, jobs: Sequence[Job]) -> list[ScenarioResult]:

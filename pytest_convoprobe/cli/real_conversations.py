@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,6 @@ from ..results.trial_filter import REAL
 from ..runs.current_scenarios import live_settings
 from ..runs.job import Job
 from ..runs.preconditions import require_models
-from ..runs.recorder import RunRecorder
 from ..runs.rejudge import NamedTarget
 from ..runs.session import Session
 from ..scenario.loading import LoadedScenario, load_criteria
@@ -25,7 +23,7 @@ from ..settings.effective import LoadedSettings
 from ..transcript import Termination, Transcript
 from .event_loop import end_when_stuck
 from .exits import UsageProblem
-from .live_run import run_and_store
+from .live_run import recorder_of_command, run_and_store
 from .project import Project
 
 
@@ -93,13 +91,7 @@ class JudgedRun:
 
     def __init__(self, project: Project, loaded: LoadedSettings, *, all_calls: bool) -> None:
         self._project, self._loaded, self._all_calls = project, loaded, all_calls
-        self._recorder = RunRecorder(
-            project.root,
-            lambda: loaded,
-            command=("convoprobe", *sys.argv[1:]),
-            results=project.results,
-            wanted=loaded.settings.results.save,
-        )
+        self._recorder = recorder_of_command(project, loaded)
         self._without_calls = 0
 
     @property
