@@ -7,8 +7,10 @@ refused.
 
 from __future__ import annotations
 
+import os
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 from typing import Any
 
 from .site import Site, SitePage, broken
@@ -34,10 +36,17 @@ class SiteServer(ThreadingHTTPServer):
     """The server. Port 0 takes a free one; `url` is where it is."""
 
     daemon_threads = True
+    # On Windows, a port that is "reused" may be one on which another program listens.
+    allow_reuse_address = os.name == "posix"
 
     def __init__(self, site: Site, port: int = 0) -> None:
         self.site = site
         super().__init__((HOST, port), _Handler)
+
+    def server_bind(self) -> None:
+        """Without the base class's question to the name service, which may take seconds to answer."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = HOST, self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Nothing: pages that break are answered, and a browser that has hung up is not worth a word."""

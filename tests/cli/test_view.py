@@ -24,6 +24,7 @@ from pytest_convoprobe.reports.html.anchors import scenario_anchor
 from tests.reports.browser import Browser, open_browser
 from tests.reports.pages import EVIL
 
+from .conftest import Convoprobe
 from .stored import failed, passed, store
 
 REFUND = scenario_anchor("scenarios/refund.yaml::refund")
@@ -230,6 +231,21 @@ def test_the_command_serves_until_it_is_interrupted(folder: Path, runs: list[str
         connection.close()
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
+
+
+def test_a_port_that_is_taken(site: SiteServer, convoprobe: Convoprobe) -> None:
+    result = convoprobe("view", "--port", str(site.server_address[1]))
+    assert result.exit_code != 0
+    assert f"port {site.server_address[1]} can't be used: " in result.output
+
+
+def test_no_name_service_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_: object) -> str:
+        raise AssertionError("it may take seconds to answer")
+
+    monkeypatch.setattr(socket, "getfqdn", asked)
+    with SiteServer(Site(Project.here())) as server:
+        assert server.url == f"http://127.0.0.1:{server.server_port}/"
 
 
 @pytest.fixture(scope="module")
